@@ -1,0 +1,133 @@
+/// What went wrong, as a stable name that programs can match and documentation can explain.
+///
+/// Codes are open: a store may add its own. Match one with a pattern, `catch let error as CoherenceError where
+/// error.code == .versionConflict` or `catch ErrorCode.versionConflict`.
+public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+  public let rawValue: String
+  public init(rawValue: String) { self.rawValue = rawValue }
+  public init(_ rawValue: String) { self.rawValue = rawValue }
+  public var description: String { rawValue }
+
+  /// Lets a code stand in a `catch` clause.
+  public static func ~= (code: ErrorCode, error: any Error) -> Bool {
+    (error as? CoherenceError)?.code == code
+  }
+}
+
+// MARK: - Models
+
+extension ErrorCode {
+  /// The model cannot be used: every fault of it is listed in the message.
+  public static let invalidModel = ErrorCode("invalidModel")
+  /// No model of that name was registered.
+  public static let modelNotFound = ErrorCode("modelNotFound")
+  /// The model has no such entity.
+  public static let unknownEntity = ErrorCode("unknownEntity")
+  /// The entity has no such property.
+  public static let unknownProperty = ErrorCode("unknownProperty")
+}
+
+// MARK: - Stores
+
+extension ErrorCode {
+  /// No backend is registered for the store type.
+  public static let unknownStoreType = ErrorCode("unknownStoreType")
+  /// A backend for that store type is registered already.
+  public static let storeTypeRegisteredTwice = ErrorCode("storeTypeRegisteredTwice")
+  /// The file, or the server's schema, is not a store of that type.
+  public static let notADatabase = ErrorCode("notADatabase")
+  /// The store's content is damaged.
+  public static let storeCorrupt = ErrorCode("storeCorrupt")
+  /// The store can be read but not written.
+  public static let storeReadOnly = ErrorCode("storeReadOnly")
+  /// The store's place cannot be reached: its directory is missing, or access is denied.
+  public static let storeInaccessible = ErrorCode("storeInaccessible")
+  /// The store is attached to this coordinator already.
+  public static let storeAttachedTwice = ErrorCode("storeAttachedTwice")
+  /// The model differs from the store's in a way that the options do not allow to bridge.
+  public static let incompatibleModel = ErrorCode("incompatibleModel")
+  /// The store was detached, or never attached.
+  public static let storeDetached = ErrorCode("storeDetached")
+  /// No attached store holds the entity.
+  public static let noStore = ErrorCode("noStore")
+  /// An option of the store has a wrong name, type or value.
+  public static let invalidOption = ErrorCode("invalidOption")
+  /// The server cannot be reached.
+  public static let serverUnreachable = ErrorCode("serverUnreachable")
+  /// The server refused the credentials.
+  public static let authenticationFailed = ErrorCode("authenticationFailed")
+  /// The server, or the pool, has no connection left.
+  public static let tooManyConnections = ErrorCode("tooManyConnections")
+  /// The connection broke.
+  public static let connectionLost = ErrorCode("connectionLost")
+  /// Another process or connection holds a lock that was waited for in vain.
+  public static let storeBusy = ErrorCode("storeBusy")
+  /// The disk, or the quota, is full.
+  public static let storeFull = ErrorCode("storeFull")
+  /// The operating system reported an error of input or output.
+  public static let inputOutput = ErrorCode("inputOutput")
+  /// The backend cannot do what was asked.
+  public static let unsupported = ErrorCode("unsupported")
+}
+
+// MARK: - Objects and values
+
+extension ErrorCode {
+  /// The value's type is not the property's.
+  public static let wrongType = ErrorCode("wrongType")
+  /// The value cannot be stored: not a number, out of range, or text with U+0000.
+  public static let invalidValue = ErrorCode("invalidValue")
+  /// No record has that identifier, or it was deleted.
+  public static let objectNotFound = ErrorCode("objectNotFound")
+  /// The object was deleted.
+  public static let objectDeleted = ErrorCode("objectDeleted")
+  /// The object belongs to another context.
+  public static let wrongContext = ErrorCode("wrongContext")
+  /// A relationship would lead from one store into another.
+  public static let relationshipCrossesStores = ErrorCode("relationshipCrossesStores")
+  /// The context has no coordinator, or its coordinator no store.
+  public static let contextWithoutStore = ErrorCode("contextWithoutStore")
+}
+
+// MARK: - Fetching
+
+extension ErrorCode {
+  /// The text of a predicate cannot be read, or it does not fit the entity.
+  public static let invalidPredicate = ErrorCode("invalidPredicate")
+  /// The fetch request contradicts itself.
+  public static let invalidFetchRequest = ErrorCode("invalidFetchRequest")
+  /// The task was cancelled.
+  public static let cancelled = ErrorCode("cancelled")
+}
+
+// MARK: - Saving
+
+extension ErrorCode {
+  /// Objects do not satisfy the model; every failure is listed in ``CoherenceError/failures``.
+  public static let validationFailed = ErrorCode("validationFailed")
+  /// A required property has no value.
+  public static let missingValue = ErrorCode("missingValue")
+  /// A deny rule forbids a delete.
+  public static let deleteDenied = ErrorCode("deleteDenied")
+  /// Records were changed or deleted by somebody else; see ``CoherenceError/conflicts``.
+  public static let versionConflict = ErrorCode("versionConflict")
+  /// Two records would share what a uniqueness constraint keeps apart.
+  public static let uniquenessViolated = ErrorCode("uniquenessViolated")
+  /// A relationship points to a record that does not exist any more.
+  public static let danglingReference = ErrorCode("danglingReference")
+  /// Several stores were saved and not all succeeded; see ``CoherenceError/outcomes``.
+  public static let partialSave = ErrorCode("partialSave")
+}
+
+// MARK: - Actions
+
+extension ErrorCode {
+  /// The entity is not managed by this Connect.
+  public static let unmanagedEntity = ErrorCode("unmanagedEntity")
+  /// The entity has no name.
+  public static let missingEntityName = ErrorCode("missingEntityName")
+  /// A merge met a record without a key, or two records with one key.
+  public static let invalidMergeKey = ErrorCode("invalidMergeKey")
+  /// The state of the Connect does not allow the call.
+  public static let illegalState = ErrorCode("illegalState")
+}

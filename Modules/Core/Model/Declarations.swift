@@ -1,0 +1,185 @@
+// What a user writes to describe a model: plain values, put together by `ManagedObjectModel`.
+
+/// Declares an entity of a model.
+///
+/// ```swift
+/// Entity("Album", class: Album.self, uniqueness: [["barcode"]]) {
+///   Attribute("title", .string)
+///   Attribute("year", .int32, optional: true)
+///   Relationship("artist", toOne: "Artist", inverse: "albums")
+/// }
+/// ```
+public struct Entity: Sendable {
+  public var name: String
+  /// The class of the entity's objects.
+  public var objectClass: ManagedObject.Type
+  /// The name of the entity that this one inherits from.
+  public var parent: String?
+  /// An abstract entity has no objects of its own.
+  public var isAbstract: Bool
+  /// Lists of property names (attributes and to-one relationships) whose values together are unique in a store. Records
+  /// with a missing value in the list are not compared.
+  public var uniqueness: [[String]]
+  /// Lists of property names that stores keep an index for.
+  public var indexes: [[String]]
+  public var userInfo: [String: String]
+  public var properties: [any PropertyDeclaration]
+
+  public init(
+    _ name: String, class objectClass: ManagedObject.Type = ManagedObject.self, parent: String? = nil,
+    isAbstract: Bool = false, uniqueness: [[String]] = [], indexes: [[String]] = [], userInfo: [String: String] = [:],
+    @PropertiesBuilder properties: () -> [any PropertyDeclaration] = { [] }
+  ) {
+    self.name = name
+    self.objectClass = objectClass
+    self.parent = parent
+    self.isAbstract = isAbstract
+    self.uniqueness = uniqueness
+    self.indexes = indexes
+    self.userInfo = userInfo
+    self.properties = properties()
+  }
+}
+
+/// What an entity is declared of: ``Attribute``, ``CompositeAttribute`` or ``Relationship``.
+public protocol PropertyDeclaration: Sendable {
+  var name: String { get }
+}
+
+/// Declares an attribute.
+public struct Attribute: PropertyDeclaration {
+  public var name: String
+  public var type: AttributeType
+  public var isOptional: Bool
+  /// The value of a fresh object, and of existing records when the attribute is added to a store.
+  public var defaultValue: AttributeValue
+  public var validation: [ValidationRule]
+  public var userInfo: [String: String]
+
+  public init(
+    _ name: String, _ type: AttributeType, optional: Bool = false, default defaultValue: (any AttributeConvertible)? = nil,
+    validation: [ValidationRule] = [], userInfo: [String: String] = [:]
+  ) {
+    self.name = name
+    self.type = type
+    self.isOptional = optional
+    self.defaultValue = defaultValue?.attributeValue ?? .null
+    self.validation = validation
+    self.userInfo = userInfo
+  }
+}
+
+/// Declares an attribute that is made of others, each with a slot and a column of its own.
+///
+/// The parts are attributes of the entity by the names `composite.part`, for fetches and dynamic access; a typed
+/// accessor reads and writes the whole as a `Codable` structure.
+public struct CompositeAttribute: PropertyDeclaration {
+  public var name: String
+  public var parts: [Attribute]
+
+  public init(_ name: String, parts: [Attribute]) {
+    self.name = name
+    self.parts = parts
+  }
+}
+
+/// Declares a relationship.
+public struct Relationship: PropertyDeclaration {
+  public var name: String
+  public var destination: String
+  public var isToMany: Bool
+  public var isOrdered: Bool
+  public var isOptional: Bool
+  public var inverse: String?
+  public var deleteRule: DeleteRule
+  /// For a to-many relationship: how many members it must have, checked at save.
+  public var minimumCount: Int
+  /// For a to-many relationship: how many members it may have, checked at save; `nil` for any number.
+  public var maximumCount: Int?
+  public var userInfo: [String: String]
+
+  /// A relationship to at most one object.
+  public init(
+    _ name: String, toOne destination: String, inverse: String?, optional: Bool = true,
+    deleteRule: DeleteRule = .nullify, userInfo: [String: String] = [:]
+  ) {
+    self.name = name
+    self.destination = destination
+    self.isToMany = false
+    self.isOrdered = false
+    self.isOptional = optional
+    self.inverse = inverse
+    self.deleteRule = deleteRule
+    self.minimumCount = 0
+    self.maximumCount = 1
+    self.userInfo = userInfo
+  }
+
+  /// A relationship to any number of objects.
+  public init(
+    _ name: String, toMany destination: String, inverse: String?, ordered: Bool = false, minimumCount: Int = 0,
+    maximumCount: Int? = nil, deleteRule: DeleteRule = .nullify, userInfo: [String: String] = [:]
+  ) {
+    self.name = name
+    self.destination = destination
+    self.isToMany = true
+    self.isOrdered = ordered
+    self.isOptional = true
+    self.inverse = inverse
+    self.deleteRule = deleteRule
+    self.minimumCount = minimumCount
+    self.maximumCount = maximumCount
+    self.userInfo = userInfo
+  }
+}
+
+/// What becomes of a relationship's destination when the source is deleted.
+public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
+  /// The destination forgets the source.
+  case nullify
+  /// The destination is deleted too.
+  case cascade
+  /// The source cannot be deleted while there is a destination.
+  case deny
+  /// Nothing: the destination may go on pointing to a record that is gone.
+  case noAction
+}
+
+/// A condition on an attribute's value, checked at save. A missing value satisfies every rule.
+public enum ValidationRule: Sendable, Hashable {
+  /// The smallest number or date allowed.
+  case minimum(AttributeValue)
+  /// The largest number or date allowed.
+  case maximum(AttributeValue)
+  /// The fewest characters of a text, or bytes of data.
+  case minimumLength(Int)
+  /// The most characters of a text, or bytes of data.
+  case maximumLength(Int)
+  /// A regular expression that the whole text matches.
+  case pattern(String)
+}
+
+@resultBuilder
+public enum PropertiesBuilder {
+  public static func buildExpression(_ property: any PropertyDeclaration) -> [any PropertyDeclaration] { [property] }
+  public static func buildBlock(_ parts: [any PropertyDeclaration]...) -> [any PropertyDeclaration] {
+    parts.flatMap { $0 }
+  }
+  public static func buildArray(_ parts: [[any PropertyDeclaration]]) -> [any PropertyDeclaration] {
+    parts.flatMap { $0 }
+  }
+  public static func buildOptional(_ part: [any PropertyDeclaration]?) -> [any PropertyDeclaration] { part ?? [] }
+  public static func buildEither(first: [any PropertyDeclaration]) -> [any PropertyDeclaration] { first }
+  public static func buildEither(second: [any PropertyDeclaration]) -> [any PropertyDeclaration] { second }
+}
+
+@resultBuilder
+public enum EntitiesBuilder {
+  public static func buildExpression(_ entity: Entity) -> [Entity] { [entity] }
+  public static func buildExpression(_ entities: [Entity]) -> [Entity] { entities }
+  public static func buildBlock(_ parts: [Entity]...) -> [Entity] { parts.flatMap { $0 } }
+  public static func buildArray(_ parts: [[Entity]]) -> [Entity] { parts.flatMap { $0 } }
+  public static func buildOptional(_ part: [Entity]?) -> [Entity] { part ?? [] }
+  public static func buildEither(first: [Entity]) -> [Entity] { first }
+  public static func buildEither(second: [Entity]) -> [Entity] { second }
+}

@@ -1,0 +1,135 @@
+/// An entity of a model in use. Immutable; lives as long as the process.
+public final class EntityDescription: @unchecked Sendable {
+  // Sendable: a model links its descriptions before it lets them out; nothing changes them afterwards.
+
+  public let name: String
+  public let isAbstract: Bool
+  public let userInfo: [String: String]
+  /// The class of the entity's objects.
+  public let objectClass: ManagedObject.Type
+
+  /// The entity that this one inherits from.
+  public internal(set) var superentity: EntityDescription?
+  /// The entities that inherit from this one directly, in order of declaration.
+  public internal(set) var subentities: [EntityDescription] = []
+  /// The topmost ancestor, whose hierarchy shares one space of keys and one table. The entity itself, if it has none.
+  public internal(set) var root: EntityDescription { get { rootEntity } set { rootEntity = newValue } }
+  // A cycle, as all of a model is.
+  private var rootEntity: EntityDescription!
+
+  /// All properties: inherited ones first, then attributes, then relationships, in order of declaration.
+  public internal(set) var properties: [PropertyDescription] = []
+  public internal(set) var propertiesByName: [String: PropertyDescription] = [:]
+  /// The attributes, inherited ones included.
+  public internal(set) var attributes: [AttributeDescription] = []
+  /// The relationships, inherited ones included.
+  public internal(set) var relationships: [RelationshipDescription] = []
+  /// What each slot of a row holds.
+  public internal(set) var slots: [Slot] = []
+  /// The number of slots of a row. A subentity's slots begin with its superentity's.
+  public internal(set) var slotCount = 0
+  /// A row's values for a fresh object.
+  public internal(set) var defaultValues: [AttributeValue] = []
+  /// The composites, by name: the slots of their parts.
+  public internal(set) var composites: [String: Range<Int>] = [:]
+
+  /// Uniqueness constraints, inherited ones included.
+  public internal(set) var uniquenessConstraints: [[PropertyDescription]] = []
+  /// Indexes, inherited ones included.
+  public internal(set) var indexes: [[PropertyDescription]] = []
+  /// A digest of all that decides how the entity's records are stored.
+  public internal(set) var versionHash = VersionHash.empty
+
+  /// A number for this description, unique in this process and never zero.
+  @usableFromInline let token: UInt32
+  /// The position among the model's entities, by name: the same for every model with the same entities.
+  public internal(set) var position = 0
+  /// The space of temporary identifiers, of a root entity.
+  package private(set) lazy var temporarySpace = IDSpace(store: nil, root: root)
+
+  init(_ declaration: Entity, token: UInt32) {
+    name = declaration.name
+    isAbstract = declaration.isAbstract
+    userInfo = declaration.userInfo
+    objectClass = declaration.objectClass
+    self.token = token
+    rootEntity = self
+  }
+
+  /// Makes what is made on first use, before the description is shared.
+  func freeze() { _ = temporarySpace }
+
+  /// The attribute of that name.
+  public func attribute(named name: String) -> AttributeDescription? {
+    propertiesByName[name] as? AttributeDescription
+  }
+
+  /// The relationship of that name.
+  public func relationship(named name: String) -> RelationshipDescription? {
+    propertiesByName[name] as? RelationshipDescription
+  }
+
+  /// The property of that name, or an error that says which names there are.
+  public func property(named name: String) throws(CoherenceError) -> PropertyDescription {
+    guard let property = propertiesByName[name] else {
+      let names = properties.map(\.name).joined(separator: ", ")
+      throw CoherenceError(.unknownProperty, "'\(self.name)' has no property '\(name)'; it has: \(names).")
+    }
+    return property
+  }
+
+  /// Whether this is the other entity or inherits from it.
+  public func isKind(of other: EntityDescription) -> Bool {
+    var entity: EntityDescription? = self
+    while let current = entity {
+      if current === other { return true }
+      entity = current.superentity
+    }
+    return false
+  }
+
+  /// The entity and all that inherit from it, ancestors before descendants.
+  public var hierarchy: [EntityDescription] { [self] + subentities.flatMap(\.hierarchy) }
+  /// The entities of the hierarchy below this one that have objects.
+  public var concreteEntities: [EntityDescription] { hierarchy.filter { !$0.isAbstract } }
+}
+
+extension EntityDescription: Hashable {
+  /// Entities are equal when their names and version hashes are.
+  public static func == (left: EntityDescription, right: EntityDescription) -> Bool {
+    left === right || (left.name == right.name && left.versionHash == right.versionHash)
+  }
+  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+extension EntityDescription: CustomStringConvertible {
+  public var description: String { name }
+}
+
+/// What a slot of a row holds.
+public enum Slot: Sendable {
+  case attribute(AttributeDescription)
+  /// The target of a to-one relationship.
+  case reference(RelationshipDescription)
+  /// The place of the record in the ordered to-many relationship whose inverse is the to-one relationship given: an
+  /// integer, or null.
+  case position(RelationshipDescription)
+
+  /// The representation of the slot's values; positions are `int64`.
+  public var storage: StorageType {
+    switch self {
+    case .attribute(let attribute): attribute.type.storage
+    case .reference: .reference
+    case .position: .int64
+    }
+  }
+
+  /// A name for the slot, unique in its entity: the property's, with a suffix for positions.
+  public var name: String {
+    switch self {
+    case .attribute(let attribute): attribute.name
+    case .reference(let relationship): relationship.name
+    case .position(let relationship): relationship.name + ".position"
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import Synchronization
+
+/// The entities that a stack of contexts and stores works with.
+///
+/// A model is built from declarations, checked as a whole, and immutable from then on. It lives as long as the process:
+/// its descriptions refer to each other and objects refer to them without counting. Two models are equal when their
+/// entities and configurations are.
+public final class ManagedObjectModel: Sendable {
+  /// The name that containers look a registered model up by, and name store files after.
+  public let name: String?
+  /// The entities, in order of declaration.
+  public let entities: [EntityDescription]
+  public let entitiesByName: [String: EntityDescription]
+  /// The names of the configurations, sorted.
+  public var configurations: [String] { members.keys.sorted() }
+  public let versionIdentifiers: Set<String>
+  /// What is allowed but probably not meant: a relationship without inverse.
+  public let warnings: [String]
+  let members: [String: [EntityDescription]]
+
+  /// Builds a model.
+  ///
+  /// - Parameters:
+  ///   - configurations: For each configuration, the names of its entities. An entity's subentities belong to a
+  ///     configuration with it. Without a configuration's name, a store holds all entities.
+  /// - Throws: ``ErrorCode/invalidModel``, naming every fault of the declarations.
+  public convenience init(
+    name: String? = nil, configurations: [String: [String]] = [:], versionIdentifiers: Set<String> = [],
+    @EntitiesBuilder entities: () -> [Entity]
+  ) throws {
+    try self.init(
+      name: name, entities: entities(), configurations: configurations, versionIdentifiers: versionIdentifiers)
+  }
+
+  /// Builds a model from an array of declarations.
+  public init(
+    name: String? = nil, entities declarations: [Entity], configurations: [String: [String]] = [:],
+    versionIdentifiers: Set<String> = []
+  ) throws {
+    let faults = ModelValidation(declarations, configurations: configurations).faults
+    guard faults.isEmpty else {
+      throw CoherenceError(.invalidModel, faults.joined(separator: " "))
+    }
+    let linked = ModelLinker(declarations).link()
+    let byName = Dictionary(uniqueKeysWithValues: linked.map { ($0.name, $0) })
+    self.name = name
+    self.entities = linked
+    self.entitiesByName = byName
+    self.versionIdentifiers = versionIdentifiers
+    self.members = configurations.mapValues { names in
+      let chosen = Set(names.flatMap { byName[$0]!.hierarchy.map(\.name) })
+      return linked.filter { chosen.contains($0.name) }
+    }
+    self.warnings = linked.flatMap { entity in
+      entity.relationships.filter { $0.entity === entity && $0.inverse == nil }.map {
+        "Relationship '\(entity.name).\($0.name)' has no inverse: deleting what it points to leaves it dangling."
+      }
+    }
+  }
+
+  /// The entities of a configuration; all of them for `nil`, and `nil` for a name that the model does not know.
+  public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
+    guard let name else { return entities }
+    return members[name]
+  }
+
+  /// The entity of that name.
+  ///
+  /// - Throws: ``ErrorCode/unknownEntity``, listing the names that there are.
+  public func entity(named name: String) throws(CoherenceError) -> EntityDescription {
+    guard let entity = entitiesByName[name] else {
+      let names = entities.map(\.name).joined(separator: ", ")
+      throw CoherenceError(.unknownEntity, "The model has no entity '\(name)'; it has: \(names).")
+    }
+    return entity
+  }
+
+  /// The entity that a class stands for.
+  ///
+  /// - Throws: ``ErrorCode/unknownEntity`` when no entity, or more than one, has the class.
+  public func entity(for objectClass: ManagedObject.Type) throws(CoherenceError) -> EntityDescription {
+    let matches = entities.filter { $0.objectClass == objectClass }
+    guard matches.count == 1 else {
+      let reason = matches.isEmpty ? "No entity has" : "Several entities have"
+      throw CoherenceError(.unknownEntity, "\(reason) the class '\(objectClass)'; name the entity instead.")
+    }
+    return matches[0]
+  }
+
+  /// The version hash of each entity.
+  public var versionHashes: [String: VersionHash] { entitiesByName.mapValues(\.versionHash) }
+
+  /// Whether a store with that metadata can be opened with a configuration of this model, without migration.
+  public func isConfiguration(_ name: String?, compatibleWith metadata: StoreMetadata) -> Bool {
+    let wanted = (entities(forConfigurationName: name) ?? []).map { ($0.name, $0.versionHash.rawValue) }
+    return Dictionary(uniqueKeysWithValues: wanted) == metadata.versionHashes
+  }
+}
+
+extension ManagedObjectModel: Hashable {
+  public static func == (left: ManagedObjectModel, right: ManagedObjectModel) -> Bool {
+    left === right
+      || (left.versionHashes == right.versionHashes
+        && left.members.mapValues { Set($0.map(\.name)) } == right.members.mapValues { Set($0.map(\.name)) })
+  }
+  public func hash(into hasher: inout Hasher) { hasher.combine(Set(entitiesByName.keys)) }
+}
+
+// MARK: - Models by name
+
+extension ManagedObjectModel {
+  private static let registered = Mutex<[String: ManagedObjectModel]>([:])
+
+  /// Makes the model known by its name, so that a container can be made with that name alone. A later model of the same
+  /// name takes the place of an earlier one.
+  ///
+  /// - Throws: ``ErrorCode/invalidModel`` when the model has no name.
+  public func register() throws {
+    guard let name else {
+      throw CoherenceError(.invalidModel, "A model without a name cannot be registered; give it one in its initialiser.")
+    }
+    Self.registered.withLock { $0[name] = self }
+  }
+
+  /// The registered model of that name.
+  ///
+  /// - Throws: ``ErrorCode/modelNotFound``, listing the names that are registered.
+  public static func named(_ name: String) throws -> ManagedObjectModel {
+    try registered.withLock { known in
+      if let model = known[name] { return model }
+      let names = known.keys.sorted().joined(separator: ", ")
+      throw CoherenceError(
+        .modelNotFound,
+        "No model '\(name)' is registered (registered: \(names.isEmpty ? "none" : names)). "
+          + "Call `register()` on it first, or pass the model to the initialiser.")
+    }
+  }
+}

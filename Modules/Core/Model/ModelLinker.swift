@@ -1,0 +1,131 @@
+import Synchronization
+
+/// Turns checked declarations into descriptions that refer to each other.
+struct ModelLinker {
+  private let declarations: [Entity]
+  private static let lastToken = Atomic<UInt32>(0)
+
+  /// - Parameter declarations: Declarations in which ``ModelValidation`` found no fault.
+  init(_ declarations: [Entity]) { self.declarations = declarations }
+
+  func link() -> [EntityDescription] {
+    let entities = declarations.map {
+      EntityDescription($0, token: Self.lastToken.add(1, ordering: .relaxed).newValue)
+    }
+    let byName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
+    linkHierarchies(entities, byName)
+    let ordered = entities.filter { $0.superentity == nil }.flatMap(\.hierarchy)
+    let declared = Dictionary(uniqueKeysWithValues: declarations.map { ($0.name, $0) })
+    for entity in ordered { addProperties(to: entity, from: declared[entity.name]!) }
+    linkRelationships(ordered, byName)
+    for entity in ordered { layOut(entity) }
+    for entity in ordered { addConstraints(to: entity, from: declared[entity.name]!) }
+    for (position, name) in byName.keys.sorted().enumerated() { byName[name]!.position = position }
+    for entity in ordered {
+      entity.versionHash = VersionHash(of: entity.canonicalText)
+      entity.freeze()
+    }
+    return entities
+  }
+
+  private func linkHierarchies(_ entities: [EntityDescription], _ byName: [String: EntityDescription]) {
+    for (entity, declaration) in zip(entities, declarations) {
+      guard let parent = declaration.parent else { continue }
+      entity.superentity = byName[parent]!
+      byName[parent]!.subentities.append(entity)
+    }
+    for entity in entities {
+      var root = entity
+      while let parent = root.superentity { root = parent }
+      entity.root = root
+    }
+  }
+
+  /// Own attributes and relationships, after those of the superentity.
+  private func addProperties(to entity: EntityDescription, from declaration: Entity) {
+    if let parent = entity.superentity {
+      entity.properties = parent.properties
+      entity.composites = parent.composites
+    }
+    var attributes: [AttributeDescription] = []
+    for property in declaration.properties {
+      if let attribute = property as? Attribute {
+        attributes.append(AttributeDescription(attribute, name: attribute.name, entity: entity))
+      } else if let composite = property as? CompositeAttribute {
+        entity.composites[composite.name] = 0..<composite.parts.count
+        for part in composite.parts {
+          attributes.append(AttributeDescription(part, name: "\(composite.name).\(part.name)", entity: entity))
+        }
+      }
+    }
+    let relationships = declaration.properties.compactMap { $0 as? Relationship }
+      .map { RelationshipDescription($0, entity: entity) }
+    for property in attributes as [PropertyDescription] + relationships {
+      property.index = entity.properties.count
+      entity.properties.append(property)
+    }
+    entity.attributes = entity.properties.compactMap { $0 as? AttributeDescription }
+    entity.relationships = entity.properties.compactMap { $0 as? RelationshipDescription }
+    entity.propertiesByName = Dictionary(uniqueKeysWithValues: entity.properties.map { ($0.name, $0) })
+  }
+
+  private func linkRelationships(_ entities: [EntityDescription], _ byName: [String: EntityDescription]) {
+    let own = entities.flatMap { entity in entity.relationships.filter { $0.entity === entity } }
+    for relationship in own {
+      relationship.destination = byName[relationship.destinationName]!
+      relationship.inverse = relationship.inverseName.flatMap { relationship.destination.relationship(named: $0) }
+    }
+    for relationship in own where relationship.isToMany && relationship.inverse?.isToMany != false {
+      linkTable(for: relationship)
+    }
+  }
+
+  /// The links of a to-many relationship whose inverse is to-many or missing; made once for both directions.
+  private func linkTable(for relationship: RelationshipDescription) {
+    if case .links = relationship.storage { return }
+    guard let inverse = relationship.inverse, inverse !== relationship else {
+      relationship.storage = .links(LinkTable(forward: relationship, backward: nil), isForward: true)
+      return
+    }
+    let isForward = "\(relationship.entity.name).\(relationship.name)" < "\(inverse.entity.name).\(inverse.name)"
+    let table = LinkTable(
+      forward: isForward ? relationship : inverse, backward: isForward ? inverse : relationship)
+    relationship.storage = .links(table, isForward: isForward)
+    inverse.storage = .links(table, isForward: !isForward)
+  }
+
+  /// Slots: the superentity's, then own attributes, then to-one relationships with their positions.
+  private func layOut(_ entity: EntityDescription) {
+    entity.slots = entity.superentity?.slots ?? []
+    for attribute in entity.attributes where attribute.entity === entity {
+      attribute.slot = entity.slots.count
+      entity.slots.append(.attribute(attribute))
+    }
+    for relationship in entity.relationships where relationship.entity === entity && !relationship.isToMany {
+      relationship.storage = .column(slot: entity.slots.count)
+      entity.slots.append(.reference(relationship))
+      guard let inverse = relationship.inverse, inverse.isToMany else { continue }
+      let position = inverse.isOrdered ? entity.slots.count : nil
+      if inverse.isOrdered { entity.slots.append(.position(relationship)) }
+      inverse.storage = .inverseColumn(relationship, positionSlot: position)
+    }
+    entity.slotCount = entity.slots.count
+    entity.defaultValues = entity.slots.map { slot in
+      if case .attribute(let attribute) = slot { return attribute.defaultValue }
+      return .null
+    }
+    for (name, parts) in entity.composites where parts.lowerBound == 0 {
+      let first = entity.attributes.first { $0.name.hasPrefix(name + ".") }
+      if let first { entity.composites[name] = first.slot..<(first.slot + parts.count) }
+    }
+  }
+
+  private func addConstraints(to entity: EntityDescription, from declaration: Entity) {
+    func resolve(_ lists: [[String]]) -> [[PropertyDescription]] {
+      lists.map { $0.map { entity.propertiesByName[$0]! } }
+    }
+    entity.uniquenessConstraints =
+      (entity.superentity?.uniquenessConstraints ?? []) + resolve(declaration.uniqueness)
+    entity.indexes = (entity.superentity?.indexes ?? []) + resolve(declaration.indexes)
+  }
+}

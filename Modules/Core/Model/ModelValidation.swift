@@ -1,0 +1,141 @@
+/// Finds what keeps declarations from being a model. All faults are found, not just the first.
+struct ModelValidation {
+  private let entities: [Entity]
+  private let byName: [String: Entity]
+  private let configurations: [String: [String]]
+
+  init(_ entities: [Entity], configurations: [String: [String]]) {
+    self.entities = entities
+    self.byName = Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    self.configurations = configurations
+  }
+
+  var faults: [String] {
+    let names = nameFaults + hierarchyFaults
+    // Properties are looked up through ancestors: that needs sound names and hierarchies.
+    guard names.isEmpty else { return names }
+    return entities.flatMap(propertyFaults) + entities.flatMap(relationshipFaults) + entities.flatMap(constraintFaults)
+      + configurationFaults
+  }
+
+  private var nameFaults: [String] {
+    var faults: [String] = []
+    var seen: Set<String> = []
+    for entity in entities {
+      if entity.name.isEmpty { faults.append("An entity has no name.") }
+      if entity.name.utf8.contains(0) { faults.append("An entity's name contains U+0000.") }
+      if !seen.insert(entity.name).inserted { faults.append("Two entities are named '\(entity.name)'.") }
+    }
+    return faults
+  }
+
+  private var hierarchyFaults: [String] {
+    var faults: [String] = []
+    for entity in entities {
+      var visited: Set<String> = [entity.name]
+      var current = entity
+      while let parent = current.parent {
+        guard let next = byName[parent] else {
+          if current.name == entity.name {
+            faults.append("Entity '\(entity.name)' inherits from '\(parent)', which the model does not have.")
+          }
+          break
+        }
+        guard visited.insert(parent).inserted else {
+          faults.append("Entity '\(entity.name)' inherits from itself.")
+          break
+        }
+        current = next
+      }
+    }
+    return faults
+  }
+
+  /// The entity's properties with those of its ancestors, nearest last.
+  private func allProperties(_ entity: Entity) -> [any PropertyDeclaration] {
+    (entity.parent.flatMap { byName[$0] }.map(allProperties) ?? []) + entity.properties
+  }
+
+  private func names(_ entity: Entity) -> [String] {
+    allProperties(entity).flatMap { property in
+      (property as? CompositeAttribute)?.parts.map { "\(property.name).\($0.name)" } ?? [property.name]
+    }
+  }
+
+  private func propertyFaults(_ entity: Entity) -> [String] {
+    var faults: [String] = []
+    var seen: Set<String> = []
+    for property in allProperties(entity) {
+      if property.name.isEmpty { faults.append("A property of '\(entity.name)' has no name.") }
+      if property.name.utf8.contains(0) { faults.append("A property's name of '\(entity.name)' contains U+0000.") }
+      if !seen.insert(property.name).inserted {
+        faults.append("Entity '\(entity.name)' has two properties named '\(property.name)'.")
+      }
+    }
+    for property in entity.properties {
+      if let attribute = property as? Attribute { faults += attributeFaults(attribute, in: entity) }
+      if let composite = property as? CompositeAttribute {
+        if composite.parts.isEmpty { faults.append("Composite '\(entity.name).\(composite.name)' has no parts.") }
+        if Set(composite.parts.map(\.name)).count != composite.parts.count {
+          faults.append("Composite '\(entity.name).\(composite.name)' has two parts of one name.")
+        }
+        faults += composite.parts.flatMap { attributeFaults($0, in: entity) }
+      }
+    }
+    return faults
+  }
+
+  private func attributeFaults(_ attribute: Attribute, in entity: Entity) -> [String] {
+    guard !attribute.defaultValue.isNull else { return [] }
+    do {
+      _ = try attribute.type.checked(attribute.defaultValue)
+      return []
+    } catch {
+      return ["The default of '\(entity.name).\(attribute.name)' does not fit its type: \(error.message)"]
+    }
+  }
+
+  private func relationshipFaults(_ entity: Entity) -> [String] {
+    entity.properties.compactMap { $0 as? Relationship }.flatMap { relationship -> [String] in
+      let path = "'\(entity.name).\(relationship.name)'"
+      guard let destination = byName[relationship.destination] else {
+        return ["Relationship \(path) leads to '\(relationship.destination)', which the model does not have."]
+      }
+      guard let inverseName = relationship.inverse else { return [] }
+      let candidate = allProperties(destination).first { $0.name == inverseName }
+      guard let inverse = candidate as? Relationship else {
+        return ["The inverse of \(path), '\(destination.name).\(inverseName)', is not a relationship of the model."]
+      }
+      guard inverse.inverse == relationship.name, inverse.destination == entity.name else {
+        return ["The inverse of \(path), '\(destination.name).\(inverseName)', does not point back."]
+      }
+      guard declares(destination.name, inverseName) else {
+        return ["The inverse of \(path) is inherited; name the entity that declares it as the destination."]
+      }
+      return []
+    }
+  }
+
+  private func declares(_ entity: String, _ property: String) -> Bool {
+    byName[entity]!.properties.contains { $0.name == property }
+  }
+
+  private func constraintFaults(_ entity: Entity) -> [String] {
+    let known = Set(names(entity))
+    return (entity.uniqueness + entity.indexes).flatMap { list -> [String] in
+      guard !list.isEmpty else { return ["A constraint or index of '\(entity.name)' names no property."] }
+      return list.compactMap { name in
+        if !known.contains(name) { return "A constraint or index of '\(entity.name)' names the unknown '\(name)'." }
+        let relationship = allProperties(entity).first { $0.name == name } as? Relationship
+        return relationship?.isToMany == true
+          ? "A constraint or index of '\(entity.name)' names the to-many relationship '\(name)'." : nil
+      }
+    }
+  }
+
+  private var configurationFaults: [String] {
+    configurations.sorted { $0.key < $1.key }.flatMap { name, members in
+      members.filter { byName[$0] == nil }.map { "Configuration '\(name)' names the unknown entity '\($0)'." }
+    }
+  }
+}

@@ -1,0 +1,123 @@
+/// What attributes and relationships have in common.
+public class PropertyDescription: @unchecked Sendable, Hashable {
+  // Sendable: linked by the model before it is shared, immutable afterwards.
+
+  public let name: String
+  /// Whether an object may be saved without a value.
+  public let isOptional: Bool
+  public let userInfo: [String: String]
+  /// The entity that declares the property; subentities inherit the same description.
+  public internal(set) unowned var entity: EntityDescription
+  /// The position in ``EntityDescription/properties``, the same in every subentity.
+  public internal(set) var index = 0
+
+  init(name: String, isOptional: Bool, userInfo: [String: String], entity: EntityDescription) {
+    self.name = name
+    self.isOptional = isOptional
+    self.userInfo = userInfo
+    self.entity = entity
+  }
+
+  public static func == (left: PropertyDescription, right: PropertyDescription) -> Bool { left === right }
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// An attribute of an entity.
+public final class AttributeDescription: PropertyDescription, @unchecked Sendable {
+  public let type: AttributeType
+  /// The value of a fresh object.
+  public let defaultValue: AttributeValue
+  public let validation: [ValidationRule]
+  /// The attribute's place in a row.
+  public internal(set) var slot = 0
+
+  init(_ declaration: Attribute, name: String, entity: EntityDescription) {
+    type = declaration.type
+    defaultValue = declaration.defaultValue
+    validation = declaration.validation
+    super.init(name: name, isOptional: declaration.isOptional, userInfo: declaration.userInfo, entity: entity)
+  }
+}
+
+/// A relationship of an entity.
+public final class RelationshipDescription: PropertyDescription, @unchecked Sendable {
+  public let isToMany: Bool
+  public let isOrdered: Bool
+  public let deleteRule: DeleteRule
+  public let minimumCount: Int
+  public let maximumCount: Int?
+  let destinationName: String
+  let inverseName: String?
+  /// The entity that the relationship leads to.
+  public internal(set) unowned var destination: EntityDescription
+  /// The way back.
+  public internal(set) unowned var inverse: RelationshipDescription?
+  /// How the relationship is kept in stores.
+  public internal(set) var storage: RelationshipStorage = .column(slot: 0)
+
+  init(_ declaration: Relationship, entity: EntityDescription) {
+    isToMany = declaration.isToMany
+    isOrdered = declaration.isOrdered
+    deleteRule = declaration.deleteRule
+    minimumCount = declaration.minimumCount
+    maximumCount = declaration.maximumCount
+    destinationName = declaration.destination
+    inverseName = declaration.inverse
+    destination = entity
+    super.init(
+      name: declaration.name, isOptional: declaration.isOptional, userInfo: declaration.userInfo, entity: entity)
+  }
+
+  /// The slot of a to-one relationship.
+  public var slot: Int? {
+    if case .column(let slot) = storage { return slot }
+    return nil
+  }
+
+  /// Whether stores can rely on the target's existence: somebody clears the reference when the target is deleted.
+  public var isConstrained: Bool {
+    guard !isToMany, let inverse else { return false }
+    return inverse.deleteRule != .noAction
+  }
+}
+
+/// How a relationship is kept in stores.
+public enum RelationshipStorage: Sendable {
+  /// A to-one relationship: the record's row holds the target in that slot.
+  case column(slot: Int)
+  /// A to-many relationship whose inverse is to-one: the members' rows hold the owner. For an ordered relationship they
+  /// hold their place too, in the position slot.
+  case inverseColumn(RelationshipDescription, positionSlot: Int?)
+  /// A to-many relationship kept as links beside the rows. `isForward` tells whether the owner is the link's source.
+  case links(LinkTable, isForward: Bool)
+}
+
+/// The links of a many-to-many relationship, or of a to-many relationship without inverse.
+///
+/// A relationship that is its own inverse is kept as links in both directions.
+public final class LinkTable: @unchecked Sendable, Hashable {
+  // Sendable: immutable once its model is in use.
+
+  /// The relationship whose owner is a link's source.
+  public internal(set) unowned var forward: RelationshipDescription
+  /// The inverse, whose owner is a link's target. `nil` without an inverse, and when the relationship is its own.
+  public internal(set) unowned var backward: RelationshipDescription?
+
+  init(forward: RelationshipDescription, backward: RelationshipDescription?) {
+    self.forward = forward
+    self.backward = backward
+  }
+
+  /// A name unique in the model, the same whatever the order of declaration.
+  public var name: String {
+    guard let backward else { return "\(forward.entity.name).\(forward.name)" }
+    return "\(forward.entity.name).\(forward.name)-\(backward.entity.name).\(backward.name)"
+  }
+  /// The hierarchy of the sources.
+  public var sourceRoot: EntityDescription { forward.entity.root }
+  /// The hierarchy of the targets.
+  public var targetRoot: EntityDescription { forward.destination.root }
+
+  public static func == (left: LinkTable, right: LinkTable) -> Bool { left === right }
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

@@ -1,0 +1,60 @@
+/// A digest of a description, stable over processes and platforms: 128-bit FNV-1a over a canonical text.
+public struct VersionHash: Sendable, Hashable, CustomStringConvertible {
+  public let rawValue: String
+  public init(rawValue: String) { self.rawValue = rawValue }
+  public var description: String { rawValue }
+
+  static let empty = VersionHash(rawValue: "")
+
+  init(of text: String) {
+    let prime: UInt128 = (1 << 88) + 0x13B
+    var hash: UInt128 = (0x6C62_272E_07BB_0142 << 64) + 0x62B8_2175_6295_C58D
+    for byte in text.utf8 {
+      hash ^= UInt128(byte)
+      hash = hash &* prime
+    }
+    let digits = String(hash, radix: 16)
+    rawValue = String(repeating: "0", count: 32 - digits.count) + digits
+  }
+}
+
+extension EntityDescription {
+  /// The text behind ``versionHash``: names, types, optionality, relationships and constraints, in an order of their
+  /// own, so that the order of declaration does not matter. Validation, defaults, indexes and userInfo do not count.
+  var canonicalText: String {
+    var lines = ["entity \(name)", isAbstract ? "abstract" : "concrete", "parent \(superentity?.name ?? "")"]
+    lines += attributes.map { "a \($0.name) \($0.type.canonicalName) \($0.isOptional)" }.sorted()
+    lines += relationships.map(\.canonicalText).sorted()
+    lines += uniquenessConstraints.map { "u " + $0.map(\.name).joined(separator: ",") }.sorted()
+    return lines.joined(separator: "\n")
+  }
+}
+
+extension RelationshipDescription {
+  fileprivate var canonicalText: String {
+    "r \(name) \(destination.name) \(isToMany) \(isOrdered) \(inverse?.name ?? "") \(isOptional)"
+  }
+}
+
+extension AttributeType {
+  /// A name for the type that does not depend on Swift's own printing.
+  public var canonicalName: String {
+    switch self {
+    case .int16: "int16"
+    case .int32: "int32"
+    case .int64: "int64"
+    case .bool: "bool"
+    case .float: "float"
+    case .double: "double"
+    case .decimal: "decimal"
+    case .string: "string"
+    case .data: "data"
+    case .date: "date"
+    case .uuid: "uuid"
+    case .url: "url"
+    case .enumeration(let raw, _): "enumeration(\(raw.canonicalName))"
+    case .codable: "codable"
+    case .transformable(let name): "transformable(\(name))"
+    }
+  }
+}

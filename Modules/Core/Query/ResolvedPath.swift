@@ -1,0 +1,72 @@
+/// A property path put to an entity: the relationships to follow and what stands at the end.
+public struct ResolvedPath: Sendable, Hashable {
+  /// The to-one relationships to follow.
+  public var steps: [RelationshipDescription]
+  /// What stands at the end.
+  public var target: Target
+
+  public enum Target: Sendable, Hashable {
+    case attribute(AttributeDescription)
+    case toOne(RelationshipDescription)
+    case toMany(RelationshipDescription)
+    /// The record itself.
+    case identity
+  }
+
+  /// The entity at which the last property was looked up.
+  public var owner: EntityDescription
+
+  /// Puts a path to an entity.
+  ///
+  /// A name may be declared by a subentity: records of other entities have no value for it.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name, ``ErrorCode/invalidPredicate`` when the path goes on
+  ///   after an attribute or a to-many relationship.
+  public init(_ path: PropertyPath, from entity: EntityDescription) throws(CoherenceError) {
+    steps = []
+    target = .identity
+    owner = entity
+    var names = path.names[...]
+    while let first = names.first {
+      var name = first
+      names = names.dropFirst()
+      if owner.isComposite(name), let part = names.first {
+        name += "." + part
+        names = names.dropFirst()
+      }
+      if name == "self", names.isEmpty { return }
+      switch try owner.visibleProperty(named: name) {
+      case let attribute as AttributeDescription:
+        target = .attribute(attribute)
+      case let relationship as RelationshipDescription where relationship.isToMany:
+        target = .toMany(relationship)
+      case let relationship as RelationshipDescription:
+        target = .toOne(relationship)
+        guard !names.isEmpty else { return }
+        steps.append(relationship)
+        owner = relationship.destination
+        target = .identity
+        continue
+      default:
+        return
+      }
+      guard names.isEmpty else {
+        throw CoherenceError(
+          .invalidPredicate, "'\(path)' goes on after '\(name)'; only to-one relationships can be passed through.")
+      }
+    }
+  }
+}
+
+extension EntityDescription {
+  fileprivate func isComposite(_ name: String) -> Bool { hierarchy.contains { $0.composites[name] != nil } }
+
+  /// The property of that name here or, failing that, in a subentity.
+  fileprivate func visibleProperty(named name: String) throws(CoherenceError) -> PropertyDescription {
+    if let property = propertiesByName[name] { return property }
+    for entity in subentities.flatMap(\.hierarchy) {
+      if let property = entity.propertiesByName[name] { return property }
+    }
+    return try property(named: name)
+  }
+}

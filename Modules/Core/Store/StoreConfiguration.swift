@@ -1,0 +1,97 @@
+public import Foundation
+
+/// What to attach: the kind of store, its place, and the model configuration that it holds.
+public struct StoreConfiguration: Sendable, Hashable {
+  /// The name of the store's file; without one it is made of the container's name, the configuration's and the type's.
+  public var fileName: String?
+  /// The name of the *model configuration* whose entities the store holds; `nil` for all entities.
+  public var name: String?
+  public var type: StoreType
+  /// Whether a store that does not fit the model is moved aside and replaced by an empty one. Wins over migration.
+  public var overwriteIncompatibleStore: Bool
+  public var options: [String: OptionValue]
+  /// Where the store is, in place of a directory and a file name. A URL whose scheme is not `file` is used verbatim.
+  public var location: URL?
+
+  public init(
+    fileName: String? = Default.fileName, name: String? = Default.name, type: StoreType = Default.type,
+    overwriteIncompatibleStore: Bool = Default.overwriteIncompatibleStore,
+    options: [String: OptionValue] = Default.options, location: URL? = nil
+  ) {
+    self.fileName = fileName
+    self.name = name
+    self.type = type
+    self.overwriteIncompatibleStore = overwriteIncompatibleStore
+    self.options = options
+    self.location = location
+  }
+
+  /// The values of a configuration made with no arguments.
+  public enum Default {
+    public static let fileName: String? = nil
+    public static let name: String? = nil
+    public static let type: StoreType = "SQLite"
+    public static let overwriteIncompatibleStore = false
+    public static let options: [String: OptionValue] = [
+      StoreOption.migrateAutomatically: true, StoreOption.inferMapping: true,
+    ]
+  }
+
+  /// The URL of the store for a directory and a prefix, which is the container's name; `nil` when the type keeps no
+  /// file and no location is given.
+  public func resolveURL(defaultStorePrefix prefix: String, storeLocation directory: URL, usesFiles: Bool) -> URL? {
+    if let location {
+      guard location.isFileURL, location.hasDirectoryPath else { return location }
+      return resolveURL(in: location, prefix: prefix)
+    }
+    return usesFiles ? resolveURL(in: directory, prefix: prefix) : nil
+  }
+
+  private func resolveURL(in directory: URL, prefix: String) -> URL {
+    if let fileName { return directory.appendingPathComponent(fileName) }
+    return Self.storeURL(prefix: prefix, configuration: name, type: type, location: directory)
+  }
+
+  /// `location/<prefix>[.<configuration in lower case>].<type in lower case>`.
+  public static func storeURL(prefix: String, configuration: String?, type: StoreType, location: URL) -> URL {
+    let parts = [prefix, configuration?.lowercased(), type.name.lowercased()].compactMap { $0 }
+    return location.appendingPathComponent(parts.joined(separator: "."))
+  }
+}
+
+extension StoreConfiguration: CustomStringConvertible {
+  public var description: String {
+    var parts: [String] = []
+    if let fileName { parts.append("fileName: '\(fileName)'") }
+    if let name { parts.append("name: '\(name)'") }
+    parts.append("type: \(type)")
+    return "<StoreConfiguration> (\(parts.joined(separator: ", ")))"
+  }
+}
+
+/// The names of the options that every store knows. Backends declare their own in extensions.
+public enum StoreOption {
+  /// Whether a store whose schema lacks what the model has is extended at attach. A `bool`, `true` by default.
+  public static let migrateAutomatically = "migrateAutomatically"
+  /// Kept for users of Core Data; migration here always infers what to do. A `bool`.
+  public static let inferMapping = "inferMapping"
+  /// Whether the store is opened without the right to write. A `bool`, `false` by default.
+  public static let readOnly = "readOnly"
+}
+
+/// The value of a store option, written as a literal.
+public enum OptionValue: Sendable, Hashable {
+  case bool(Bool)
+  case int(Int)
+  case double(Double)
+  case string(String)
+}
+
+extension OptionValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+  ExpressibleByStringLiteral
+{
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  public init(integerLiteral value: Int) { self = .int(value) }
+  public init(floatLiteral value: Double) { self = .double(value) }
+  public init(stringLiteral value: String) { self = .string(value) }
+}

@@ -1,0 +1,69 @@
+import Synchronization
+
+/// Which backends there are, by the name of their store type.
+///
+/// A configuration that names its type by a bare name is looked up here: in the registry passed to the coordinator, else
+/// in the one bound to the current task with ``withValue(_:operation:)``, else in ``shared``.
+public final class StoreRegistry: Sendable {
+  /// The registry of this process.
+  public static let shared = StoreRegistry()
+  @TaskLocal private static var bound: StoreRegistry?
+  private let factories = Mutex<[String: any StoreFactory]>([:])
+
+  public init() {}
+
+  /// The registry that is in force: the task's own, or ``shared``.
+  public static var current: StoreRegistry { bound ?? shared }
+
+  /// Runs an operation with this registry in place of ``shared``.
+  public func withValue<T>(operation: () throws -> T) rethrows -> T {
+    try Self.$bound.withValue(self, operation: operation)
+  }
+
+  /// Runs an asynchronous operation with this registry in place of ``shared``.
+  public func withValue<T>(
+    isolation: isolated (any Actor)? = #isolation, operation: () async throws -> T
+  ) async rethrows -> T {
+    try await Self.$bound.withValue(self, operation: operation, isolation: isolation)
+  }
+
+  /// Makes a backend known by the name of its store type.
+  ///
+  /// - Throws: ``ErrorCode/storeTypeRegisteredTwice`` when the name is taken; the first registration stays.
+  /// - Precondition: The type brings its factory along, or `factory` is given.
+  public func register(_ type: StoreType, factory: (any StoreFactory)? = nil) throws {
+    guard let factory = factory ?? type.factory else {
+      throw CoherenceError(.unknownStoreType, "Store type '\(type)' has no factory; pass one to register it.")
+    }
+    try factories.withLock { known in
+      guard known[type.name] == nil else {
+        throw CoherenceError(
+          .storeTypeRegisteredTwice, "A backend for store type '\(type)' is registered already; register each once.")
+      }
+      known[type.name] = factory
+    }
+  }
+
+  /// The names of the types that are registered, sorted.
+  public var registeredTypes: [String] { factories.withLock { $0.keys.sorted() } }
+
+  /// The factory of a store type: its own, or the one registered by its name.
+  ///
+  /// - Throws: ``ErrorCode/unknownStoreType``, listing the known types and what brings in the missing one.
+  public func factory(for type: StoreType) throws -> any StoreFactory {
+    if let factory = type.factory { return factory }
+    if let factory = factories.withLock({ $0[type.name] }) { return factory }
+    let known = registeredTypes.joined(separator: ", ")
+    let hint =
+      switch type.name {
+      case "SQLite", "InMemory", "PostgreSQL":
+        "Add `import Coherence\(type.name)` and register `StoreType.\(Self.memberName[type.name]!)`, or call "
+          + "`Coherence.registerDefaults()`."
+      default: "Register its backend with `StoreRegistry.shared.register(_:factory:)`."
+      }
+    throw CoherenceError(
+      .unknownStoreType, "Store type '\(type)' is unknown (known: \(known.isEmpty ? "none" : known)). \(hint)")
+  }
+
+  private static let memberName = ["SQLite": "sqlite", "InMemory": "inMemory", "PostgreSQL": "postgreSQL"]
+}

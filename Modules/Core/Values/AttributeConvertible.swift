@@ -1,0 +1,174 @@
+public import Foundation
+
+/// A Swift type that can be the value of an attribute.
+///
+/// The framework's own conformances cover the model's types; conform an enumeration by declaring
+/// `AttributeConvertible` on a `RawRepresentable` type whose raw value is convertible.
+public protocol AttributeConvertible: Sendable {
+  /// The model's type for this Swift type.
+  static var attributeType: AttributeType { get }
+  /// What a typed accessor answers when there is no value to answer.
+  static var attributeDefault: Self { get }
+  /// The stored form.
+  var attributeValue: AttributeValue { get }
+  /// The value from its stored form; `nil` when the stored form is of another type or out of range.
+  init?(attributeValue: AttributeValue)
+}
+
+extension Int64: AttributeConvertible {
+  public static var attributeType: AttributeType { .int64 }
+  public static var attributeDefault: Int64 { 0 }
+  public var attributeValue: AttributeValue { .int(self) }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    guard case .int(let value) = attributeValue else { return nil }
+    self = value
+  }
+}
+
+extension Int: AttributeConvertible {
+  public static var attributeType: AttributeType { .int64 }
+  public static var attributeDefault: Int { 0 }
+  public var attributeValue: AttributeValue { .int(Int64(self)) }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    guard case .int(let value) = attributeValue, let exact = Int(exactly: value) else { return nil }
+    self = exact
+  }
+}
+
+extension Int32: AttributeConvertible {
+  public static var attributeType: AttributeType { .int32 }
+  public static var attributeDefault: Int32 { 0 }
+  public var attributeValue: AttributeValue { .int(Int64(self)) }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    guard case .int(let value) = attributeValue, let exact = Int32(exactly: value) else { return nil }
+    self = exact
+  }
+}
+
+extension Int16: AttributeConvertible {
+  public static var attributeType: AttributeType { .int16 }
+  public static var attributeDefault: Int16 { 0 }
+  public var attributeValue: AttributeValue { .int(Int64(self)) }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    guard case .int(let value) = attributeValue, let exact = Int16(exactly: value) else { return nil }
+    self = exact
+  }
+}
+
+extension Bool: AttributeConvertible {
+  public static var attributeType: AttributeType { .bool }
+  public static var attributeDefault: Bool { false }
+  public var attributeValue: AttributeValue { .bool(self) }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    guard case .bool(let value) = attributeValue else { return nil }
+    self = value
+  }
+}
+
+extension Double: AttributeConvertible {
+  public static var attributeType: AttributeType { .double }
+  public static var attributeDefault: Double { 0 }
+  public var attributeValue: AttributeValue { .double(self) }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    guard case .double(let value) = attributeValue else { return nil }
+    self = value
+  }
+}
+
+extension Float: AttributeConvertible {
+  public static var attributeType: AttributeType { .float }
+  public static var attributeDefault: Float { 0 }
+  public var attributeValue: AttributeValue { .double(Double(self)) }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    guard case .double(let value) = attributeValue else { return nil }
+    self = Float(value)
+  }
+}
+
+extension Decimal: AttributeConvertible {
+  public static var attributeType: AttributeType { .decimal }
+  public static var attributeDefault: Decimal { 0 }
+  public var attributeValue: AttributeValue { .decimal(self) }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    guard case .decimal(let value) = attributeValue else { return nil }
+    self = value
+  }
+}
+
+extension String: AttributeConvertible {
+  public static var attributeType: AttributeType { .string }
+  public static var attributeDefault: String { "" }
+  public var attributeValue: AttributeValue { .string(self) }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    guard case .string(let value) = attributeValue else { return nil }
+    self = value
+  }
+}
+
+extension Data: AttributeConvertible {
+  public static var attributeType: AttributeType { .data }
+  public static var attributeDefault: Data { Data() }
+  public var attributeValue: AttributeValue { .data(self) }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    guard case .data(let value) = attributeValue else { return nil }
+    self = value
+  }
+}
+
+extension Date: AttributeConvertible {
+  public static var attributeType: AttributeType { .date }
+  /// The reference date of 1970.
+  public static var attributeDefault: Date { Date(timeIntervalSince1970: 0) }
+  /// Rounded to the microsecond. A date that no store can keep becomes a value that validation refuses.
+  public var attributeValue: AttributeValue { Timestamp(self).map(AttributeValue.date) ?? .double(.nan) }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    guard case .date(let value) = attributeValue else { return nil }
+    self = value.date
+  }
+}
+
+extension UUID: AttributeConvertible {
+  public static var attributeType: AttributeType { .uuid }
+  /// The nil UUID.
+  public static var attributeDefault: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+  public var attributeValue: AttributeValue { .uuid(self) }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    guard case .uuid(let value) = attributeValue else { return nil }
+    self = value
+  }
+}
+
+extension URL: AttributeConvertible {
+  public static var attributeType: AttributeType { .url }
+  public static var attributeDefault: URL { URL(string: "about:blank")! }
+  public var attributeValue: AttributeValue { .string(absoluteString) }
+  public init?(attributeValue: AttributeValue) {
+    guard case .string(let text) = attributeValue, let url = URL(string: text) else { return nil }
+    self = url
+  }
+}
+
+extension Optional: AttributeConvertible where Wrapped: AttributeConvertible {
+  public static var attributeType: AttributeType { Wrapped.attributeType }
+  public static var attributeDefault: Wrapped? { nil }
+  @inlinable public var attributeValue: AttributeValue { self?.attributeValue ?? .null }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    if case .null = attributeValue {
+      self = .none
+    } else if let value = Wrapped(attributeValue: attributeValue) {
+      self = value
+    } else {
+      return nil
+    }
+  }
+}
+
+extension AttributeConvertible where Self: RawRepresentable & CaseIterable, RawValue: AttributeConvertible {
+  public static var attributeType: AttributeType { .enumeration(Self.self) }
+  public static var attributeDefault: Self { allCases.first! }
+  public var attributeValue: AttributeValue { rawValue.attributeValue }
+  public init?(attributeValue: AttributeValue) {
+    guard let raw = RawValue(attributeValue: attributeValue) else { return nil }
+    self.init(rawValue: raw)
+  }
+}

@@ -1,0 +1,154 @@
+import Foundation
+
+extension AttributeType {
+  /// The value as it will be stored, or an error that says why it cannot be.
+  ///
+  /// Integers are taken for floating-point attributes and the other way round when nothing is lost; anything else must
+  /// be of the type's own storage. Values that no store keeps are refused here: not-a-number, text with U+0000, numbers
+  /// out of the type's range.
+  ///
+  /// - Throws: ``ErrorCode/wrongType`` or ``ErrorCode/invalidValue``.
+  public func checked(_ value: AttributeValue) throws(CoherenceError) -> AttributeValue {
+    switch (self, value) {
+    case (_, .null):
+      return .null
+    case (.int16, .int(let number)):
+      return try Self.ranged(number, Int64(Int16.min)...Int64(Int16.max), self)
+    case (.int32, .int(let number)):
+      return try Self.ranged(number, Int64(Int32.min)...Int64(Int32.max), self)
+    case (.int64, .int), (.bool, .bool), (.uuid, .uuid), (.data, .data), (.date, .date), (.transformable, .data):
+      return value
+    case (.double, .double(let number)):
+      return try Self.number(number)
+    case (.double, .int(let number)) where Int64(exactly: Double(number)) == number:
+      return .double(Double(number))
+    case (.float, .double(let number)):
+      let narrow = Float(try Self.finiteOrInfinite(number))
+      guard narrow.isInfinite == number.isInfinite else {
+        throw CoherenceError(.invalidValue, "The number is out of the range of a float.")
+      }
+      return .double(Double(narrow))
+    case (.float, .int(let number)) where Float(exactly: number) != nil:
+      return .double(Double(number))
+    case (.decimal, .decimal(let number)):
+      guard !number.isNaN else { throw CoherenceError(.invalidValue, "Not-a-number cannot be stored.") }
+      return value
+    case (.decimal, .int(let number)):
+      return .decimal(Decimal(number))
+    case (.string, .string(let text)), (.url, .string(let text)), (.codable, .string(let text)):
+      return try Self.text(text, value)
+    case (.enumeration(let raw, let cases), _):
+      let checked = try raw.checked(value)
+      guard cases?.contains(checked) != false else {
+        throw CoherenceError(.invalidValue, "The value is not a case of the enumeration.")
+      }
+      return checked
+    default:
+      throw CoherenceError(.wrongType, "A value of type \(value.typeName) was given where \(canonicalName) is expected.")
+    }
+  }
+
+  private static func ranged(_ number: Int64, _ range: ClosedRange<Int64>, _ type: AttributeType)
+    throws(CoherenceError) -> AttributeValue
+  {
+    guard range.contains(number) else {
+      throw CoherenceError(.invalidValue, "The number is out of the range of \(type.canonicalName).")
+    }
+    return .int(number)
+  }
+
+  private static func finiteOrInfinite(_ number: Double) throws(CoherenceError) -> Double {
+    guard !number.isNaN else { throw CoherenceError(.invalidValue, "Not-a-number cannot be stored.") }
+    return number
+  }
+
+  private static func number(_ number: Double) throws(CoherenceError) -> AttributeValue {
+    .double(try finiteOrInfinite(number))
+  }
+
+  private static func text(_ text: String, _ value: AttributeValue) throws(CoherenceError) -> AttributeValue {
+    guard !text.utf8.contains(0) else {
+      throw CoherenceError(.invalidValue, "Text with the character U+0000 cannot be stored.")
+    }
+    return value
+  }
+}
+
+extension AttributeValue {
+  /// A name for the value's kind, for messages. It never contains the value.
+  public var typeName: String {
+    switch self {
+    case .null: "null"
+    case .bool: "bool"
+    case .int: "integer"
+    case .double: "double"
+    case .string: "string"
+    case .data: "data"
+    case .date: "date"
+    case .uuid: "uuid"
+    case .decimal: "decimal"
+    case .reference: "object"
+    }
+  }
+
+  /// The order of two values of one kind: negative, zero or positive. Null comes before everything, `false` before
+  /// `true`, strings by UTF-8 bytes, data and UUIDs byte by byte. Integers, doubles and decimals compare by value.
+  /// Values of kinds that do not compare are in the order of their kinds.
+  public func order(to other: AttributeValue) -> Int {
+    switch (self, other) {
+    case (.null, .null): 0
+    case (.null, _): -1
+    case (_, .null): 1
+    case (.bool(let a), .bool(let b)): a == b ? 0 : (b ? -1 : 1)
+    case (.int(let a), .int(let b)): Self.order(a, b)
+    case (.double(let a), .double(let b)): Self.order(a, b)
+    case (.decimal(let a), .decimal(let b)): Self.order(a, b)
+    case (.int(let a), .double(let b)): Self.order(a, b)
+    case (.double(let a), .int(let b)): -Self.order(b, a)
+    case (.int(let a), .decimal(let b)): Self.order(Decimal(a), b)
+    case (.decimal(let a), .int(let b)): Self.order(a, Decimal(b))
+    case (.double(let a), .decimal(let b)): Self.order(Decimal(a), b)
+    case (.decimal(let a), .double(let b)): Self.order(a, Decimal(b))
+    case (.string(let a), .string(let b)): a.byteOrder(to: b)
+    case (.data(let a), .data(let b)): a.lexicographicallyPrecedes(b) ? -1 : (a == b ? 0 : 1)
+    case (.date(let a), .date(let b)): Self.order(a, b)
+    case (.uuid(let a), .uuid(let b)): Self.order(a, b)
+    case (.reference(let a), .reference(let b)): Self.order(a.key, b.key)
+    default: Self.order(kind, other.kind)
+    }
+  }
+
+  private var kind: Int {
+    switch self {
+    case .null: 0
+    case .bool: 1
+    case .int: 2
+    case .double: 3
+    case .decimal: 4
+    case .string: 5
+    case .data: 6
+    case .date: 7
+    case .uuid: 8
+    case .reference: 9
+    }
+  }
+
+  private static func order<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : (a == b ? 0 : 1) }
+
+  /// An integer and a double by their exact values, without rounding the integer.
+  private static func order(_ a: Int64, _ b: Double) -> Int {
+    if b >= 0x1p63 { return -1 }
+    if b < -0x1p63 { return 1 }
+    let whole = Int64(b.rounded(.towardZero))
+    if a != whole { return a < whole ? -1 : 1 }
+    return order(Double(whole), b)
+  }
+
+  private static func order(_ a: UUID, _ b: UUID) -> Int {
+    withUnsafeBytes(of: a.uuid) { left in
+      withUnsafeBytes(of: b.uuid) { right in
+        left.elementsEqual(right) ? 0 : (left.lexicographicallyPrecedes(right) ? -1 : 1)
+      }
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/// The type of an attribute, as the model declares it.
+public indirect enum AttributeType: Sendable, Hashable {
+  case int16, int32, int64
+  case bool
+  case float, double
+  /// Exact decimal numbers, up to 38 significant digits.
+  case decimal
+  case string
+  case data
+  /// A point in time, kept to the microsecond.
+  case date
+  case uuid
+  /// Kept as text.
+  case url
+  /// A raw-representable type, kept by its raw value. When `cases` is given, other values are refused.
+  case enumeration(raw: AttributeType, cases: Set<AttributeValue>?)
+  /// A `Codable` type, kept as JSON text with sorted keys.
+  case codable
+  /// Any type that the transformer of that name turns into data and back.
+  case transformable(String)
+
+  /// How a value of the type is represented in a row and in a store.
+  public var storage: StorageType {
+    switch self {
+    case .int16: .int16
+    case .int32: .int32
+    case .int64: .int64
+    case .bool: .bool
+    case .float: .float
+    case .double: .double
+    case .decimal: .decimal
+    case .string, .url, .codable: .string
+    case .data, .transformable: .data
+    case .date: .date
+    case .uuid: .uuid
+    case .enumeration(let raw, _): raw.storage
+    }
+  }
+
+  /// An enumeration whose every case is known to the model.
+  public static func enumeration<E: RawRepresentable & CaseIterable>(_ type: E.Type) -> AttributeType
+  where E.RawValue: AttributeConvertible {
+    .enumeration(raw: E.RawValue.attributeType, cases: Set(E.allCases.map { $0.rawValue.attributeValue }))
+  }
+
+  /// An enumeration by raw value whose cases the model does not know.
+  public static func enumeration<E: RawRepresentable>(raw type: E.Type) -> AttributeType
+  where E.RawValue: AttributeConvertible {
+    .enumeration(raw: E.RawValue.attributeType, cases: nil)
+  }
+}
+
+/// The representation of a value in a row: what a store needs to know about a slot.
+public enum StorageType: String, Sendable, Hashable, CaseIterable {
+  case int16, int32, int64, bool, float, double, decimal, string, data, date, uuid
+  /// The key of another record.
+  case reference
+}

@@ -1,0 +1,104 @@
+public import Foundation
+
+/// One value of a record, as rows hold it and stores keep it.
+///
+/// Equality is the one by which the framework decides whether a value changed: strings by their UTF-8 bytes, numbers by
+/// value (`-0.0` equals `0.0`), dates by microsecond.
+public enum AttributeValue: Sendable {
+  case null
+  case bool(Bool)
+  /// Every integer type of the model.
+  case int(Int64)
+  /// `Double`, and `Float` widened.
+  case double(Double)
+  case string(String)
+  case data(Data)
+  /// A point in time, in microseconds.
+  case date(Timestamp)
+  case uuid(UUID)
+  case decimal(Decimal)
+  /// The target of a to-one relationship.
+  case reference(ManagedObjectID)
+
+  /// Whether there is no value.
+  @inlinable public var isNull: Bool {
+    if case .null = self { return true }
+    return false
+  }
+}
+
+extension AttributeValue: Hashable {
+  public static func == (left: AttributeValue, right: AttributeValue) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let a), .bool(let b)): a == b
+    case (.int(let a), .int(let b)): a == b
+    case (.double(let a), .double(let b)): a == b
+    case (.string(let a), .string(let b)): a.hasSameBytes(as: b)
+    case (.data(let a), .data(let b)): a == b
+    case (.date(let a), .date(let b)): a == b
+    case (.uuid(let a), .uuid(let b)): a == b
+    case (.decimal(let a), .decimal(let b)): a == b
+    case (.reference(let a), .reference(let b)): a == b
+    default: false
+    }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .bool(let value): hasher.combine(value)
+    case .int(let value): hasher.combine(value)
+    case .double(let value): hasher.combine(value)
+    case .string(let value): for byte in value.utf8 { hasher.combine(byte) }
+    case .data(let value): hasher.combine(value)
+    case .date(let value): hasher.combine(value)
+    case .uuid(let value): hasher.combine(value)
+    case .decimal(let value): hasher.combine(value)
+    case .reference(let value): hasher.combine(value)
+    }
+  }
+}
+
+extension String {
+  /// Equality by UTF-8 bytes, where `==` is Unicode's canonical equivalence.
+  @inlinable package func hasSameBytes(as other: String) -> Bool {
+    var left = self
+    var right = other
+    return left.withUTF8 { a in
+      right.withUTF8 { b in
+        a.count == b.count && (a.count == 0 || memcmp(a.baseAddress!, b.baseAddress!, a.count) == 0)
+      }
+    }
+  }
+
+  /// Order by UTF-8 bytes: negative, zero or positive.
+  package func byteOrder(to other: String) -> Int {
+    var left = self
+    var right = other
+    return left.withUTF8 { a in
+      right.withUTF8 { b in
+        let common = min(a.count, b.count)
+        let order = common == 0 ? 0 : Int(memcmp(a.baseAddress!, b.baseAddress!, common))
+        return order != 0 ? order : a.count - b.count
+      }
+    }
+  }
+}
+
+/// A point in time as stores keep it: microseconds since 1970-01-01 00:00:00 UTC.
+public struct Timestamp: Sendable, Hashable, Comparable {
+  public let microseconds: Int64
+
+  @inlinable public init(microseconds: Int64) { self.microseconds = microseconds }
+
+  /// The nearest microsecond to a date; `nil` when it lies further from 1970 than 292,000 years.
+  @inlinable public init?(_ date: Date) {
+    let value = (date.timeIntervalSince1970 * 1_000_000).rounded()
+    guard value.magnitude < 9.2e18 else { return nil }
+    microseconds = Int64(value)
+  }
+
+  @inlinable public var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
+  @inlinable public static func < (a: Timestamp, b: Timestamp) -> Bool { a.microseconds < b.microseconds }
+}

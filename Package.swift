@@ -1,0 +1,98 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One place for the language settings of every target of this package.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
+let collections = Target.Dependency.product(name: "Collections", package: "swift-collections")
+let hashTrees = Target.Dependency.product(name: "HashTreeCollections", package: "swift-collections")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+
+let package = Package(
+  name: "coherence",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11)],
+  products: [
+    .library(name: "Coherence", targets: ["Coherence"]),
+    .library(name: "CoherenceCore", targets: ["CoherenceCore"]),
+    .library(name: "CoherenceStrategies", targets: ["CoherenceStrategies"]),
+    .library(name: "CoherenceActions", targets: ["CoherenceActions"]),
+    .library(name: "CoherenceSQL", targets: ["CoherenceSQL"]),
+    .library(name: "CoherenceInMemory", targets: ["CoherenceInMemory"]),
+    .library(name: "CoherenceSQLite", targets: ["CoherenceSQLite"]),
+    .library(name: "CoherencePostgreSQL", targets: ["CoherencePostgreSQL"]),
+    .library(name: "CoherenceConformance", targets: ["CoherenceConformance"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+  ],
+  targets: [
+    // MARK: Modules
+    .target(name: "CoherenceRuntime", path: "Modules/Runtime"),
+    .target(
+      name: "CoherenceCore", dependencies: ["CoherenceRuntime", logging], path: "Modules/Core", swiftSettings: strict),
+    .target(
+      name: "CoherenceStrategies", dependencies: ["CoherenceCore", logging], path: "Modules/Strategies",
+      swiftSettings: strict),
+    .target(
+      name: "CoherenceActions", dependencies: ["CoherenceCore", "CoherenceStrategies", logging],
+      path: "Modules/Actions", swiftSettings: strict),
+    .target(
+      name: "Coherence",
+      dependencies: [
+        "CoherenceCore", "CoherenceStrategies", "CoherenceActions", "CoherenceInMemory", "CoherenceSQLite",
+      ],
+      path: "Modules/Coherence", swiftSettings: strict),
+
+    // MARK: Backends
+    .target(
+      name: "CoherenceInMemory", dependencies: ["CoherenceCore", hashTrees], path: "Backends/InMemory",
+      swiftSettings: strict),
+    .target(name: "CoherenceSQL", dependencies: ["CoherenceCore"], path: "Backends/SQL", swiftSettings: strict),
+    .target(
+      name: "CoherenceSQLite", dependencies: ["CoherenceCore", "CoherenceSQL", grdb, logging],
+      path: "Backends/SQLite", swiftSettings: strict),
+    .systemLibrary(
+      name: "CLibPQ", path: "Backends/CLibPQ", pkgConfig: "libpq",
+      providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+    .target(
+      name: "CoherencePostgreSQL", dependencies: ["CoherenceCore", "CoherenceSQL", "CLibPQ", logging],
+      path: "Backends/PostgreSQL", swiftSettings: strict),
+
+    // MARK: Tests
+    .target(
+      name: "CoherenceConformance", dependencies: ["CoherenceCore"], path: "Tests/ConformanceKit",
+      swiftSettings: strict),
+    .testTarget(
+      name: "CoreTests", dependencies: ["CoherenceCore", "CoherenceInMemory"], path: "Tests/Core",
+      swiftSettings: strict),
+    .testTarget(
+      name: "InMemoryTests", dependencies: ["CoherenceInMemory", "CoherenceConformance"], path: "Tests/InMemory",
+      swiftSettings: strict),
+    .testTarget(
+      name: "SQLiteTests", dependencies: ["CoherenceSQLite", "CoherenceConformance", grdb], path: "Tests/SQLite",
+      swiftSettings: strict),
+    .testTarget(
+      name: "PostgreSQLTests", dependencies: ["CoherencePostgreSQL", "CoherenceConformance"],
+      path: "Tests/PostgreSQL", swiftSettings: strict),
+    .testTarget(
+      name: "StrategiesTests",
+      dependencies: ["CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL"],
+      path: "Tests/Strategies", swiftSettings: strict),
+    .testTarget(
+      name: "ActionsTests", dependencies: ["CoherenceActions", "CoherenceInMemory", "CoherenceSQLite"],
+      path: "Tests/Actions", swiftSettings: strict),
+    .testTarget(
+      name: "DifferentialTests",
+      dependencies: ["CoherenceConformance", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL"],
+      path: "Tests/Differential", swiftSettings: strict),
+    .testTarget(name: "HouseTests", path: "Tests/House", swiftSettings: strict),
+  ]
+)
