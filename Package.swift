@@ -13,6 +13,8 @@ let collections = Target.Dependency.product(name: "Collections", package: "swift
 let hashTrees = Target.Dependency.product(name: "HashTreeCollections", package: "swift-collections")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+/// SQLite's own functions, of the library that GRDB uses.
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 
 let package = Package(
   name: "coherence",
@@ -57,7 +59,7 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "CoherenceSQL", dependencies: ["CoherenceCore"], path: "Backends/SQL", swiftSettings: strict),
     .target(
-      name: "CoherenceSQLite", dependencies: ["CoherenceCore", "CoherenceSQL", grdb, logging],
+      name: "CoherenceSQLite", dependencies: ["CoherenceCore", "CoherenceSQL", grdb, sqlite, logging],
       path: "Backends/SQLite", swiftSettings: strict),
     .systemLibrary(
       name: "CLibPQ", path: "Backends/CLibPQ", pkgConfig: "libpq",

@@ -56,8 +56,13 @@ public final class EntityDescription: @unchecked Sendable {
     rootEntity = self
   }
 
+  private(set) lazy var checked = EntityChecks(self)
+
   /// Makes what is made on first use, before the description is shared.
-  func freeze() { _ = temporarySpace }
+  func freeze() {
+    _ = temporarySpace
+    _ = checked
+  }
 
   /// The attribute of that name.
   public func attribute(named name: String) -> AttributeDescription? {

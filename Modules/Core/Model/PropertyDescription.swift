@@ -24,6 +24,8 @@ public class PropertyDescription: @unchecked Sendable, Hashable {
 
 /// An attribute of an entity.
 public final class AttributeDescription: PropertyDescription, @unchecked Sendable {
+  // Sendable: as its superclass.
+
   public let type: AttributeType
   /// The value of a fresh object.
   public let defaultValue: AttributeValue
@@ -41,6 +43,8 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
 
 /// A relationship of an entity.
 public final class RelationshipDescription: PropertyDescription, @unchecked Sendable {
+  // Sendable: as its superclass.
+
   public let isToMany: Bool
   public let isOrdered: Bool
   public let deleteRule: DeleteRule

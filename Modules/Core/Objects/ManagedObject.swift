@@ -1,1 +1,133 @@
-open class ManagedObject {}
+/// A record, as an object of one context.
+///
+/// There is one instance for each record in a context. It holds the record's shared row and, once changed, an overlay
+/// of its own values; without a row it is a *fault*, which loads when it is touched.
+///
+/// Objects belong to the place where their context may be used and are checked to be used there only. What may travel
+/// is ``objectID``. An object without a context belongs to whoever made it.
+///
+/// Subclasses add accessors, not state: see ``AttributeKey``.
+open class ManagedObject {
+  /// The record's entity.
+  public final let entity: EntityDescription
+  final var id: ManagedObjectID
+  final var storage: ContextStorage?
+  final var row: Row?
+  final var pending: PendingRecord?
+  final var collections: [RelationshipDescription: MemberList]?
+  final var flags: Flags = []
+
+  struct Flags: OptionSet {
+    let rawValue: UInt8
+    /// The record was deleted and the delete saved, or the object forgotten.
+    static let gone = Flags(rawValue: 1)
+    /// An accessor could not load the object.
+    static let unavailable = Flags(rawValue: 2)
+    /// The temporary identifier was handed out.
+    static let temporaryIDExposed = Flags(rawValue: 4)
+  }
+
+  /// Makes an object for the framework. Inherited by subclasses, never called by users.
+  public required init(_ birth: ObjectBirth) {
+    entity = birth.entity
+    id = birth.id
+    storage = birth.storage
+    row = birth.row
+  }
+
+  /// Makes a fresh object, with the model's defaults.
+  ///
+  /// - Parameter context: Where it is inserted; without one it can be filled and inserted later.
+  /// - Precondition: The entity is not abstract, and this class is the entity's class or an ancestor of it.
+  public convenience init(entity: EntityDescription, insertInto context: ManagedObjectContext?) {
+    precondition(!entity.isAbstract, "'\(entity.name)' is abstract: make an object of one of its subentities.")
+    self.init(ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil, row: nil))
+    pending = PendingRecord(id: id, entity: entity, kind: .inserted, base: nil, values: entity.defaultValues)
+    context?.insert(self)
+  }
+
+  /// Makes a fresh object of the entity whose class this is.
+  ///
+  /// - Throws: ``ErrorCode/unknownEntity`` when no entity, or more than one, of the context's model has the class;
+  ///   ``ErrorCode/contextWithoutStore`` when the context has no coordinator.
+  public convenience init(context: ManagedObjectContext) throws {
+    let entity = try context.model().entity(for: Self.self)
+    guard !entity.isAbstract else {
+      throw CoherenceError(.unknownEntity, "'\(entity.name)' is abstract: make an object of one of its subentities.")
+    }
+    self.init(entity: entity, insertInto: context)
+  }
+
+  deinit {
+    if let storage, !flags.contains(.gone) { storage.registry.remove(self, id: id) }
+  }
+
+  /// Called after the object was inserted into a context for the first time, to set values that defaults cannot.
+  open func awakeFromInsert() {}
+
+  /// Called before a save of the object, which may still change objects here.
+  open func willSave() {}
+
+  /// Called before a save of an object that was inserted or changed, after the model's own rules were checked.
+  ///
+  /// - Throws: Anything; the save fails with ``ErrorCode/validationFailed`` and the text of the error.
+  open func validateForSave() throws {}
+}
+
+/// What the framework makes an object from.
+public struct ObjectBirth {
+  let entity: EntityDescription
+  let id: ManagedObjectID
+  let storage: ContextStorage?
+  let row: Row?
+}
+
+// MARK: - State
+
+extension ManagedObject {
+  /// The record's identity: temporary until the record is saved or `obtainPermanentIDs(for:)` was called.
+  public final var objectID: ManagedObjectID {
+    if id.isTemporaryID { flags.insert(.temporaryIDExposed) }
+    return id
+  }
+
+  /// The context that the object belongs to; `nil` before it is inserted, after its delete was saved, and after the
+  /// context was reset.
+  public final var managedObjectContext: ManagedObjectContext? {
+    flags.contains(.gone) ? nil : storage?.context
+  }
+
+  /// Whether the object has changes that are not saved.
+  public final var hasChanges: Bool { storage != nil && pending.map { !$0.isVoid } == true }
+  /// Whether the object was inserted and not saved.
+  public final var isInserted: Bool { storage != nil && pending?.kind == .inserted }
+  /// Whether the object was changed, not inserted or deleted, and not saved.
+  public final var isUpdated: Bool { pending?.kind == .updated && hasChanges }
+  /// Whether the object is to be deleted by the next save, or was by the last.
+  public final var isDeleted: Bool { pending?.kind == .deleted || wasDeleted }
+  /// Whether the object's values are still to be loaded.
+  public final var isFault: Bool { row == nil && pending == nil }
+  /// Whether an accessor answered a default because the record could not be loaded.
+  public final var isUnavailable: Bool { flags.contains(.unavailable) }
+  /// The version of the row that the object shows; zero for an object that was never saved.
+  public final var version: Int64 { pending.map { $0.base?.version ?? 0 } ?? row?.version ?? 0 }
+
+  private final var wasDeleted: Bool { flags.contains(.gone) && pending == nil && row == nil && storage != nil }
+
+  /// Fails loudly when the object is used where its context may not be.
+  @inline(__always) final func check() { storage?.confinement.check() }
+
+  /// The store that the record is, or will be, kept in.
+  final var storeIdentifier: StoreIdentifier? { id.storeIdentifier ?? pending?.assignedStore }
+}
+
+extension ManagedObject: Hashable {
+  /// Objects are equal when they are one instance.
+  public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension ManagedObject: CustomStringConvertible {
+  /// The entity and identifier; never values.
+  public var description: String { "<\(entity.name): \(id)>" }
+}

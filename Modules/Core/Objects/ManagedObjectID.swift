@@ -61,6 +61,8 @@ public final class IDSpace: Sendable {
   public let root: EntityDescription
   /// Tells spaces apart in this process.
   @usableFromInline let number: Int
+  /// The rows of the space that are in use.
+  let rows = RowTable()
 
   private static let count = Atomic<Int>(0)
 

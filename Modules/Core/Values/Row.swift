@@ -25,7 +25,7 @@ public struct Row: @unchecked Sendable {
     let storage = unsafeDowncast(buffer, to: RowStorage.self)
     try storage.withUnsafeMutablePointers { header, values in
       var writer = RowWriter(base: values, capacity: entity.slotCount)
-      defer { header.pointee.count = writer.count }
+      defer { header.pointee.count = Int32(truncatingIfNeeded: writer.count) }
       try write(&writer)
       precondition(writer.count == entity.slotCount, "A row needs one value for each slot of its entity.")
     }
@@ -47,11 +47,11 @@ public struct Row: @unchecked Sendable {
   @inlinable public var entity: EntityDescription { storage.header.entity }
   @inlinable public var version: Int64 { storage.header.version }
   /// The number of slots.
-  @inlinable public var count: Int { storage.header.count }
+  @inlinable public var count: Int { Int(storage.header.count) }
 
   @inlinable public subscript(slot: Int) -> AttributeValue {
     storage.withUnsafeMutablePointers { header, values in
-      precondition(slot >= 0 && slot < header.pointee.count, "The row has no such slot.")
+      precondition(slot >= 0 && slot < Int(header.pointee.count), "The row has no such slot.")
       return values[slot]
     }
   }
@@ -59,7 +59,7 @@ public struct Row: @unchecked Sendable {
   /// All values, in slot order.
   public var values: [AttributeValue] {
     storage.withUnsafeMutablePointers { header, values in
-      Array(UnsafeBufferPointer(start: values, count: header.pointee.count))
+      Array(UnsafeBufferPointer(start: values, count: Int(header.pointee.count)))
     }
   }
 
@@ -74,19 +74,21 @@ public struct Row: @unchecked Sendable {
     // Models live as long as the process, so their descriptions need no counting.
     @usableFromInline unowned(unsafe) let entity: EntityDescription
     @usableFromInline let version: Int64
-    @usableFromInline var count: Int
+    @usableFromInline var count: Int32 = 0
+    /// Whether the row is in its space's table.
+    @usableFromInline var isShared = false
 
     @inlinable init(id: ManagedObjectID, entity: EntityDescription, version: Int64) {
       self.id = id
       self.entity = entity
       self.version = version
-      self.count = 0
     }
   }
 
   deinit {
+    if header.isShared { leaveTable() }
     _ = withUnsafeMutablePointers { header, values in
-      values.deinitialize(count: header.pointee.count)
+      values.deinitialize(count: Int(header.pointee.count))
     }
   }
 }

@@ -1,0 +1,58 @@
+import CoherenceCore
+import Foundation
+import Synchronization
+
+/// What in-memory stores of one name share: the present state, and the keys that are still to be had.
+final class InMemoryContent: Sendable {
+  let schema: InMemorySchema
+  private let emptyMetadata: StoreMetadata
+  private let state: Mutex<InMemoryState>
+  /// Held by the one save that runs. Apart from the state's own lock, so that readers never wait for a save.
+  private let writing = Mutex<Void>(())
+  /// The next key of each hierarchy. Apart from the state, for a save that fails gives no key back.
+  private let nextKeys = Mutex<[ObjectIdentifier: Int64]>([:])
+
+  init(_ environment: StoreEnvironment) {
+    let identifier = StoreIdentifier(UUID().uuidString)
+    let schema = InMemorySchema(environment, identifier: identifier)
+    self.schema = schema
+    self.emptyMetadata = environment.freshMetadata(identifier: identifier)
+    self.state = Mutex(InMemoryState(schema))
+  }
+
+  /// The state as the last save left it.
+  var present: InMemoryState { state.withLock { $0 } }
+
+  var metadata: StoreMetadata {
+    var metadata = emptyMetadata
+    metadata.userInfo = present.userInfo
+    return metadata
+  }
+
+  /// Puts another state in the place of the present one, or leaves it when the closure throws.
+  func change<Result: Sendable>(_ body: (inout InMemoryState) throws -> Result) throws -> Result {
+    try writing.withLock { _ in
+      var next = present
+      let result = try body(&next)
+      // Swapped, so that what only the old state held is given back outside the lock.
+      state.withLock { swap(&$0, &next) }
+      return result
+    }
+  }
+
+  /// Hands out the next keys of a hierarchy.
+  func allocateKeys(_ count: Int, for root: EntityDescription) -> Range<Int64> {
+    nextKeys.withLock { next in
+      let first = next[ObjectIdentifier(root), default: 1]
+      next[ObjectIdentifier(root)] = first + Int64(count)
+      return first..<(first + Int64(count))
+    }
+  }
+
+  /// Never hands out keys up to the one given: records have them that were inserted with keys of somebody else.
+  func retireKeys(through key: Int64, of root: EntityDescription) {
+    nextKeys.withLock { next in
+      next[ObjectIdentifier(root)] = max(next[ObjectIdentifier(root), default: 1], key + 1)
+    }
+  }
+}

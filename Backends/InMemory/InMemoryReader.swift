@@ -1,0 +1,68 @@
+import CoherenceCore
+import HashTreeCollections
+
+/// A unit of reading: all answers come from the state that was there at the first read.
+final class InMemoryReader: StoreReader {
+  private let store: InMemoryStore
+  private var snapshot: InMemoryState?
+  private var isFinished = false
+
+  init(_ store: InMemoryStore) { self.store = store }
+
+  func fetch(_ query: StoreQuery) throws -> StoreFetch {
+    let rows = try state().rows(for: query)
+    return StoreFetch(
+      isPredicateExact: true, isOrderExact: true, isRangeExact: true, cursor: InMemoryCursor(rows, of: store))
+  }
+
+  func row(_ key: Int64, of root: EntityDescription) throws -> Row? { try state().table(of: root)[key] }
+
+  func rows(_ keys: [Int64], of root: EntityDescription) throws -> [Row] {
+    let table = try state().table(of: root)
+    return Set(keys).compactMap { table[$0] }
+  }
+
+  func links(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link] {
+    try state().links(of: table).ordered(of: keys, fromSource: fromSource)
+  }
+
+  func count(_ query: StoreQuery) throws -> Int? { try state().count(of: query) }
+
+  func finish() {
+    snapshot = nil
+    isFinished = true
+  }
+
+  private func state() throws -> InMemoryState {
+    let content = try store.openContent()
+    if let snapshot { return snapshot }
+    guard !isFinished else {
+      throw CoherenceError(.storeDetached, "This unit of reading has ended; make another reader to read on.")
+    }
+    let present = content.present
+    snapshot = present
+    return present
+  }
+}
+
+/// Hands out rows that were found already, some at a time.
+final class InMemoryCursor: RowCursor {
+  private let store: InMemoryStore
+  private var rows: ArraySlice<Row>
+  private static let batchSize = 1024
+
+  init(_ rows: [Row], of store: InMemoryStore) {
+    self.store = store
+    self.rows = rows[...]
+  }
+
+  func next(into result: inout [Row]) throws -> Bool {
+    _ = try store.openContent()
+    guard !rows.isEmpty else { return false }
+    result.append(contentsOf: rows.prefix(Self.batchSize))
+    rows = rows.dropFirst(Self.batchSize)
+    return true
+  }
+
+  func close() { rows = [] }
+}

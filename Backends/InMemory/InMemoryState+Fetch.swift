@@ -1,0 +1,62 @@
+import CoherenceCore
+import HashTreeCollections
+
+extension InMemoryState {
+  /// The rows that a query asks for, in its order, its limit and offset applied.
+  ///
+  /// - Throws: ``ErrorCode/invalidPredicate`` and the like for a predicate that does not fit the entity, and
+  ///   ``ErrorCode/cancelled``.
+  func rows(for query: StoreQuery) throws -> [Row] {
+    let order = try PreparedOrder(query.sortKeys, for: query.entity)
+    let matching = try matchingRows(for: query)
+    guard !query.sortKeys.isEmpty else {
+      return Array(query.range(of: matching.sorted { $0.key < $1.key }))
+    }
+    let decorated = try matching.map { (values: try order.sortValues(of: $0, in: self), row: $0) }
+    let sorted = decorated.sorted { left, right in
+      let difference = order.order(left.values, right.values)
+      return difference == 0 ? left.row.key < right.row.key : difference < 0
+    }
+    return query.range(of: sorted).map(\.row)
+  }
+
+  /// The number of records that a query asks for, its limit and offset applied.
+  func count(of query: StoreQuery) throws -> Int {
+    let isWhole = query.predicate == nil && query.includesSubentities && query.entity.superentity == nil
+    let total = isWhole ? try table(of: query.entity).count : try matchingRows(for: query).count
+    return query.range(of: 0..<total).count
+  }
+
+  /// The rows of the query's entities that satisfy its predicate, in no order.
+  private func matchingRows(for query: StoreQuery) throws -> [Row] {
+    let table = try table(of: query.entity)
+    let predicate = try query.predicate.map { try PreparedPredicate($0, for: query.entity) }
+    if let keys = candidates(for: query) {
+      return try filter(keys.lazy.compactMap { table[$0] }, entities: query.entities, predicate: predicate)
+    }
+    return try filter(table.values, entities: query.entities, predicate: predicate)
+  }
+
+  private func filter(
+    _ rows: some Sequence<Row>, entities: [EntityDescription], predicate: PreparedPredicate?
+  ) throws -> [Row] {
+    var found: [Row] = []
+    var visited = 0
+    for row in rows {
+      visited += 1
+      if visited % 1024 == 0, Task.isCancelled {
+        throw CoherenceError(.cancelled, "The fetch was given up because its task was cancelled.")
+      }
+      guard entities.contains(where: { $0 === row.entity }) else { continue }
+      if try predicate?.matches(row, in: self) ?? true { found.append(row) }
+    }
+    return found
+  }
+}
+
+extension StoreQuery {
+  /// The part of a result that offset and limit leave.
+  fileprivate func range<Rows: RandomAccessCollection>(of rows: Rows) -> Rows.SubSequence {
+    rows.dropFirst(max(offset, 0)).prefix(limit.map { max($0, 0) } ?? Int.max)
+  }
+}

@@ -1,0 +1,42 @@
+import CoherenceCore
+import HashTreeCollections
+
+/// The evaluator of predicates reads the state's rows.
+extension InMemoryState: RecordSource {
+  func id(of record: Row) -> ManagedObjectID { record.id }
+
+  func entity(of record: Row) -> EntityDescription { record.entity }
+
+  func value(_ slot: Int, of record: Row) -> AttributeValue { record[slot] }
+
+  func target(of relationship: RelationshipDescription, from record: Row) -> Row? {
+    // Sibling entities use one slot for different things.
+    guard record.entity.isKind(of: relationship.entity), let slot = relationship.slot,
+      case .reference(let id) = record[slot]
+    else { return nil }
+    return row(id.key, of: relationship.destination.root)
+  }
+
+  func members(of relationship: RelationshipDescription, from record: Row) -> [Row] {
+    let root = relationship.destination.root
+    switch relationship.storage {
+    case .column:
+      return target(of: relationship, from: record).map { [$0] } ?? []
+    case .inverseColumn(let inverse, _):
+      return referrers(to: record.key, by: inverse).compactMap { row($0, of: root) }
+    case .links(let table, isForward: true):
+      return links[table]?.targets(of: record.key).compactMap { row($0, of: root) } ?? []
+    case .links(let table, isForward: false):
+      return links[table]?.sources(of: record.key).compactMap { row($0, of: root) } ?? []
+    }
+  }
+  /// Counted without looking at the members: saves let no link and no constrained reference dangle.
+  func memberCount(of relationship: RelationshipDescription, from record: Row) -> Int {
+    switch relationship.storage {
+    case .column: target(of: relationship, from: record) == nil ? 0 : 1
+    case .inverseColumn(let inverse, _): referrers(to: record.key, by: inverse).count
+    case .links(let table, let isForward):
+      (isForward ? links[table]?.targetCount(of: record.key) : links[table]?.sources(of: record.key).count) ?? 0
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import CoherenceCore
+import HashTreeCollections
+
+/// Everything that an in-memory store holds, as one value.
+///
+/// All large parts are persistent trees: a copy costs nothing and shares what it does not change. A reader's snapshot is
+/// such a copy, and so is the state that a save builds.
+struct InMemoryState: Sendable {
+  typealias Table = TreeDictionary<Int64, Row>
+
+  let schema: InMemorySchema
+  var userInfo: [String: String] = [:]
+  /// The rows of each hierarchy, by root and key.
+  private(set) var tables: [ObjectIdentifier: Table]
+  /// Who refers to a record: for each to-one relationship, the keys of the sources by the target's key.
+  private(set) var referrers: [RelationshipDescription: TreeDictionary<Int64, TreeSet<Int64>>] = [:]
+  /// Which record has the values that a uniqueness constraint keeps apart, by the constraint's number.
+  private(set) var holders: [TreeDictionary<[AttributeValue], Int64>]
+  private(set) var links: [LinkTable: InMemoryLinks]
+
+  init(_ schema: InMemorySchema) {
+    self.schema = schema
+    tables = Dictionary(uniqueKeysWithValues: schema.roots.map { (ObjectIdentifier($0), [:]) })
+    holders = Array(repeating: [:], count: schema.constraintCount)
+    links = Dictionary(uniqueKeysWithValues: schema.linkTables.map { ($0, InMemoryLinks()) })
+  }
+
+  /// The rows of an entity's hierarchy.
+  ///
+  /// - Throws: ``ErrorCode/noStore`` when the store was opened without the entity.
+  func table(of entity: EntityDescription) throws -> Table {
+    guard let table = tables[ObjectIdentifier(entity.root)] else { throw Self.notHeld(entity.name) }
+    return table
+  }
+
+  /// The row of a record, if there is one.
+  func row(_ key: Int64, of root: EntityDescription) -> Row? { tables[ObjectIdentifier(root)]?[key] }
+
+  /// The links of a table.
+  ///
+  /// - Throws: ``ErrorCode/noStore`` when the store was opened without the entities on both sides.
+  func links(of table: LinkTable) throws -> InMemoryLinks {
+    guard let links = links[table] else { throw Self.notHeld(table.name) }
+    return links
+  }
+
+  /// The keys of the records that refer to a record by a to-one relationship.
+  func referrers(to key: Int64, by relationship: RelationshipDescription) -> TreeSet<Int64> {
+    referrers[relationship]?[key] ?? []
+  }
+
+  static func notHeld(_ name: String) -> CoherenceError {
+    CoherenceError(.noStore, "This in-memory store does not hold '\(name)'; attach it with a configuration that does.")
+  }
+}
+
+// MARK: - Changing
+
+extension InMemoryState {
+  /// Puts a row in its place, or removes it. Its index entries are written by the transaction, at its end.
+  mutating func setRow(_ row: Row?, key: Int64, of root: EntityDescription) {
+    tables[ObjectIdentifier(root)]?[key] = row
+  }
+
+  /// Adds links to a table, or gives the ones that are there other positions.
+  mutating func insert(_ added: [Link], into table: LinkTable) {
+    for link in added { links[table]?.insert(link) }
+  }
+
+  /// Removes links from a table, found by their ends.
+  mutating func remove(_ removed: [Link], from table: LinkTable) {
+    for link in removed { links[table]?.remove(source: link.source, target: link.target) }
+  }
+
+  /// Writes down that a record refers to another by a to-one relationship, or does so no longer.
+  mutating func setReference(
+    _ relationship: RelationshipDescription, from source: Int64, to target: Int64, _ exists: Bool
+  ) {
+    if exists {
+      referrers[relationship, default: [:]][target, default: []].insert(source)
+    } else {
+      referrers[relationship]?[target]?.remove(source)
+      if referrers[relationship]?[target]?.isEmpty == true { referrers[relationship]?[target] = nil }
+    }
+  }
+
+  /// Writes down which record has the values of a constraint; `nil` for none.
+  ///
+  /// - Returns: The record that had them.
+  @discardableResult
+  mutating func setHolder(_ key: Int64?, of values: [AttributeValue], under constraint: InMemorySchema.Constraint)
+    -> Int64?
+  {
+    guard let key else { return holders[constraint.number].removeValue(forKey: values) }
+    return holders[constraint.number].updateValue(key, forKey: values)
+  }
+}

@@ -1,0 +1,70 @@
+import CoherenceCore
+import HashTreeCollections
+
+extension InMemoryStore {
+  func batchUpdate(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID]? {
+    try writableContent().change { state in
+      var transaction = InMemoryTransaction(state)
+      let rows = try state.rows(for: query)
+      for row in rows { try transaction.revise(row, values: values) }
+      state = try transaction.finished()
+      return rows.map(\.id)
+    }
+  }
+
+  func batchDelete(_ query: StoreQuery) throws -> BatchDeleteOutcome? {
+    try writableContent().change { state in
+      var transaction = InMemoryTransaction(state)
+      let rows = try state.rows(for: query)
+      for row in rows { try transaction.deleteWithLinks(row) }
+      let updated = try transaction.clearReferences(to: rows)
+      state = try transaction.finished()
+      return BatchDeleteOutcome(deleted: rows.map(\.id), updated: updated)
+    }
+  }
+}
+
+extension InMemoryTransaction {
+  /// Writes some slots of a row, and a new version.
+  fileprivate mutating func revise(_ row: Row, values: [Int: AttributeValue]) throws {
+    let revised = Row.make(id: row.id, entity: row.entity, version: row.version + 1) { writer in
+      for slot in 0..<row.count { writer.append(values[slot] ?? row[slot]) }
+    }
+    try setRow(revised, key: row.key, of: row.entity)
+  }
+
+  fileprivate mutating func deleteWithLinks(_ row: Row) throws {
+    try setRow(nil, key: row.key, of: row.entity)
+    for table in base.schema.linkTables {
+      let links = try next.links(of: table)
+      if table.sourceRoot === row.entity.root { next.remove(links.links(of: row.key, fromSource: true), from: table) }
+      if table.targetRoot === row.entity.root { next.remove(links.links(of: row.key, fromSource: false), from: table) }
+    }
+  }
+
+  /// Clears what the remaining records refer to deleted ones by, with their places there, and raises their versions.
+  ///
+  /// - Returns: Those records, each once.
+  fileprivate mutating func clearReferences(to deleted: [Row]) throws -> [ManagedObjectID] {
+    var cleared: [ManagedObjectID: (row: Row, values: [Int: AttributeValue])] = [:]
+    for target in deleted {
+      for relationship in base.schema.references(to: target.entity.root) {
+        for source in base.referrers(to: target.key, by: relationship) {
+          guard let row = next.row(source, of: relationship.entity.root) else { continue }
+          let nulls = relationship.slotsToClear.map { ($0, AttributeValue.null) }
+          cleared[row.id, default: (row, [:])].values.merge(nulls) { _, new in new }
+        }
+      }
+    }
+    for (row, values) in cleared.values { try revise(row, values: values) }
+    return cleared.keys.sorted { ($0.entity.name, $0.key) < ($1.entity.name, $1.key) }
+  }
+}
+
+extension RelationshipDescription {
+  /// The slots of a to-one relationship: the target, and the record's place among the target's members.
+  fileprivate var slotsToClear: [Int] {
+    guard let inverse, case .inverseColumn(_, let position?) = inverse.storage else { return slot.map { [$0] } ?? [] }
+    return [slot, position].compactMap { $0 }
+  }
+}

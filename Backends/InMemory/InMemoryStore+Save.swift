@@ -1,0 +1,45 @@
+import CoherenceCore
+
+extension InMemoryStore {
+  func save(_ request: StoreSaveRequest) throws {
+    let content = try writableContent()
+    try content.change { state in
+      let conflicts = state.conflicts(with: request)
+      guard conflicts.isEmpty else { throw StoreConflict.Failure(conflicts: conflicts) }
+      var transaction = InMemoryTransaction(state)
+      for step in request.steps { try transaction.apply(step) }
+      state = try transaction.finished()
+      for (root, key) in request.lastInsertedKeys { content.retireKeys(through: key, of: root) }
+    }
+  }
+}
+
+extension InMemoryState {
+  /// Every row that a save is based on at another version than the one that is here.
+  fileprivate func conflicts(with request: StoreSaveRequest) -> [StoreConflict] {
+    request.steps.flatMap { step -> [StoreConflict] in
+      switch step {
+      case .update(let entity, _, let updates):
+        updates.compactMap { conflict(at: $0.row.id, of: entity, baseVersion: $0.baseVersion) }
+      case .delete(let entity, let deletes):
+        deletes.compactMap { conflict(at: $0.id, of: entity, baseVersion: $0.baseVersion) }
+      case .insert, .fix, .link, .unlink: []
+      }
+    }
+  }
+
+  private func conflict(at id: ManagedObjectID, of entity: EntityDescription, baseVersion: Int64) -> StoreConflict? {
+    let stored = row(id.key, of: entity.root)
+    return stored?.version == baseVersion ? nil : StoreConflict(id: id, storeRow: stored)
+  }
+}
+
+extension StoreSaveRequest {
+  /// The highest key of each insert.
+  fileprivate var lastInsertedKeys: [(root: EntityDescription, key: Int64)] {
+    steps.compactMap { step in
+      guard case .insert(let entity, let rows) = step, let key = rows.map(\.key).max() else { return nil }
+      return (entity.root, key)
+    }
+  }
+}

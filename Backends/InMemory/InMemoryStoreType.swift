@@ -1,0 +1,51 @@
+import CoherenceCore
+
+extension StoreType {
+  /// A store that keeps its records in memory, for as long as it is open.
+  public static let inMemory = StoreType("InMemory", factory: InMemoryFactory())
+}
+
+/// The options of in-memory stores.
+public enum InMemoryOption {
+  /// A name that in-memory stores of one process share their content by. A `string`.
+  ///
+  /// Stores opened with the same name and the same model configuration have one content and one identity. The content
+  /// lives while at least one of them is open. They must be opened with the same model, not with one that is built anew
+  /// from the same declarations: ``ErrorCode/incompatibleModel`` otherwise. A store without a name is alone.
+  public static let sharedName = "sharedName"
+}
+
+/// Opens in-memory stores.
+struct InMemoryFactory: StoreFactory {
+  var usesFiles: Bool { false }
+
+  func open(_ environment: StoreEnvironment) throws -> any PersistentStore {
+    guard let name = try sharedName(environment) else {
+      return InMemoryStore(environment: environment, content: InMemoryContent(environment))
+    }
+    return InMemoryStore(environment: environment, content: try InMemoryRegistry.content(named: name, for: environment))
+  }
+
+  /// The metadata of a shared content that is alive; `nil` when there is none, and for a store without a name.
+  func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? {
+    guard let name = try sharedName(environment) else { return nil }
+    return InMemoryRegistry.liveContent(named: name, for: environment)?.metadata
+  }
+
+  /// Takes the name away from a shared content, which stays with the stores that are open.
+  func setAside(_ environment: StoreEnvironment) throws -> String {
+    guard let name = try sharedName(environment) else { return "nowhere: an in-memory store begins empty" }
+    InMemoryRegistry.forget(name, for: environment)
+    return "in the in-memory stores that are open, no longer reached by the name '\(name)'"
+  }
+
+  private func sharedName(_ environment: StoreEnvironment) throws -> String? {
+    guard environment.options[InMemoryOption.sharedName] != nil else { return nil }
+    guard let name = environment.string(InMemoryOption.sharedName), !name.isEmpty else {
+      throw CoherenceError(
+        .invalidOption, "The option '\(InMemoryOption.sharedName)' of an in-memory store must be a text, and not empty."
+      )
+    }
+    return name
+  }
+}

@@ -1,0 +1,147 @@
+import CoherenceCore
+
+extension InMemoryTransaction {
+  /// A row that the transaction touched: as it was, and as it is.
+  private struct Change {
+    let key: Int64
+    let before: Row?
+    let after: Row?
+    /// The entity of the record.
+    var entity: EntityDescription? { (after ?? before)?.entity }
+  }
+
+  /// The state that the steps lead to, its indexes written.
+  ///
+  /// - Throws: ``ErrorCode/uniquenessViolated`` or else ``ErrorCode/danglingReference``, with the records concerned.
+  consuming func finished() throws -> InMemoryState {
+    let changes = base.schema.roots.map { (root: $0, changes: self.changes(of: $0)) }.filter { !$0.changes.isEmpty }
+    for (_, changes) in changes { try writeHolders(changes) }
+    for (_, changes) in changes { writeReferences(changes) }
+    for (root, changes) in changes {
+      for change in changes { try checkReferences(of: change, root: root) }
+    }
+    for (table, link) in linked where next.links[table]?.contains(link) == true { try checkEnds(of: link, in: table) }
+    return next
+  }
+
+  /// Sorted by key, so that of several violations always the same one is reported.
+  private func changes(of root: EntityDescription) -> [Change] {
+    (touched[ObjectIdentifier(root)] ?? []).sorted().map { key in
+      Change(key: key, before: base.row(key, of: root), after: next.row(key, of: root))
+    }
+  }
+}
+
+// MARK: - Uniqueness
+
+extension InMemoryTransaction {
+  /// All values given up are taken back before others are claimed, so that records can swap theirs.
+  private mutating func writeHolders(_ changes: [Change]) throws {
+    var claims: [(constraint: InMemorySchema.Constraint, values: [AttributeValue], row: Row)] = []
+    for change in changes {
+      guard let entity = change.entity else { continue }
+      for constraint in base.schema.constraints(of: entity) {
+        let before = change.before?.uniqueValues(of: constraint)
+        let after = change.after?.uniqueValues(of: constraint)
+        guard before != after else { continue }
+        if let before { next.setHolder(nil, of: before, under: constraint) }
+        if let after, let row = change.after { claims.append((constraint, after, row)) }
+      }
+    }
+    for (constraint, values, row) in claims {
+      guard let other = next.setHolder(row.key, of: values, under: constraint) else { continue }
+      throw violation(of: constraint, by: row, and: other)
+    }
+  }
+
+  private func violation(of constraint: InMemorySchema.Constraint, by row: Row, and other: Int64) -> CoherenceError {
+    let names = constraint.names.map { "'\($0)'" }.joined(separator: ", ")
+    var error = CoherenceError(
+      .uniquenessViolated,
+      "Two records of '\(constraint.entity.name)' would be equal in \(names); change one of them, or save a change of "
+        + "the record that is there.")
+    error.objectIDs = [row.id, ManagedObjectID(space: row.id.space, key: other)]
+    return error
+  }
+}
+
+extension Row {
+  /// The values that a constraint compares; `nil` when one is missing, for then nothing is compared.
+  fileprivate func uniqueValues(of constraint: InMemorySchema.Constraint) -> [AttributeValue]? {
+    let values = constraint.slots.map { self[$0] }
+    return values.contains(where: \.isNull) ? nil : values
+  }
+
+  /// The record that a to-one relationship of the row's entity leads to.
+  fileprivate func reference(_ relationship: RelationshipDescription) -> ManagedObjectID? {
+    guard let slot = relationship.slot, case .reference(let id) = self[slot] else { return nil }
+    return id
+  }
+}
+
+// MARK: - References
+
+extension InMemoryTransaction {
+  private mutating func writeReferences(_ changes: [Change]) {
+    for change in changes {
+      guard let entity = change.entity else { continue }
+      for relationship in base.schema.references(of: entity) {
+        let before = change.before?.reference(relationship)?.key
+        let after = change.after?.reference(relationship)?.key
+        guard before != after else { continue }
+        if let before { next.setReference(relationship, from: change.key, to: before, false) }
+        if let after { next.setReference(relationship, from: change.key, to: after, true) }
+      }
+    }
+  }
+
+  /// A record that is there must not refer to one that is not; one that is not must not be referred to.
+  private func checkReferences(of change: Change, root: EntityDescription) throws {
+    if let row = change.after {
+      for relationship in base.schema.references(of: row.entity) where relationship.isConstrained {
+        guard let target = row.reference(relationship) else { continue }
+        if next.row(target.key, of: relationship.destination.root) == nil {
+          throw dangling(relationship, from: row.id, to: target)
+        }
+      }
+    } else if let row = change.before {
+      try checkIsUnreferenced(row, root: root)
+    }
+  }
+
+  private func checkIsUnreferenced(_ row: Row, root: EntityDescription) throws {
+    for relationship in base.schema.references(to: root) where relationship.isConstrained {
+      guard let source = next.referrers(to: row.key, by: relationship).min() else { continue }
+      throw dangling(relationship, from: id(source, of: relationship.entity), to: row.id)
+    }
+    for table in base.schema.linkTables {
+      let links = try next.links(of: table)
+      let outgoing = table.sourceRoot === root ? links.links(of: row.key, fromSource: true) : []
+      let incoming = table.targetRoot === root ? links.links(of: row.key, fromSource: false) : []
+      for link in outgoing + incoming { try checkEnds(of: link, in: table) }
+    }
+  }
+
+  private func checkEnds(of link: Link, in table: LinkTable) throws {
+    let source = id(link.source, of: table.sourceRoot)
+    let target = id(link.target, of: table.targetRoot)
+    if next.row(target.key, of: table.targetRoot) == nil { throw dangling(table.forward, from: source, to: target) }
+    if next.row(source.key, of: table.sourceRoot) == nil { throw dangling(table.forward, from: target, to: source) }
+  }
+
+  private func id(_ key: Int64, of entity: EntityDescription) -> ManagedObjectID {
+    ManagedObjectID(space: base.schema.spaces[entity], key: key)
+  }
+
+  /// - Returns: The error, with the record that is there first and the missing one second.
+  private func dangling(
+    _ relationship: RelationshipDescription, from present: ManagedObjectID, to missing: ManagedObjectID
+  ) -> CoherenceError {
+    var error = CoherenceError(
+      .danglingReference,
+      "'\(relationship.entity.name).\(relationship.name)' would tie a record to one that does not exist any more; "
+        + "refresh the objects concerned and save again.")
+    error.objectIDs = [present, missing]
+    return error
+  }
+}

@@ -1,0 +1,75 @@
+import CoherenceCore
+
+/// The way from one state to the next: steps change rows and links, and at the end the outcome is put to the model's
+/// constraints. What steps do in between, two records of one unique value for instance, is nobody's concern.
+struct InMemoryTransaction {
+  let base: InMemoryState
+  var next: InMemoryState
+  /// The keys of rows that were added, changed or removed, by root.
+  private(set) var touched: [ObjectIdentifier: Set<Int64>] = [:]
+  /// The links that were added.
+  private(set) var linked: [(table: LinkTable, link: Link)] = []
+
+  init(_ base: InMemoryState) {
+    self.base = base
+    self.next = base
+  }
+
+  mutating func apply(_ step: SaveStep) throws {
+    switch step {
+    case .unlink(let table, let links):
+      _ = try next.links(of: table)
+      next.remove(links, from: table)
+    case .fix(let entity, let slots, let rows):
+      for row in rows { try change(row, of: entity, slots: slots, version: nil) }
+    case .delete(let entity, let deletes):
+      for delete in deletes { try setRow(nil, key: delete.id.key, of: entity) }
+    case .insert(let entity, let rows):
+      for row in rows { try insert(row, of: entity) }
+    case .update(let entity, let slots, let updates):
+      for update in updates { try change(update.row, of: entity, slots: slots, version: update.row.version) }
+    case .link(let table, let links):
+      _ = try next.links(of: table)
+      next.insert(links, into: table)
+      linked += links.map { (table, $0) }
+    }
+  }
+
+  /// Puts a row in its place, or removes it.
+  mutating func setRow(_ row: Row?, key: Int64, of entity: EntityDescription) throws {
+    _ = try next.table(of: entity)
+    next.setRow(row, key: key, of: entity.root)
+    touched[ObjectIdentifier(entity.root), default: []].insert(key)
+  }
+
+  private mutating func insert(_ row: Row, of entity: EntityDescription) throws {
+    guard next.row(row.key, of: entity.root) == nil else {
+      var error = CoherenceError(
+        .storeCorrupt,
+        "A fresh record of '\(entity.name)' has the key of a record that is there already; take keys from the store "
+          + "only, and each once.")
+      error.objectIDs = [row.id]
+      throw error
+    }
+    try setRow(row, key: row.key, of: entity)
+  }
+
+  /// Writes some slots of a row. One that is gone is passed over: versions were looked at before, so this can only be
+  /// a reference to clear in a record that somebody else deleted.
+  private mutating func change(_ row: Row, of entity: EntityDescription, slots: SlotSet, version: Int64?) throws {
+    guard let stored = next.row(row.key, of: entity.root) else { return }
+    try setRow(stored.taking(slots, from: row, version: version ?? stored.version), key: row.key, of: entity)
+  }
+}
+
+extension Row {
+  /// This row with some of another's values. The other itself, where that comes to the same, so that one buffer serves
+  /// the store and the contexts.
+  fileprivate func taking(_ slots: SlotSet, from other: Row, version: Int64) -> Row {
+    let isSame = (0..<count).allSatisfy { slots.contains($0) || self[$0] == other[$0] }
+    if isSame, other.version == version { return other }
+    return Row.make(id: id, entity: entity, version: version) { writer in
+      for slot in 0..<count { writer.append(slots.contains(slot) ? other[slot] : self[slot]) }
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import CoherenceCore
+import CoherenceSQL
+import Logging
+
+extension PostgreSQLConnection {
+  /// Queues a statement with its values.
+  ///
+  /// - Parameter clampsDates: Whether dates that the server cannot keep may stand in it, because they are only compared.
+  func send(_ statement: SQLStatement, isKept: Bool = true, clampsDates: Bool = false) throws {
+    try send(PostgreSQLText(statement, isKept: isKept)) { fields in
+      for binding in statement.bindings { try fields.append(binding, clampsDates: clampsDates) }
+    }
+  }
+
+  /// Runs statements in one round trip. When one fails, those after it are not run and the connection is ready again.
+  ///
+  /// - Returns: The answer to each.
+  func run(_ statements: [SQLFragment], isKept: Bool = true, clampsDates: Bool = false) throws -> [PostgreSQLResult] {
+    let statements = statements.map { $0.rendered(by: PostgreSQLDialect()) }
+    return try timed(statements.map(\.text)) {
+      try settling {
+        for statement in statements { try send(statement, isKept: isKept, clampsDates: clampsDates) }
+        try synchronize()
+        let results = try statements.map { _ in try receive() }
+        try settle()
+        return results
+      }
+    }
+  }
+
+  /// Runs one statement.
+  @discardableResult
+  func run(_ statement: SQLFragment, isKept: Bool = true, clampsDates: Bool = false) throws -> PostgreSQLResult {
+    try run([statement], isKept: isKept, clampsDates: clampsDates)[0]
+  }
+
+  /// Runs a block that sends and receives, and gets the connection ready again when the block fails.
+  func settling<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch {
+      // Where the connection is gone there is nothing to settle, and the first error says so.
+      try? abandon()
+      throw error
+    }
+  }
+
+  /// Ends a batch that was not sent to its end.
+  private func abandon() throws {
+    guard !isBroken else { return }
+    if !isSynchronized { try synchronize() }
+    try settle()
+  }
+
+  /// Logs statements, which have no values in them, with the time that a block takes to run them.
+  func timed<T>(_ statements: @autoclosure () -> [String], _ body: () throws -> T) rethrows -> T {
+    guard logger.logLevel <= .debug else { return try body() }
+    let beginning = ContinuousClock.now
+    defer {
+      let duration = ContinuousClock.now - beginning
+      logger.debug("\(statements().joined(separator: "; "))", metadata: ["duration": "\(duration)"])
+    }
+    return try body()
+  }
+}

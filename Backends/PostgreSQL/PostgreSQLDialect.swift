@@ -1,0 +1,57 @@
+import CoherenceCore
+import CoherenceSQL
+
+/// PostgreSQL's SQL.
+///
+/// Types are named by keyword or with their schema: a table makes a type of its name, which would otherwise hide the
+/// server's own from an entity called "text" on.
+struct PostgreSQLDialect: SQLDialect {
+  func placeholder(_ number: Int) -> String { "$\(number)" }
+  var bindsArrays: Bool { true }
+  // The protocol counts parameters in 16 bits.
+  var maximumBindings: Int { 65_000 }
+
+  var maximumNameBytes: Int { 63 }
+  func identity(ofName name: String) -> String { name }
+  func isReserved(_ name: String) -> Bool { name.isEmpty || Self.systemColumns.contains(name) }
+  private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
+
+  func columnType(_ storage: StorageType) -> String {
+    switch storage {
+    case .int16: "smallint"
+    case .int32: "integer"
+    case .int64, .reference: "bigint"
+    case .bool: "boolean"
+    case .float: "real"
+    case .double: "double precision"
+    case .decimal: "numeric"
+    case .string: "pg_catalog.text COLLATE pg_catalog.\"C\""
+    case .data: "pg_catalog.bytea"
+    case .date: "timestamp with time zone"
+    case .uuid: "pg_catalog.uuid"
+    }
+  }
+  var altersConstraints: Bool { true }
+
+  func boolean(_ value: Bool) -> SQLFragment { value ? "TRUE" : "FALSE" }
+  var nullSafeEqual: SQLFragment { "IS NOT DISTINCT FROM" }
+  var nullSafeDifferent: SQLFragment { "IS DISTINCT FROM" }
+  // To PostgreSQL null is more than anything.
+  func orderSuffix(ascending: Bool) -> SQLFragment { ascending ? " NULLS FIRST" : " NULLS LAST" }
+  // The server only keeps sound UTF-8, in which a search by characters and one by bytes find the same.
+  func contains(_ text: SQLFragment, _ needle: String) -> SQLFragment {
+    "pg_catalog.strpos(\(text), \(text: needle)) > 0"
+  }
+  func endsWith(_ text: SQLFragment, _ needle: String) -> SQLFragment {
+    "pg_catalog.right(\(text), \(number: needle.unicodeScalars.count)) = \(text: needle)"
+  }
+
+  func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool {
+    left == right || (left.isInteger && right.isInteger) || (left.isBinaryFloat && right.isBinaryFloat)
+  }
+}
+
+extension StorageType {
+  fileprivate var isInteger: Bool { self == .int16 || self == .int32 || self == .int64 }
+  fileprivate var isBinaryFloat: Bool { self == .float || self == .double }
+}

@@ -1,0 +1,52 @@
+import CoherenceCore
+import CoherenceSQL
+
+/// The values of a statement's parameters, in the shape in which libpq takes them. Used again and again.
+final class PostgreSQLFields {
+  private let buffer = ByteBuffer()
+  /// Where each value begins; `nil` for null.
+  private var starts: [Int?] = []
+  private var lengths: [Int32] = []
+  private var formats: [Int32] = []
+  private var pointers: [UnsafePointer<CChar>?] = []
+
+  func removeAll() {
+    buffer.removeAll()
+    starts.removeAll(keepingCapacity: true)
+    lengths.removeAll(keepingCapacity: true)
+  }
+
+  /// Appends the value of the next parameter.
+  func append(_ value: AttributeValue, as storage: StorageType, clampsDates: Bool = false) throws {
+    try append(isNull: value.isNull) { try $0.append(value, as: storage, clampsDates: clampsDates) }
+  }
+
+  func append(_ number: Int64) { append(isNull: false) { $0.append(number) } }
+
+  func append(_ text: String) { append(isNull: false) { $0.append(text) } }
+
+  func append(_ binding: SQLBinding, clampsDates: Bool) throws {
+    switch binding {
+    case .value(let value, let storage): try append(value, as: storage, clampsDates: clampsDates)
+    case .array(let values, let storage): try append(isNull: false) { try $0.append(array: values, as: storage) }
+    }
+  }
+
+  @inline(__always)
+  private func append(isNull: Bool, _ write: (ByteBuffer) throws -> Void) rethrows {
+    let start = buffer.count
+    if !isNull { try write(buffer) }
+    starts.append(isNull ? nil : start)
+    lengths.append(Int32(buffer.count - start))
+  }
+
+  /// Calls a block with the number of values and libpq's arrays of addresses, lengths and formats.
+  func withArrays<T>(
+    _ body: (Int32, [UnsafePointer<CChar>?], [Int32], [Int32]) throws -> T
+  ) rethrows -> T {
+    while formats.count < starts.count { formats.append(1) }
+    pointers.removeAll(keepingCapacity: true)
+    for start in starts { pointers.append(start.map { UnsafePointer((buffer.base + $0).assumingMemoryBound(to: CChar.self)) }) }
+    return try body(Int32(starts.count), pointers, lengths, formats)
+  }
+}

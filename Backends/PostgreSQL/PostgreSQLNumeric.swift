@@ -1,0 +1,130 @@
+import CoherenceCore
+import Foundation
+
+// The server's `numeric` is a list of digits to the base 10,000: their number, the power of the first, the sign, how
+// many decimals to show, and the digits.
+
+extension ByteBuffer {
+  /// Appends a decimal number, exactly.
+  ///
+  /// - Throws: ``ErrorCode/invalidValue`` for what is not a number.
+  func append(_ number: Decimal) throws {
+    guard !number.isNaN else {
+      throw CoherenceError(.invalidValue, "A decimal attribute cannot hold what is not a number; assign a number.")
+    }
+    let parts = DecimalDigits(number)
+    append(Int16(parts.groups.count))
+    append(parts.weight)
+    append(parts.isNegative ? 0x4000 as UInt16 : 0)
+    append(parts.scale)
+    for group in parts.groups { append(group) }
+  }
+}
+
+/// A decimal number to the base 10,000.
+private struct DecimalDigits {
+  var groups: [Int16] = []
+  /// The power of 10,000 of the first group.
+  var weight: Int16 = 0
+  /// The number of decimals.
+  var scale: Int16 = 0
+  var isNegative = false
+
+  /// By way of the number's text, which is plain notation, exact, and the same in every locale.
+  init(_ number: Decimal) {
+    var text = Substring(number.description)
+    isNegative = text.first == "-"
+    if isNegative { text = text.dropFirst() }
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
+    let whole = parts[0].map { Int16($0 - 0x30) }
+    let fraction = parts.count > 1 ? parts[1].map { Int16($0 - 0x30) } : []
+    scale = Int16(fraction.count)
+    let digits =
+      Array(repeating: 0, count: (4 - whole.count % 4) % 4) + whole + fraction
+      + Array(repeating: 0, count: (4 - fraction.count % 4) % 4)
+    groups = stride(from: 0, to: digits.count, by: 4).map { digits[$0..<$0 + 4].reduce(0) { $0 * 10 + $1 } }
+    weight = Int16((whole.count + 3) / 4 - 1)
+    trim()
+  }
+
+  private mutating func trim() {
+    let leading = groups.prefix { $0 == 0 }.count
+    groups.removeFirst(leading)
+    weight -= Int16(leading)
+    while groups.last == 0 { groups.removeLast() }
+    if groups.isEmpty {
+      weight = 0
+      isNegative = false
+    }
+  }
+}
+
+extension PostgreSQLBinary {
+  /// The number in the bytes of a `numeric`; `nil` for what is none, and for numbers out of range. Of more digits than
+  /// a `Decimal` holds, the last are left out.
+  static func decimal(_ bytes: UnsafeRawPointer, count: Int) -> Decimal? {
+    guard count >= 8 else { return nil }
+    let size = Int(bytes.bigEndian(Int16.self))
+    let sign = (bytes + 4).bigEndian(UInt16.self)
+    guard size >= 0, count == 8 + size * 2, sign == 0 || sign == 0x4000 else { return nil }
+    var number = ScaledInteger()
+    for index in 0..<size { number.append(group: UInt128((bytes + 8 + index * 2).bigEndian(UInt16.self))) }
+    let weight = Int((bytes + 2).bigEndian(Int16.self))
+    return number.decimal(lastPower: (weight - size + 1) * 4, isNegative: sign != 0)
+  }
+
+  /// A whole number read digit by digit, and the power of ten that it has to be multiplied by.
+  private struct ScaledInteger {
+    private var magnitude: UInt128 = 0
+    private var power = 0
+
+    mutating func append(group: UInt128) {
+      var divisor: UInt128 = 1000
+      while divisor > 0 {
+        append(digit: group / divisor % 10)
+        divisor /= 10
+      }
+    }
+
+    /// Zeros are kept back as a power, so that they take no room in the magnitude.
+    private mutating func append(digit: UInt128) {
+      guard digit != 0 else {
+        if magnitude != 0 { power += 1 }
+        return
+      }
+      var shifted = magnitude
+      for _ in 0...power {
+        let (product, overflow) = shifted.multipliedReportingOverflow(by: 10)
+        if overflow { return power += 1 }
+        shifted = product
+      }
+      let (sum, overflow) = shifted.addingReportingOverflow(digit)
+      if overflow { return power += 1 }
+      magnitude = sum
+      power = 0
+    }
+
+    func decimal(lastPower: Int, isNegative: Bool) -> Decimal? {
+      if magnitude == 0 { return 0 }
+      var magnitude = magnitude
+      var exponent = power + lastPower
+      while exponent > 127 {
+        let (product, overflow) = magnitude.multipliedReportingOverflow(by: 10)
+        guard !overflow else { return nil }
+        magnitude = product
+        exponent -= 1
+      }
+      while exponent < -128, magnitude > 0 {
+        magnitude /= 10
+        exponent += 1
+      }
+      if magnitude == 0 { return 0 }
+      if let small = UInt64(exactly: magnitude) {
+        return Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: Decimal(small))
+      }
+      return Decimal(string: "\(isNegative ? "-" : "")\(magnitude)e\(exponent)", locale: posix)
+    }
+
+    private let posix = Locale(identifier: "en_US_POSIX")
+  }
+}

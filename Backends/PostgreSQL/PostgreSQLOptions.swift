@@ -1,0 +1,80 @@
+import CoherenceCore
+import Foundation
+
+/// The names of the options of PostgreSQL stores, beside those of ``StoreOption``.
+///
+/// The password is read by libpq: from the URL, from the environment variable `PGPASSWORD`, or from `~/.pgpass`.
+public enum PostgreSQLOption {
+  /// The schema that the store's tables are in; made if it is missing. A `string`, `public` by default. Several stores
+  /// can share a database when each has a schema of its own.
+  public static let schema = "schema"
+  /// The most connections that the store has open at once, one of which is kept for saves. An `int` from 2 on, 8 by
+  /// default.
+  public static let poolSize = "poolSize"
+  /// How many seconds to wait for a connection before ``ErrorCode/tooManyConnections``. An `int` or `double`, 30 by
+  /// default.
+  public static let poolTimeout = "poolTimeout"
+  /// How many seconds the server may work on one statement before ``ErrorCode/storeBusy``. An `int` or `double`; without
+  /// it, the server's own setting counts.
+  public static let statementTimeout = "statementTimeout"
+  /// The connection string, `host=… dbname=…` or `postgresql://…`, in place of the store's URL: for several hosts that
+  /// a URL cannot hold. A `string`.
+  public static let connectionString = "connectionString"
+}
+
+/// The options of a store, checked.
+struct PostgreSQLOptions: Sendable {
+  var schema = "public"
+  var poolSize = 8
+  var poolTimeout: TimeInterval = 30
+  var statementTimeout: TimeInterval?
+  var isReadOnly: Bool
+  /// A secret: it may have the password in it.
+  let connectionString: String
+
+  init(_ environment: StoreEnvironment) throws {
+    isReadOnly = environment.isReadOnly
+    connectionString = try Self.connectionString(environment)
+    let options = environment.options
+    switch options[PostgreSQLOption.schema] {
+    case nil: break
+    case .string(let name) where (1...63).contains(name.utf8.count) && !name.utf8.contains(0): schema = name
+    default: throw Self.fault(PostgreSQLOption.schema, "a name of 1 to 63 bytes")
+    }
+    switch options[PostgreSQLOption.poolSize] {
+    case nil: break
+    case .int(let count) where (2...1000).contains(count): poolSize = count
+    default: throw Self.fault(PostgreSQLOption.poolSize, "a number from 2 to 1000")
+    }
+    poolTimeout = try Self.seconds(PostgreSQLOption.poolTimeout, options) ?? poolTimeout
+    statementTimeout = try Self.seconds(PostgreSQLOption.statementTimeout, options)
+  }
+
+  private static func seconds(_ name: String, _ options: [String: OptionValue]) throws -> TimeInterval? {
+    switch options[name] {
+    case nil: return nil
+    case .int(let seconds) where (0...86_400).contains(seconds): return TimeInterval(seconds)
+    case .double(let seconds) where (0...86_400).contains(seconds): return seconds
+    default: throw fault(name, "a number of seconds from 0 to 86400")
+    }
+  }
+
+  private static func connectionString(_ environment: StoreEnvironment) throws -> String {
+    if let option = environment.options[PostgreSQLOption.connectionString] {
+      guard case .string(let text) = option, !text.isEmpty else {
+        throw fault(PostgreSQLOption.connectionString, "a text, and not empty")
+      }
+      return text
+    }
+    guard let url = environment.url, ["postgresql", "postgres"].contains(url.scheme) else {
+      throw CoherenceError(
+        .storeInaccessible,
+        "A PostgreSQL store needs the URL of its database, postgresql://user@host/database, as its location.")
+    }
+    return url.absoluteString
+  }
+
+  private static func fault(_ option: String, _ expected: String) -> CoherenceError {
+    CoherenceError(.invalidOption, "The PostgreSQL option '\(option)' must be \(expected).")
+  }
+}

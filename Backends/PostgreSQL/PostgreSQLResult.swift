@@ -1,0 +1,37 @@
+import CLibPQ
+import CoherenceCore
+
+/// The answer to a statement, or one row of it.
+final class PostgreSQLResult {
+  let raw: OpaquePointer
+
+  init(_ raw: OpaquePointer) { self.raw = raw }
+  deinit { PQclear(raw) }
+
+  /// Whether this is one row of an answer that comes row by row.
+  var isRow: Bool { PQresultStatus(raw) == PGRES_SINGLE_TUPLE }
+  var rowCount: Int { Int(PQntuples(raw)) }
+  var columnCount: Int { Int(PQnfields(raw)) }
+  /// How many rows the statement inserted, updated or deleted.
+  var affectedCount: Int {
+    PQcmdTuples(raw).map { atol($0) } ?? 0
+  }
+  /// What the server says that it did.
+  var command: String { PQcmdStatus(raw).map { String(cString: $0) } ?? "" }
+
+  /// The bytes of a field; `nil` for null.
+  func bytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
+    guard PQgetisnull(raw, Int32(row), Int32(column)) == 0 else { return nil }
+    return UnsafeRawBufferPointer(
+      start: PQgetvalue(raw, Int32(row), Int32(column)), count: Int(PQgetlength(raw, Int32(row), Int32(column))))
+  }
+
+  /// A `bigint`; `nil` for null and for anything else.
+  func int(_ row: Int, _ column: Int) -> Int64? {
+    guard let bytes = bytes(row, column), bytes.count == 8 else { return nil }
+    return bytes.baseAddress.map { $0.bigEndian(Int64.self) }
+  }
+
+  /// A text; `nil` for null.
+  func text(_ row: Int, _ column: Int) -> String? { bytes(row, column).map { String(decoding: $0, as: UTF8.self) } }
+}

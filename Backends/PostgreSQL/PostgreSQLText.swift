@@ -1,0 +1,64 @@
+import CLibPQ
+import CoherenceCore
+import CoherenceSQL
+
+/// A statement's text and the types of its parameters: what it is prepared as.
+struct PostgreSQLText: Hashable {
+  let text: String
+  let types: [Oid]
+  /// Whether the connection keeps it prepared for the next time.
+  let isKept: Bool
+
+  init(_ text: String, types: [Oid] = [], isKept: Bool = true) {
+    self.text = text
+    self.types = types
+    self.isKept = isKept
+  }
+
+  init(_ statement: SQLStatement, isKept: Bool = true) {
+    let types = statement.bindings.map { binding in
+      switch binding {
+      case .value(_, let storage): PostgreSQLBinary.type(of: storage)
+      case .array(_, let storage): PostgreSQLBinary.arrayType(of: storage)
+      }
+    }
+    self.init(statement.text, types: types, isKept: isKept)
+  }
+}
+
+/// The statements that a connection has prepared, the most used of the last time.
+struct PreparedStatements {
+  private struct Entry {
+    let name: String
+    var lastUse: Int
+  }
+  private var entries: [PostgreSQLText: Entry] = [:]
+  private var uses = 0
+  private static let capacity = 200
+
+  mutating func name(of text: PostgreSQLText) -> String? {
+    uses += 1
+    guard let index = entries.index(forKey: text) else { return nil }
+    entries.values[index].lastUse = uses
+    return entries.values[index].name
+  }
+
+  /// Enters a statement under a name that the connection has never used.
+  mutating func add(_ text: PostgreSQLText) -> String {
+    uses += 1
+    let name = "s\(uses)"
+    entries[text] = Entry(name: name, lastUse: uses)
+    return name
+  }
+
+  mutating func remove(_ text: PostgreSQLText) { entries[text] = nil }
+
+  /// When there is no room for another one: the name of the one that was used the longest time ago, which is removed.
+  mutating func removeLeastUsed() -> String? {
+    guard entries.count >= Self.capacity, let least = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) else {
+      return nil
+    }
+    entries[least.key] = nil
+    return least.value.name
+  }
+}

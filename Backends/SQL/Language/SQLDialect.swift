@@ -1,0 +1,68 @@
+import CoherenceCore
+
+/// How one engine's SQL differs from another's.
+package protocol SQLDialect: Sendable {
+  // MARK: Parameters
+
+  /// The mark of the parameter of that number, from 1 on.
+  func placeholder(_ number: Int) -> String
+  /// Whether a list of values is one parameter, `= ANY($1)`; otherwise each value is one, `IN (?, ?)`.
+  var bindsArrays: Bool { get }
+  /// How many values a statement can bind.
+  var maximumBindings: Int { get }
+
+  // MARK: Names
+
+  /// The longest name that the engine keeps whole.
+  var maximumNameBytes: Int { get }
+  /// Two names are one to the engine when their identities are equal.
+  func identity(ofName name: String) -> String
+  /// Whether the engine keeps a name, quoted or not, to itself.
+  func isReserved(_ name: String) -> Bool
+
+  // MARK: Definitions
+
+  /// A column's type, with the collation that makes its order the framework's.
+  func columnType(_ storage: StorageType) -> String
+  /// What follows the column list of a link table.
+  var linkTableSuffix: String { get }
+  /// Whether constraints are added to and dropped from existing tables. Otherwise foreign keys are part of the column
+  /// and are changed by replacing it.
+  var altersConstraints: Bool { get }
+
+  // MARK: Expressions
+
+  /// A boolean constant, as the operand of AND and OR.
+  func boolean(_ value: Bool) -> SQLFragment
+  /// Whether two operands, either of which may be null, are the same.
+  var nullSafeEqual: SQLFragment { get }
+  /// Whether two operands, either of which may be null, differ.
+  var nullSafeDifferent: SQLFragment { get }
+  /// What makes missing values come first in ascending order and last in descending order.
+  func orderSuffix(ascending: Bool) -> SQLFragment
+  /// Whether the text contains the needle, which is not empty, byte for byte; null or false for a missing text.
+  func contains(_ text: SQLFragment, _ needle: String) -> SQLFragment
+  /// Whether the text ends with the needle, which is not empty, byte for byte; null or false for a missing text.
+  func endsWith(_ text: SQLFragment, _ needle: String) -> SQLFragment
+  /// A condition on two texts that options fold, or `nil` to leave it to the evaluator.
+  func folded(_ comparison: ComparisonOperator, _ text: SQLFragment, _ other: SQLFragment, _ options: StringOptions)
+    -> SQLFragment?
+  /// Whether the engine compares values of the two representations by their exact numbers.
+  func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool
+}
+
+extension SQLDialect {
+  /// A name in quotes. The one place where names become SQL.
+  package func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
+
+  /// A text constant, for definitions, which cannot have parameters.
+  package func literal(_ text: String) -> SQLFragment {
+    SQLFragment(.text("'" + text.replacing("'", with: "''") + "'"))
+  }
+
+  package func folded(
+    _ comparison: ComparisonOperator, _ text: SQLFragment, _ other: SQLFragment, _ options: StringOptions
+  ) -> SQLFragment? { nil }
+
+  package var linkTableSuffix: String { "" }
+}

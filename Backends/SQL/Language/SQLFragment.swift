@@ -1,0 +1,95 @@
+import CoherenceCore
+
+/// A piece of SQL: text, names and values, kept apart until a dialect renders them.
+///
+/// Values are never text. A fragment is written as a string literal, in which only names, values and other fragments can
+/// be interpolated:
+///
+/// ```swift
+/// let fragment: SQLFragment = "SELECT \(name: column) FROM \(name: table) WHERE \(name: "$id") = \(key: 7)"
+/// ```
+package struct SQLFragment: Sendable {
+  package enum Segment: Sendable {
+    /// SQL as it stands.
+    case text(String)
+    /// A name, to be quoted.
+    case name(String)
+    /// A value, to be bound.
+    case value(AttributeValue, StorageType)
+    /// A list of values, bound one by one or as one array.
+    case list([AttributeValue], StorageType)
+  }
+  package var segments: [Segment] = []
+
+  package init() {}
+  package init(_ segment: Segment) { segments = [segment] }
+
+  package static func name(_ name: String) -> SQLFragment { SQLFragment(.name(name)) }
+  /// A column of an aliased table.
+  package static func column(_ name: String, of alias: String) -> SQLFragment { "\(name: alias).\(name: name)" }
+  package static func value(_ value: AttributeValue, _ storage: StorageType) -> SQLFragment {
+    SQLFragment(.value(value, storage))
+  }
+
+  package static func + (left: SQLFragment, right: SQLFragment) -> SQLFragment {
+    var sum = left
+    sum += right
+    return sum
+  }
+  package static func += (left: inout SQLFragment, right: SQLFragment) { left.segments += right.segments }
+
+  /// The number of values that would be bound one by one.
+  package var valueCount: Int {
+    segments.reduce(0) { count, segment in
+      switch segment {
+      case .text, .name: count
+      case .value: count + 1
+      case .list(let values, _): count + values.count
+      }
+    }
+  }
+}
+
+extension SQLFragment: ExpressibleByStringInterpolation {
+  package init(stringLiteral value: String) { segments = value.isEmpty ? [] : [.text(value)] }
+  package init(stringInterpolation: StringInterpolation) { segments = stringInterpolation.segments }
+
+  /// Takes names, values and fragments. There is no way to interpolate a plain string.
+  package struct StringInterpolation: StringInterpolationProtocol {
+    fileprivate var segments: [Segment] = []
+
+    package init(literalCapacity: Int, interpolationCount: Int) { segments.reserveCapacity(interpolationCount * 2 + 1) }
+    package mutating func appendLiteral(_ literal: String) {
+      if !literal.isEmpty { segments.append(.text(literal)) }
+    }
+    package mutating func appendInterpolation(_ fragment: SQLFragment) { segments += fragment.segments }
+    package mutating func appendInterpolation(name: String) { segments.append(.name(name)) }
+    package mutating func appendInterpolation(names: [String]) {
+      for (index, name) in names.enumerated() {
+        if index > 0 { segments.append(.text(", ")) }
+        segments.append(.name(name))
+      }
+    }
+    package mutating func appendInterpolation(value: AttributeValue, as storage: StorageType) {
+      segments.append(.value(value, storage))
+    }
+    package mutating func appendInterpolation(list: [AttributeValue], as storage: StorageType) {
+      segments.append(.list(list, storage))
+    }
+    package mutating func appendInterpolation(key: Int64) { segments.append(.value(.int(key), .int64)) }
+    package mutating func appendInterpolation(text: String) { segments.append(.value(.string(text), .string)) }
+    /// A number, as text: it cannot be anything else.
+    package mutating func appendInterpolation(number: Int) { segments.append(.text(String(number))) }
+  }
+}
+
+extension Sequence<SQLFragment> {
+  package func joined(separator: SQLFragment) -> SQLFragment {
+    var result = SQLFragment()
+    for (index, fragment) in enumerated() {
+      if index > 0 { result += separator }
+      result += fragment
+    }
+    return result
+  }
+}

@@ -1,0 +1,315 @@
+import CoherenceCore
+
+/// Turns predicates into conditions of SQL that mean the same, record for record, or into nothing.
+///
+/// A condition is *total* when it is never null. Only what stands under a NOT must be: everywhere else null is as good
+/// as false.
+struct PredicateTranslator {
+  let schema: SQLSchema
+  let dialect: any SQLDialect
+  let spaces: IDSpaces
+
+  /// The condition in a scope; `nil` when it cannot be said exactly.
+  func condition(_ predicate: FetchPredicate, in scope: inout QueryScope, isTotal: Bool = false) -> SQLFragment? {
+    switch predicate {
+    case .constant(let value):
+      return dialect.boolean(value)
+    case .and(let parts):
+      return joined(parts, separator: " AND ", empty: true, in: &scope, isTotal: isTotal)
+    case .or(let parts):
+      return joined(parts, separator: " OR ", empty: false, in: &scope, isTotal: isTotal)
+    case .not(let inner):
+      return condition(inner, in: &scope, isTotal: true).map { "NOT (\($0))" }
+    case .comparison(let left, let comparison, let right, let options):
+      return self.comparison(left, comparison, right, options, in: &scope).map { $0.condition(isTotal, dialect) }
+    case .membership(let expression, let values, let options):
+      return membership(expression, values, options, in: &scope).map { $0.condition(isTotal, dialect) }
+    case .between(let value, let lower, let upper):
+      let bounds: FetchPredicate = .and([
+        .comparison(value, .greaterOrEqual, lower), .comparison(value, .lessOrEqual, upper),
+      ])
+      return condition(bounds, in: &scope, isTotal: isTotal)
+    case .quantified(let quantifier, let path, let inner):
+      return quantified(quantifier, path, inner, in: &scope)
+    }
+  }
+
+  private func joined(
+    _ parts: [FetchPredicate], separator: SQLFragment, empty: Bool, in scope: inout QueryScope, isTotal: Bool
+  ) -> SQLFragment? {
+    guard !parts.isEmpty else { return dialect.boolean(empty) }
+    var conditions: [SQLFragment] = []
+    for part in parts {
+      guard let condition = condition(part, in: &scope, isTotal: isTotal) else { return nil }
+      conditions.append("(\(condition))")
+    }
+    return conditions.joined(separator: separator)
+  }
+
+  // MARK: Operands
+
+  private enum Side {
+    case constant(AttributeValue)
+    case operand(QueryOperand)
+  }
+
+  private func side(_ expression: FetchExpression, in scope: inout QueryScope) -> Side? {
+    switch expression {
+    case .value(let value): .constant(value)
+    case .path(let path): operand(path, in: &scope).map(Side.operand)
+    case .count(let path): count(path, in: &scope).map(Side.operand)
+    }
+  }
+
+  /// What a path leads to, as a column.
+  func operand(_ path: PropertyPath, in scope: inout QueryScope) -> QueryOperand? {
+    guard let resolved = try? ResolvedPath(path, from: scope.entity),
+      let alias = scope.alias(following: resolved.steps)
+    else { return nil }
+    switch resolved.target {
+    case .attribute(let attribute):
+      guard let column = column(of: attribute) else { return nil }
+      return QueryOperand(sql: .column(column, of: alias), storage: attribute.type.storage)
+    case .toOne(let relationship):
+      guard let column = column(of: relationship) else { return nil }
+      return QueryOperand(
+        sql: .column(column, of: alias), storage: .reference, root: relationship.destination.root)
+    case .identity:
+      return QueryOperand(
+        sql: .column(SQLTable.id, of: alias), storage: .reference, root: resolved.owner.root,
+        isNullable: !resolved.steps.isEmpty)
+    case .toMany:
+      return nil
+    }
+  }
+
+  private func column(of property: PropertyDescription) -> String? {
+    schema.table(for: property.entity)?.column(of: property)?.name
+  }
+
+  private func count(_ path: PropertyPath, in scope: inout QueryScope) -> QueryOperand? {
+    guard let members = members(path, in: &scope) else { return nil }
+    return QueryOperand(
+      sql: "(SELECT COUNT(*) FROM \(members.tables) WHERE \(members.condition))", storage: .int64, isNullable: false)
+  }
+
+  // MARK: Comparisons
+
+  /// A condition that may be null, and how to make it total.
+  private struct Comparison {
+    var sql: SQLFragment
+    var isTotal: Bool
+
+    func condition(_ mustBeTotal: Bool, _ dialect: any SQLDialect) -> SQLFragment {
+      isTotal || !mustBeTotal ? sql : "COALESCE(\(sql), \(dialect.boolean(false)))"
+    }
+  }
+
+  private func comparison(
+    _ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression, _ options: StringOptions,
+    in scope: inout QueryScope
+  ) -> Comparison? {
+    guard let leftSide = side(left, in: &scope), let rightSide = side(right, in: &scope) else { return nil }
+    switch (leftSide, rightSide) {
+    case (.operand(let operand), .constant(let value)):
+      return compare(operand, comparison, value, options)
+    case (.constant(let value), .operand(let operand)):
+      return comparison.mirrored.flatMap { compare(operand, $0, value, options) }
+    case (.operand(let first), .operand(let second)):
+      return compare(first, comparison, second, options)
+    case (.constant, .constant):
+      return nil
+    }
+  }
+
+  private func compare(
+    _ operand: QueryOperand, _ comparison: ComparisonOperator, _ value: AttributeValue, _ options: StringOptions
+  ) -> Comparison? {
+    if value.isNull { return compareWithNull(operand, comparison) }
+    guard let constant = operand.constant(value, spaces: spaces) else { return nil }
+    guard case .value(let bound, let storage) = constant else {
+      switch comparison {
+      case .equal: return Comparison(sql: dialect.boolean(false), isTotal: true)
+      case .notEqual: return Comparison(sql: dialect.boolean(true), isTotal: true)
+      default: return nil
+      }
+    }
+    if operand.storage == .reference, comparison != .equal, comparison != .notEqual { return nil }
+    let other = SQLFragment.value(bound, storage)
+    if !options.isEmpty, operand.storage == .string {
+      return dialect.folded(comparison, operand.sql, other, options).map { Comparison(sql: $0, isTotal: false) }
+    }
+    if let symbol = comparison.symbol {
+      return Comparison(sql: "\(operand.sql) \(symbol) \(other)", isTotal: !operand.isNullable)
+    }
+    switch comparison {
+    case .equal:
+      return Comparison(sql: "\(operand.sql) = \(other)", isTotal: !operand.isNullable)
+    case .notEqual:
+      return Comparison(sql: "\(operand.sql) \(dialect.nullSafeDifferent) \(other)", isTotal: true)
+    default:
+      guard case .string(let needle) = bound, !needle.isEmpty else { return nil }
+      return textSearch(operand.sql, comparison, needle)
+    }
+  }
+
+  private func compareWithNull(_ operand: QueryOperand, _ comparison: ComparisonOperator) -> Comparison {
+    switch comparison {
+    case .equal: Comparison(sql: "\(operand.sql) IS NULL", isTotal: true)
+    case .notEqual: Comparison(sql: "\(operand.sql) IS NOT NULL", isTotal: true)
+    default: Comparison(sql: dialect.boolean(false), isTotal: true)
+    }
+  }
+
+  private func compare(
+    _ first: QueryOperand, _ comparison: ComparisonOperator, _ second: QueryOperand, _ options: StringOptions
+  ) -> Comparison? {
+    guard dialect.comparesExactly(first.storage, second.storage) else { return nil }
+    if first.storage == .reference {
+      guard first.root === second.root, comparison == .equal || comparison == .notEqual else { return nil }
+    }
+    if !options.isEmpty, first.storage == .string { return nil }
+    let isNullable = first.isNullable || second.isNullable
+    if let symbol = comparison.symbol {
+      return Comparison(sql: "\(first.sql) \(symbol) \(second.sql)", isTotal: !isNullable)
+    }
+    switch comparison {
+    case .equal:
+      return Comparison(sql: "\(first.sql) \(dialect.nullSafeEqual) \(second.sql)", isTotal: true)
+    case .notEqual:
+      return Comparison(sql: "\(first.sql) \(dialect.nullSafeDifferent) \(second.sql)", isTotal: true)
+    default:
+      return nil
+    }
+  }
+
+  private func textSearch(_ text: SQLFragment, _ comparison: ComparisonOperator, _ needle: String) -> Comparison? {
+    switch comparison {
+    case .beginsWith:
+      // Between the prefix and the least text after all that begin with it, an index can look.
+      let lower: SQLFragment = "\(text) >= \(text: needle)"
+      let upper = needle.successorOfPrefix.map { " AND \(text) < \(text: $0)" as SQLFragment } ?? ""
+      return Comparison(sql: "(\(lower)\(upper))", isTotal: false)
+    case .endsWith: return Comparison(sql: dialect.endsWith(text, needle), isTotal: false)
+    case .contains: return Comparison(sql: dialect.contains(text, needle), isTotal: false)
+    default: return nil
+    }
+  }
+
+  // MARK: Membership
+
+  private func membership(
+    _ expression: FetchExpression, _ values: [AttributeValue], _ options: StringOptions, in scope: inout QueryScope
+  ) -> Comparison? {
+    guard case .operand(let operand)? = side(expression, in: &scope) else { return nil }
+    guard options.isEmpty || operand.storage != .string else { return nil }
+    var list: [AttributeValue] = []
+    var storage = operand.storage
+    for value in values where !value.isNull {
+      guard let constant = operand.constant(value, spaces: spaces) else { return nil }
+      guard case .value(let bound, let type) = constant else { continue }
+      list.append(bound)
+      storage = type
+    }
+    guard dialect.bindsArrays || list.count <= dialect.maximumBindings else { return nil }
+    let isNull: SQLFragment = "\(operand.sql) IS NULL"
+    let hasNull = values.contains(where: \.isNull)
+    guard !list.isEmpty else {
+      return Comparison(sql: hasNull ? isNull : dialect.boolean(false), isTotal: true)
+    }
+    let isMember: SQLFragment = "\(operand.sql) \(list: list, as: storage)"
+    if hasNull { return Comparison(sql: "(\(isNull) OR \(isMember))", isTotal: true) }
+    return Comparison(sql: isMember, isTotal: !operand.isNullable)
+  }
+
+  // MARK: Members of to-many relationships
+
+  private struct Members {
+    var tables: SQLFragment
+    var condition: SQLFragment
+    var scope: QueryScope
+  }
+
+  /// The tables and the condition under which the members of a relationship are found.
+  private func members(_ path: PropertyPath, in scope: inout QueryScope, readingMembers: Bool = false) -> Members? {
+    guard let resolved = try? ResolvedPath(path, from: scope.entity), case .toMany(let relationship) = resolved.target,
+      let owner = scope.alias(following: resolved.steps), let table = schema.table(for: relationship.destination)
+    else { return nil }
+    let ownerID = SQLFragment.column(SQLTable.id, of: owner)
+    let alias = scope.subqueryAlias()
+    let memberScope = QueryScope(table, entity: relationship.destination, alias: alias, schema: schema)
+    switch relationship.storage {
+    case .column:
+      return nil
+    case .inverseColumn(let inverse, _):
+      guard let column = column(of: inverse) else { return nil }
+      let condition: SQLFragment = "\(.column(column, of: alias)) = \(ownerID)"
+      return Members(tables: "\(name: table.name) AS \(name: alias)", condition: condition, scope: memberScope)
+    case .links(let links, let isForward):
+      guard let linkTable = schema.linkTable(links) else { return nil }
+      let linkAlias = scope.subqueryAlias()
+      let near = SQLFragment.column(isForward ? SQLLinkTable.source : SQLLinkTable.target, of: linkAlias)
+      let far = SQLFragment.column(isForward ? SQLLinkTable.target : SQLLinkTable.source, of: linkAlias)
+      var tables: SQLFragment = "\(name: linkTable.name) AS \(name: linkAlias)"
+      if readingMembers {
+        tables += " JOIN \(name: table.name) AS \(name: alias) ON \(.column(SQLTable.id, of: alias)) = \(far)"
+      }
+      return Members(tables: tables, condition: "\(near) = \(ownerID)", scope: memberScope)
+    }
+  }
+
+  private func quantified(
+    _ quantifier: FetchPredicate.Quantifier, _ path: PropertyPath, _ predicate: FetchPredicate,
+    in scope: inout QueryScope
+  ) -> SQLFragment? {
+    guard var members = members(path, in: &scope, readingMembers: true),
+      let inner = condition(predicate, in: &members.scope, isTotal: quantifier == .all)
+    else { return nil }
+    let tables = members.tables + members.scope.joinClauses
+    let wanted: SQLFragment = quantifier == .all ? "NOT (\(inner))" : "(\(inner))"
+    let exists: SQLFragment = "EXISTS (SELECT 1 FROM \(tables) WHERE \(members.condition) AND \(wanted))"
+    return quantifier == .any ? exists : "NOT \(exists)"
+  }
+}
+
+extension ComparisonOperator {
+  /// The operator of SQL, for comparisons of order.
+  fileprivate var symbol: SQLFragment? {
+    switch self {
+    case .less: "<"
+    case .lessOrEqual: "<="
+    case .greater: ">"
+    case .greaterOrEqual: ">="
+    default: nil
+    }
+  }
+
+  /// The operator that means the same with its operands exchanged.
+  fileprivate var mirrored: ComparisonOperator? {
+    switch self {
+    case .equal, .notEqual: self
+    case .less: .greater
+    case .lessOrEqual: .greaterOrEqual
+    case .greater: .less
+    case .greaterOrEqual: .lessOrEqual
+    case .beginsWith, .endsWith, .contains, .like, .matches: nil
+    }
+  }
+}
+
+extension String {
+  /// The least text, by UTF-8 bytes, that comes after every text beginning with this one; `nil` when there is none. The
+  /// order of UTF-8 bytes is the order of scalars.
+  fileprivate var successorOfPrefix: String? {
+    var scalars = Array(unicodeScalars)
+    while let last = scalars.popLast() {
+      // Surrogates are no scalars: after U+D7FF comes U+E000.
+      let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
+      if let scalar = Unicode.Scalar(next) {
+        scalars.append(scalar)
+        return String(String.UnicodeScalarView(scalars))
+      }
+    }
+    return nil
+  }
+}

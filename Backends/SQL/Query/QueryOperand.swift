@@ -1,0 +1,41 @@
+import CoherenceCore
+import Foundation
+
+/// A side of a comparison that the engine computes for each record.
+struct QueryOperand {
+  var sql: SQLFragment
+  var storage: StorageType
+  /// For references: the hierarchy that the keys belong to.
+  var root: EntityDescription?
+  var isNullable = true
+}
+
+extension QueryOperand {
+  /// A constant as the engine must see it to compare it with the operand.
+  enum Constant {
+    case value(AttributeValue, StorageType)
+    /// No record can have the value: an object of another store, or one without a place in any.
+    case unreachable
+  }
+
+  /// A constant that the engine compares with the operand exactly as the evaluator does; `nil` when there is none.
+  func constant(_ value: AttributeValue, spaces: IDSpaces) -> Constant? {
+    switch (storage, value) {
+    case (.int16, .int), (.int32, .int), (.int64, .int):
+      return .value(value, .int64)
+    case (.bool, .bool), (.date, .date), (.uuid, .uuid), (.data, .data):
+      return .value(value, storage)
+    case (.string, .string(let text)):
+      return text.utf8.contains(0) ? nil : .value(value, .string)
+    case (.float, .double(let number)), (.double, .double(let number)):
+      return number.isNaN ? nil : .value(value, .double)
+    case (.decimal, .decimal(let number)):
+      return number.isNaN ? nil : .value(value, .decimal)
+    case (.reference, .reference(let id)):
+      guard let root else { return nil }
+      return id.space === spaces[root] ? .value(.int(id.key), .int64) : .unreachable
+    default:
+      return nil
+    }
+  }
+}

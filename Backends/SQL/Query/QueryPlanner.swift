@@ -1,0 +1,173 @@
+import CoherenceCore
+
+/// A fetch as SQL, with what the statement promises.
+package struct FetchPlan: Sendable {
+  package var statement: SQLFragment
+  package var layout: RowLayout
+  package var isPredicateExact: Bool
+  package var isOrderExact: Bool
+  package var isRangeExact: Bool
+}
+
+/// Turns what a store is asked for into statements.
+package struct QueryPlanner: Sendable {
+  private let schema: SQLSchema
+  private let dialect: any SQLDialect
+  private let spaces: IDSpaces
+
+  package init(schema: SQLSchema, dialect: any SQLDialect, spaces: IDSpaces) {
+    self.schema = schema
+    self.dialect = dialect
+    self.spaces = spaces
+  }
+
+  // MARK: Fetches
+
+  /// The statement of a fetch. What it cannot say exactly it leaves out: more rows may come then, never fewer.
+  package func fetch(_ query: StoreQuery) throws -> FetchPlan {
+    let table = try schema.requireTable(for: query.entity)
+    let layout = RowLayout(table, entities: query.entities)
+    var scope = QueryScope(table, entity: query.entity, schema: schema)
+    let filter = filter(query, in: table, scope: &scope)
+    let order = order(query.sortKeys, scope: &scope)
+    var statement: SQLFragment = "SELECT \(layout.selection(alias: scope.alias)) FROM \(scope.tables)"
+    statement += filter.clause
+    if let order { statement += " ORDER BY \(order)" }
+    let canLimit = filter.isExact && order != nil
+    if canLimit { statement += range(query) }
+    return FetchPlan(
+      statement: statement, layout: layout, isPredicateExact: filter.isExact, isOrderExact: order != nil,
+      isRangeExact: canLimit)
+  }
+
+  /// The statement for the number of records that satisfy the query's predicate, whatever its limit and offset; `nil`
+  /// when that cannot be said exactly.
+  package func count(_ query: StoreQuery) throws -> SQLFragment? {
+    try matching(query, select: "COUNT(*)")
+  }
+
+  /// The statement for the keys of the records that satisfy the query's predicate, in no order; `nil` when that cannot
+  /// be said exactly.
+  package func keys(_ query: StoreQuery) throws -> SQLFragment? {
+    try matching(query, select: .column(SQLTable.id, of: "t"))
+  }
+
+  private func matching(_ query: StoreQuery, select: SQLFragment) throws -> SQLFragment? {
+    let table = try schema.requireTable(for: query.entity)
+    var scope = QueryScope(table, entity: query.entity, schema: schema)
+    let filter = filter(query, in: table, scope: &scope)
+    guard filter.isExact else { return nil }
+    return "SELECT \(select) FROM \(scope.tables)\(filter.clause)"
+  }
+
+  // MARK: Records by key
+
+  /// The statement for the rows of a hierarchy by key, up to its condition on the key, and their layout.
+  package func rows(of root: EntityDescription) throws -> (select: SQLFragment, layout: RowLayout) {
+    let table = try schema.requireTable(for: root)
+    let layout = RowLayout(table, entities: table.root.concreteEntities)
+    let select: SQLFragment = """
+      SELECT \(layout.selection(alias: "t")) FROM \(name: table.name) AS \(name: "t") WHERE \(.column(SQLTable.id, of: "t"))
+      """
+    return (select + " ", layout)
+  }
+
+  /// The statement for the row of a key.
+  package func row(_ key: Int64, of root: EntityDescription) throws -> (statement: SQLFragment, layout: RowLayout) {
+    let (select, layout) = try rows(of: root)
+    return ("\(select)= \(key: key)", layout)
+  }
+
+  /// The statement for the rows of several keys.
+  package func rows(_ keys: [Int64], of root: EntityDescription) throws -> (statement: SQLFragment, layout: RowLayout) {
+    let (select, layout) = try rows(of: root)
+    return ("\(select)\(list: keys.map(AttributeValue.int), as: .int64)", layout)
+  }
+
+  /// The statement for links by the keys of one side: source, target, source's and target's position.
+  package func links(_ links: LinkTable, of keys: [Int64], fromSource: Bool) throws -> SQLFragment {
+    let table = try schema.requireLinkTable(links)
+    let near = fromSource ? SQLLinkTable.source : SQLLinkTable.target
+    let far = fromSource ? SQLLinkTable.target : SQLLinkTable.source
+    let position = fromSource ? SQLLinkTable.sourcePosition : SQLLinkTable.targetPosition
+    let columns = [
+      SQLLinkTable.source, SQLLinkTable.target, SQLLinkTable.sourcePosition, SQLLinkTable.targetPosition,
+    ]
+    return """
+      SELECT \(names: columns) FROM \(name: table.name) \
+      WHERE \(name: near) \(list: keys.map(AttributeValue.int), as: .int64) \
+      ORDER BY \(name: near), \(name: position)\(dialect.orderSuffix(ascending: true)), \(name: far)
+      """
+  }
+
+  // MARK: Clauses
+
+  private struct Filter {
+    var conditions: [SQLFragment]
+    var isExact: Bool
+    var clause: SQLFragment {
+      conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
+    }
+  }
+
+  /// The conditions of a query. The parts of its predicate that AND joins at the top are translated one by one.
+  private func filter(_ query: StoreQuery, in table: SQLTable, scope: inout QueryScope) -> Filter {
+    var filter = Filter(conditions: entityCondition(query, in: table, alias: scope.alias), isExact: true)
+    let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
+    var bindings = query.entities.count
+    for part in query.predicate?.conjuncts ?? [] {
+      var attempt = scope
+      let condition = translator.condition(part, in: &attempt)
+      if let condition, bindings + condition.valueCount <= dialect.maximumBindings || dialect.bindsArrays {
+        scope = attempt
+        bindings += condition.valueCount
+        filter.conditions.append("(\(condition))")
+      } else {
+        filter.isExact = false
+      }
+    }
+    return filter
+  }
+
+  private func entityCondition(_ query: StoreQuery, in table: SQLTable, alias: String) -> [SQLFragment] {
+    let entities = query.entities
+    if entities.count == table.root.concreteEntities.count { return [] }
+    if entities.isEmpty { return [dialect.boolean(false)] }
+    let column = SQLFragment.column(SQLTable.entity, of: alias)
+    if entities.count == 1 { return ["\(column) = \(text: entities[0].name)"] }
+    return ["\(column) \(list: entities.map { .string($0.name) }, as: .string)"]
+  }
+
+  /// What stands after ORDER BY; `nil` when a sort key cannot be said exactly.
+  private func order(_ sortKeys: [SortKey], scope: inout QueryScope) -> SQLFragment? {
+    let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
+    var terms: [SQLFragment] = []
+    var attempt = scope
+    for key in sortKeys {
+      guard let operand = translator.operand(key.path, in: &attempt) else { return nil }
+      guard key.options.isEmpty || operand.storage != .string else { return nil }
+      let direction: SQLFragment = key.isAscending ? "" : " DESC"
+      let suffix: SQLFragment = operand.isNullable ? dialect.orderSuffix(ascending: key.isAscending) : ""
+      terms.append("\(operand.sql)\(direction)\(suffix)")
+    }
+    scope = attempt
+    terms.append(.column(SQLTable.id, of: scope.alias))
+    return terms.joined(separator: ", ")
+  }
+
+  private func range(_ query: StoreQuery) -> SQLFragment {
+    switch (query.limit, query.offset) {
+    case (nil, 0): ""
+    case (let limit?, 0): " LIMIT \(number: limit)"
+    case (let limit, let offset): " LIMIT \(number: limit ?? Int.max) OFFSET \(number: offset)"
+    }
+  }
+}
+
+extension FetchPredicate {
+  /// The parts that AND joins at the top.
+  fileprivate var conjuncts: [FetchPredicate] {
+    if case .and(let parts) = self { return parts.flatMap(\.conjuncts) }
+    return [self]
+  }
+}

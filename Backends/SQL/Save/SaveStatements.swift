@@ -1,0 +1,122 @@
+import CoherenceCore
+
+/// A statement of a save: its text, and where each parameter's value comes from.
+package struct SaveStatement: Sendable {
+  package var text: String
+  package var parameters: [SaveParameter]
+}
+
+/// Where the value of a parameter comes from.
+package enum SaveParameter: Sendable {
+  /// The record's key.
+  case id
+  /// The version of the row to write.
+  case version
+  /// The version that the store must have.
+  case baseVersion
+  /// The name of the row's entity.
+  case entity
+  /// The row's value in a slot.
+  case slot(Int, StorageType)
+  case source, target, sourcePosition, targetPosition
+}
+
+/// The statements for the steps of a save. A step's statement is the same for all of its rows.
+package struct SaveStatements: Sendable {
+  private let schema: SQLSchema
+  private let dialect: any SQLDialect
+
+  package init(schema: SQLSchema, dialect: any SQLDialect) {
+    self.schema = schema
+    self.dialect = dialect
+  }
+
+  /// Adds a row.
+  package func insert(_ entity: EntityDescription) throws -> SaveStatement {
+    let table = try schema.requireTable(for: entity)
+    let columns = table.positions(of: entity).map { table.columns[$0] }
+    let names = [SQLTable.id, SQLTable.version, SQLTable.entity] + columns.map(\.name)
+    let slots = columns.enumerated().map { SaveParameter.slot($0.offset, $0.element.storage) }
+    let marks = placeholders(names.indices)
+    let text: SQLFragment = "INSERT INTO \(name: table.name) (\(names: names)) VALUES (\(marks))"
+    return statement(text, [.id, .version, .entity] + slots)
+  }
+
+  /// Writes slots and version of a row that is at the base version. Changes one row, or none when it is not.
+  package func update(_ entity: EntityDescription, slots: SlotSet) throws -> SaveStatement {
+    let table = try schema.requireTable(for: entity)
+    let (set, parameters) = assignments(slots, of: entity, in: table)
+    let version: SQLFragment = "\(name: SQLTable.version) = \(mark(parameters.count))"
+    let text: SQLFragment = """
+      UPDATE \(name: table.name) SET \((set + [version]).joined(separator: ", ")) \
+      WHERE \(name: SQLTable.id) = \(mark(parameters.count + 1)) AND \(name: SQLTable.version) = \(mark(parameters.count + 2))
+      """
+    return statement(text, parameters + [.version, .id, .baseVersion])
+  }
+
+  /// Writes slots of a row, whatever its version; `nil` when there are none to write.
+  package func fix(_ entity: EntityDescription, slots: SlotSet) throws -> SaveStatement? {
+    guard !slots.isEmpty else { return nil }
+    let table = try schema.requireTable(for: entity)
+    let (set, parameters) = assignments(slots, of: entity, in: table)
+    let text: SQLFragment = """
+      UPDATE \(name: table.name) SET \(set.joined(separator: ", ")) WHERE \(name: SQLTable.id) = \(mark(parameters.count))
+      """
+    return statement(text, parameters + [.id])
+  }
+
+  /// Removes a row that is at the base version. Changes one row, or none when it is not.
+  package func delete(_ entity: EntityDescription) throws -> SaveStatement {
+    let table = try schema.requireTable(for: entity)
+    let text: SQLFragment = """
+      DELETE FROM \(name: table.name) WHERE \(name: SQLTable.id) = \(mark(0)) AND \(name: SQLTable.version) = \(mark(1))
+      """
+    return statement(text, [.id, .baseVersion])
+  }
+
+  /// Adds a link, or gives its positions to one that is there.
+  package func link(_ links: LinkTable) throws -> SaveStatement {
+    let table = try schema.requireLinkTable(links)
+    let positions = [SQLLinkTable.sourcePosition, SQLLinkTable.targetPosition]
+    let ends = [SQLLinkTable.source, SQLLinkTable.target]
+    let set = positions.map { "\(name: $0) = \(name: "excluded").\(name: $0)" as SQLFragment }.joined(separator: ", ")
+    let text: SQLFragment = """
+      INSERT INTO \(name: table.name) (\(names: ends + positions)) VALUES (\(placeholders(0..<4))) \
+      ON CONFLICT (\(names: ends)) DO UPDATE SET \(set)
+      """
+    return statement(text, [.source, .target, .sourcePosition, .targetPosition])
+  }
+
+  /// Removes a link, if it is there.
+  package func unlink(_ links: LinkTable) throws -> SaveStatement {
+    let table = try schema.requireLinkTable(links)
+    let text: SQLFragment = """
+      DELETE FROM \(name: table.name) WHERE \(name: SQLLinkTable.source) = \(mark(0)) AND \(name: SQLLinkTable.target) = \(mark(1))
+      """
+    return statement(text, [.source, .target])
+  }
+
+  // MARK: Pieces
+
+  /// The mark of a parameter by its place, from 0 on.
+  private func mark(_ index: Int) -> SQLFragment { SQLFragment(.text(dialect.placeholder(index + 1))) }
+
+  private func placeholders(_ indices: Range<Int>) -> SQLFragment { indices.map(mark).joined(separator: ", ") }
+
+  private func assignments(
+    _ slots: SlotSet, of entity: EntityDescription, in table: SQLTable
+  ) -> ([SQLFragment], [SaveParameter]) {
+    var set: [SQLFragment] = []
+    var parameters: [SaveParameter] = []
+    for slot in slots {
+      let column = table.column(slot, of: entity)
+      set.append("\(name: column.name) = \(mark(parameters.count))")
+      parameters.append(.slot(slot, column.storage))
+    }
+    return (set, parameters)
+  }
+
+  private func statement(_ text: SQLFragment, _ parameters: [SaveParameter]) -> SaveStatement {
+    SaveStatement(text: text.text(in: dialect), parameters: parameters)
+  }
+}

@@ -1,0 +1,56 @@
+import CoherenceCore
+
+/// The tables of a store: where each entity, property and link is kept.
+///
+/// A hierarchy has one table, named as its root entity, with a column for each property of its entities. Names that the
+/// engine cannot tell apart or keep whole are changed in a way that depends on the model alone; names that a store has
+/// already are kept for ever.
+package struct SQLSchema: Sendable {
+  /// The table of what the store says of itself: text by key.
+  package static let metadataTable = "$coherence"
+  /// The table of the next key of each hierarchy.
+  package static let keyTable = "$keys"
+
+  package let tables: [SQLTable]
+  package let linkTables: [SQLLinkTable]
+  private let tablesByRoot: [ObjectIdentifier: SQLTable]
+  private let linkTablesByLinks: [LinkTable: SQLLinkTable]
+
+  init(tables: [SQLTable], linkTables: [SQLLinkTable]) {
+    self.tables = tables
+    self.linkTables = linkTables
+    tablesByRoot = Dictionary(uniqueKeysWithValues: tables.map { (ObjectIdentifier($0.root), $0) })
+    linkTablesByLinks = Dictionary(uniqueKeysWithValues: linkTables.map { ($0.links, $0) })
+  }
+
+  /// The schema of a store for an environment.
+  ///
+  /// - Parameter stored: The schema that the store has, whose names are kept.
+  package init(environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema? = nil) {
+    var builder = SQLSchemaBuilder(environment: environment, dialect: dialect, stored: stored)
+    self = builder.build()
+  }
+
+  /// The table of an entity's hierarchy; `nil` when the store does not hold it.
+  package func table(for entity: EntityDescription) -> SQLTable? { tablesByRoot[ObjectIdentifier(entity.root)] }
+  /// The table of links; `nil` when the store does not hold both ends.
+  package func linkTable(_ links: LinkTable) -> SQLLinkTable? { linkTablesByLinks[links] }
+
+  /// The table of an entity's hierarchy, or an error that says that the store does not hold it.
+  package func requireTable(for entity: EntityDescription) throws -> SQLTable {
+    guard let table = table(for: entity) else {
+      throw CoherenceError(
+        .noStore, "The store does not hold entity '\(entity.name)'; attach it with a configuration that has it.")
+    }
+    return table
+  }
+
+  /// The table of links, or an error that says that the store does not hold it.
+  package func requireLinkTable(_ links: LinkTable) throws -> SQLLinkTable {
+    guard let table = linkTable(links) else {
+      throw CoherenceError(
+        .noStore, "The store does not hold both ends of '\(links.name)'; attach it with a configuration that has them.")
+    }
+    return table
+  }
+}

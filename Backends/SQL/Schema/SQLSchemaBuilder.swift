@@ -1,0 +1,128 @@
+import CoherenceCore
+
+/// Lays out the tables of a store and names them.
+struct SQLSchemaBuilder {
+  private let environment: StoreEnvironment
+  private let dialect: any SQLDialect
+  private let stored: StoredSchema?
+  /// Tables and indexes share one space of names.
+  private var relations: SQLNames
+  private var tableNames: [ObjectIdentifier: String] = [:]
+
+  init(environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema?) {
+    self.environment = environment
+    self.dialect = dialect
+    self.stored = stored
+    relations = SQLNames(dialect: dialect)
+    for name in [SQLSchema.metadataTable, SQLSchema.keyTable] { relations.reserve(name) }
+    for name in stored?.relationNames ?? [] { relations.reserve(name) }
+  }
+
+  mutating func build() -> SQLSchema {
+    let roots = environment.roots.sorted { $0.name < $1.name }
+    for root in roots {
+      tableNames[ObjectIdentifier(root)] =
+        stored?.table(ofRoot: root.name)?.name ?? relations.allocate([root.name], key: root.name)
+    }
+    let links = environment.linkTables.map { links in
+      let known = stored?.linkTables.first { $0.links == links.name }
+      return (links, known, known?.name ?? relations.allocate([links.name], key: links.name))
+    }
+    let linkTables = links.map { links, known, name in
+      SQLLinkTable(
+        links: links, name: name, sourceTable: tableNames[ObjectIdentifier(links.sourceRoot)]!,
+        targetTable: tableNames[ObjectIdentifier(links.targetRoot)]!,
+        targetIndex: known?.targetIndex ?? relations.allocate([name + ".target"], key: name + ".target"))
+    }
+    return SQLSchema(tables: roots.map { table(for: $0) }, linkTables: linkTables)
+  }
+
+  private mutating func table(for root: EntityDescription) -> SQLTable {
+    let name = tableNames[ObjectIdentifier(root)]!
+    let known = stored?.table(ofRoot: root.name)
+    let columns = columns(of: root, table: name, known: known)
+    let indexes = indexes(of: root, table: name, columns: columns, known: known)
+    return SQLTable(root: root, name: name, columns: columns, indexes: indexes)
+  }
+
+  // MARK: Columns
+
+  private mutating func columns(
+    of root: EntityDescription, table: String, known: StoredSchema.Table?
+  ) -> [SQLColumn] {
+    var names = SQLNames(dialect: dialect)
+    for name in [SQLTable.id, SQLTable.version, SQLTable.entity] + (known?.columns.map(\.name) ?? []) {
+      names.reserve(name)
+    }
+    var columns: [SQLColumn] = []
+    for entity in root.hierarchyByName {
+      for slot in entity.slots.dropFirst(entity.superentity?.slotCount ?? 0) {
+        let key = SQLColumn.Key(slot)
+        let candidates = [slot.name, "\(slot.name)$\(entity.name)"]
+        let name =
+          known?.column(key)?.name ?? names.allocate(candidates, key: "\(entity.name).\(slot.name)")
+        let foreignKey = foreignKey(of: slot, known: known?.column(key), column: "\(table).\(name)")
+        columns.append(SQLColumn(name: name, slot: slot, foreignKey: foreignKey))
+      }
+    }
+    return columns
+  }
+
+  private mutating func foreignKey(of slot: Slot, known: StoredSchema.Column?, column: String) -> SQLForeignKey? {
+    guard case .reference(let relationship) = slot, relationship.isConstrained,
+      let table = tableNames[ObjectIdentifier(relationship.destination.root)]
+    else { return nil }
+    if let known = known?.foreignKey, known.table == table { return known }
+    let name = relations.allocate([column + ".fkey"], key: column + ".fkey")
+    return SQLForeignKey(name: name, table: table)
+  }
+
+  // MARK: Indexes
+
+  private mutating func indexes(
+    of root: EntityDescription, table: String, columns: [SQLColumn], known: StoredSchema.Table?
+  ) -> [SQLIndex] {
+    var indexes: [SQLIndex] = []
+    for var index in wantedIndexes(of: root, columns: columns) {
+      guard !indexes.contains(where: { $0.isEquivalent(to: index) }) else { continue }
+      if let known = known?.indexes.first(where: { $0.isEquivalent(to: index) }) {
+        index.name = known.name
+      } else {
+        let name = ([table] + index.columns).joined(separator: ".") + (index.isUnique ? ".unique" : "")
+        let key = name + (index.entities ?? []).joined(separator: ",")
+        index.name = relations.allocate([name], key: key)
+      }
+      indexes.append(index)
+    }
+    return indexes
+  }
+
+  /// The indexes that the model asks for, and those by which references and subentities are found.
+  private func wantedIndexes(of root: EntityDescription, columns: [SQLColumn]) -> [SQLIndex] {
+    var byKey: [SQLColumn.Key: String] = [:]
+    for column in columns { byKey[column.key] = column.name }
+    var indexes: [SQLIndex] = []
+    func add(_ columns: [String], isUnique: Bool = false, entities: [String]? = nil) {
+      indexes.append(SQLIndex(name: "", columns: columns, isUnique: isUnique, entities: entities))
+    }
+    if root.concreteEntities.count > 1 { add([SQLTable.entity]) }
+    for column in columns { if case .reference = column.slot { add([column.name]) } }
+    for entity in root.hierarchyByName {
+      let members = entity === root ? nil : entity.concreteEntities.map(\.name).sorted()
+      for properties in entity.uniquenessConstraints.dropFirst(entity.superentity?.uniquenessConstraints.count ?? 0) {
+        add(properties.map { byKey[SQLColumn.Key($0)]! }, isUnique: true, entities: members)
+      }
+      for properties in entity.indexes.dropFirst(entity.superentity?.indexes.count ?? 0) {
+        add(properties.map { byKey[SQLColumn.Key($0)]! })
+      }
+    }
+    return indexes
+  }
+}
+
+extension EntityDescription {
+  /// The hierarchy below the entity, ancestors first and siblings by name: the same whatever the order of declaration.
+  fileprivate var hierarchyByName: [EntityDescription] {
+    [self] + subentities.sorted { $0.name < $1.name }.flatMap(\.hierarchyByName)
+  }
+}

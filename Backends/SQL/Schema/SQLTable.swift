@@ -1,0 +1,120 @@
+import CoherenceCore
+
+/// The table of an entity hierarchy.
+package final class SQLTable: Sendable {
+  /// The key, the primary key of the table.
+  package static let id = "$id"
+  /// The version that optimistic locking compares.
+  package static let version = "$version"
+  /// The name of the record's own entity.
+  package static let entity = "$entity"
+
+  package let root: EntityDescription
+  package let name: String
+  /// One column for each property of the hierarchy, by the entity that declares it.
+  package let columns: [SQLColumn]
+  package let indexes: [SQLIndex]
+  /// For each entity of the hierarchy, the position in `columns` of each slot.
+  private let positions: [ObjectIdentifier: [Int]]
+
+  init(root: EntityDescription, name: String, columns: [SQLColumn], indexes: [SQLIndex]) {
+    self.root = root
+    self.name = name
+    self.columns = columns
+    self.indexes = indexes
+    var byKey: [SQLColumn.Key: Int] = [:]
+    for (position, column) in columns.enumerated() { byKey[column.key] = position }
+    var positions: [ObjectIdentifier: [Int]] = [:]
+    for entity in root.hierarchy {
+      positions[ObjectIdentifier(entity)] = entity.slots.map { byKey[SQLColumn.Key($0)]! }
+    }
+    self.positions = positions
+  }
+
+  /// The positions in ``columns`` of an entity's slots, in slot order.
+  package func positions(of entity: EntityDescription) -> [Int] { positions[ObjectIdentifier(entity)]! }
+
+  /// The column of a slot.
+  package func column(_ slot: Int, of entity: EntityDescription) -> SQLColumn { columns[positions(of: entity)[slot]] }
+
+  /// The column of a to-one relationship or attribute.
+  package func column(of property: PropertyDescription) -> SQLColumn? {
+    columns.first { $0.key == SQLColumn.Key(property) }
+  }
+
+  /// Whether rows of the table can be of more than one entity.
+  package var isShared: Bool { root.concreteEntities.count > 1 }
+}
+
+/// The column of a property.
+package struct SQLColumn: Sendable {
+  /// What a column is found by, whatever its name: the declaring entity's name and the slot's.
+  package struct Key: Hashable, Sendable {
+    package var entity: String
+    package var slot: String
+
+    package init(entity: String, slot: String) {
+      self.entity = entity
+      self.slot = slot
+    }
+    init(_ slot: Slot) { self.init(entity: slot.entity.name, slot: slot.name) }
+    init(_ property: PropertyDescription) { self.init(entity: property.entity.name, slot: property.name) }
+  }
+
+  package let name: String
+  package let slot: Slot
+  /// The table whose rows the column points to, when the engine checks that they exist.
+  package let foreignKey: SQLForeignKey?
+
+  package var key: Key { Key(slot) }
+  package var storage: StorageType { slot.storage }
+}
+
+/// A reference that the engine checks.
+package struct SQLForeignKey: Sendable, Hashable, Codable {
+  /// The name of the constraint, in dialects that name constraints.
+  package var name: String
+  /// The name of the table referred to.
+  package var table: String
+}
+
+/// An index of a table.
+package struct SQLIndex: Sendable, Hashable, Codable {
+  package var name: String
+  package var columns: [String]
+  package var isUnique: Bool
+  /// The names of the entities whose rows the index holds; `nil` for all rows.
+  package var entities: [String]?
+
+  /// Whether two indexes do the same.
+  package func isEquivalent(to other: SQLIndex) -> Bool {
+    columns == other.columns && isUnique == other.isUnique && entities == other.entities
+  }
+}
+
+/// The table of a relationship that is kept as links.
+package struct SQLLinkTable: Sendable {
+  package static let source = "source"
+  package static let target = "target"
+  package static let sourcePosition = "sourcePosition"
+  package static let targetPosition = "targetPosition"
+
+  package let links: LinkTable
+  package let name: String
+  /// The name of the sources' table.
+  package let sourceTable: String
+  /// The name of the targets' table.
+  package let targetTable: String
+  /// The index that finds links by target.
+  package let targetIndex: String
+}
+
+extension Slot {
+  /// The entity that declares the slot.
+  package var entity: EntityDescription {
+    switch self {
+    case .attribute(let attribute): attribute.entity
+    case .reference(let relationship), .position(let relationship): relationship.entity
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import CoherenceCore
+
+/// The statements that make, change and remove tables, columns and indexes.
+struct SchemaDefinition {
+  let dialect: any SQLDialect
+
+  // MARK: Tables
+
+  /// The tables for metadata and keys.
+  var bookkeeping: [SQLFragment] {
+    let text = type(.string)
+    return [
+      "CREATE TABLE \(name: SQLSchema.metadataTable) (\(name: "key") \(text) NOT NULL PRIMARY KEY, \(name: "value") \(text) NOT NULL)",
+      "CREATE TABLE \(name: SQLSchema.keyTable) (\(name: "entity") \(text) NOT NULL PRIMARY KEY, \(name: "next") \(type(.int64)) NOT NULL)",
+    ]
+  }
+
+  func create(_ table: SQLTable) -> SQLFragment {
+    var columns: [SQLFragment] = [
+      "\(name: SQLTable.id) \(type(.int64)) NOT NULL PRIMARY KEY",
+      "\(name: SQLTable.version) \(type(.int64)) NOT NULL",
+      "\(name: SQLTable.entity) \(type(.string)) NOT NULL",
+    ]
+    columns += table.columns.map { column($0) }
+    return "CREATE TABLE \(name: table.name) (\n  \(columns.joined(separator: ",\n  "))\n)"
+  }
+
+  /// A link lives as long as both of its ends.
+  func create(_ table: SQLLinkTable) -> SQLFragment {
+    let key = type(.int64)
+    let suffix = SQLFragment(.text(dialect.linkTableSuffix))
+    return """
+      CREATE TABLE \(name: table.name) (
+        \(name: SQLLinkTable.source) \(key) NOT NULL REFERENCES \(name: table.sourceTable) (\(name: SQLTable.id)) ON DELETE CASCADE,
+        \(name: SQLLinkTable.target) \(key) NOT NULL REFERENCES \(name: table.targetTable) (\(name: SQLTable.id)) ON DELETE CASCADE,
+        \(name: SQLLinkTable.sourcePosition) \(key),
+        \(name: SQLLinkTable.targetPosition) \(key),
+        PRIMARY KEY (\(name: SQLLinkTable.source), \(name: SQLLinkTable.target))
+      )\(suffix)
+      """
+  }
+
+  func createTargetIndex(_ table: SQLLinkTable) -> SQLFragment {
+    "CREATE INDEX \(name: table.targetIndex) ON \(name: table.name) (\(name: SQLLinkTable.target), \(name: SQLLinkTable.source))"
+  }
+
+  func dropTable(_ name: String) -> SQLFragment { "DROP TABLE \(name: name)" }
+
+  // MARK: Columns
+
+  private func type(_ storage: StorageType) -> SQLFragment { SQLFragment(.text(dialect.columnType(storage))) }
+
+  private func column(_ column: SQLColumn) -> SQLFragment {
+    let definition: SQLFragment = "\(name: column.name) \(type(column.storage))"
+    guard let key = column.foreignKey, !dialect.altersConstraints else { return definition }
+    return definition + " REFERENCES \(name: key.table) (\(name: SQLTable.id))"
+  }
+
+  func add(_ column: SQLColumn, to table: String) -> SQLFragment {
+    "ALTER TABLE \(name: table) ADD COLUMN \(self.column(column))"
+  }
+
+  func dropColumn(_ column: String, of table: String) -> SQLFragment {
+    "ALTER TABLE \(name: table) DROP COLUMN \(name: column)"
+  }
+
+  // MARK: References
+
+  /// The constraint of a column, for dialects that add it to an existing table.
+  func addConstraint(_ column: SQLColumn, to table: String) -> SQLFragment? {
+    guard let key = column.foreignKey, dialect.altersConstraints else { return nil }
+    return """
+      ALTER TABLE \(name: table) ADD CONSTRAINT \(name: key.name) FOREIGN KEY (\(name: column.name)) \
+      REFERENCES \(name: key.table) (\(name: SQLTable.id))
+      """
+  }
+
+  /// Makes the engine check a column's references, or stop checking them. References to nothing are cleared before. The
+  /// column's indexes must have been dropped.
+  func changeReference(_ column: SQLColumn, from old: SQLForeignKey?, of table: String) -> [SQLFragment] {
+    let clearing = column.foreignKey.map { [clearDangling(column.name, of: table, target: $0.table)] } ?? []
+    if dialect.altersConstraints {
+      let drop = old.map { ["ALTER TABLE \(name: table) DROP CONSTRAINT \(name: $0.name)"] as [SQLFragment] } ?? []
+      return drop + clearing + [addConstraint(column, to: table)].compactMap { $0 }
+    }
+    let former = "$former"
+    return clearing + [
+      "ALTER TABLE \(name: table) RENAME COLUMN \(name: column.name) TO \(name: former)",
+      add(column, to: table),
+      "UPDATE \(name: table) SET \(name: column.name) = \(name: former)",
+      dropColumn(former, of: table),
+    ]
+  }
+
+  private func clearDangling(_ column: String, of table: String, target: String) -> SQLFragment {
+    """
+    UPDATE \(name: table) SET \(name: column) = NULL WHERE \(name: column) IS NOT NULL AND NOT EXISTS \
+    (SELECT 1 FROM \(name: target) AS \(name: "t") WHERE \(name: "t").\(name: SQLTable.id) = \(name: table).\(name: column))
+    """
+  }
+
+  // MARK: Indexes
+
+  func create(_ index: SQLIndex, on table: String) -> SQLFragment {
+    let kind: SQLFragment = index.isUnique ? "CREATE UNIQUE INDEX" : "CREATE INDEX"
+    let statement: SQLFragment = "\(kind) \(name: index.name) ON \(name: table) (\(names: index.columns))"
+    guard let entities = index.entities else { return statement }
+    return statement + " WHERE \(entityCondition(entities))"
+  }
+
+  func dropIndex(_ name: String) -> SQLFragment { "DROP INDEX \(name: name)" }
+
+  /// A condition on the entity as constant text, which definitions ask for.
+  private func entityCondition(_ entities: [String]) -> SQLFragment {
+    let list = entities.map { dialect.literal($0) }.joined(separator: ", ")
+    return "\(name: SQLTable.entity) IN (\(list))"
+  }
+}

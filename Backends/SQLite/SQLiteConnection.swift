@@ -1,0 +1,183 @@
+import CoherenceCore
+import CoherenceSQL
+import Foundation
+import GRDB
+import GRDBSQLite
+import Logging
+
+/// A connection to a store's file, with the statements prepared on it.
+final class SQLiteConnection: @unchecked Sendable {
+  // Sendable: what can change is touched inside `use` only, which runs one block at a time on the connection's queue.
+
+  private let queue: DatabaseQueue
+  private let errors: SQLiteError
+  private let logger: Logger
+  /// Statements that nobody uses at the moment, by text.
+  private var idle: [String: SQLiteStatement] = [:]
+  /// The statements that read a row by key, by hierarchy. They are never left in the middle of a run.
+  private var rowStatements: [ObjectIdentifier: SQLiteStatement] = [:]
+
+  private static let idleLimit = 128
+
+  enum Role {
+    /// The connection that writes and checkpoints.
+    case writer
+    /// A connection that cannot write.
+    case reader
+  }
+
+  /// Opens a connection. The file must exist.
+  init(path: String, role: Role, busyTimeout: TimeInterval, logger: Logger) throws {
+    errors = SQLiteError(path: path)
+    self.logger = logger
+    var configuration = Configuration()
+    configuration.readonly = role == .reader
+    // Readers keep a transaction open between two calls.
+    configuration.allowsUnsafeTransactions = true
+    configuration.busyMode = .timeout(busyTimeout)
+    configuration.foreignKeysEnabled = true
+    configuration.acceptsDoubleQuotedStringLiterals = false
+    configuration.label = "coherence.sqlite.\(role)"
+    configuration.prepareDatabase { try Self.setUp($0, role: role) }
+    do {
+      queue = try DatabaseQueue(path: path, configuration: configuration)
+    } catch {
+      throw errors.translated(error)
+    }
+  }
+
+  private static func setUp(_ database: Database, role: Role) throws {
+    let handle = database.sqliteConnection!
+    #if os(Linux)
+      // Apple's SQLite cannot load extensions at all.
+      sqlite3_enable_load_extension(handle, 0)
+    #endif
+    guard DecimalCollation.register(in: handle) == SQLITE_OK else { throw SQLiteFailure(handle) }
+    try database.execute(sql: "PRAGMA trusted_schema = OFF")
+    try database.execute(sql: "PRAGMA cache_size = -16000")
+  }
+
+  // MARK: Use
+
+  /// Runs a block with the connection to itself. Not re-entrant.
+  ///
+  /// - Throws: What the block throws; failures of SQLite as errors of the framework.
+  func use<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
+    do {
+      return try queue.inDatabase { try body(SQLiteSession(database: $0, connection: self, logger: logger)) }
+    } catch {
+      throw errors.translated(error)
+    }
+  }
+
+  /// Ends all work and closes the connection. It is not used afterwards.
+  func close() {
+    try? use { session in
+      idle = [:]
+      rowStatements = [:]
+      if session.isInTransaction { try session.execute("ROLLBACK") }
+    }
+    try? queue.close()
+  }
+
+  // MARK: Statements, within `use`
+
+  fileprivate func take(_ text: String, _ database: Database) throws -> SQLiteStatement {
+    try idle.removeValue(forKey: text) ?? SQLiteStatement(text, in: database)
+  }
+
+  fileprivate func give(back statement: SQLiteStatement) {
+    statement.reset()
+    if idle.count >= Self.idleLimit { idle.removeAll(keepingCapacity: true) }
+    idle[statement.text] = statement
+  }
+
+  fileprivate func rowStatement(_ root: EntityDescription, _ text: String, _ database: Database) throws
+    -> SQLiteStatement
+  {
+    if let known = rowStatements[ObjectIdentifier(root)] { return known }
+    let statement = try SQLiteStatement(text, in: database)
+    rowStatements[ObjectIdentifier(root)] = statement
+    return statement
+  }
+}
+
+/// A connection while a block has it to itself.
+struct SQLiteSession {
+  fileprivate let database: Database
+  fileprivate let connection: SQLiteConnection
+  fileprivate let logger: Logger
+
+  /// Whether a transaction is open, which SQLite itself may have ended after an error.
+  var isInTransaction: Bool { sqlite3_get_autocommit(database.sqliteConnection) == 0 }
+
+  /// A statement of that text, until it is given back.
+  func take(_ text: String) throws -> SQLiteStatement { try connection.take(text, database) }
+  func give(back statement: SQLiteStatement) { connection.give(back: statement) }
+
+  /// The statement that reads a row of a hierarchy.
+  func rowStatement(_ root: EntityDescription, _ text: String) throws -> SQLiteStatement {
+    try connection.rowStatement(root, text, database)
+  }
+
+  /// Runs a statement with a block that steps through its rows.
+  func with<T>(_ statement: SQLStatement, _ body: (SQLiteStatement) throws -> T) throws -> T {
+    let prepared = try take(statement.text)
+    defer { give(back: prepared) }
+    try prepared.bind(statement.bindings)
+    return try logged(statement.text) { try body(prepared) }
+  }
+
+  func with<T>(_ fragment: SQLFragment, _ body: (SQLiteStatement) throws -> T) throws -> T {
+    try with(fragment.rendered(by: SQLiteDialect()), body)
+  }
+
+  /// Runs a statement for its effect.
+  func run(_ fragment: SQLFragment) throws { try with(fragment) { while try $0.step() {} } }
+
+  /// Runs SQL without parameters for its effect.
+  func execute(_ text: String) throws { try with(SQLStatement(text: text)) { while try $0.step() {} } }
+
+  /// The integers in the first column of a statement's rows.
+  func integers(_ fragment: SQLFragment) throws -> [Int64] {
+    try with(fragment) { statement in
+      var values: [Int64] = []
+      while try statement.step() { values.append(statement.integer(0)) }
+      return values
+    }
+  }
+
+  /// The text in the first column of a statement's first row.
+  func string(_ fragment: SQLFragment) throws -> String? {
+    try with(fragment) { try $0.step() ? $0.string(0) : nil }
+  }
+
+  /// Runs a block in a transaction that is the only one to write.
+  func inWriteTransaction<T>(_ body: () throws -> T) throws -> T {
+    try execute("BEGIN IMMEDIATE")
+    do {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      // After some failures SQLite has rolled back already.
+      if isInTransaction { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+
+  /// Runs a block in a transaction that sees one state.
+  func inReadTransaction<T>(_ body: () throws -> T) throws -> T {
+    try execute("BEGIN DEFERRED")
+    defer { if isInTransaction { try? execute("ROLLBACK") } }
+    return try body()
+  }
+
+  /// Writes a statement and its time to the log, without the values of its parameters.
+  func logged<T>(_ text: @autoclosure () -> String, _ body: () throws -> T) rethrows -> T {
+    guard logger.logLevel <= .debug else { return try body() }
+    let start = ContinuousClock.now
+    defer { logger.debug("\(text())", metadata: ["duration": "\(ContinuousClock.now - start)"]) }
+    return try body()
+  }
+}

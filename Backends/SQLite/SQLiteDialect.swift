@@ -1,0 +1,55 @@
+import CoherenceCore
+import CoherenceSQL
+
+/// SQLite's SQL.
+struct SQLiteDialect: SQLDialect {
+  /// The collation of decimals, which are kept as text: by number.
+  static let decimalCollation = "coherence_decimal"
+
+  func placeholder(_ number: Int) -> String { "?" }
+  var bindsArrays: Bool { false }
+  // SQLite allows 32,766; the rest is for what a statement binds besides its conditions.
+  var maximumBindings: Int { 32_000 }
+
+  // SQLite has no limit; this one keeps statements readable.
+  var maximumNameBytes: Int { 1_000 }
+  func identity(ofName name: String) -> String {
+    String(decoding: name.utf8.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
+  }
+  func isReserved(_ name: String) -> Bool { identity(ofName: name).hasPrefix("sqlite_") }
+
+  func columnType(_ storage: StorageType) -> String {
+    switch storage {
+    case .int16, .int32, .int64, .reference: "INTEGER"
+    case .bool: "BOOLEAN_INTEGER"
+    case .date: "TIMESTAMP_INTEGER"
+    // Any name with REAL or DOUB in it would make SQLite keep -0.0 as the integer 0; one with BLOB keeps what it gets.
+    case .float, .double: "NUMBER_BLOB"
+    case .decimal: "DECIMAL_TEXT COLLATE \(Self.decimalCollation)"
+    case .string: "TEXT"
+    case .data: "BLOB"
+    case .uuid: "UUID_BLOB"
+    }
+  }
+  var linkTableSuffix: String { " WITHOUT ROWID" }
+  var altersConstraints: Bool { false }
+
+  func boolean(_ value: Bool) -> SQLFragment { value ? "1" : "0" }
+  var nullSafeEqual: SQLFragment { "IS" }
+  var nullSafeDifferent: SQLFragment { "IS NOT" }
+  // To SQLite null is less than anything: first in ascending order, last in descending order.
+  func orderSuffix(ascending: Bool) -> SQLFragment { "" }
+  func contains(_ text: SQLFragment, _ needle: String) -> SQLFragment { "instr(\(text), \(text: needle)) > 0" }
+  func endsWith(_ text: SQLFragment, _ needle: String) -> SQLFragment {
+    "substr(\(text), \(number: -needle.unicodeScalars.count)) = \(text: needle)"
+  }
+
+  func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool {
+    left == right || (left.isInteger && right.isInteger) || (left.isBinaryFloat && right.isBinaryFloat)
+  }
+}
+
+extension StorageType {
+  fileprivate var isInteger: Bool { self == .int16 || self == .int32 || self == .int64 }
+  fileprivate var isBinaryFloat: Bool { self == .float || self == .double }
+}

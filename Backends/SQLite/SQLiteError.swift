@@ -1,0 +1,112 @@
+import CoherenceCore
+import Foundation
+import GRDB
+import GRDBSQLite
+
+/// What SQLite answered to a call that failed. It never contains a value of a record.
+public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
+  /// The extended result code.
+  public let code: CInt
+  public let message: String
+  public var description: String { "SQLite \(code): \(message)" }
+
+  /// The result code without what extends it.
+  var primaryCode: CInt { code & 0xFF }
+  var isConstraint: Bool { primaryCode == SQLITE_CONSTRAINT }
+
+  init(code: CInt, message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  /// The failure of the last call on a connection.
+  init(_ connection: OpaquePointer?) {
+    self.init(code: sqlite3_extended_errcode(connection), message: String(cString: sqlite3_errmsg(connection)))
+  }
+
+  init(_ error: DatabaseError) {
+    self.init(code: error.extendedResultCode.rawValue, message: error.message ?? "no message")
+  }
+}
+
+/// Turns SQLite's failures into errors of the framework.
+struct SQLiteError {
+  /// The store's file.
+  let path: String
+
+  /// An error of the framework for whatever a block that uses SQLite threw.
+  func translated(_ error: any Error) -> any Error {
+    switch error {
+    case let failure as SQLiteFailure: coherenceError(failure)
+    case let error as DatabaseError: coherenceError(SQLiteFailure(error))
+    default: error
+    }
+  }
+
+  func coherenceError(_ failure: SQLiteFailure) -> CoherenceError {
+    let (code, sentence) = explanation(failure)
+    return CoherenceError(code, sentence, underlying: failure, isRetryable: code == .storeBusy)
+  }
+
+  private func explanation(_ failure: SQLiteFailure) -> (ErrorCode, String) {
+    switch failure.primaryCode {
+    case SQLITE_NOTADB:
+      return (.notADatabase, "'\(path)' is not a SQLite database; choose another file, or move this one away.")
+    case SQLITE_CORRUPT:
+      return (.storeCorrupt, "'\(path)' is damaged (\(failure.message)); restore it from a backup.")
+    case SQLITE_READONLY:
+      return (.storeReadOnly, "'\(path)' cannot be written; check the permissions of the file and its directory.")
+    case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
+      return (.storeInaccessible, Self.obstacle(path) ?? "'\(path)' cannot be opened (\(failure.message)).")
+    case SQLITE_BUSY, SQLITE_LOCKED:
+      return (.storeBusy, "'\(path)' is locked by another process; try again, or raise the option 'busyTimeout'.")
+    case SQLITE_FULL:
+      return (.storeFull, "There is no space left for '\(path)'; make some and try again.")
+    case SQLITE_INTERRUPT:
+      return (.cancelled, "The work on '\(path)' was interrupted.")
+    case SQLITE_CONSTRAINT:
+      return constraint(failure)
+    case SQLITE_ERROR, SQLITE_SCHEMA:
+      return (.storeCorrupt, "'\(path)' has not the tables that it should have (\(failure.message)).")
+    default:
+      return (.inputOutput, "Reading or writing '\(path)' failed (\(failure.message)).")
+    }
+  }
+
+  private func constraint(_ failure: SQLiteFailure) -> (ErrorCode, String) {
+    switch failure.code {
+    case SQLiteCode.foreignKey:
+      (.danglingReference, "A relationship leads to a record that does not exist, or a deleted record is still referred to.")
+    case SQLiteCode.unique:
+      (
+        .uniquenessViolated,
+        "Two records would have the same values of unique properties (\(failure.message)); change one of them."
+      )
+    default:
+      (.uniquenessViolated, "A record has a key that is taken (\(failure.message)); insert it again.")
+    }
+  }
+
+  /// What keeps a file from being opened: a missing or forbidden directory or file. `nil` when there is nothing.
+  static func obstacle(_ path: String) -> String? {
+    let files = FileManager.default
+    let directory = (path as NSString).deletingLastPathComponent
+    var isDirectory: ObjCBool = false
+    if files.fileExists(atPath: path, isDirectory: &isDirectory) {
+      if isDirectory.boolValue { return "'\(path)' is a directory; name a file in it." }
+      return files.isReadableFile(atPath: path) ? nil : "Access to '\(path)' is denied; check its permissions."
+    }
+    guard files.fileExists(atPath: directory, isDirectory: &isDirectory) else {
+      return "The directory '\(directory)' does not exist; create it before the store."
+    }
+    if !isDirectory.boolValue { return "'\(directory)' is not a directory; choose another place for the store." }
+    return files.isWritableFile(atPath: directory)
+      ? nil : "Access to the directory '\(directory)' is denied; check its permissions."
+  }
+}
+
+/// Extended result codes, which are expressions that Swift does not see.
+enum SQLiteCode {
+  static let foreignKey = SQLITE_CONSTRAINT | (3 << 8)
+  static let unique = SQLITE_CONSTRAINT | (8 << 8)
+}

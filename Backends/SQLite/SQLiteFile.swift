@@ -1,0 +1,115 @@
+import CoherenceCore
+import CoherenceSQL
+import Foundation
+import Logging
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A store's file in this process, with the one connection that writes to it and checkpoints its log.
+///
+/// All stores on one file share it, by whatever path they name the file.
+final class SQLiteFile: Sendable {
+  let path: String
+  let writer: SQLiteConnection
+  private let synchronous: Mutex<SQLiteOptions.Synchronous?> = Mutex(nil)
+
+  private init(path: String, busyTimeout: TimeInterval, logger: Logger) throws {
+    self.path = path
+    writer = try SQLiteConnection(path: path, role: .writer, busyTimeout: busyTimeout, logger: logger)
+    try writer.use { session in
+      // The log lets readers go on while somebody writes.
+      guard try session.string("PRAGMA journal_mode = WAL") == "wal" else {
+        throw CoherenceError(
+          .storeInaccessible,
+          "'\(path)' cannot be kept with a write-ahead log; put it on a local disk that can share memory.")
+      }
+    }
+  }
+
+  deinit { writer.close() }
+
+  /// Makes the writer at least as strict as an option asks for, and makes sure that it is.
+  private func require(_ wanted: SQLiteOptions.Synchronous) throws {
+    try synchronous.withLock { current in
+      if let current, current >= wanted { return }
+      try writer.use { session in
+        try session.execute("PRAGMA synchronous = \(wanted.rawValue)")
+        guard try session.integers("PRAGMA synchronous") == [Int64(wanted.rawValue)] else {
+          throw CoherenceError(.unsupported, "SQLite refuses to run with synchronous=\(wanted.name).")
+        }
+      }
+      current = wanted
+    }
+  }
+
+  // MARK: One per process
+
+  /// What tells files apart, however they are named.
+  private struct Identity: Hashable {
+    let device: UInt64
+    let inode: UInt64
+
+    init?(path: String) {
+      var status = stat()
+      guard stat(path, &status) == 0 else { return nil }
+      device = UInt64(truncatingIfNeeded: status.st_dev)
+      inode = UInt64(truncatingIfNeeded: status.st_ino)
+    }
+  }
+
+  private struct Reference { weak var file: SQLiteFile? }
+  private static let known = Mutex<[Identity: Reference]>([:])
+
+  /// The file at a path, which is created empty if it is not there, for its owner's eyes only.
+  static func shared(path: String, options: SQLiteOptions, logger: Logger) throws -> SQLiteFile {
+    try known.withLock { known in
+      let isNew = try create(path)
+      do {
+        let file = try known[identity(path)]?.file
+          ?? SQLiteFile(path: path, busyTimeout: options.busyTimeout, logger: logger)
+        try file.require(options.synchronous)
+        known = known.filter { $0.value.file != nil }
+        known[try identity(path)] = Reference(file: file)
+        return file
+      } catch {
+        if isNew { unlink(path) }
+        throw error
+      }
+    }
+  }
+
+  /// Whether a store of this process has the file open.
+  static func isOpen(path: String) -> Bool {
+    guard let identity = Identity(path: path) else { return false }
+    return known.withLock { $0[identity]?.file != nil }
+  }
+
+  private static func identity(_ path: String) throws -> Identity {
+    guard let identity = Identity(path: path) else { throw inaccessible(path) }
+    return identity
+  }
+
+  /// Creates an empty file. Answers whether it did; a file that is there already is left alone.
+  private static func create(_ path: String) throws -> Bool {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if descriptor >= 0 {
+      close(descriptor)
+      return true
+    }
+    guard errno == EEXIST else { throw inaccessible(path) }
+    return false
+  }
+
+  private static func inaccessible(_ path: String) -> CoherenceError {
+    let reason = String(cString: strerror(errno))
+    return CoherenceError(
+      .storeInaccessible, SQLiteError.obstacle(path) ?? "'\(path)' cannot be created (\(reason)).")
+  }
+}

@@ -1,0 +1,63 @@
+import CoherenceCore
+import Foundation
+
+/// The names of the options of SQLite stores, beside those of ``StoreOption``.
+///
+/// Stores of one file in one process share their writing connection; `synchronous` is then the strictest that any of
+/// them asks for.
+public enum SQLiteOption {
+  /// When a save is durable: a `string`.
+  ///
+  /// - `full`, the default: before it returns, whatever happens to the machine afterwards.
+  /// - `normal`: a power failure may undo the last saves, but not damage the store.
+  /// - `off`: a power failure may damage the store.
+  public static let synchronous = "synchronous"
+  /// How many seconds to wait for another process that writes, before ``ErrorCode/storeBusy``. An `int` or `double`, 10
+  /// by default.
+  public static let busyTimeout = "busyTimeout"
+  /// How many idle connections for reading to keep. An `int`, 4 by default. When more are needed at once they are made,
+  /// so that readers never wait.
+  public static let readers = "readers"
+}
+
+/// The options of a store, checked.
+struct SQLiteOptions: Sendable {
+  /// SQLite's setting of that name, laxest first.
+  enum Synchronous: Int, Sendable, Comparable {
+    case off, normal, full
+    static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    var name: String { "\(self)" }
+  }
+
+  var synchronous = Synchronous.full
+  var busyTimeout: TimeInterval = 10
+  var readers = 4
+  var isReadOnly: Bool
+
+  init(_ environment: StoreEnvironment) throws {
+    isReadOnly = environment.isReadOnly
+    let options = environment.options
+    if let value = options[SQLiteOption.synchronous] {
+      let modes: [OptionValue: Synchronous] = ["full": .full, "normal": .normal, "off": .off]
+      guard let mode = modes[value] else {
+        throw Self.fault(SQLiteOption.synchronous, "\"full\", \"normal\" or \"off\"")
+      }
+      synchronous = mode
+    }
+    switch options[SQLiteOption.busyTimeout] {
+    case nil: break
+    case .int(let seconds) where (0...86_400).contains(seconds): busyTimeout = TimeInterval(seconds)
+    case .double(let seconds) where (0...86_400).contains(seconds): busyTimeout = seconds
+    default: throw Self.fault(SQLiteOption.busyTimeout, "a number of seconds from 0 to 86400")
+    }
+    switch options[SQLiteOption.readers] {
+    case nil: break
+    case .int(let count) where (1...256).contains(count): readers = count
+    default: throw Self.fault(SQLiteOption.readers, "a number from 1 to 256")
+    }
+  }
+
+  private static func fault(_ option: String, _ expected: String) -> CoherenceError {
+    CoherenceError(.invalidOption, "The SQLite option '\(option)' must be \(expected).")
+  }
+}

@@ -1,0 +1,192 @@
+import CoherenceCore
+import CoherenceSQL
+
+/// A unit of reading: one connection with one transaction, open from the first read on.
+final class SQLiteReader: StoreReader {
+  private let store: SQLiteStore
+  private let connection: SQLiteConnection
+  private var hasBegun = false
+  private var isFinished = false
+  /// The fetches that did not come to their end.
+  private var running: [ObjectIdentifier: SQLiteRowCursor] = [:]
+
+  init(_ store: SQLiteStore, connection: SQLiteConnection) {
+    self.store = store
+    self.connection = connection
+  }
+
+  deinit { finish() }
+
+  /// Runs a block in the reader's transaction.
+  func read<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
+    try store.checkOpen()
+    guard !isFinished else {
+      throw CoherenceError(.illegalState, "The unit of reading was ended; make another reader.")
+    }
+    return try connection.use { session in
+      if !hasBegun {
+        try session.execute("BEGIN DEFERRED")
+        hasBegun = true
+      }
+      return try body(session)
+    }
+  }
+
+  // MARK: StoreReader
+
+  func fetch(_ query: StoreQuery) throws -> StoreFetch {
+    let plan = try store.planner.fetch(query)
+    let cursor = SQLiteRowCursor(self, SQLiteRowDecoder(plan.layout, spaces: store.spaces))
+    // The first rows are read at once: they pin the state that the reader sees.
+    try read { try cursor.start(plan.statement.rendered(by: SQLiteDialect()), $0) }
+    if !cursor.isAtEnd { running[ObjectIdentifier(cursor)] = cursor }
+    return StoreFetch(
+      isPredicateExact: plan.isPredicateExact, isOrderExact: plan.isOrderExact, isRangeExact: plan.isRangeExact,
+      cursor: cursor)
+  }
+
+  func row(_ key: Int64, of root: EntityDescription) throws -> Row? {
+    let query = try store.rowQuery(root)
+    return try read { session in
+      let statement = try session.rowStatement(root, query.one)
+      defer { statement.reset() }
+      try statement.bind(key, at: 1)
+      return try statement.step() ? query.decoder.row(statement.handle) : nil
+    }
+  }
+
+  func rows(_ keys: [Int64], of root: EntityDescription) throws -> [Row] {
+    let query = try store.rowQuery(root)
+    var rows: [Row] = []
+    rows.reserveCapacity(keys.count)
+    try read { session in
+      for chunk in keys.chunks {
+        let (statement, _) = try store.planner.rows(chunk, of: root)
+        try session.with(statement) { statement in
+          while try statement.step() { rows.append(try query.decoder.row(statement.handle)) }
+        }
+      }
+    }
+    return rows
+  }
+
+  func links(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link] {
+    var links: [Link] = []
+    try read { session in
+      for chunk in Set(keys).sorted().chunks {
+        try session.with(store.planner.links(table, of: chunk, fromSource: fromSource)) { statement in
+          while try statement.step() {
+            links.append(
+              Link(
+                source: statement.integer(0), target: statement.integer(1),
+                sourcePosition: statement.optionalInteger(2), targetPosition: statement.optionalInteger(3)))
+          }
+        }
+      }
+    }
+    return links
+  }
+
+  func count(_ query: StoreQuery) throws -> Int? {
+    guard let statement = try store.planner.count(query) else { return nil }
+    let number = try read { Int(try $0.integers(statement).first ?? 0) }
+    return min(max(number - query.offset, 0), query.limit ?? .max)
+  }
+
+  func finish() {
+    guard !isFinished else { return }
+    isFinished = true
+    let cursors = running.values
+    running = [:]
+    let isUsable: ()? = try? connection.use { session in
+      for cursor in cursors { cursor.stop(session) }
+      if session.isInTransaction { try session.execute("ROLLBACK") }
+    }
+    if isUsable == nil { connection.close() } else { store.pool.give(back: connection) }
+  }
+
+  /// Forgets a fetch that came to its end.
+  fileprivate func ended(_ cursor: SQLiteRowCursor) { running[ObjectIdentifier(cursor)] = nil }
+}
+
+extension [Int64] {
+  /// Pieces of a size that makes few different statements: all full but the last, which is filled up with repetitions to
+  /// a power of two.
+  fileprivate var chunks: [[Int64]] {
+    stride(from: 0, to: count, by: 512).map { start in
+      var chunk = Array(self[start..<Swift.min(start + 512, count)])
+      var size = 1
+      while size < chunk.count { size *= 2 }
+      chunk += repeatElement(chunk[0], count: size - chunk.count)
+      return chunk
+    }
+  }
+}
+
+/// The rows of a fetch, read some at a time.
+final class SQLiteRowCursor: RowCursor {
+  private unowned let reader: SQLiteReader
+  private let decoder: SQLiteRowDecoder
+  private var statement: SQLiteStatement?
+  private var first: [Row] = []
+  private var batchSize = 64
+  private static let maximumBatchSize = 1024
+
+  fileprivate init(_ reader: SQLiteReader, _ decoder: SQLiteRowDecoder) {
+    self.reader = reader
+    self.decoder = decoder
+  }
+
+  fileprivate var isAtEnd: Bool { statement == nil }
+
+  fileprivate func start(_ text: SQLStatement, _ session: SQLiteSession) throws {
+    let statement = try session.take(text.text)
+    self.statement = statement
+    try statement.bind(text.bindings)
+    try session.logged(text.text) { try step(into: &first, session) }
+  }
+
+  func next(into rows: inout [Row]) throws -> Bool {
+    if !first.isEmpty {
+      rows += first
+      first = []
+      return true
+    }
+    guard statement != nil else { return false }
+    let count = rows.count
+    try reader.read { try step(into: &rows, $0) }
+    if isAtEnd { reader.ended(self) }
+    return rows.count > count
+  }
+
+  /// Appends a batch. At the end, or at a failure, the statement is given back.
+  private func step(into rows: inout [Row], _ session: SQLiteSession) throws {
+    guard let statement else { return }
+    do {
+      rows.reserveCapacity(rows.count + batchSize)
+      for _ in 0..<batchSize {
+        guard try statement.step() else {
+          stop(session)
+          return
+        }
+        rows.append(try decoder.row(statement.handle))
+      }
+    } catch {
+      stop(session)
+      throw error
+    }
+    batchSize = min(batchSize * 4, Self.maximumBatchSize)
+  }
+
+  func close() {
+    first = []
+    guard statement != nil else { return }
+    try? reader.read { stop($0) }
+    reader.ended(self)
+  }
+
+  fileprivate func stop(_ session: SQLiteSession) {
+    if let statement { session.give(back: statement) }
+    statement = nil
+  }
+}

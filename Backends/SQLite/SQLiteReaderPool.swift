@@ -1,0 +1,52 @@
+import CoherenceCore
+import Foundation
+import Logging
+import Synchronization
+
+/// The connections of a store that read.
+///
+/// A connection is lent to one reader at a time. When none is idle another one is opened, so that a reader never waits;
+/// only as many as the option `readers` says are kept afterwards.
+final class SQLiteReaderPool: Sendable {
+  private let path: String
+  private let options: SQLiteOptions
+  private let logger: Logger
+  private let state = Mutex(State())
+
+  private struct State {
+    var idle: [SQLiteConnection] = []
+    var isClosed = false
+  }
+
+  init(path: String, options: SQLiteOptions, logger: Logger) {
+    self.path = path
+    self.options = options
+    self.logger = logger
+  }
+
+  /// Lends a connection.
+  func lease() throws -> SQLiteConnection {
+    if let connection = state.withLock({ $0.idle.popLast() }) { return connection }
+    return try SQLiteConnection(path: path, role: .reader, busyTimeout: options.busyTimeout, logger: logger)
+  }
+
+  /// Takes a connection back, which has no transaction open.
+  func give(back connection: SQLiteConnection) {
+    let isKept = state.withLock { state in
+      guard !state.isClosed, state.idle.count < options.readers else { return false }
+      state.idle.append(connection)
+      return true
+    }
+    if !isKept { connection.close() }
+  }
+
+  /// Closes the idle connections; those that are lent are closed when they come back.
+  func close() {
+    let idle = state.withLock { state in
+      state.isClosed = true
+      defer { state.idle = [] }
+      return state.idle
+    }
+    for connection in idle { connection.close() }
+  }
+}

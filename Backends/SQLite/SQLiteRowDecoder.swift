@@ -1,0 +1,148 @@
+import CoherenceCore
+import CoherenceSQL
+import Foundation
+import GRDBSQLite
+
+/// Turns the current row of a statement into a row of a hierarchy. How to read each column is decided once.
+final class SQLiteRowDecoder: Sendable {
+  private let layout: RowLayout
+  private let space: IDSpace
+  private let kinds: [Kind]
+
+  /// How the rows of one entity are read.
+  private struct Kind: Sendable {
+    let entity: EntityDescription
+    let name: [UInt8]
+    let columns: [Column]
+    /// For each column, the space of the keys in it; the row's own where there are none.
+    let spaces: [IDSpace]
+  }
+
+  private struct Column: Sendable {
+    let storage: StorageType
+    let index: CInt
+  }
+
+  init(_ layout: RowLayout, spaces: IDSpaces) {
+    self.layout = layout
+    let own = spaces[layout.table.root]
+    space = own
+    kinds = zip(layout.entities, layout.positions).map { entity, positions in
+      Kind(
+        entity: entity, name: Array(entity.name.utf8),
+        columns: zip(entity.slots, positions).map { Column(storage: $0.storage, index: CInt($1)) },
+        spaces: entity.slots.map { slot in
+          if case .reference(let relationship) = slot { return spaces[relationship.destination] }
+          return own
+        })
+    }
+  }
+
+  /// The row that the statement is at.
+  ///
+  /// - Throws: ``ErrorCode/storeCorrupt`` when a column's value is not of the property's type.
+  func row(_ statement: OpaquePointer) throws -> Row {
+    let kind = try kind(statement)
+    let id = ManagedObjectID(space: space, key: sqlite3_column_int64(statement, 0))
+    return try Row.make(id: id, entity: kind.entity, version: sqlite3_column_int64(statement, 1)) { writer in
+      try kind.columns.withUnsafeBufferPointer { columns in
+        for slot in 0..<columns.count { writer.append(try value(statement, columns[slot], slot, kind)) }
+      }
+    }
+  }
+
+  private func kind(_ statement: OpaquePointer) throws -> Kind {
+    guard layout.hasEntity else {
+      guard let only = kinds.first else { throw unknownEntity }
+      return only
+    }
+    guard let start = sqlite3_column_text(statement, 2) else { throw unknownEntity }
+    let name = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, 2)))
+    guard let kind = kinds.first(where: { $0.name.count == name.count && name.elementsEqual($0.name) }) else {
+      throw unknownEntity
+    }
+    return kind
+  }
+
+  private var unknownEntity: CoherenceError {
+    CoherenceError(
+      .storeCorrupt,
+      "Table '\(layout.table.name)' has a record of an entity that the model does not have; restore the store from a "
+        + "backup, or delete the record.")
+  }
+
+  @inline(__always)
+  private func value(_ statement: OpaquePointer, _ column: Column, _ slot: Int, _ kind: Kind) throws
+    -> AttributeValue
+  {
+    let index = column.index
+    let type = sqlite3_column_type(statement, index)
+    if type == SQLITE_NULL { return .null }
+    switch column.storage {
+    case .int64, .int32, .int16:
+      if type == SQLITE_INTEGER { return .int(sqlite3_column_int64(statement, index)) }
+    case .double, .float:
+      if type == SQLITE_FLOAT { return .double(sqlite3_column_double(statement, index)) }
+      // What other programs write as an integer is the same number.
+      if type == SQLITE_INTEGER, let exact = Double(exactly: sqlite3_column_int64(statement, index)) {
+        return .double(exact)
+      }
+    case .string:
+      if type == SQLITE_TEXT, let text = Self.text(statement, index) { return .string(text) }
+    case .date:
+      if type == SQLITE_INTEGER { return .date(Timestamp(microseconds: sqlite3_column_int64(statement, index))) }
+    case .bool:
+      let number = sqlite3_column_int64(statement, index)
+      if type == SQLITE_INTEGER, number == 0 || number == 1 { return .bool(number == 1) }
+    case .reference:
+      if type == SQLITE_INTEGER {
+        return .reference(ManagedObjectID(space: kind.spaces[slot], key: sqlite3_column_int64(statement, index)))
+      }
+    case .uuid:
+      if type == SQLITE_BLOB, let uuid = Self.uuid(statement, index) { return .uuid(uuid) }
+    case .data:
+      if type == SQLITE_BLOB { return .data(Self.data(statement, index)) }
+    case .decimal:
+      if type == SQLITE_TEXT, let number = Self.decimal(statement, index) { return .decimal(number) }
+    }
+    throw wrongValue(column)
+  }
+
+  private func wrongValue(_ column: Column) -> CoherenceError {
+    let first = layout.hasEntity ? 3 : 2
+    let name = layout.columns[Int(column.index) - first].name
+    return CoherenceError(
+      .storeCorrupt,
+      "Column '\(name)' of table '\(layout.table.name)' has a value that is not of type \(column.storage); correct it, "
+        + "or restore the store from a backup.")
+  }
+
+  // MARK: Values
+
+  private static func text(_ statement: OpaquePointer, _ index: CInt) -> String? {
+    guard let start = sqlite3_column_text(statement, index) else { return nil }
+    let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  private static func data(_ statement: OpaquePointer, _ index: CInt) -> Data {
+    guard let start = sqlite3_column_blob(statement, index) else { return Data() }
+    return Data(bytes: start, count: Int(sqlite3_column_bytes(statement, index)))
+  }
+
+  private static func uuid(_ statement: OpaquePointer, _ index: CInt) -> UUID? {
+    guard sqlite3_column_bytes(statement, index) == 16, let start = sqlite3_column_blob(statement, index) else {
+      return nil
+    }
+    return UUID(uuid: start.loadUnaligned(as: uuid_t.self))
+  }
+
+  /// A number in plain notation, and nothing else: Foundation would take the beginning of any text.
+  private static func decimal(_ statement: OpaquePointer, _ index: CInt) -> Decimal? {
+    guard let text = text(statement, index) else { return nil }
+    let digits = text.utf8.drop { $0 == UInt8(ascii: "-") }
+    let isPlain = digits.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+    guard isPlain, text.utf8.count - digits.count <= 1 else { return nil }
+    return Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
+  }
+}

@@ -1,0 +1,51 @@
+import CoherenceCore
+import CoherenceSQL
+
+extension SQLiteStore: BatchExecuting {
+  func batchUpdate(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID]? {
+    guard let keys = try planner.exactKeys(query) else { return nil }
+    let update = try BatchStatements(schema: schema).update(query.entity, keys: keys, values: values)
+    let space = spaces[query.entity]
+    return try write { session in
+      try session.inWriteTransaction { try session.integers(update) }
+        .map { ManagedObjectID(space: space, key: $0) }
+    }
+  }
+
+  func batchDelete(_ query: StoreQuery) throws -> BatchDeleteOutcome? {
+    guard let keys = try planner.exactKeys(query) else { return nil }
+    return try write { session in
+      try session.inWriteTransaction { try delete(query.entity, keys: keys, session) }
+    }
+  }
+
+  /// The keys are noted first: clearing references may change what the predicate finds.
+  private func delete(_ entity: EntityDescription, keys: SQLFragment, _ session: SQLiteSession) throws
+    -> BatchDeleteOutcome
+  {
+    let chosen: SQLFragment = "\(name: "temp").\(name: "$chosen")"
+    try session.run("CREATE TEMP TABLE IF NOT EXISTS \(name: "$chosen") (\(name: "key") INTEGER PRIMARY KEY)")
+    try session.run("DELETE FROM \(chosen)")
+    try session.run("INSERT INTO \(chosen) \(keys)")
+    let noted: SQLFragment = "SELECT \(name: "key") FROM \(chosen)"
+    let statements = BatchStatements(schema: schema)
+    var updated: Set<ManagedObjectID> = []
+    for (root, statement) in statements.clearReferences(to: entity.root, keys: noted) {
+      let space = spaces[root]
+      updated.formUnion(try session.integers(statement).map { ManagedObjectID(space: space, key: $0) })
+    }
+    let space = spaces[entity]
+    let deleted = try session.integers(statements.delete(entity, keys: noted))
+      .map { ManagedObjectID(space: space, key: $0) }
+    try session.run("DELETE FROM \(chosen)")
+    updated.subtract(deleted)
+    return BatchDeleteOutcome(deleted: deleted.sorted { $0.key < $1.key }, updated: updated.sorted { $0.key < $1.key })
+  }
+}
+
+extension QueryPlanner {
+  /// The statement for the keys of a batch request, which has neither limit nor offset.
+  fileprivate func exactKeys(_ query: StoreQuery) throws -> SQLFragment? {
+    query.limit == nil && query.offset == 0 ? try keys(query) : nil
+  }
+}

@@ -1,0 +1,58 @@
+import CoherenceCore
+import CoherenceSQL
+import Synchronization
+
+/// The keys that a store has set aside and not yet handed out.
+final class SQLiteKeys: Sendable {
+  private struct Block {
+    var keys: Range<Int64> = 0..<0
+    /// How many keys to set aside next time: twice as many each time, so that many small requests cost few writes.
+    var size = 64
+  }
+  private let blocks = Mutex<[ObjectIdentifier: Block]>([:])
+  private static let maximumSize = 4096
+
+  /// Hands out keys in a row, setting aside more with a block that takes a number of them.
+  func take(_ count: Int, of root: EntityDescription, allocate: (Int) throws -> Range<Int64>) throws -> Range<Int64> {
+    try blocks.withLock { blocks in
+      var block = blocks[ObjectIdentifier(root)] ?? Block()
+      if block.keys.count < count {
+        let fresh = try allocate(max(count, block.size))
+        let isAdjacent = block.keys.upperBound == fresh.lowerBound
+        block.keys = (isAdjacent ? block.keys.lowerBound : fresh.lowerBound)..<fresh.upperBound
+        block.size = min(block.size * 2, Self.maximumSize)
+      }
+      let first = block.keys.lowerBound
+      let taken = first..<(first + Int64(count))
+      block.keys = taken.upperBound..<block.keys.upperBound
+      blocks[ObjectIdentifier(root)] = block
+      return taken
+    }
+  }
+}
+
+extension SQLiteStore {
+  func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64> {
+    guard count > 0 else { return 1..<1 }
+    let table = try schema.requireTable(for: root)
+    return try keys.take(count, of: root) { number in
+      try write { session in try session.inWriteTransaction { try setAside(number, of: table, session) } }
+    }
+  }
+
+  /// Takes keys out of the key table. Rows that somebody wrote without asking for keys are skipped.
+  private func setAside(_ number: Int, of table: SQLTable, _ session: SQLiteSession) throws -> Range<Int64> {
+    let noted = try session.integers(
+      "SELECT \(name: "next") FROM \(name: SQLSchema.keyTable) WHERE \(name: "entity") = \(text: table.root.name)")
+    let used = try session.integers("SELECT COALESCE(MAX(\(name: SQLTable.id)), 0) FROM \(name: table.name)")
+    let first = max(noted.first ?? 1, (used.first ?? 0) + 1, 1)
+    let next = first + Int64(number)
+    try session.run(
+      """
+      INSERT INTO \(name: SQLSchema.keyTable) (\(name: "entity"), \(name: "next")) \
+      VALUES (\(text: table.root.name), \(key: next)) \
+      ON CONFLICT (\(name: "entity")) DO UPDATE SET \(name: "next") = \(name: "excluded").\(name: "next")
+      """)
+    return first..<next
+  }
+}

@@ -1,0 +1,176 @@
+import CoherenceCore
+import CoherenceSQL
+import GRDBSQLite
+
+extension SQLiteStore {
+  func save(_ request: StoreSaveRequest) throws {
+    try write { session in
+      let save = SQLiteSave(request, store: self, session: session)
+      try save.run()
+    }
+  }
+}
+
+/// One save on the connection that writes.
+private struct SQLiteSave {
+  private let request: StoreSaveRequest
+  private let store: SQLiteStore
+  private let session: SQLiteSession
+
+  /// A step that could not be taken, with the record that it was about.
+  private struct Refusal: Error {
+    var id: ManagedObjectID?
+    /// What SQLite said; `nil` when the record was at another version.
+    var failure: SQLiteFailure?
+  }
+
+  init(_ request: StoreSaveRequest, store: SQLiteStore, session: SQLiteSession) {
+    self.request = request
+    self.store = store
+    self.session = session
+  }
+
+  func run() throws {
+    do {
+      try session.inWriteTransaction { for step in request.steps { try take(step) } }
+    } catch let refusal as Refusal {
+      throw try explanation(of: refusal)
+    }
+  }
+
+  // MARK: Steps
+
+  private func take(_ step: SaveStep) throws {
+    let statements = store.saveStatements
+    switch step {
+    case .insert(let entity, let rows):
+      try runAll(statements.insert(entity), entity: entity, rows) { (row: Row) in Change(row: row) }
+    case .update(let entity, let slots, let updates):
+      try runAll(statements.update(entity, slots: slots), entity: entity, checkingVersion: true, updates) {
+        (update: RowUpdate) in Change(row: update.row, baseVersion: update.baseVersion)
+      }
+    case .fix(let entity, let slots, let rows):
+      guard let statement = try statements.fix(entity, slots: slots) else { return }
+      try runAll(statement, entity: entity, rows) { (row: Row) in Change(row: row) }
+    case .delete(let entity, let deletes):
+      try runAll(statements.delete(entity), entity: entity, checkingVersion: true, deletes) {
+        (delete: RowDelete) in Change(id: delete.id, baseVersion: delete.baseVersion)
+      }
+    case .link(let table, let links):
+      try runAll(statements.link(table), entity: nil, links) { (link: Link) in Change(link: link) }
+    case .unlink(let table, let links):
+      try runAll(statements.unlink(table), entity: nil, links) { (link: Link) in Change(link: link) }
+    }
+  }
+
+  /// What the parameters of one run are taken from.
+  private struct Change {
+    var row: Row?
+    var id: ManagedObjectID?
+    var baseVersion: Int64 = 0
+    var link: Link?
+
+    init(row: Row, baseVersion: Int64 = 0) {
+      self.row = row
+      self.baseVersion = baseVersion
+    }
+    init(id: ManagedObjectID, baseVersion: Int64) {
+      self.id = id
+      self.baseVersion = baseVersion
+    }
+    init(link: Link) { self.link = link }
+
+    var objectID: ManagedObjectID? { row?.id ?? id }
+  }
+
+  /// Runs a statement once for each element.
+  private func runAll<Element>(
+    _ template: SaveStatement, entity: EntityDescription?, checkingVersion: Bool = false, _ elements: [Element],
+    _ change: (Element) -> Change
+  ) throws {
+    let statement = try session.take(template.text)
+    defer { session.give(back: statement) }
+    for (index, parameter) in template.parameters.enumerated() {
+      // The same for all rows: parameters keep their values from run to run.
+      if case .entity = parameter, let entity { try statement.bind(entity.name, at: CInt(index + 1)) }
+    }
+    try session.logged("\(template.text) -- \(elements.count) times") {
+      for element in elements {
+        let change = change(element)
+        do {
+          try bind(template.parameters, to: statement, change)
+          try statement.run()
+        } catch let failure as SQLiteFailure where failure.isConstraint {
+          throw Refusal(id: change.objectID, failure: failure)
+        }
+        if checkingVersion, statement.changes != 1 { throw Refusal(id: change.objectID) }
+      }
+    }
+  }
+
+  @inline(__always)
+  private func bind(_ parameters: [SaveParameter], to statement: SQLiteStatement, _ change: Change) throws {
+    for index in parameters.indices {
+      let place = CInt(index + 1)
+      switch parameters[index] {
+      case .slot(let slot, _): try statement.bind(change.row![slot], at: place)
+      case .id: try statement.bind(change.row?.key ?? change.id!.key, at: place)
+      case .version: try statement.bind(change.row!.version, at: place)
+      case .baseVersion: try statement.bind(change.baseVersion, at: place)
+      case .entity: break
+      case .source: try statement.bind(change.link!.source, at: place)
+      case .target: try statement.bind(change.link!.target, at: place)
+      case .sourcePosition: try statement.bind(position: change.link!.sourcePosition, at: place)
+      case .targetPosition: try statement.bind(position: change.link!.targetPosition, at: place)
+      }
+    }
+  }
+
+  // MARK: Refusals
+
+  /// Why a save was refused: versions first, then what SQLite said. Nothing of the save is in the store any more.
+  private func explanation(of refusal: Refusal) throws -> any Error {
+    var conflicts = try session.inReadTransaction { try allConflicts() }
+    if let failure = refusal.failure, conflicts.isEmpty {
+      var error = store.errors.coherenceError(failure)
+      error.objectIDs = [refusal.id].compactMap { $0 }
+      return error
+    }
+    if let id = refusal.id, conflicts.isEmpty {
+      // Somebody put the version back between the save and the look at it: what was met is still a conflict.
+      conflicts = [StoreConflict(id: id, storeRow: try session.inReadTransaction { try row(id) })]
+    }
+    return StoreConflict.Failure(conflicts: conflicts)
+  }
+
+  /// Every record of the save that is not at the version that the save is based on.
+  private func allConflicts() throws -> [StoreConflict] {
+    var conflicts: [StoreConflict] = []
+    func check(_ id: ManagedObjectID, _ baseVersion: Int64) throws {
+      let row = try row(id)
+      if row?.version != baseVersion { conflicts.append(StoreConflict(id: id, storeRow: row)) }
+    }
+    for step in request.steps {
+      switch step {
+      case .update(_, _, let updates): for update in updates { try check(update.row.id, update.baseVersion) }
+      case .delete(_, let deletes): for delete in deletes { try check(delete.id, delete.baseVersion) }
+      case .insert, .fix, .link, .unlink: break
+      }
+    }
+    return conflicts
+  }
+
+  private func row(_ id: ManagedObjectID) throws -> Row? {
+    let query = try store.rowQuery(id.entity)
+    let statement = try session.rowStatement(id.entity, query.one)
+    defer { statement.reset() }
+    try statement.bind(id.key, at: 1)
+    return try statement.step() ? query.decoder.row(statement.handle) : nil
+  }
+}
+
+extension SQLiteStatement {
+  fileprivate func bind(position: Int64?, at index: CInt) throws {
+    try bind(position.map(AttributeValue.int) ?? .null, at: index)
+  }
+}

@@ -1,0 +1,158 @@
+import CoherenceCore
+import CoherenceSQL
+import Foundation
+import Synchronization
+
+/// A store in a SQLite file.
+///
+/// Readers see one state and never wait for a save; saves run one after another, through the one connection of the
+/// process that writes to the file. A save is durable when it returns (see ``SQLiteOption/synchronous``).
+final class SQLiteStore: PersistentStore {
+  let environment: StoreEnvironment
+  let spaces: IDSpaces
+  let capabilities: StoreCapabilities = [.durable, .shared, .concurrentReads, .file]
+
+  let schema: SQLSchema
+  let planner: QueryPlanner
+  let saveStatements: SaveStatements
+  /// How the row of a key is read, by hierarchy.
+  let rowQueries: [ObjectIdentifier: RowQuery]
+  let pool: SQLiteReaderPool
+  let keys = SQLiteKeys()
+  private let path: String
+  /// The shared file; `nil` in a store that only reads.
+  private let file: Mutex<SQLiteFile?>
+  private let isClosed = Atomic<Bool>(false)
+
+  /// The statement and the decoder that read rows by key.
+  struct RowQuery: Sendable {
+    let one: String
+    let decoder: SQLiteRowDecoder
+  }
+
+  init(_ environment: StoreEnvironment, path: String) throws {
+    let options = try SQLiteOptions(environment)
+    let logger = environment.logger
+    if options.isReadOnly, !FileManager.default.fileExists(atPath: path) {
+      throw CoherenceError(
+        .storeInaccessible,
+        SQLiteError.obstacle(path) ?? "'\(path)' does not exist; a store that is opened to read only is not created.")
+    }
+    let pool = SQLiteReaderPool(path: path, options: options, logger: logger)
+    let file = options.isReadOnly ? nil : try SQLiteFile.shared(path: path, options: options, logger: logger)
+    let opening = try Self.prepare(environment, path: path, file: file, pool: pool)
+
+    self.environment = environment
+    self.path = path
+    self.pool = pool
+    self.file = Mutex(file)
+    schema = opening.schema
+    let spaces = IDSpaces(store: opening.state.metadata.identifier, model: environment.model)
+    self.spaces = spaces
+    let planner = QueryPlanner(schema: schema, dialect: SQLiteDialect(), spaces: spaces)
+    self.planner = planner
+    saveStatements = SaveStatements(schema: schema, dialect: SQLiteDialect())
+    var queries: [ObjectIdentifier: RowQuery] = [:]
+    for table in schema.tables {
+      let (statement, layout) = try planner.row(0, of: table.root)
+      queries[ObjectIdentifier(table.root)] = RowQuery(
+        one: statement.rendered(by: SQLiteDialect()).text, decoder: SQLiteRowDecoder(layout, spaces: spaces))
+    }
+    rowQueries = queries
+  }
+
+  /// Compares the file with the environment, and changes what differs in one transaction.
+  private static func prepare(
+    _ environment: StoreEnvironment, path: String, file: SQLiteFile?, pool: SQLiteReaderPool
+  ) throws -> SQLiteSchemaChange {
+    let connection = try file?.writer ?? pool.lease()
+    defer { if file == nil { pool.give(back: connection) } }
+    return try connection.use { session in
+      let change = try session.inReadTransaction {
+        try SQLiteSchemaChange(from: StoredState(session, path: path), to: environment)
+      }
+      if change.isEmpty { return change }
+      guard file != nil else {
+        throw CoherenceError(.notADatabase, "'\(path)' is empty and was opened to read only; open it to write once.")
+      }
+      return try session.inWriteTransaction {
+        // Another process may have been faster.
+        let change = try SQLiteSchemaChange(from: StoredState(session, path: path), to: environment)
+        if !change.isEmpty { try change.apply(session) }
+        return change
+      }
+    }
+  }
+
+  // MARK: Connections
+
+  var errors: SQLiteError { SQLiteError(path: path) }
+
+  func checkOpen() throws {
+    if isClosed.load(ordering: .acquiring) { throw Self.closed }
+  }
+
+  private static var closed: CoherenceError {
+    CoherenceError(.storeDetached, "The store was closed; attach it again to use it.")
+  }
+
+  /// Runs a block on the connection that writes.
+  func write<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
+    try checkOpen()
+    guard !environment.isReadOnly else {
+      throw CoherenceError(.storeReadOnly, "The store was opened to read only; open it without that option to save.")
+    }
+    guard let file = file.withLock({ $0 }) else { throw Self.closed }
+    return try file.writer.use(body)
+  }
+
+  /// Runs a block on a connection that reads.
+  private func read<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
+    try checkOpen()
+    let connection = try pool.lease()
+    defer { pool.give(back: connection) }
+    return try connection.use { session in try session.inReadTransaction { try body(session) } }
+  }
+
+  func rowQuery(_ root: EntityDescription) throws -> RowQuery {
+    guard let query = rowQueries[ObjectIdentifier(root)] else {
+      _ = try schema.requireTable(for: root)
+      throw Self.closed
+    }
+    return query
+  }
+
+  // MARK: PersistentStore
+
+  func metadata() throws -> StoreMetadata { try read { try state($0).metadata } }
+
+  func setUserInfo(_ userInfo: [String: String]) throws {
+    try write { session in
+      try session.inWriteTransaction {
+        var state = try state(session)
+        state.metadata.userInfo = userInfo
+        try state.write(session)
+      }
+    }
+  }
+
+  private func state(_ session: SQLiteSession) throws -> StoredState {
+    guard let state = try StoredState(session, path: path) else {
+      throw CoherenceError(.storeCorrupt, "'\(path)' has lost its tables; restore it from a backup.")
+    }
+    return state
+  }
+
+  func makeReader() throws -> any StoreReader {
+    try checkOpen()
+    return SQLiteReader(self, connection: try pool.lease())
+  }
+
+  func close() {
+    guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    pool.close()
+    file.withLock { $0 = nil }
+  }
+
+  deinit { pool.close() }
+}

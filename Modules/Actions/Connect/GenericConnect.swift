@@ -1,0 +1,107 @@
+import CoherenceCore
+import CoherenceStrategies
+import Dispatch
+import Foundation
+import Logging
+import Synchronization
+
+/// A ``Connect`` whose contexts are connected as a strategy says.
+///
+/// ```swift
+/// let connect = GenericConnect<ContextStrategy.Mixed>(name: "Music", managedObjectModel: model)
+/// try connect.start()
+/// try connect.execute(RefreshAlbums()) { proxy in print(proxy.completionStatus) }
+/// ```
+///
+/// May be used from any thread. Submitting an action never waits for a store that is being opened or closed.
+open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Sendable {
+  // Sendable: every property is immutable and Sendable, what changes is behind locks; the compiler cannot check a class
+  // that is open.
+
+  let container: GenericPersistentContainer<Strategy>
+  let events: ActionEvents
+  let genericActions: ActionQueue
+  let logger: Logger
+  /// What submitting an action looks at. Never held during slow work.
+  let state = Mutex(ConnectState())
+  /// The stores, attached and remembered. Held while stores are opened and closed, so that this happens one at a time.
+  let attachments = Mutex<[StoreAttachment]>([])
+  private let lifecycle = DispatchQueue(label: "connect.queue.synchronization", qos: .userInitiated)
+
+  /// Makes a Connect for the model that is registered by its name.
+  ///
+  /// - Throws: ``ErrorCode/modelNotFound``, listing the names that are registered.
+  public convenience init(
+    name: String, storeLocation: URL? = nil, asyncErrorBlock: AsyncErrorHandlerBlock? = nil,
+    registry: StoreRegistry? = nil, logger: Logger? = nil
+  ) throws {
+    self.init(
+      name: name, managedObjectModel: try ManagedObjectModel.named(name), storeLocation: storeLocation,
+      asyncErrorBlock: asyncErrorBlock, registry: registry, logger: logger)
+  }
+
+  /// Makes a Connect. Nothing is opened or started.
+  ///
+  /// - Parameters:
+  ///   - storeLocation: The directory for stores whose place is not given at attach; ``defaultStoreLocation()`` without.
+  ///   - asyncErrorBlock: Called, on a global queue, with errors that nobody waits for, after they were logged.
+  ///   - registry: Where store types that are given by a bare name are looked up; the registry in force without.
+  public required init(
+    name: String, managedObjectModel model: ManagedObjectModel, storeLocation: URL? = nil,
+    asyncErrorBlock: AsyncErrorHandlerBlock? = nil, registry: StoreRegistry? = nil, logger: Logger? = nil
+  ) {
+    let logger = logger ?? Logger(label: "coherence.connect")
+    self.logger = logger
+    container = GenericPersistentContainer(
+      name: name, managedObjectModel: model, storeLocation: storeLocation ?? Self.defaultStoreLocation(),
+      asyncErrorBlock: asyncErrorBlock, registry: registry, logger: logger)
+    events = ActionEvents(logger: logger)
+    genericActions = ActionQueue(name: "connect.queue.generic", width: 5, isSuspended: false)
+    events.setSource(self)
+  }
+
+  deinit {
+    // What waits would wait forever.
+    let queues = state.withLock { Array($0.queues.values) }
+    for queue in queues + [genericActions] { queue.cancelPending() }
+  }
+
+  /// `$XDG_DATA_HOME/Coherence`, or `~/.local/share/Coherence`; the application support directory on Apple's platforms.
+  open class func defaultStoreLocation() -> URL { GenericPersistentContainer<Strategy>.defaultStoreLocation() }
+
+  // MARK: The container
+
+  public final var name: String { container.name }
+  public final var storeLocation: URL { container.storeLocation }
+  public final var managedObjectModel: ManagedObjectModel { container.managedObjectModel }
+  public final var persistentStoreCoordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
+  public final var errorHandler: AsyncErrorHandlerBlock { container.errorHandler }
+  public final var viewContext: ManagedObjectContext { container.viewContext }
+  public final func newBackgroundContext() -> BackgroundContext { container.newBackgroundContext() }
+
+  /// Makes a context of any kind for work off the main actor: `let context: ImportContext = …`.
+  public final func newGenericBackgroundContext<T: BackgroundContext>(_ type: T.Type = T.self) -> T {
+    container.newGenericBackgroundContext(type)
+  }
+
+  // MARK: Starting and stopping without blocking
+
+  public final func start(block: @escaping @Sendable ((any Error)?) -> Void) {
+    inBackground(block) { try self.start() }
+  }
+
+  public final func stop(block: @escaping @Sendable ((any Error)?) -> Void) {
+    inBackground(block) { try self.stop() }
+  }
+
+  private func inBackground(
+    _ block: @escaping @Sendable ((any Error)?) -> Void, _ work: @escaping @Sendable () throws -> Void
+  ) {
+    lifecycle.async {
+      var failure: (any Error)?
+      do { try work() } catch { failure = error }
+      let result = failure
+      DispatchQueue.global().async { block(result) }
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// When an action ran, and what it did in its context.
+public struct ActionStatistics: Sendable, Hashable {
+  /// When the action began; `nil` before.
+  public internal(set) var startTime: Date?
+  /// When the action ended; `nil` before.
+  public internal(set) var finishTime: Date?
+  /// `nil` for generic actions, and before an entity action begins.
+  public internal(set) var contextStatistics: ContextStatistics?
+
+  /// Seconds from start to finish; zero until both are known.
+  public var executionTime: TimeInterval {
+    guard let startTime, let finishTime else { return 0 }
+    return finishTime.timeIntervalSince(startTime)
+  }
+}
+
+extension ActionStatistics: CustomStringConvertible {
+  public var description: String {
+    var lines = [
+      "executionTime: \(seconds(executionTime))",
+      "startTime: \(startTime.map(\.description) ?? "(not started)")",
+      "finishTime: \(finishTime.map(\.description) ?? (startTime == nil ? "(not started)" : "(not finished)"))",
+    ]
+    if let contextStatistics { lines.append("context: \(contextStatistics)") }
+    let body = lines.joined(separator: "\n").split(separator: "\n", omittingEmptySubsequences: false)
+    return "{\n" + body.map { "  \($0)\n" }.joined() + "}"
+  }
+}

@@ -1,0 +1,104 @@
+/// A hash table from keys to words, for the two places that look up every row of a fetch: the registry of objects and
+/// the cache of rows. Open addressing with linear probing and backward shift; keys are spread by Fibonacci hashing.
+///
+/// A word of zero means "nothing", so it cannot be stored.
+struct KeyTable: ~Copyable {
+  private struct Entry {
+    var key: Int64
+    var word: UInt
+  }
+
+  private var entries: UnsafeMutablePointer<Entry>
+  private var shift: UInt64
+  private var mask: Int
+  private(set) var count = 0
+
+  init() {
+    mask = 15
+    shift = 60
+    entries = Self.allocate(16)
+  }
+
+  deinit { entries.deallocate() }
+
+  private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
+    let entries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
+    entries.initialize(repeating: Entry(key: 0, word: 0), count: capacity)
+    return entries
+  }
+
+  @inline(__always) private func home(_ key: Int64) -> Int {
+    Int(truncatingIfNeeded: (UInt64(bitPattern: key) &* 0x9E37_79B9_7F4A_7C15) >> shift)
+  }
+
+  /// The word of a key; zero when there is none.
+  @inline(__always) subscript(key: Int64) -> UInt {
+    var index = home(key)
+    while entries[index].word != 0 {
+      if entries[index].key == key { return entries[index].word }
+      index = (index + 1) & mask
+    }
+    return 0
+  }
+
+  /// Sets the word of a key, replacing what it had.
+  mutating func set(_ word: UInt, for key: Int64) {
+    var index = home(key)
+    while entries[index].word != 0 {
+      if entries[index].key == key {
+        entries[index].word = word
+        return
+      }
+      index = (index + 1) & mask
+    }
+    entries[index] = Entry(key: key, word: word)
+    count += 1
+    if count * 3 > mask * 2 { grow() }
+  }
+
+  /// Removes a key if its word is the one given.
+  mutating func remove(_ key: Int64, ifWord word: UInt) {
+    var index = home(key)
+    while entries[index].word != 0 {
+      if entries[index].key == key {
+        if entries[index].word == word { vacate(index) }
+        return
+      }
+      index = (index + 1) & mask
+    }
+  }
+
+  private mutating func vacate(_ start: Int) {
+    var hole = start
+    var index = (start + 1) & mask
+    while entries[index].word != 0 {
+      let distance = (index - home(entries[index].key)) & mask
+      if distance >= (index - hole) & mask {
+        entries[hole] = entries[index]
+        hole = index
+      }
+      index = (index + 1) & mask
+    }
+    entries[hole].word = 0
+    count -= 1
+  }
+
+  private mutating func grow() {
+    let old = entries
+    let capacity = mask + 1
+    entries = Self.allocate(capacity * 2)
+    mask = capacity * 2 - 1
+    shift -= 1
+    for index in 0..<capacity where old[index].word != 0 {
+      var place = home(old[index].key)
+      while entries[place].word != 0 { place = (place + 1) & mask }
+      entries[place] = old[index]
+    }
+    old.deallocate()
+  }
+
+  /// Visits every word.
+  func forEach(_ body: (UInt) -> Void) {
+    for index in 0...mask where entries[index].word != 0 { body(entries[index].word) }
+  }
+}

@@ -1,0 +1,82 @@
+// Delete rules.
+
+extension ManagedObjectContext {
+  /// Applies the delete rules of everything that was deleted, and of what that deletes.
+  final func processDeletes() throws {
+    guard !storage.undelivered.isEmpty else { return }
+    // Objects whose rows were loaded at once stay until the rules are through.
+    var kept: [ManagedObject] = []
+    while !storage.undelivered.isEmpty {
+      let deleted = storage.undelivered
+      for (entity, group) in Dictionary(grouping: deleted, by: \.entity) {
+        for relationship in entity.relationships { kept += try prefetch(relationship.name, of: group) }
+      }
+      storage.undelivered = []
+      for object in deleted { try applyDeleteRules(of: object) }
+    }
+    withExtendedLifetime(kept) {}
+  }
+
+  private final func applyDeleteRules(of object: ManagedObject) throws {
+    for relationship in object.entity.relationships {
+      for target in try targets(of: relationship, from: object) {
+        switch relationship.deleteRule {
+        case .nullify: try release(target, from: object, relationship)
+        case .cascade:
+          try release(target, from: object, relationship)
+          delete(target)
+        case .deny, .noAction: break
+        }
+      }
+    }
+    guard let record = object.pending, record.base == nil, parentHasNot(object.id) else { return }
+    forgetDeleted(object)
+  }
+
+  private final func targets(
+    of relationship: RelationshipDescription, from object: ManagedObject
+  ) throws -> [ManagedObject] {
+    let ids: [ManagedObjectID]
+    if relationship.isToMany {
+      ids = try object.memberIDs(of: relationship)
+    } else if case .reference(let id) = try object.loadedValue(at: relationship.slot!) {
+      ids = [id]
+    } else {
+      ids = []
+    }
+    // A target that is gone needs no rule.
+    return ids.compactMap { try? object.member($0, of: relationship) }
+  }
+
+  /// Makes a target forget the deleted object.
+  private final func release(
+    _ target: ManagedObject, from object: ManagedObject, _ relationship: RelationshipDescription
+  ) throws {
+    guard let inverse = relationship.inverse, target.pending?.kind != .deleted, !target.flags.contains(.gone) else {
+      return
+    }
+    do {
+      try target.leave(object, of: inverse)
+    } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
+      // Somebody else deleted it: there is nothing to forget.
+    }
+  }
+
+  private final func parentHasNot(_ id: ManagedObjectID) -> Bool {
+    if case .none = inheritedState(of: id) { return true }
+    return false
+  }
+
+  /// Takes a deleted object out of the context.
+  final func forgetDeleted(_ object: ManagedObject) {
+    if let record = object.pending {
+      storage.forget(record)
+      storage.unannounced.removeAll { $0 === record }
+    }
+    object.pending = nil
+    object.row = nil
+    object.collections = nil
+    object.flags.insert(.gone)
+    storage.registry.remove(object, id: object.id)
+  }
+}

@@ -1,0 +1,228 @@
+extension ManagedObjectContext {
+  /// Finds records and answers their objects.
+  ///
+  /// What the context and its parents have not saved is taken into account, by the same evaluator that defines what a
+  /// predicate means. The order is total: see ``SortKey``.
+  ///
+  /// - Throws: ``ErrorCode/unknownEntity``, ``ErrorCode/unknownProperty``, ``ErrorCode/invalidPredicate``,
+  ///   ``ErrorCode/invalidFetchRequest``, ``ErrorCode/noStore``, ``ErrorCode/cancelled``, and errors of the store.
+  public final func fetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> [Result] {
+    try operating {
+      try measured(ifFailed: .fetch(records: 0)) {
+        takeInIfMain()
+        let plan = try FetchPlan(request, in: self)
+        let result: [Result] = plan.needsOverlay ? try fetchOverlaid(plan) : try fetchStored(plan)
+        for name in request.relationshipsForPrefetching { try prefetch(name, of: result) }
+        return result
+      } as: {
+        .fetch(records: $0.count)
+      }
+    }
+  }
+
+  /// Counts the records that a fetch would find, its limit and offset applied.
+  ///
+  /// - Throws: As ``fetch(_:)``.
+  public final func count<Result: ManagedObject>(for request: FetchRequest<Result>) throws -> Int {
+    try operating {
+      takeInIfMain()
+      let plan = try FetchPlan(request, in: self)
+      if plan.needsOverlay { return plan.range(of: try overlaidStates(plan)).count }
+      if plan.stores.count == 1, let count = try reader(for: plan.stores[0]).count(plan.query) { return count }
+      return try storedRows(plan).count
+    }
+  }
+
+  // MARK: Without unsaved changes
+
+  private final func fetchStored<Result: ManagedObject>(_ plan: FetchPlan) throws -> [Result] {
+    var result: [Result] = []
+    let asFaults = plan.returnsObjectsAsFaults
+    if plan.stores.count == 1 {
+      try forEachStoredBatch(plan) { objects(for: $0, into: &result, asFaults: asFaults) }
+    } else {
+      objects(for: try storedRows(plan), into: &result, asFaults: asFaults)
+    }
+    if asFaults { rememberBatch(of: result) }
+    return result
+  }
+
+  private final func rememberBatch(of objects: [ManagedObject]) {
+    let faults = objects.filter(\.isFault).map(\.id)
+    let size = 256
+    for start in stride(from: 0, to: faults.count, by: size) {
+      let batch = FaultBatch(ids: Array(faults[start..<min(start + size, faults.count)]))
+      for id in batch.ids { storage.batches[id] = batch }
+    }
+  }
+
+  /// The rows of a fetch over any number of stores, in order and in range.
+  private final func storedRows(_ plan: FetchPlan) throws -> [Row] {
+    if plan.stores.count == 1 {
+      var rows: [Row] = []
+      try forEachStoredBatch(plan) { rows += $0 }
+      return rows
+    }
+    var query = plan.query
+    query.limit = nil
+    query.offset = 0
+    var states: [RecordState] = []
+    for store in plan.stores {
+      try forEachRow(query, prepared: plan.predicate, in: store) { states += $0.map(RecordState.init) }
+    }
+    return plan.range(of: try sorted(states, by: plan.order)).compactMap {
+      if case .row(let row) = $0.values { return row }
+      return nil
+    }
+  }
+
+  /// Calls a block with the rows of a fetch from its one store, in order and in range, a batch at a time.
+  private final func forEachStoredBatch(_ plan: FetchPlan, _ body: ([Row]) throws -> Void) throws {
+    let fetch = try reader(for: plan.stores[0]).fetch(plan.query)
+    if fetch.isPredicateExact, fetch.isOrderExact, fetch.isRangeExact {
+      return try drain(fetch.cursor, body)
+    }
+    var remainder = plan.wantedRange
+    let predicate = fetch.isPredicateExact ? nil : plan.predicate
+    guard fetch.isOrderExact else {
+      var states: [RecordState] = []
+      try drain(fetch.cursor) { states += try matching($0, predicate).map(RecordState.init) }
+      return try body(
+        plan.range(of: try sorted(states, by: plan.order)).compactMap {
+          if case .row(let row) = $0.values { return row }
+          return nil
+        })
+    }
+    try drain(fetch.cursor, while: { remainder.isOpen }) { rows in
+      try body(remainder.take(try matching(rows, predicate)))
+    }
+  }
+
+  /// Calls a block with the rows that satisfy a query's predicate, in any order, a batch at a time.
+  final func forEachRow(
+    _ query: StoreQuery, prepared: PreparedPredicate?, in store: any PersistentStore, _ body: ([Row]) throws -> Void
+  ) throws {
+    let fetch = try reader(for: store).fetch(query)
+    let predicate = fetch.isPredicateExact ? nil : prepared
+    try drain(fetch.cursor) { try body(try matching($0, predicate)) }
+  }
+
+  private final func matching(_ rows: [Row], _ predicate: PreparedPredicate?) throws -> [Row] {
+    guard let predicate else { return rows }
+    let source = ContextRecords(context: self)
+    return try rows.filter { try predicate.matches(RecordState($0), in: source) }
+  }
+
+  /// Pulls batches until the cursor or the condition ends, sharing buffers on the way.
+  private final func drain(
+    _ cursor: any RowCursor, while isWanted: () -> Bool = { true }, _ body: ([Row]) throws -> Void
+  ) throws {
+    var isOpen = true
+    defer { if isOpen { cursor.close() } }
+    var rows: [Row] = []
+    while isWanted() {
+      if Task.isCancelled { throw CoherenceError(.cancelled, "The task was cancelled during a fetch.") }
+      rows.removeAll(keepingCapacity: true)
+      guard try cursor.next(into: &rows) else {
+        isOpen = false
+        return
+      }
+      share(&rows)
+      try body(rows)
+    }
+  }
+
+  // MARK: With unsaved changes
+
+  private final func fetchOverlaid<Result: ManagedObject>(_ plan: FetchPlan) throws -> [Result] {
+    let states = plan.range(of: try overlaidStates(plan))
+    var result: [Result] = []
+    result.reserveCapacity(states.count)
+    for state in states {
+      if let object = storage.registry.object(for: state.id) as? Result {
+        result.append(object)
+      } else if case .row(let row) = state.values {
+        objects(for: [row], into: &result)
+      }
+    }
+    return result
+  }
+
+  /// All matching records, saved and unsaved, in order.
+  private final func overlaidStates(_ plan: FetchPlan) throws -> [RecordState] {
+    let unsaved = unsavedStates(of: plan.entities)
+    var query = plan.query
+    query.limit = nil
+    query.offset = 0
+    query.sortKeys = []
+    if plan.dependsOnUnsaved { query.predicate = nil }
+    let predicate = plan.predicate
+    var states: [RecordState] = []
+    for store in plan.stores {
+      let prepared = plan.dependsOnUnsaved ? nil : predicate
+      try forEachRow(query, prepared: prepared, in: store) { rows in
+        let clean = rows.filter { unsaved[$0.id] == nil }
+        states += try plan.dependsOnUnsaved ? matching(clean, predicate).map(RecordState.init) : clean.map(RecordState.init)
+      }
+    }
+    let source = ContextRecords(context: self)
+    for case .some(let state) in unsaved.values where plan.includes(state.entity) {
+      if try predicate?.matches(state, in: source) != false { states.append(state) }
+    }
+    return try sorted(states, by: plan.order)
+  }
+
+  /// The records that this context or a parent has not saved, by identifier; `nil` for deleted ones.
+  private final func unsavedStates(of entities: [EntityDescription]) -> [ManagedObjectID: RecordState?] {
+    var result: [ManagedObjectID: RecordState?] = [:]
+    let root = entities.first?.root
+    var ancestor: ManagedObjectContext? = self
+    while let context = ancestor {
+      context.storage.withPending {
+        for (id, record) in context.storage.records where record.entity.root === root && result[id] == nil {
+          guard !record.isVoid else { continue }
+          let state = context === self ? RecordState(record) : RecordState(record.snapshot)
+          result[id] = .some(record.kind == .deleted ? nil : state)
+        }
+      }
+      ancestor = context.parent
+    }
+    return result
+  }
+
+  /// States in a plan's order; ties by key, unsaved records last in order of insertion.
+  private final func sorted(_ states: [RecordState], by order: PreparedOrder?) throws -> [RecordState] {
+    guard let order else { return states.sorted { ManagedObjectID.precedes($0.id, $1.id) } }
+    let source = ContextRecords(context: self)
+    let decorated = try states.map { (values: try order.sortValues(of: $0, in: source), state: $0) }
+    return decorated.sorted { left, right in
+      let comparison = order.order(left.values, right.values)
+      return comparison == 0 ? ManagedObjectID.precedes(left.state.id, right.state.id) : comparison < 0
+    }.map(\.state)
+  }
+
+  /// The members of a to-many relationship that satisfy a predicate, in the relationship's order.
+  final func filteredMembers<Member: ManagedObject>(
+    of relationship: RelationshipDescription, owner: ManagedObject, by predicate: FetchPredicate
+  ) throws -> [Member] {
+    try processDeletes()
+    let members = try owner.memberIDs(of: relationship)
+    var request = FetchRequest<ManagedObject>(entityName: relationship.destination.name)
+    request.predicate =
+      relationship.inverse?.isToMany == false && !owner.id.isTemporaryID
+      ? .and([.comparison(.path(PropertyPath(names: [relationship.inverse!.name])), .equal, .value(.reference(owner.id))), predicate])
+      : .and([.membership(.path(.own), in: members.map(AttributeValue.reference)), predicate])
+    let found = Dictionary(try fetch(request).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    return members.compactMap { found[$0] as? Member }
+  }
+}
+
+extension ManagedObject {
+  final func filteredMembers<Member: ManagedObject>(
+    of relationship: RelationshipDescription, by predicate: FetchPredicate
+  ) throws -> [Member] {
+    check()
+    guard let context = managedObjectContext else { throw gone() }
+    return try context.filteredMembers(of: relationship, owner: self, by: predicate)
+  }
+}

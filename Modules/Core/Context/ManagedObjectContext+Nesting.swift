@@ -1,0 +1,103 @@
+// Saving into a parent context, and being one.
+
+extension ManagedObjectContext {
+  /// Hands the changes to the parent, in memory.
+  final func save(into parent: ManagedObjectContext) throws {
+    let records = storage.records.values.filter { !$0.isVoid }.sorted { ManagedObjectID.precedes($0.id, $1.id) }
+    try parent.performAndWait { try parent.absorb(records) }
+    var changes = ChangeSet()
+    for record in records { settle(record, &changes) }
+    storage.reported = []
+    spread(changes)
+  }
+
+  /// Takes a child's changes as this context's own.
+  private final func absorb(_ records: [PendingRecord]) throws {
+    // What is deleted or changed is loaded first, so that a failure leaves this context as it was.
+    var targets: [ManagedObjectID: ManagedObject] = [:]
+    for record in records where !isNew(record) {
+      let object = try fault(for: record.id, of: record.entity)
+      try object.loadRow()
+      targets[record.id] = object
+    }
+    for record in records where isNew(record) { absorbInsert(record) }
+    for record in records {
+      guard let object = targets[record.id] else { continue }
+      record.kind == .deleted ? try absorbDelete(of: object) : try absorbUpdate(record, of: object)
+    }
+  }
+
+  private final func isNew(_ record: PendingRecord) -> Bool {
+    record.kind == .inserted && storage.registry.object(for: record.id) == nil
+  }
+
+  private final func absorbInsert(_ record: PendingRecord) {
+    let object = record.entity.objectClass.init(
+      ObjectBirth(entity: record.entity, id: record.id, storage: storage, row: nil))
+    let own = PendingRecord(id: record.id, entity: record.entity, kind: .inserted, base: nil, values: record.values)
+    own.members = record.members
+    own.assignedStore = record.assignedStore
+    own.object = object
+    object.pending = own
+    if record.object?.flags.contains(.temporaryIDExposed) == true { object.flags.insert(.temporaryIDExposed) }
+    storage.registry.insert(object)
+    storage.adopt(own)
+  }
+
+  private final func absorbUpdate(_ record: PendingRecord, of object: ManagedObject) throws {
+    let own = try object.changeable()
+    storage.withPending {
+      for slot in record.changed { own.set(record.values[slot], at: slot) }
+      for (relationship, changes) in record.members {
+        own.members[relationship, default: MemberChanges()].merge(changes)
+        object.collections?[relationship]?.effective = nil
+      }
+    }
+  }
+
+  private final func absorbDelete(of object: ManagedObject) throws {
+    guard object.pending?.kind != .deleted else { return }
+    let own = try object.changeable()
+    if own.base == nil, !isParentsInsert(own) { return forgetDeleted(object) }
+    storage.withPending { own.kind = .deleted }
+  }
+
+  /// Makes a record clean that the parent took over.
+  private final func settle(_ record: PendingRecord, _ changes: inout ChangeSet) {
+    guard let object = record.object else { return storage.forget(record) }
+    if record.kind == .deleted {
+      changes.deleted.append(record.id)
+      return forgetDeleted(object)
+    }
+    for relationship in record.members.keys {
+      guard object.collections?[relationship] != nil, let ids = try? object.memberIDs(of: relationship) else { continue }
+      object.setMemberList(ids, of: relationship)
+    }
+    let row = record.snapshot
+    if record.kind == .inserted { changes.inserted.append(row) } else { changes.updated.append(row) }
+    storage.forget(record)
+    object.row = row
+  }
+
+  /// Whether a record is one that a parent inserted and did not save: it is the parent's to save.
+  final func isParentsInsert(_ record: PendingRecord) -> Bool {
+    var ancestor = parent
+    while let context = ancestor {
+      let isInserted = context.storage.withPending { context.storage.records[record.id]?.kind == .inserted }
+      if isInserted { return true }
+      ancestor = context.parent
+    }
+    return false
+  }
+
+  /// The row that the store has below a parent's unsaved changes; `nil` when no parent has any.
+  final func storedBase(of record: PendingRecord) -> Row? {
+    var ancestor = parent
+    var result: Row?
+    while let context = ancestor {
+      if let base = context.storage.withPending({ context.storage.records[record.id]?.base }) { result = base }
+      ancestor = context.parent
+    }
+    return result
+  }
+}

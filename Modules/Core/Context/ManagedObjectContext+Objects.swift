@@ -1,0 +1,161 @@
+// Finding, inserting and deleting objects.
+
+extension ManagedObjectContext {
+  /// Makes a fresh object of an entity and inserts it.
+  ///
+  /// - Throws: ``ErrorCode/unknownEntity``, also for an abstract entity; ``ErrorCode/contextWithoutStore``.
+  @discardableResult
+  public final func insertNewObject(forEntityName name: String) throws -> ManagedObject {
+    let entity = try model().entity(named: name)
+    guard !entity.isAbstract else {
+      throw CoherenceError(.unknownEntity, "'\(name)' is abstract: make an object of one of its subentities.")
+    }
+    let object = entity.objectClass.init(
+      ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil, row: nil))
+    object.pending = PendingRecord(
+      id: object.id, entity: entity, kind: .inserted, base: nil, values: entity.defaultValues)
+    insert(object)
+    return object
+  }
+
+  /// Inserts an object that has no context, with everything that it is related to.
+  ///
+  /// - Precondition: The object is in this context already, or in none.
+  public final func insert(_ object: ManagedObject) {
+    operating {
+      if object.storage === storage {
+        precondition(!object.flags.contains(.gone), "An object that was deleted cannot be inserted again.")
+        return
+      }
+      precondition(object.storage == nil, "The object belongs to another context; use `object(with:)` to get it here.")
+      guard let record = object.pending else { return }
+      object.storage = storage
+      record.object = object
+      storage.registry.insert(object)
+      storage.adopt(record)
+      let companions = record.companions
+      record.companions = [:]
+      for companion in companions.values where companion.storage == nil { insert(companion) }
+      object.awakeFromInsert()
+    }
+  }
+
+  /// Marks an object to be deleted by the next save. Its delete rules are applied by the next fetch,
+  /// `processPendingChanges` or `save`. An object that was inserted and never saved is forgotten. A record that cannot be
+  /// loaded is reported as accessors do.
+  ///
+  /// - Precondition: The object belongs to this context.
+  public final func delete(_ object: ManagedObject) {
+    operating {
+      precondition(object.storage === storage, "The object belongs to another context, or to none.")
+      guard !object.flags.contains(.gone), object.pending?.kind != .deleted else { return }
+      do {
+        let record = try object.changeable()
+        storage.withPending { record.kind = .deleted }
+        storage.undelivered.append(object)
+      } catch {
+        object.becomeUnavailable(error)
+      }
+    }
+  }
+
+  /// The object of an identifier if the context has it.
+  public final func registeredObject(with id: ManagedObjectID) -> ManagedObject? {
+    operating { storage.registry.object(for: current(id)) }
+  }
+
+  /// The object of an identifier: the one that the context has, or a fault, whether there is such a record or not. A
+  /// fault whose record is missing fails when it is touched.
+  public final func object(with id: ManagedObjectID) -> ManagedObject {
+    operating {
+      takeInIfMain()
+      let id = current(id)
+      if let object = storage.registry.object(for: id) { return object }
+      if let object = try? fault(for: id, of: id.entity) { return object }
+      // Which entity of a hierarchy a missing record was of cannot be known.
+      return makeFault(id, entity: id.entity.concreteEntities.first ?? id.entity)
+    }
+  }
+
+  /// The object of an identifier, loaded.
+  ///
+  /// - Throws: ``ErrorCode/objectNotFound`` when there is no such record, ``ErrorCode/objectDeleted`` when this context
+  ///   deleted it, ``ErrorCode/storeDetached``, and errors of the store.
+  public final func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
+    try operating {
+      takeInIfMain()
+      try processDeletes()
+      let object = try fault(for: current(id), of: id.entity)
+      if object.flags.contains(.gone) || object.pending?.kind == .deleted { throw object.gone() }
+      try object.loadRow()
+      return object
+    }
+  }
+
+  /// All objects that the context has at the moment. Objects that nobody holds may go at any time.
+  public final var registeredObjects: Set<ManagedObject> { operating { Set(storage.registry.all) } }
+  public final var insertedObjects: Set<ManagedObject> { objects(of: .inserted) }
+  public final var updatedObjects: Set<ManagedObject> { objects(of: .updated) }
+  public final var deletedObjects: Set<ManagedObject> { objects(of: .deleted) }
+
+  /// Whether there is anything to save.
+  public final var hasChanges: Bool {
+    operating { !storage.undelivered.isEmpty || storage.records.values.contains { !$0.isVoid } }
+  }
+
+  private final func objects(of kind: PendingRecord.Kind) -> Set<ManagedObject> {
+    operating {
+      try? processDeletes()
+      return Set(storage.records.values.filter { $0.kind == kind && !$0.isVoid }.compactMap(\.object))
+    }
+  }
+
+  /// The identifier that a record has now, for one that it had before it was saved.
+  final func current(_ id: ManagedObjectID) -> ManagedObjectID {
+    id.isTemporaryID ? storage.permanentIDs[id] ?? id : id
+  }
+
+  /// The object of an identifier; a fault if the context does not have it.
+  ///
+  /// Which entity of a hierarchy a record is of is in its row: where there is a choice, the row is loaded.
+  final func fault(for id: ManagedObjectID, of entity: EntityDescription) throws -> ManagedObject {
+    let id = current(id)
+    if let object = storage.registry.object(for: id) { return object }
+    let candidates = entity.concreteEntities
+    if candidates.count == 1, !id.isTemporaryID { return makeFault(id, entity: candidates[0]) }
+    guard let row = try loading({ try loadRow(id) }) else {
+      var error = CoherenceError(.objectNotFound, "There is no record '\(id)' any more.")
+      error.objectIDs = [id]
+      throw error
+    }
+    return object(for: row)
+  }
+
+  private final func makeFault(_ id: ManagedObjectID, entity: EntityDescription) -> ManagedObject {
+    let object = entity.objectClass.init(ObjectBirth(entity: entity, id: id, storage: storage, row: nil))
+    storage.registry.insert(object)
+    return object
+  }
+
+  /// The object of a row.
+  final func object(for row: Row) -> ManagedObject {
+    var objects: [ManagedObject] = []
+    self.objects(for: [row], into: &objects)
+    return objects[0]
+  }
+
+  /// The objects of rows, in the same order. Clean objects that are there already take a newer row.
+  final func objects<O: ManagedObject>(for rows: [Row], into objects: inout [O], asFaults: Bool = false) {
+    let storage = storage
+    storage.registry.objects(
+      for: rows, into: &objects,
+      make: { row in
+        row.entity.objectClass.init(
+          ObjectBirth(entity: row.entity, id: row.id, storage: storage, row: asFaults ? nil : row))
+      },
+      found: { object, row in
+        guard object.pending == nil, !asFaults || object.row != nil else { return }
+        if object.row.map({ $0.version < row.version }) != false { object.row = row }
+      })
+  }
+}

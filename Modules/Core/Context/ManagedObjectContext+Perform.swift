@@ -1,0 +1,152 @@
+import Dispatch
+import Foundation
+
+extension ManagedObjectContext {
+  /// Runs a block in the context, on the calling thread, and waits for it.
+  ///
+  /// Calls nest. A main-queue context that is used off the main actor runs the block on the main queue; when nobody
+  /// takes it up there within ten seconds, the call fails with a sentence instead of waiting forever.
+  public final func performAndWait<T>(_ body: () throws -> T) rethrows -> T {
+    if storage.confinement.isEntered { return try inside(body) }
+    if storage.confinement.isMain {
+      return try Confinement.isOnMain ? inside(body) : hopToMain(body)
+    }
+    return try storage.confinement.queue.sync { try inside(body) }
+  }
+
+  /// Runs a block in the context without blocking the caller.
+  ///
+  /// The block is synchronous, so the unit of work cannot be torn by another one; what it answers must be `Sendable`:
+  /// identifiers and values, not objects.
+  public final func perform<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+    try Task.checkCancellation()
+    return try await withCheckedThrowingContinuation { continuation in
+      storage.confinement.queue.async { continuation.resume(with: Result { try self.inside(body) }) }
+    }
+  }
+
+  /// Runs a block in the context without blocking the caller, and tells a handler of an error, in the context too.
+  public final func perform(
+    onError: @escaping @Sendable (any Error) -> Void, _ body: @escaping @Sendable () throws -> Void
+  ) {
+    storage.confinement.queue.async {
+      self.inside {
+        do { try body() } catch { onError(error) }
+      }
+    }
+  }
+
+  /// Runs a block on a thread that may use the context. The outermost entry takes in what others saved, and on its way
+  /// out tells of changes and gives its readers back.
+  @inline(__always) final func inside<T>(_ body: () throws -> T) rethrows -> T {
+    let isOutermost = storage.confinement.enter()
+    if isOutermost { drainInbox() }
+    defer {
+      if isOutermost {
+        announceChanges()
+        lease.end()
+      }
+      storage.confinement.leave()
+    }
+    return isOutermost ? try measured(ifFailed: .block, body) { _ in .block } : try body()
+  }
+
+  /// For operations of a context that is used directly on the main actor: enters, so that checks are quick and reads
+  /// within the operation share one lease.
+  @inline(__always) final func operating<T>(_ body: () throws -> T) rethrows -> T {
+    if storage.confinement.isEntered { return try body() }
+    storage.confinement.check()
+    return try inside(body)
+  }
+
+  /// For loading on access to an object of a context that is used directly on the main actor: gives the readers back
+  /// afterwards, but takes nothing in, so that objects do not change under the hands of who reads them.
+  @inline(__always) final func loading<T>(_ body: () throws -> T) rethrows -> T {
+    if storage.confinement.isEntered { return try body() }
+    storage.confinement.check()
+    _ = storage.confinement.enter()
+    defer {
+      lease.end()
+      storage.confinement.leave()
+    }
+    return try body()
+  }
+
+  private final func hopToMain<T>(_ body: () throws -> T) rethrows -> T {
+    // The block does not escape: this thread waits until it ran. What it answers crosses back while both threads agree
+    // on who owns it.
+    func run(_ body: () throws -> T, _ fail: (any Error) throws -> Never) rethrows -> T {
+      let result: Result<T, any Error> = withoutActuallyEscaping({ Result { try self.inside(body) } }) { work in
+        let box = MainHop(work: work)
+        DispatchQueue.main.async { box.run() }
+        return box.wait()
+      }
+      switch result {
+      case .success(let value): return value
+      case .failure(let error): try fail(error)
+      }
+    }
+    return try run(body) { throw $0 }
+  }
+}
+
+/// A block on its way to the main queue, and its result on the way back.
+private final class MainHop<T>: @unchecked Sendable {
+  // Sendable: `state` decides who may touch `work` and `result`: the main thread after it moved the state from waiting
+  // to running, the waiting thread after it was signalled.
+  private enum State { case waiting, running, abandoned }
+  private let condition = NSCondition()
+  private var state = State.waiting
+  private let work: () -> Result<T, any Error>
+  private var result: Result<T, any Error>?
+
+  init(work: @escaping () -> Result<T, any Error>) { self.work = work }
+
+  func run() {
+    condition.lock()
+    guard state == .waiting else { return condition.unlock() }
+    state = .running
+    condition.unlock()
+    let result = work()
+    condition.lock()
+    self.result = result
+    condition.signal()
+    condition.unlock()
+  }
+
+  /// Waits until the block ran. Only its start is bounded: once it runs, it may take as long as it needs.
+  func wait() -> Result<T, any Error> {
+    condition.lock()
+    defer { condition.unlock() }
+    let deadline = Date(timeIntervalSinceNow: 10)
+    while result == nil {
+      if state == .running {
+        condition.wait()
+      } else if !condition.wait(until: deadline), state == .waiting {
+        preconditionFailure(
+          "`performAndWait` on a main-queue context waited ten seconds for a main queue that nobody serves. "
+            + "Run the main queue (an asynchronous `main` does), or use a private-queue context.")
+      }
+    }
+    return result!
+  }
+}
+
+// MARK: - Executor
+
+/// A context is an executor: an actor lives on it with
+/// `nonisolated var unownedExecutor: UnownedSerialExecutor { context.asUnownedSerialExecutor() }` and uses its objects
+/// without `perform`.
+extension ManagedObjectContext: SerialExecutor {
+  public final func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let executor = asUnownedSerialExecutor()
+    storage.confinement.queue.async { self.inside { job.runSynchronously(on: executor) } }
+  }
+
+  public final func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+  public final func checkIsolated() { storage.confinement.check() }
+
+  public final func isIsolatingCurrentContext() -> Bool? { storage.confinement.isInside }
+}

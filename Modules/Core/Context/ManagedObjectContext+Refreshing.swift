@@ -1,0 +1,247 @@
+import Dispatch
+
+// Going back to what is saved, and forward to what others saved.
+
+extension ManagedObjectContext {
+  /// Brings an object up to date with the store, or with the parent.
+  ///
+  /// - Parameter mergeChanges: Whether the object's own changes are kept on top of the fresh state; otherwise they are
+  ///   dropped and the object becomes a fault.
+  public final func refresh(_ object: ManagedObject, mergeChanges: Bool) {
+    operating {
+      precondition(object.storage === storage, "The object belongs to another context, or to none.")
+      object.flags.remove(.unavailable)
+      storage.reported.removeAll { $0.objectID == object.id }
+      object.collections = nil
+      guard let record = object.pending else {
+        object.row = nil
+        return
+      }
+      if mergeChanges { return rebase(record) }
+      guard record.kind != .inserted else { return }
+      revertRelationships(of: object, record)
+      storage.undelivered.removeAll { $0 === object }
+      storage.forget(record)
+      object.row = nil
+      storage.unannounced.removeAll { $0 === record }
+      changedElsewhere(object)
+    }
+  }
+
+  private final func rebase(_ record: PendingRecord) {
+    guard let base = record.base, let row = try? loadRow(record.id), row.version != base.version else { return }
+    storage.withPending { record.rebase(onto: row) }
+  }
+
+  /// Sets to-one relationships back through their inverses, so that the other side forgets the change too.
+  private final func revertRelationships(of object: ManagedObject, _ record: PendingRecord) {
+    guard record.kind == .updated, let base = record.base else { return }
+    for relationship in object.entity.relationships {
+      if let slot = relationship.slot, record.changed.contains(slot) {
+        var former: ManagedObject?
+        if case .reference(let id) = base[slot] { former = try? object.member(id, of: relationship) }
+        try? object.setTarget(former, of: relationship)
+      } else if let changes = record.members[relationship], !changes.isEmpty {
+        let members = (try? object.memberList(of: relationship).ids) ?? []
+        try? object.replaceMembers(
+          of: relationship, with: members.compactMap { try? object.member($0, of: relationship) })
+      }
+    }
+  }
+
+  /// Brings every object up to date with the stores: clean ones become faults, changed ones keep their changes.
+  public final func refreshAll() {
+    operating {
+      _ = inbox.drain()
+      lease.end()
+      for object in storage.registry.all { refresh(object, mergeChanges: true) }
+      storage.batches = [:]
+      events.noteEverything()
+    }
+  }
+
+  /// Drops all changes. Inserted objects are forgotten, changed and deleted ones are as they were saved.
+  public final func rollback() {
+    operating {
+      let records = storage.records.values
+      let inserted = records.filter { $0.base == nil && parentHasNo($0.id) }.compactMap(\.object)
+      let others = records.compactMap(\.object).filter { object in !inserted.contains { $0 === object } }
+      storage.forgetAll()
+      storage.reported = []
+      for object in inserted {
+        object.flags.insert(.gone)
+        object.collections = nil
+        storage.registry.remove(object, id: object.id)
+      }
+      for object in others {
+        object.collections = nil
+        object.row = nil
+        changedElsewhere(object)
+      }
+      for object in storage.registry.all {
+        object.collections = nil
+        object.flags.remove(.unavailable)
+      }
+    }
+  }
+
+  private final func parentHasNo(_ id: ManagedObjectID) -> Bool {
+    if case .none = inheritedState(of: id) { return true }
+    return false
+  }
+
+  /// Forgets all objects. Those that somebody still holds belong to no context any more.
+  public final func reset() {
+    operating {
+      _ = inbox.drain()
+      lease.end()
+      let objects = storage.registry.all
+      storage.forgetAll()
+      storage.registry.removeAll()
+      storage.batches = [:]
+      storage.reported = []
+      storage.permanentIDs = [:]
+      for object in objects {
+        object.flags.insert(.gone)
+        object.collections = nil
+      }
+    }
+  }
+}
+
+// MARK: - What others saved
+
+extension ManagedObjectContext {
+  /// Takes in what another context saved: posts it to the inbox and returns at once. It is taken in on the context's
+  /// own executor, and at the latest when somebody next enters the context. The context's own changes are kept, on top
+  /// of the newer state.
+  ///
+  /// May be called from anywhere.
+  public final func mergeChanges(fromContextDidSave changes: ChangeSet) {
+    guard inbox.post(changes) else { return }
+    storage.confinement.queue.async { [weak self] in self?.inside {} }
+  }
+
+  /// A main-queue context that is used without `perform` takes in what others saved when it is asked for objects.
+  @inline(__always) final func takeInIfMain() {
+    if storage.confinement.isMain, !inbox.isEmpty {
+      drainInbox()
+      announceChanges()
+    }
+  }
+
+  final func drainInbox() {
+    switch inbox.drain() {
+    case .nothing: return
+    case .changes(let list, _):
+      lease.end()
+      for changes in list { takeIn(changes) }
+    case .everything(let permanentIDs, let deleted):
+      lease.end()
+      adopt(permanentIDs)
+      for id in deleted { removeDeletedElsewhere(id) }
+      for object in storage.registry.all {
+        object.collections = nil
+        if let record = object.pending { rebase(record) } else { object.row = nil }
+      }
+      events.noteEverything()
+    }
+  }
+
+  private final func takeIn(_ changes: ChangeSet) {
+    adopt(changes.permanentIDs)
+    var outdated: Set<RelationshipDescription> = []
+    for row in changes.inserted {
+      outdated.formUnion(row.entity.listsDerivedFromRows)
+      takeIn(row, isNew: true)
+    }
+    for row in changes.updated {
+      outdated.formUnion(row.entity.listsDerivedFromRows)
+      takeIn(row, isNew: false)
+    }
+    for id in changes.refreshed {
+      outdated.formUnion(id.entity.hierarchy.flatMap(\.listsDerivedFromRows))
+      guard let object = storage.registry.object(for: id) else { continue }
+      if let record = object.pending { rebase(record) } else { object.row = nil }
+      changedElsewhere(object)
+    }
+    for id in changes.deleted {
+      outdated.formUnion(id.entity.hierarchy.flatMap(\.listsDerivedFromRows))
+      removeDeletedElsewhere(id)
+    }
+    for (owner, relationships) in changes.relinked {
+      outdated.formUnion(relationships)
+      if let object = storage.registry.object(for: owner) { changedElsewhere(object) }
+    }
+    for relationship in outdated { storage.outdateLists(of: relationship) }
+  }
+
+  private final func takeIn(_ row: Row, isNew: Bool) {
+    if let object = storage.registry.object(for: row.id) {
+      if let record = object.pending {
+        if record.kind != .deleted, let base = record.base, base.version < row.version {
+          storage.withPending { record.rebase(onto: row) }
+        }
+      } else if object.row.map({ $0.version < row.version }) != false {
+        object.row = row
+      }
+      isNew ? events.noteInserted(object) : events.noteRefreshed(object)
+    } else if isNew {
+      events.noteInserted(object(for: row))
+    }
+  }
+
+  final func changedElsewhere(_ object: ManagedObject) { events.noteRefreshed(object) }
+
+  private final func removeDeletedElsewhere(_ id: ManagedObjectID) {
+    guard let object = storage.registry.object(for: id) else { return }
+    // A record with changes of our own stays: its save will report the conflict.
+    if let record = object.pending, record.kind != .deleted, !record.isVoid { return }
+    forgetDeleted(object)
+    events.noteDeleted(object)
+  }
+
+  /// Gives objects the permanent identifiers that another context's save gave their records.
+  private final func adopt(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
+    guard !permanentIDs.isEmpty else { return }
+    for (temporary, permanent) in permanentIDs {
+      guard let object = storage.registry.object(for: temporary) else { continue }
+      rename(object, to: permanent)
+    }
+    replaceReferences(permanentIDs)
+  }
+
+  /// Replaces identifiers in everything that is to be saved.
+  final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
+    storage.withPending {
+      for record in storage.records.values {
+        for slot in record.entity.referenceSlots {
+          guard case .reference(let id) = record.values[slot], let permanent = permanentIDs[id] else { continue }
+          record.values[slot] = .reference(permanent)
+        }
+        record.members = record.members.mapValues { $0.mapped { permanentIDs[$0] ?? $0 } }
+      }
+    }
+    storage.outdateAllLists()
+  }
+
+  /// Gives an object another identifier.
+  final func rename(_ object: ManagedObject, to id: ManagedObjectID) {
+    let former = object.id
+    if object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = id }
+    storage.registry.remove(object, id: former)
+    if let record = object.pending { storage.rename(record, to: id) }
+    object.id = id
+    storage.registry.insert(object)
+  }
+}
+
+extension EntityDescription {
+  /// The to-many relationships whose members are found by a column of this entity's rows.
+  var listsDerivedFromRows: [RelationshipDescription] {
+    relationships.compactMap { relationship in
+      guard !relationship.isToMany, let inverse = relationship.inverse, inverse.isToMany else { return nil }
+      return inverse
+    }
+  }
+}

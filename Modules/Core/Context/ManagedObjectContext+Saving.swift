@@ -1,0 +1,204 @@
+import Foundation
+
+extension ManagedObjectContext {
+  /// Saves all changes: into the stores, or into the parent context.
+  ///
+  /// A save into a store is one transaction and durable when `save` returns, as the store's options say. A save over
+  /// several stores is atomic for each. A save into a parent is in memory until the parent saves, unless
+  /// ``savesThroughParent`` is set.
+  ///
+  /// After a failure the context is as it was before the call, so that the cause can be mended and the save repeated;
+  /// only objects of stores that did commit are clean.
+  ///
+  /// - Throws: In this order: ``ErrorCode/validationFailed`` with all failures, ``ErrorCode/deleteDenied``,
+  ///   ``ErrorCode/versionConflict`` with all conflicts (unless the merge policy resolves them),
+  ///   ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference``, then errors of the store.
+  ///   ``ErrorCode/partialSave`` when one of several stores failed after another had committed.
+  public final func save() throws {
+    try operating {
+      var saved = ContextActivity.save(inserted: 0, updated: 0, deleted: 0)
+      try measured(ifFailed: saved) {
+        try saveChanges(&saved)
+      } as: { _ in
+        saved
+      }
+    }
+  }
+
+  /// - Parameter saved: Is set to the numbers of records that are to be saved.
+  private final func saveChanges(_ saved: inout ContextActivity) throws {
+    takeInIfMain()
+    if let (id, error) = storage.reported.first {
+      var refusal = CoherenceError(
+        .validationFailed,
+        "An accessor failed since the last save; see `reportedErrors`. `refresh` or `rollback` clears it.",
+        underlying: error)
+      refusal.objectIDs = [id]
+      throw refusal
+    }
+    try prepareSave()
+    if activityObserver != nil { saved = pendingSave }
+    guard storage.records.values.contains(where: { !$0.isVoid }) else { return dropVoidRecords() }
+    if Task.isCancelled { throw CoherenceError(.cancelled, "The task was cancelled before the save began.") }
+    if let parent, !savesThroughParent { return try save(into: parent) }
+    try saveIntoStores()
+  }
+
+  /// Delete rules, the objects' own last changes, places in orders; then validation.
+  private final func prepareSave() throws {
+    try processDeletes()
+    for record in Array(storage.records.values) where record.kind != .deleted { record.object?.willSave() }
+    try processDeletes()
+    try assignPositions()
+    announceChanges()
+    var validation = Validation()
+    for record in storage.records.values.sorted(by: { ManagedObjectID.precedes($0.id, $1.id) }) where !record.isVoid {
+      if record.kind == .deleted { try validation.checkDelete(record) } else { try validation.check(record) }
+    }
+    try validation.conclude()
+  }
+
+  private final func dropVoidRecords() {
+    for record in Array(storage.records.values) {
+      if let object = record.object, object.row == nil { object.row = record.base }
+      storage.forget(record)
+    }
+  }
+
+  /// Writes the places of members of ordered relationships into their rows, changing as few as possible.
+  private final func assignPositions() throws {
+    for record in Array(storage.records.values) where record.kind != .deleted {
+      guard let owner = record.object else { continue }
+      for (relationship, changes) in record.members where relationship.isOrdered && !changes.isEmpty {
+        guard case .inverseColumn(_, let slot?) = relationship.storage else { continue }
+        var last: Int64 = -1
+        for id in try owner.memberIDs(of: relationship) {
+          let member = try owner.member(id, of: relationship)
+          if case .int(let place) = try member.loadedValue(at: slot), place > last {
+            last = place
+          } else {
+            last += 1
+            try member.write(.int(last), at: slot)
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: Into stores
+
+  private final func saveIntoStores() throws {
+    let coordinator = try coordinator()
+    let saver = try StoreSaver(context: self, coordinator: coordinator)
+    lease.endForSave()
+    var changes = ChangeSet()
+    let result = saver.run { unit, committed in self.publish(unit, committed, into: &changes) }
+    changes.permanentIDs = saver.publishedIDs
+    if !changes.isEmpty { spread(changes) }
+    try result.get()
+    storage.reported = []
+  }
+
+  /// Tells the world of a save.
+  final func spread(_ changes: ChangeSet) {
+    var ancestor = savesThroughParent ? parent : nil
+    while let context = ancestor {
+      context.mergeChanges(fromContextDidSave: changes)
+      ancestor = context.parent
+    }
+    for listener in listeners { listener.mergeChanges(fromContextDidSave: changes) }
+    events.saves.send { changes }
+    let info: [AnyHashable: Any] = [
+      NotificationKey.changes: changes, NotificationKey.inserted: Set(changes.insertedIDs),
+      NotificationKey.updated: Set(changes.updatedIDs), NotificationKey.deleted: Set(changes.deleted),
+    ]
+    NotificationCenter.default.post(name: .managedObjectContextDidSave, object: self, userInfo: info)
+  }
+
+  /// Makes the objects of a committed unit clean.
+  private final func publish(_ unit: UnitOfWork, _ committed: CommittedRows, into changes: inout ChangeSet) {
+    for change in unit.changes where change.kind != .delete { publish(change, committed, &changes) }
+    for change in unit.changes where change.kind == .delete {
+      changes.deleted.append(change.id)
+      if let object = change.record.object { forgetDeleted(object) } else { storage.forget(change.record) }
+    }
+    for surrender in committed.surrendered { surrenderChanges(surrender) }
+    changes.relinked.merge(unit.links.owners) { $0.union($1) }
+  }
+
+  private final func publish(_ change: RecordChange, _ committed: CommittedRows, _ changes: inout ChangeSet) {
+    let record = change.record
+    let object = record.object
+    let row = committed.rows[change.id] ?? change.base
+    if record.id != change.id { object.map { rename($0, to: change.id) } }
+    if let object { keepMembers(of: object, record, permanent: committed.permanentID) }
+    storage.forget(record)
+    object?.row = row
+    guard let row, committed.rows[change.id] != nil else { return }
+    if change.kind == .insert { changes.inserted.append(row) } else { changes.updated.append(row) }
+  }
+
+  /// The members with the changes that were just saved become what the store has.
+  private final func keepMembers(
+    of object: ManagedObject, _ record: PendingRecord, permanent: (ManagedObjectID) -> ManagedObjectID
+  ) {
+    guard let lists = object.collections else { return }
+    for relationship in record.members.keys where lists[relationship] != nil {
+      guard let ids = try? object.memberIDs(of: relationship).map(permanent) else { continue }
+      object.setMemberList(
+        relationship.isOrdered ? ids : ids.sorted(by: ManagedObjectID.precedes), of: relationship)
+    }
+  }
+
+  /// Gives up the changes of a record that a merge policy decided against.
+  private final func surrenderChanges(_ surrender: CommittedRows.Surrender) {
+    guard let object = surrender.record.object else { return storage.forget(surrender.record) }
+    guard let row = surrender.storeRow else {
+      forgetDeleted(object)
+      events.noteDeleted(object)
+      return
+    }
+    storage.forget(surrender.record)
+    object.row = row
+    object.collections = nil
+    changedElsewhere(object)
+  }
+
+  // MARK: Identifiers
+
+  /// Gives inserted objects their permanent identifiers before they are saved.
+  ///
+  /// - Throws: ``ErrorCode/noStore``, ``ErrorCode/contextWithoutStore``, and errors of the store.
+  public final func obtainPermanentIDs(for objects: [ManagedObject]) throws {
+    try operating {
+      let records = objects.compactMap { object in
+        object.storage === storage && object.id.isTemporaryID ? object.pending : nil
+      }
+      try coordinator().reserveIDs(for: records)
+      var replaced: [ManagedObjectID: ManagedObjectID] = [:]
+      for record in records {
+        guard let object = record.object, let permanent = record.reservedID else { continue }
+        replaced[record.id] = permanent
+        rename(object, to: permanent)
+      }
+      replaceReferences(replaced)
+    }
+  }
+
+  /// Chooses the store that an inserted object will be saved in.
+  ///
+  /// - Throws: ``ErrorCode/noStore`` when the store does not hold the entity, ``ErrorCode/illegalState`` when the object
+  ///   has its place already.
+  public final func assign(_ object: ManagedObject, to store: any PersistentStore) throws {
+    try operating {
+      guard let record = object.pending, record.kind == .inserted, object.id.isTemporaryID else {
+        throw CoherenceError(.illegalState, "Only an inserted object without a permanent identifier can be assigned.")
+      }
+      guard store.environment.entities.contains(where: { $0 === object.entity }) else {
+        throw CoherenceError(.noStore, "The store does not hold '\(object.entity.name)'.")
+      }
+      record.assignedStore = store.identifier
+      record.reservedID = nil
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import Synchronization
+
+/// A workspace of objects: fetches them, keeps track of their changes, and saves the changes as one unit.
+///
+/// A context belongs to one place at a time: the main actor, or a queue of its own. Work with its objects inside
+/// ``perform(_:)`` or ``performAndWait(_:)``, or, for a main-queue context, on the main actor. Use from elsewhere fails
+/// with a sentence, in release builds too. The context itself may be passed around freely; its objects may not.
+///
+/// A context reads from and saves to its parent: a coordinator, or another context. Contexts are extended by composition;
+/// the class is open for the framework's own kinds of contexts and for telling contexts apart by type.
+open class ManagedObjectContext: @unchecked Sendable {
+  // Sendable: all mutable state is used inside the confinement, which every access checks, or under `settings`.
+
+  /// Where a context may be used.
+  public enum ConcurrencyType: Sendable, Hashable {
+    /// On the main actor.
+    case mainQueue
+    /// On a queue of its own.
+    case privateQueue
+  }
+
+  public final let concurrencyType: ConcurrencyType
+  final let storage: ContextStorage
+  final let inbox = Inbox()
+  final let settings = Mutex(Settings())
+  final let events = ContextEvents()
+  /// The readers of the outermost `perform` that is running.
+  final var lease = ReadLease()
+  /// Is told what the context spends time on. Set before the context's first use.
+  package final var activityObserver: (any ContextActivityObserver)?
+
+  /// What may be read and set from anywhere.
+  struct Settings {
+    var name: String?
+    var coordinator: PersistentStoreCoordinator?
+    var parent: ManagedObjectContext?
+    var mergePolicy = MergePolicy.error
+    var savesThroughParent = false
+    var children: [WeakContext] = []
+    var followers: [WeakContext] = []
+  }
+  struct WeakContext { weak var context: ManagedObjectContext? }
+
+  /// A context without a coordinator or parent. Give it one before its first use.
+  public required init(concurrencyType: ConcurrencyType = .privateQueue) {
+    self.concurrencyType = concurrencyType
+    let confinement = Confinement(isMain: concurrencyType == .mainQueue, label: "coherence.context")
+    storage = ContextStorage(confinement: confinement)
+    storage.context = self
+  }
+
+  /// A context that reads from and saves to a coordinator's stores.
+  public convenience init(concurrencyType: ConcurrencyType = .privateQueue, coordinator: PersistentStoreCoordinator) {
+    self.init(concurrencyType: concurrencyType)
+    persistentStoreCoordinator = coordinator
+  }
+
+  /// A context that reads from another context, unsaved changes included, and saves into it.
+  public convenience init(concurrencyType: ConcurrencyType = .privateQueue, parent: ManagedObjectContext) {
+    self.init(concurrencyType: concurrencyType)
+    self.parent = parent
+  }
+
+  deinit {
+    lease.end()
+    storage.forgetAll()
+    events.finish()
+  }
+
+  // MARK: Settings
+
+  /// A name for logs.
+  public final var name: String? {
+    get { settings.withLock { $0.name } }
+    set { settings.withLock { $0.name = newValue } }
+  }
+
+  /// The coordinator that the context works with: its own, or its parent's.
+  public final var persistentStoreCoordinator: PersistentStoreCoordinator? {
+    get { settings.withLock { $0.coordinator } ?? parent?.persistentStoreCoordinator }
+    set { settings.withLock { $0.coordinator = newValue } }
+  }
+
+  /// The context that this one reads from and saves into.
+  public final var parent: ManagedObjectContext? {
+    get { settings.withLock { $0.parent } }
+    set {
+      settings.withLock { $0.parent = newValue }
+      newValue?.settings.withLock { $0.children.append(WeakContext(context: self)) }
+    }
+  }
+
+  /// How a save deals with records that somebody else changed. ``MergePolicy/error`` unless set.
+  public final var mergePolicy: MergePolicy {
+    get { settings.withLock { $0.mergePolicy } }
+    set { settings.withLock { $0.mergePolicy = newValue } }
+  }
+
+  /// Whether a save of a context with a parent goes on into the stores: its own changes, durably, before `save` returns.
+  /// Its parents take the result as their new base and keep their own edits, which are not saved. `false` unless set.
+  public final var savesThroughParent: Bool {
+    get { settings.withLock { $0.savesThroughParent } }
+    set { settings.withLock { $0.savesThroughParent = newValue } }
+  }
+
+  /// Makes this context follow another: each save of the other is posted to this context's inbox. Neither keeps the
+  /// other alive.
+  public final func follow(_ other: ManagedObjectContext) {
+    other.settings.withLock { $0.followers.append(WeakContext(context: self)) }
+  }
+
+  /// The contexts that are told of a save: followers and children.
+  final var listeners: [ManagedObjectContext] {
+    settings.withLock { settings in
+      settings.children.removeAll { $0.context == nil }
+      settings.followers.removeAll { $0.context == nil }
+      return (settings.children + settings.followers).compactMap(\.context)
+    }
+  }
+
+  /// The coordinator, or an error that says that there is none.
+  final func coordinator() throws(CoherenceError) -> PersistentStoreCoordinator {
+    guard let coordinator = persistentStoreCoordinator else {
+      throw CoherenceError(
+        .contextWithoutStore, "The context has no coordinator: set `persistentStoreCoordinator` or `parent` first.")
+    }
+    return coordinator
+  }
+
+  final func model() throws(CoherenceError) -> ManagedObjectModel { try coordinator().managedObjectModel }
+
+  // MARK: Accessor failures
+
+  /// What accessors, which cannot throw, could not do since the last successful `save`, `rollback` or `reset`.
+  public final var reportedErrors: [any Error] {
+    storage.confinement.check()
+    return storage.reported.map(\.error)
+  }
+
+  final func report(_ error: any Error, for object: ManagedObject) { storage.reported.append((object.id, error)) }
+}

@@ -1,0 +1,60 @@
+/// A record as a context sees it: with its own and its parents' unsaved changes.
+struct RecordState {
+  enum Values {
+    case row(Row)
+    case pending(PendingRecord)
+  }
+  let id: ManagedObjectID
+  let entity: EntityDescription
+  let values: Values
+
+  init(_ row: Row) {
+    id = row.id
+    entity = row.entity
+    values = .row(row)
+  }
+
+  init(_ record: PendingRecord) {
+    id = record.id
+    entity = record.entity
+    values = .pending(record)
+  }
+
+  subscript(slot: Int) -> AttributeValue {
+    switch values {
+    case .row(let row): row[slot]
+    case .pending(let record): record.values[slot]
+    }
+  }
+}
+
+/// Lets the evaluator look at a context's records.
+struct ContextRecords: RecordSource {
+  let context: ManagedObjectContext
+
+  func id(of record: RecordState) -> ManagedObjectID { record.id }
+  func entity(of record: RecordState) -> EntityDescription { record.entity }
+  func value(_ slot: Int, of record: RecordState) throws -> AttributeValue { record[slot] }
+
+  func target(of relationship: RelationshipDescription, from record: RecordState) throws -> RecordState? {
+    guard let slot = relationship.slot, case .reference(let id) = record[slot] else { return nil }
+    return try state(of: id)
+  }
+
+  func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {
+    let owner = try context.fault(for: record.id, of: record.entity)
+    let ids = try owner.memberIDs(of: relationship)
+    let unknown = ids.filter { id in
+      context.storage.records[id] == nil && context.storage.registry.object(for: id)?.row == nil
+    }
+    let loaded = Dictionary(try context.loadRows(unknown).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    return try ids.compactMap { id in try loaded[id].map(RecordState.init) ?? state(of: id) }
+  }
+
+  /// The state of a record; `nil` when it is deleted or missing.
+  func state(of id: ManagedObjectID) throws -> RecordState? {
+    if let record = context.storage.records[id] { return record.kind == .deleted ? nil : RecordState(record) }
+    if let row = context.storage.registry.object(for: id)?.row { return RecordState(row) }
+    return try context.loadRow(id).map { RecordState($0) }
+  }
+}

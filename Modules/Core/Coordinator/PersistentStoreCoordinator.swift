@@ -1,0 +1,204 @@
+public import Foundation
+public import Logging
+import Synchronization
+
+/// The stores of a stack, of whatever kinds, behind one model.
+///
+/// All of it may be used from anywhere. Stores come and go while contexts are in use: what a context asks of a store
+/// that was removed fails with ``ErrorCode/storeDetached``.
+public final class PersistentStoreCoordinator: Sendable {
+  public let managedObjectModel: ManagedObjectModel
+  public let logger: Logger
+  private let registry: StoreRegistry?
+  private let attached = Mutex<[any PersistentStore]>([])
+
+  /// - Parameter registry: Where store types given by name are looked up; by default the one in force, see
+  ///   ``StoreRegistry/current``.
+  public init(
+    managedObjectModel model: ManagedObjectModel, registry: StoreRegistry? = nil, logger: Logger? = nil
+  ) {
+    managedObjectModel = model
+    self.registry = registry
+    self.logger = logger ?? Logger(label: "coherence")
+    for warning in model.warnings { self.logger.debug("\(warning)") }
+  }
+
+  deinit { for store in attached.withLock({ $0 }) { store.close() } }
+
+  /// The attached stores, in order of attachment.
+  public var persistentStores: [any PersistentStore] { attached.withLock { $0 } }
+
+  /// The store of that identifier.
+  public func persistentStore(with identifier: StoreIdentifier) -> (any PersistentStore)? {
+    persistentStores.first { $0.identifier == identifier }
+  }
+
+  // MARK: Attaching
+
+  /// Opens a store and attaches it.
+  ///
+  /// - Parameters:
+  ///   - configurationName: The model configuration whose entities the store holds; `nil` for all. A name that the model
+  ///     does not know attaches a store without entities, with a warning in the log.
+  ///   - url: The store's file or location; `nil` for a store that has no place.
+  /// - Throws: ``ErrorCode/unknownStoreType``, ``ErrorCode/storeAttachedTwice``, ``ErrorCode/incompatibleModel``,
+  ///   ``ErrorCode/notADatabase`` and the other codes of stores that cannot be opened. Nothing is attached then.
+  @discardableResult
+  public func addPersistentStore(
+    type: StoreType, configurationName: String? = nil, at url: URL? = nil, options: [String: OptionValue] = [:]
+  ) throws -> any PersistentStore {
+    let environment = environment(type: type, configurationName: configurationName, at: url, options: options)
+    let factory = try (registry ?? .current).factory(for: type)
+    if let url, persistentStores.contains(where: { Self.isSamePlace($0.url, url, $0.environment, environment) }) {
+      throw attachedTwice(url)
+    }
+    let store = try factory.open(environment)
+    let isNew = attached.withLock { stores in
+      guard !stores.contains(where: { $0.identifier == store.identifier }) else { return false }
+      stores.append(store)
+      return true
+    }
+    guard isNew else {
+      store.close()
+      throw attachedTwice(url)
+    }
+    return store
+  }
+
+  /// Opens the store that a configuration describes and attaches it.
+  ///
+  /// - Parameter url: The resolved file or location, see
+  ///   ``StoreConfiguration/resolveURL(defaultStorePrefix:storeLocation:usesFiles:)``.
+  /// - Throws: As ``addPersistentStore(type:configurationName:at:options:)``.
+  @discardableResult
+  public func addPersistentStore(_ configuration: StoreConfiguration, at url: URL?) throws -> any PersistentStore {
+    try addPersistentStore(
+      type: configuration.type, configurationName: configuration.name, at: url, options: configuration.options)
+  }
+
+  /// What a store of this coordinator would be opened with.
+  public func environment(
+    type: StoreType, configurationName: String?, at url: URL?, options: [String: OptionValue] = [:]
+  ) -> StoreEnvironment {
+    if let configurationName, managedObjectModel.entities(forConfigurationName: configurationName) == nil {
+      logger.warning("The model has no configuration '\(configurationName)': the store will hold no entities.")
+    }
+    return StoreEnvironment(
+      type: type, url: url, configurationName: configurationName, model: managedObjectModel, options: options,
+      logger: logger)
+  }
+
+  /// The factory of a store type, as this coordinator would find it.
+  public func factory(for type: StoreType) throws -> any StoreFactory { try (registry ?? .current).factory(for: type) }
+
+  /// Detaches a store and closes it. Objects of its records can no longer be loaded or saved.
+  ///
+  /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached.
+  public func remove(_ store: any PersistentStore) throws {
+    let isAttached = attached.withLock { stores in
+      let count = stores.count
+      stores.removeAll { $0 === store }
+      return stores.count < count
+    }
+    guard isAttached else { throw CoherenceError(.storeDetached, "The store is not attached to this coordinator.") }
+    store.close()
+  }
+
+  /// What a store says of itself.
+  public func metadata(for store: any PersistentStore) throws -> StoreMetadata { try store.metadata() }
+
+  private static func isSamePlace(
+    _ one: URL?, _ other: URL, _ environment: StoreEnvironment, _ newEnvironment: StoreEnvironment
+  ) -> Bool {
+    guard let one, one.isFileURL, other.isFileURL else { return false }
+    return one.resolvingSymlinksInPath().standardizedFileURL == other.resolvingSymlinksInPath().standardizedFileURL
+  }
+
+  private func attachedTwice(_ url: URL?) -> CoherenceError {
+    let place = url.flatMap { $0.isFileURL ? " at '\($0.path)'" : nil } ?? ""
+    return CoherenceError(
+      .storeAttachedTwice, "The store\(place) is attached to this coordinator already; detach it first.")
+  }
+
+  // MARK: Routing
+
+  /// The attached stores, or an error that says that there are none.
+  func openStores() throws(CoherenceError) -> [any PersistentStore] {
+    let stores = persistentStores
+    guard !stores.isEmpty else {
+      throw CoherenceError(.contextWithoutStore, "No store is attached; attach one before fetching or saving.")
+    }
+    return stores
+  }
+
+  /// The stores that hold an entity.
+  func stores(holding entity: EntityDescription) throws(CoherenceError) -> [any PersistentStore] {
+    let stores = try openStores().filter { $0.environment.entities.contains { $0 === entity } }
+    guard !stores.isEmpty else {
+      throw CoherenceError(
+        .noStore, "No attached store holds '\(entity.name)'; attach one whose configuration has the entity.")
+    }
+    return stores
+  }
+
+  /// The store of a permanent identifier.
+  func store(of id: ManagedObjectID) throws(CoherenceError) -> any PersistentStore {
+    let stores = try openStores()
+    guard let store = stores.first(where: { $0.identifier == id.storeIdentifier }) else {
+      throw CoherenceError(.storeDetached, "The store of '\(id.entity.name)' with this object is not attached.")
+    }
+    return store
+  }
+
+  /// Sets keys aside for inserted records, those that have none yet.
+  func reserveIDs(for records: [PendingRecord]) throws {
+    struct Destination: Hashable {
+      let store: StoreIdentifier
+      let root: ObjectIdentifier
+    }
+    var waiting: [Destination: [PendingRecord]] = [:]
+    for record in records where record.id.isTemporaryID && record.reservedID == nil {
+      let store = try destination(of: record)
+      waiting[Destination(store: store, root: ObjectIdentifier(record.entity.root)), default: []].append(record)
+    }
+    for (destination, group) in waiting {
+      guard let store = persistentStore(with: destination.store) else { continue }
+      let root = group[0].entity.root
+      let keys = try store.allocateKeys(group.count, for: root)
+      let space = store.spaces[root]
+      let ordered = group.sorted { $0.id.key < $1.id.key }
+      for (record, key) in zip(ordered, keys) { record.reservedID = ManagedObjectID(space: space, key: key) }
+    }
+  }
+
+  /// Where a fresh record goes: the store that was chosen, else that of an object it refers to, else the first that
+  /// holds the entity.
+  private func destination(of record: PendingRecord) throws(CoherenceError) -> StoreIdentifier {
+    let candidates = try stores(holding: record.entity)
+    if let assigned = record.assignedStore {
+      guard candidates.contains(where: { $0.identifier == assigned }) else {
+        throw CoherenceError(.storeDetached, "The store chosen for an object of '\(record.entity.name)' is not attached.")
+      }
+      return assigned
+    }
+    if candidates.count > 1 {
+      for slot in record.entity.referenceSlots {
+        if case .reference(let target) = record.values[slot], let home = target.storeIdentifier { return home }
+      }
+    }
+    return candidates[0].identifier
+  }
+
+  // MARK: Identifiers
+
+  /// The identifier that a text, made by ``ManagedObjectID/description``, stands for; `nil` when its store is not
+  /// attached or the text is none.
+  public func objectID(forDescription text: String) -> ManagedObjectID? {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: true)
+    guard parts.count == 4, parts[0] == "x-coherence:", parts[3].hasPrefix("p"), let key = Int64(parts[3].dropFirst()),
+      let store = persistentStore(with: StoreIdentifier(String(parts[1]))),
+      let entity = managedObjectModel.entitiesByName[String(parts[2])]
+    else { return nil }
+    return ManagedObjectID(space: store.spaces[entity], key: key)
+  }
+}

@@ -1,0 +1,61 @@
+import CoherenceRuntime
+import Synchronization
+
+/// The rows of one space that anybody in this process holds, so that contexts share buffers.
+///
+/// Rows are not kept: the table holds plain addresses and a row takes itself out when it goes, as objects do in
+/// ``ObjectRegistry``.
+final class RowTable: @unchecked Sendable {
+  // Sendable: `keys` is used under `lock` only.
+  private let lock = Mutex(())
+  private var keys = KeyTable()
+
+  /// Replaces rows by the ones that are known already, at the same or a higher version, and enters the others.
+  func share(_ rows: inout [Row]) {
+    // What a row replaces may be its last reference: it must not go while the lock is held.
+    var replaced: [Row] = []
+    lock.withLock { _ in
+      for index in rows.indices {
+        let row = rows[index]
+        if let known = retained(row.key) {
+          guard known.version < row.version else {
+            replaced.append(row)
+            rows[index] = known
+            continue
+          }
+          replaced.append(known)
+        }
+        row.storage.header.isShared = true
+        keys.set(word(row.storage), for: row.key)
+      }
+    }
+    withExtendedLifetime(replaced) {}
+  }
+
+  /// The known row of a key.
+  func row(_ key: Int64) -> Row? {
+    var result: Row?
+    lock.withLock { _ in result = retained(key) }
+    return result
+  }
+
+  fileprivate func remove(_ storage: RowStorage) {
+    lock.withLock { _ in keys.remove(storage.header.id.key, ifWord: word(storage)) }
+  }
+
+  private func retained(_ key: Int64) -> Row? {
+    guard let address = UnsafeMutableRawPointer(bitPattern: keys[key]), let storage = swift_tryRetain(address) else {
+      return nil
+    }
+    return Row(storage: Unmanaged<RowStorage>.fromOpaque(storage).takeRetainedValue())
+  }
+
+  private func word(_ storage: RowStorage) -> UInt {
+    UInt(bitPattern: Unmanaged.passUnretained(storage).toOpaque())
+  }
+}
+
+extension RowStorage {
+  /// Takes the row out of its space's table, where ``RowTable/share(_:)`` entered it.
+  @usableFromInline func leaveTable() { header.id.space.rows.remove(self) }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// Turns a `Codable` structure into the parts of a composite and back, by way of JSON objects: a part's name is a key.
+enum CompositeCoding {
+  static func decode<V: Decodable>(_ type: V.Type, from object: ManagedObject, slots: Range<Int>) throws -> V? {
+    let parts = try slots.map { try object.loadedValue(at: $0) }
+    guard parts.contains(where: { !$0.isNull }) else { return nil }
+    var json: [String: Any] = [:]
+    for (slot, value) in zip(slots, parts) {
+      if let element = jsonElement(value) { json[partName(slot, of: object)] = element }
+    }
+    do {
+      return try JSONDecoder().decode(V.self, from: try JSONSerialization.data(withJSONObject: json))
+    } catch {
+      throw CoherenceError(.wrongType, "The composite does not hold a \(V.self).", underlying: error)
+    }
+  }
+
+  static func encode<V: Encodable>(_ value: V?, into object: ManagedObject, slots: Range<Int>) throws {
+    var json: [String: Any] = [:]
+    if let value {
+      let data = try JSONEncoder().encode(value)
+      json = try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+    }
+    for slot in slots {
+      guard case .attribute(let attribute) = object.entity.slots[slot] else { continue }
+      let element = json[partName(slot, of: object)]
+      try object.setAttributeValue(try attributeValue(element, for: attribute), for: attribute.name)
+    }
+  }
+
+  private static func partName(_ slot: Int, of object: ManagedObject) -> String {
+    String(object.entity.slots[slot].name.drop { $0 != "." }.dropFirst())
+  }
+
+  /// The form in which Foundation's own coders write a value.
+  private static func jsonElement(_ value: AttributeValue) -> Any? {
+    switch value {
+    case .null, .reference: nil
+    case .bool(let value): value
+    case .int(let value): value
+    case .double(let value): value
+    case .string(let value): value
+    case .data(let value): value.base64EncodedString()
+    case .date(let value): value.date.timeIntervalSinceReferenceDate
+    case .uuid(let value): value.uuidString
+    case .decimal(let value): NSDecimalNumber(decimal: value)
+    }
+  }
+
+  private static func attributeValue(_ element: Any?, for attribute: AttributeDescription) throws -> AttributeValue {
+    guard let element, !(element is NSNull) else { return .null }
+    let value: AttributeValue? =
+      switch attribute.type.storage {
+      case .bool: (element as? Bool).map(AttributeValue.bool)
+      case .int16, .int32, .int64: (element as? NSNumber).map { .int($0.int64Value) }
+      case .float, .double: (element as? NSNumber).map { .double($0.doubleValue) }
+      case .decimal: (element as? NSNumber).map { .decimal($0.decimalValue) }
+      case .string: (element as? String).map(AttributeValue.string)
+      case .data: (element as? String).flatMap { Data(base64Encoded: $0) }.map(AttributeValue.data)
+      case .date: (element as? NSNumber).flatMap {
+        Timestamp(Date(timeIntervalSinceReferenceDate: $0.doubleValue))
+      }.map(AttributeValue.date)
+      case .uuid: (element as? String).flatMap(UUID.init(uuidString:)).map(AttributeValue.uuid)
+      case .reference: nil
+      }
+    guard let value else {
+      throw CoherenceError(.wrongType, "A part of the composite does not fit '\(attribute.name)'.")
+    }
+    return value
+  }
+}

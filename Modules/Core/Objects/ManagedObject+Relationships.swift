@@ -1,0 +1,294 @@
+// MARK: - Typed accessors
+
+extension ManagedObject {
+  /// The object that a to-one relationship leads to, for accessors. Neither throws nor traps.
+  public final subscript<Target>(key: ToOneKey<Target>) -> Target? {
+    get {
+      do {
+        return try target(of: try relationship(named: key.name)) as? Target
+      } catch {
+        becomeUnavailable(error)
+        return nil
+      }
+    }
+    set {
+      do {
+        try setTarget(newValue, of: try relationship(named: key.name))
+      } catch {
+        becomeUnavailable(error)
+      }
+    }
+  }
+
+  /// The members of a to-many relationship, for accessors.
+  public final subscript<Member>(key: ToManyKey<Member>) -> ToMany<Member> { ToMany(owner: self, name: key.name) }
+
+  /// The members of an ordered to-many relationship, for accessors.
+  public final subscript<Member>(key: OrderedToManyKey<Member>) -> OrderedToMany<Member> {
+    OrderedToMany(owner: self, name: key.name)
+  }
+}
+
+// MARK: - Access by name
+
+extension ManagedObject {
+  /// The object that a to-one relationship leads to.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for a to-many relationship, and what loading the
+  ///   record throws.
+  public final func object(for name: String) throws -> ManagedObject? { try target(of: try relationship(named: name)) }
+
+  /// Sets a to-one relationship, and its inverse.
+  ///
+  /// - Throws: ``ErrorCode/wrongType`` when the object is not of the destination, ``ErrorCode/wrongContext``,
+  ///   ``ErrorCode/objectDeleted``, ``ErrorCode/relationshipCrossesStores``, and what loading throws.
+  public final func setObject(_ object: ManagedObject?, for name: String) throws {
+    try setTarget(object, of: try relationship(named: name))
+  }
+
+  /// The members of a to-many relationship, in their order, or by identifier.
+  ///
+  /// - Throws: As ``object(for:)``.
+  public final func objects(for name: String) throws -> [ManagedObject] {
+    let relationship = try toMany(named: name)
+    return try memberIDs(of: relationship).map { try member($0, of: relationship) }
+  }
+
+  /// Makes objects the members of a to-many relationship, in that order, and sets the inverse of each.
+  ///
+  /// - Throws: As ``setObject(_:for:)``.
+  public final func setObjects(_ objects: [ManagedObject], for name: String) throws {
+    try replaceMembers(of: try toMany(named: name), with: objects)
+  }
+
+  /// Loads the members of relationships, one read for each relationship.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty``, and what loading throws.
+  public final func fulfill(_ relationshipNames: [String]) throws {
+    check()
+    try loadRow()
+    for name in relationshipNames {
+      _ = try managedObjectContext?.prefetch(name, of: [self])
+    }
+  }
+
+  final func relationship(named name: String) throws -> RelationshipDescription {
+    guard let relationship = try entity.property(named: name) as? RelationshipDescription else {
+      throw CoherenceError(.wrongType, "'\(entity.name).\(name)' is an attribute; use `value(for:)`.")
+    }
+    return relationship
+  }
+
+  final func toMany(named name: String) throws -> RelationshipDescription {
+    let relationship = try relationship(named: name)
+    guard relationship.isToMany else {
+      throw CoherenceError(.wrongType, "'\(entity.name).\(name)' is a to-one relationship; use `object(for:)`.")
+    }
+    return relationship
+  }
+}
+
+// MARK: - To one
+
+extension ManagedObject {
+  final func target(of relationship: RelationshipDescription) throws -> ManagedObject? {
+    check()
+    guard let slot = relationship.slot else {
+      throw CoherenceError(.wrongType, "'\(entity.name).\(relationship.name)' is a to-many relationship.")
+    }
+    guard case .reference(let id) = try loadedValue(at: slot) else { return nil }
+    return try member(id, of: relationship)
+  }
+
+  /// The object of an identifier that a relationship holds.
+  final func member(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> ManagedObject {
+    guard let storage, let context = managedObjectContext else { return try unattached(id) }
+    if let object = storage.registry.object(for: id) { return object }
+    return try context.fault(for: id, of: relationship.destination)
+  }
+
+  /// An object that this one was related to before either had a context.
+  private final func unattached(_ id: ManagedObjectID) throws -> ManagedObject {
+    guard let object = companions?[id] else { throw gone() }
+    return object
+  }
+
+  /// Sets a to-one relationship and keeps its inverse true.
+  final func setTarget(_ object: ManagedObject?, of relationship: RelationshipDescription) throws {
+    check()
+    guard let slot = relationship.slot else {
+      throw CoherenceError(.wrongType, "'\(entity.name).\(relationship.name)' is a to-many relationship.")
+    }
+    if let object { try admit(object, to: relationship) }
+    let old = try loadedValue(at: slot)
+    let new = object.map { AttributeValue.reference($0.id) } ?? .null
+    guard old != new else { return }
+    guard let inverse = relationship.inverse else { return try write(new, at: slot) }
+    if case .reference(let id) = old, let former = try? member(id, of: relationship) {
+      try former.leave(self, of: inverse)
+    }
+    if let object, let inverseSlot = inverse.slot,
+      case .reference(let rivalID) = try object.loadedValue(at: inverseSlot), rivalID != id,
+      let rival = try? object.member(rivalID, of: inverse)
+    {
+      try rival.write(.null, at: slot)
+    }
+    try write(new, at: slot)
+    try clearPosition(after: slot)
+    try object?.join(self, of: inverse)
+  }
+
+  /// A record that changes its owner has no place in the new owner's order yet.
+  private final func clearPosition(after slot: Int) throws {
+    guard slot + 1 < entity.slotCount, case .position = entity.slots[slot + 1] else { return }
+    try write(.null, at: slot + 1)
+  }
+
+  /// Takes an object into this side of a relationship, its own side being set already.
+  final func join(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
+    if let slot = relationship.slot { return try write(.reference(object.id), at: slot) }
+    try changeMembers(of: relationship) { $0.add(object.id) }
+    keepCompanion(object)
+  }
+
+  /// Lets an object go from this side of a relationship, its own side being cleared already.
+  final func leave(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
+    if let slot = relationship.slot {
+      guard try loadedValue(at: slot) == .reference(object.id) else { return }
+      return try write(.null, at: slot)
+    }
+    guard pending?.kind != .deleted else { return }
+    try changeMembers(of: relationship) { $0.remove(object.id) }
+  }
+
+  /// Whether an object may be related to this one.
+  private final func admit(_ object: ManagedObject, to relationship: RelationshipDescription) throws {
+    guard object.entity.isKind(of: relationship.destination) else {
+      throw CoherenceError(
+        .wrongType,
+        "'\(entity.name).\(relationship.name)' leads to '\(relationship.destination.name)', "
+          + "not to '\(object.entity.name)'.")
+    }
+    guard object.storage === storage else {
+      throw CoherenceError(
+        .wrongContext,
+        "Objects of two contexts cannot be related: get the object in this context with `object(with:)`, "
+          + "or insert both into one.")
+    }
+    guard !object.flags.contains(.gone), object.pending?.kind != .deleted else { throw object.gone() }
+    if let own = storeIdentifier, let other = object.storeIdentifier, own != other {
+      throw CoherenceError(
+        .relationshipCrossesStores,
+        "'\(entity.name).\(relationship.name)' would lead from one store into another; keep both in one store.")
+    }
+    object.check()
+    if storage == nil {
+      keepCompanion(object)
+      object.keepCompanion(self)
+    }
+  }
+}
+
+// MARK: - To many
+
+extension ManagedObject {
+  /// The identifiers of a to-many relationship's members: in their order, or saved ones by key and then unsaved ones.
+  final func memberIDs(of relationship: RelationshipDescription) throws -> [ManagedObjectID] {
+    check()
+    if flags.contains(.gone) { throw gone() }
+    let list = try memberList(of: relationship)
+    guard let changes = pending?.members[relationship], !changes.isEmpty else { return list.ids }
+    if let effective = list.effective { return effective }
+    var ids = changes.applied(to: list.ids)
+    if !relationship.isOrdered { ids.sort(by: ManagedObjectID.precedes) }
+    list.effective = ids
+    return ids
+  }
+
+  /// The members below this context's own changes.
+  final func memberList(of relationship: RelationshipDescription) throws -> MemberList {
+    let generation = storage?.generation(of: relationship) ?? 0
+    if let list = collections?[relationship], list.generation == generation { return list }
+    var ids: [ManagedObjectID] = []
+    if let context = managedObjectContext, pending?.kind != .inserted || context.parent != nil {
+      ids = try context.storedMembers(of: relationship, owner: self)
+    }
+    return setMemberList(ids, of: relationship)
+  }
+
+  @discardableResult
+  final func setMemberList(_ ids: [ManagedObjectID], of relationship: RelationshipDescription) -> MemberList {
+    let list = MemberList(ids: ids, generation: storage?.generation(of: relationship) ?? 0)
+    collections = collections ?? [:]
+    collections?[relationship] = list
+    return list
+  }
+
+  final func changeMembers(
+    of relationship: RelationshipDescription, _ change: (inout MemberChanges) -> Void
+  ) throws {
+    let record = try changeable()
+    collections?[relationship]?.effective = nil
+    guard let storage else { return change(&record.members[relationship, default: MemberChanges()]) }
+    storage.withPending { change(&record.members[relationship, default: MemberChanges()]) }
+  }
+
+  /// Adds a member and sets its inverse.
+  final func insertMember(_ object: ManagedObject, into relationship: RelationshipDescription) throws {
+    check()
+    try admit(object, to: relationship)
+    if let inverse = relationship.inverse, !inverse.isToMany { return try object.setTarget(self, of: inverse) }
+    guard try !memberIDs(of: relationship).contains(object.id) else { return }
+    try changeMembers(of: relationship) { $0.add(object.id) }
+    keepCompanion(object)
+    if let inverse = relationship.inverse { try object.join(self, of: inverse) }
+  }
+
+  /// Removes a member and clears its inverse.
+  final func removeMember(_ object: ManagedObject, from relationship: RelationshipDescription) throws {
+    check()
+    guard object.storage === storage, try memberIDs(of: relationship).contains(object.id) else { return }
+    if let inverse = relationship.inverse, !inverse.isToMany { return try object.setTarget(nil, of: inverse) }
+    try changeMembers(of: relationship) { $0.remove(object.id) }
+    if let inverse = relationship.inverse, object.pending?.kind != .deleted { try object.leave(self, of: inverse) }
+  }
+
+  final func replaceMembers(of relationship: RelationshipDescription, with objects: [ManagedObject]) throws {
+    check()
+    for object in objects { try admit(object, to: relationship) }
+    let wanted = Set(objects.map(\.id))
+    for id in try memberIDs(of: relationship) where !wanted.contains(id) {
+      try removeMember(try member(id, of: relationship), from: relationship)
+    }
+    for object in objects { try insertMember(object, into: relationship) }
+    if relationship.isOrdered { try reorderMembers(of: relationship, objects.map(\.id)) }
+  }
+
+  /// Gives the members of an ordered relationship an order. Identifiers that come twice count the first time.
+  final func reorderMembers(of relationship: RelationshipDescription, _ order: [ManagedObjectID]) throws {
+    var seen: Set<ManagedObjectID> = []
+    let order = order.filter { seen.insert($0).inserted }
+    guard try memberIDs(of: relationship) != order else { return }
+    try changeMembers(of: relationship) { $0.order = order }
+  }
+}
+
+extension ManagedObjectID {
+  /// The order of records that are equal otherwise: saved ones by key, then unsaved ones in order of insertion.
+  static func precedes(_ left: ManagedObjectID, _ right: ManagedObjectID) -> Bool {
+    if left.isTemporaryID != right.isTemporaryID { return right.isTemporaryID }
+    return left.key < right.key
+  }
+}
+
+// MARK: - Before a context
+
+extension ManagedObject {
+  /// Objects that this one was related to while neither had a context.
+  final var companions: [ManagedObjectID: ManagedObject]? { pending?.companions }
+
+  final func keepCompanion(_ object: ManagedObject) {
+    guard storage == nil else { return }
+    pending?.companions[object.id] = object
+  }
+}

@@ -1,0 +1,87 @@
+// How an object's values are read and written by slot, whoever asks.
+
+extension ManagedObject {
+  /// Whether the object has a place for the slot's value in memory; loads it otherwise.
+  @inline(__always) final func loadedValue(at slot: Int) throws -> AttributeValue {
+    if let pending { return pending.values[slot] }
+    if let row { return row[slot] }
+    try loadRow()
+    guard let row else { throw gone() }
+    return row[slot]
+  }
+
+  /// The value of a slot for an accessor that cannot throw: null, the object marked unavailable and the error reported
+  /// on the context, when the record cannot be loaded.
+  @usableFromInline final func accessibleValue(at slot: Int) -> AttributeValue {
+    check()
+    if let pending { return pending.values[slot] }
+    if let row { return row[slot] }
+    do {
+      return try loadedValue(at: slot)
+    } catch {
+      becomeUnavailable(error)
+      return .null
+    }
+  }
+
+  final func becomeUnavailable(_ error: any Error) {
+    flags.insert(.unavailable)
+    storage?.context?.report(error, for: self)
+  }
+
+  /// Loads the record's row into a fault.
+  final func loadRow() throws {
+    guard row == nil, pending == nil else { return }
+    guard let context = managedObjectContext else { throw gone() }
+    try context.fire(self)
+  }
+
+  final func gone() -> CoherenceError {
+    var error =
+      flags.contains(.gone)
+      ? CoherenceError(.objectDeleted, "The object of '\(entity.name)' was deleted, or its context was reset.")
+      : CoherenceError(.objectNotFound, "The record of '\(entity.name)' does not exist any more.")
+    error.objectIDs = [id]
+    return error
+  }
+
+  /// The overlay that changes go to, made if there is none.
+  ///
+  /// - Throws: ``ErrorCode/objectDeleted``, or what loading the record throws.
+  final func changeable() throws -> PendingRecord {
+    if let pending {
+      guard pending.kind != .deleted else { throw gone() }
+      if let storage, !pending.isAnnounced { storage.announce(pending) }
+      return pending
+    }
+    guard let storage, !flags.contains(.gone) else { throw gone() }
+    if row == nil { try loadRow() }
+    guard let row else { throw gone() }
+    let record = PendingRecord(id: id, entity: entity, kind: .updated, base: row, values: row.values)
+    record.object = self
+    storage.adopt(record)
+    pending = record
+    return record
+  }
+
+  /// Writes a slot's value, checked before.
+  final func write(_ value: AttributeValue, at slot: Int) throws {
+    check()
+    if pending == nil, try loadedValue(at: slot) == value { return }
+    let record = try changeable()
+    guard let storage else {
+      record.set(value, at: slot)
+      return
+    }
+    storage.withPending { record.set(value, at: slot) }
+  }
+
+  /// Writes a slot for an accessor that cannot throw.
+  final func writeAccessible(_ value: AttributeValue, at slot: Int) {
+    do {
+      try write(value, at: slot)
+    } catch {
+      becomeUnavailable(error)
+    }
+  }
+}

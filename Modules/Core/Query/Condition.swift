@@ -1,0 +1,64 @@
+/// A predicate as the evaluator works it off: names are slots, constants are of their property's type, patterns are
+/// compiled.
+@usableFromInline indirect enum Condition: Sendable {
+  case constant(Bool)
+  case test(Operand, ValueTest)
+  case comparison(Operand, Comparison, Operand)
+  case between(Operand, Operand, Operand)
+  case every([Condition])
+  case some([Condition])
+  case not(Condition)
+  case members(Members, Condition)
+
+  /// The members of a to-many relationship, and how many of them a condition is to hold for.
+  @usableFromInline struct Members: Sendable {
+    @usableFromInline let quantifier: FetchPredicate.Quantifier
+    @usableFromInline let path: RecordPath
+    @usableFromInline let relationship: RelationshipDescription
+    /// The entity that a record must be of to have the relationship; `nil` when every record is.
+    @usableFromInline let required: EntityDescription?
+  }
+}
+
+extension Condition {
+  @inlinable func holds<S: RecordSource>(for record: S.Record, in source: S) throws -> Bool {
+    switch self {
+    case .constant(let value):
+      return value
+    case .test(let operand, let test):
+      return test.accepts(try operand.value(of: record, in: source))
+    case .comparison(let left, let comparison, let right):
+      return try comparison.holds(
+        try left.value(of: record, in: source), try right.value(of: record, in: source))
+    case .between(let operand, let lower, let upper):
+      let value = try operand.value(of: record, in: source)
+      return value.isBetween(
+        try lower.value(of: record, in: source), try upper.value(of: record, in: source))
+    case .every(let conditions):
+      for condition in conditions where try !condition.holds(for: record, in: source) { return false }
+      return true
+    case .some(let conditions):
+      for condition in conditions where try condition.holds(for: record, in: source) { return true }
+      return false
+    case .not(let condition):
+      return try !condition.holds(for: record, in: source)
+    case .members(let members, let condition):
+      return try members.hold(condition, for: record, in: source)
+    }
+  }
+}
+
+extension Condition.Members {
+  @inlinable
+  func hold<S: RecordSource>(_ condition: Condition, for record: S.Record, in source: S) throws -> Bool {
+    guard let owner = try path.follow(from: record, in: source) else { return quantifier != .any }
+    if let required, !source.entity(of: owner).isKind(of: required) { return quantifier != .any }
+    // One member decides: a satisfying one for `any` and `none`, another for `all`.
+    let deciding = quantifier != .all
+    for member in try source.members(of: relationship, from: owner)
+    where try condition.holds(for: member, in: source) == deciding {
+      return quantifier == .any
+    }
+    return quantifier != .any
+  }
+}

@@ -1,0 +1,186 @@
+extension FetchPredicate {
+  /// The predicate as an entity understands it, or an error that says why it does not.
+  ///
+  /// - Constants become values of the type that they are compared with, where that loses nothing.
+  /// - A quantifier's path is cut at its to-many relationship: in `ANY tracks.artist.name == "A"` the condition is on
+  ///   the tracks, and `artist.name` is looked up there.
+  /// - `CONTAINS` between a to-many relationship and an object says that the object is a member.
+  ///
+  /// What a store is asked for has gone through here. Checking it again changes nothing.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have; ``ErrorCode/invalidPredicate``
+  ///   when operands cannot be compared.
+  public func checked(for entity: EntityDescription) throws(CoherenceError) -> FetchPredicate {
+    switch self {
+    case .constant:
+      return self
+    case .comparison(let left, let comparison, let right, let options):
+      return try PredicateChecker(entity: entity).comparison(left, comparison, right, options)
+    case .membership(let expression, let values, let options):
+      return try PredicateChecker(entity: entity).membership(expression, values, options)
+    case .between(let expression, let lower, let upper):
+      return try PredicateChecker(entity: entity).between(expression, lower, upper)
+    case .and(let predicates):
+      return .and(try Self.checked(predicates, for: entity))
+    case .or(let predicates):
+      return .or(try Self.checked(predicates, for: entity))
+    case .not(let predicate):
+      return .not(try predicate.checked(for: entity))
+    case .quantified(let quantifier, let path, let predicate):
+      return try QuantifiedPath(quantifier, path, predicate).checked(for: entity)
+    }
+  }
+
+  private static func checked(_ predicates: [FetchPredicate], for entity: EntityDescription) throws(CoherenceError)
+    -> [FetchPredicate]
+  {
+    var result: [FetchPredicate] = []
+    for predicate in predicates { result.append(try predicate.checked(for: entity)) }
+    return result
+  }
+}
+
+/// Checks comparisons: that the operands can be compared, and by this operator.
+struct PredicateChecker {
+  let entity: EntityDescription
+
+  func comparison(
+    _ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression, _ options: StringOptions
+  ) throws(CoherenceError) -> FetchPredicate {
+    if let membership = try self.membership(left, comparison, right) { return membership }
+    let leftKind = try kind(of: left)
+    let rightKind = try kind(of: right)
+    try compare(left, leftKind, right, rightKind)
+    for (expression, kind) in [(left, leftKind), (right, rightKind)] {
+      try check(comparison, options, on: kind, of: expression)
+    }
+    return .comparison(left.converted(to: rightKind), comparison, right.converted(to: leftKind), options)
+  }
+
+  /// `relationship CONTAINS object`, said of members.
+  private func membership(_ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression)
+    throws(CoherenceError) -> FetchPredicate?
+  {
+    guard comparison == .contains, case .path(let path) = left, case .value(.reference) = right,
+      case .toMany = try resolve(path).target
+    else { return nil }
+    return try FetchPredicate.quantified(.any, path, .comparison(.path(.own), .equal, right)).checked(for: entity)
+  }
+
+  func membership(_ expression: FetchExpression, _ values: [AttributeValue], _ options: StringOptions)
+    throws(CoherenceError) -> FetchPredicate
+  {
+    let kind = try kind(of: expression)
+    try check(.equal, options, on: kind, of: expression)
+    for value in values { try compare(expression, kind, .value(value), try self.kind(of: .value(value))) }
+    return .membership(expression, in: values.map { kind?.operand(from: $0) ?? $0 }, options)
+  }
+
+  func between(_ expression: FetchExpression, _ lower: FetchExpression, _ upper: FetchExpression)
+    throws(CoherenceError) -> FetchPredicate
+  {
+    let kind = try kind(of: expression)
+    try check(.less, [], on: kind, of: expression)
+    for bound in [lower, upper] { try compare(expression, kind, bound, try self.kind(of: bound)) }
+    return .between(expression, lower.converted(to: kind), upper.converted(to: kind))
+  }
+
+  // MARK: Kinds
+
+  private func resolve(_ path: PropertyPath) throws(CoherenceError) -> ResolvedPath {
+    try path.checkNames()
+    return try ResolvedPath(path, from: entity)
+  }
+
+  /// What an expression's values are; `nil` for the missing value, which goes with everything.
+  private func kind(of expression: FetchExpression) throws(CoherenceError) -> OperandKind? {
+    switch expression {
+    case .value(let value):
+      return try OperandKind(value)
+    case .count(let path):
+      guard case .toMany = try resolve(path).target else {
+        throw CoherenceError(
+          .invalidPredicate, "'\(path)' is no to-many relationship; only those have a count.")
+      }
+      return .number(.int64)
+    case .path(let path):
+      let resolved = try resolve(path)
+      switch resolved.target {
+      case .attribute(let attribute): return OperandKind(attribute.type)
+      case .toOne(let relationship): return .reference(relationship.destination.root)
+      case .identity: return .reference(resolved.owner.root)
+      case .toMany:
+        throw CoherenceError(
+          .invalidPredicate,
+          "'\(path)' has many members; put a condition on them with ANY, ALL or NONE, or compare their @count.")
+      }
+    }
+  }
+
+  private func compare(
+    _ left: FetchExpression, _ leftKind: OperandKind?, _ right: FetchExpression, _ rightKind: OperandKind?
+  ) throws(CoherenceError) {
+    guard let leftKind, let rightKind else { return }
+    let areConvertible =
+      leftKind.isComparable(with: rightKind)
+      || right.isConverted(to: leftKind) || left.isConverted(to: rightKind)
+    guard areConvertible else {
+      throw CoherenceError(
+        .invalidPredicate, "\(left.label(leftKind)) cannot be compared with \(right.label(rightKind)).")
+    }
+  }
+
+  private func check(
+    _ comparison: ComparisonOperator, _ options: StringOptions, on kind: OperandKind?, of expression: FetchExpression
+  ) throws(CoherenceError) {
+    guard let kind else { return }
+    if comparison.isOfText || !options.isEmpty, kind != .text {
+      let what = comparison.isOfText ? comparison.keyword : "An option for case or diacritics"
+      throw CoherenceError(.invalidPredicate, "\(what) compares texts; \(expression.label(kind)) is not text.")
+    }
+    if comparison.isOfOrder, case .reference = kind {
+      throw CoherenceError(
+        .invalidPredicate, "\(expression.label(kind)) has no order; objects can only be equal or not.")
+    }
+  }
+}
+
+extension FetchExpression {
+  /// A constant as a value of the kind; anything else as it is.
+  fileprivate func converted(to kind: OperandKind?) -> FetchExpression {
+    guard case .value(let value) = self, let kind else { return self }
+    return .value(kind.operand(from: value))
+  }
+
+  /// Whether it is a constant that can stand for a value of the kind.
+  fileprivate func isConverted(to kind: OperandKind) -> Bool {
+    guard case .value(let value) = self, let converted = try? OperandKind(kind.operand(from: value)) else { return false }
+    return converted.isComparable(with: kind)
+  }
+
+  /// How messages call the expression. Never a value.
+  fileprivate func label(_ kind: OperandKind) -> String {
+    switch self {
+    case .value: "a constant (\(kind))"
+    case .path(let path) where path.names.isEmpty: "the object itself"
+    case .path(let path): "'\(path)' (\(kind))"
+    case .count(let path): "the count of '\(path)'"
+    }
+  }
+}
+
+extension ComparisonOperator {
+  var isOfText: Bool {
+    switch self {
+    case .beginsWith, .endsWith, .contains, .like, .matches: true
+    default: false
+    }
+  }
+
+  var isOfOrder: Bool {
+    switch self {
+    case .less, .lessOrEqual, .greater, .greaterOrEqual: true
+    default: false
+    }
+  }
+}

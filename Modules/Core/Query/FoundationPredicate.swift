@@ -1,0 +1,94 @@
+public import Foundation
+
+extension FetchPredicate {
+  /// Takes over a predicate of Foundation.
+  ///
+  /// Understood are comparisons, `&&`, `||`, `!`, optional chaining over to-one relationships, `contains` of a list, a
+  /// range or a text, `starts(with:)`, and `contains(where:)`, `allSatisfy`, `count` and `isEmpty` of to-many
+  /// relationships.
+  ///
+  /// - Throws: ``ErrorCode/invalidPredicate``, naming what is not understood.
+  public init<Root: KeyPathNaming>(_ predicate: Foundation.Predicate<Root>) throws {
+    var reader = FoundationPredicateReader()
+    reader.paths[predicate.variable.key] = .own
+    self = try reader.predicate(predicate.expression)
+  }
+}
+
+extension SortKey {
+  /// Takes over a sort descriptor of Foundation: its key path and its direction. How texts are compared is told by the
+  /// options, not by the descriptor's comparator, whose order depends on a locale.
+  ///
+  /// - Throws: ``ErrorCode/invalidFetchRequest`` when the descriptor has no key path.
+  public init<Root: KeyPathNaming>(_ descriptor: SortDescriptor<Root>, options: StringOptions = []) throws {
+    guard let keyPath = descriptor.keyPath else {
+      throw CoherenceError(.invalidFetchRequest, "A sort descriptor without a key path cannot order a fetch.")
+    }
+    let path = PropertyPath(names: [Root.propertyName(of: keyPath)])
+    self.init(path, ascending: descriptor.order == .forward, options: options)
+  }
+}
+
+/// What a node of Foundation's tree stands for in ours.
+enum FoundationOperand {
+  case predicate(FetchPredicate)
+  case expression(FetchExpression)
+  case list([AttributeValue])
+  case range(FetchExpression, FetchExpression, isClosed: Bool)
+  /// The value of something that can be nothing of the above.
+  case foreign(Any.Type)
+}
+
+/// A node of Foundation's tree that has a counterpart in ours.
+protocol FoundationNode {
+  func operand(in reader: FoundationPredicateReader) throws -> FoundationOperand
+}
+
+/// Reads Foundation's tree from the top, knowing what its variables stand for.
+struct FoundationPredicateReader {
+  var paths: [PredicateExpressions.VariableID: PropertyPath] = [:]
+
+  func operand(_ node: Any) throws -> FoundationOperand {
+    guard let readable = node as? any FoundationNode else { throw notUnderstood(type(of: node)) }
+    return try readable.operand(in: self)
+  }
+
+  func predicate(_ node: Any) throws -> FetchPredicate {
+    switch try operand(node) {
+    case .predicate(let predicate): return predicate
+    case .expression(.value(.bool(let value))): return .constant(value)
+    case .expression(let expression): return .comparison(expression, .equal, .value(.bool(true)))
+    default: throw notUnderstood(type(of: node))
+    }
+  }
+
+  func expression(_ node: Any) throws -> FetchExpression {
+    switch try operand(node) {
+    case .expression(let expression): return expression
+    default: throw notUnderstood(type(of: node))
+    }
+  }
+
+  func path(_ node: Any) throws -> PropertyPath {
+    guard case .path(let path) = try expression(node) else { throw notUnderstood(type(of: node)) }
+    return path
+  }
+
+  func comparison(_ left: Any, _ comparison: ComparisonOperator, _ right: Any) throws -> FoundationOperand {
+    .predicate(.comparison(try expression(left), comparison, try expression(right)))
+  }
+
+  /// A condition on members: their variable stands for the member, and the outer ones cannot be named in it.
+  func members(
+    _ sequence: Any, _ quantifier: FetchPredicate.Quantifier, _ member: PredicateExpressions.VariableID, _ test: Any
+  ) throws -> FoundationOperand {
+    let inner = FoundationPredicateReader(paths: [member: .own])
+    return .predicate(.quantified(quantifier, try path(sequence), try inner.predicate(test)))
+  }
+
+  func notUnderstood(_ type: Any.Type) -> CoherenceError {
+    let name = String(describing: type).prefix { $0 != "<" }
+    return CoherenceError(
+      .invalidPredicate, "'\(name)' in a Foundation predicate is not understood; write a typed expression instead.")
+  }
+}

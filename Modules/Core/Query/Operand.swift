@@ -1,0 +1,73 @@
+/// Where the evaluator gets a value from, resolved to slots.
+@usableFromInline enum Operand: Sendable {
+  case constant(AttributeValue)
+  /// A slot that every record of the entity has.
+  case slot(Int)
+  case identity
+  /// A value behind relationships, or in a slot that only some records have.
+  case remote(RecordPath, RecordPath.End)
+}
+
+/// A way over to-one relationships.
+@usableFromInline struct RecordPath: Sendable {
+  @usableFromInline let steps: [Step]
+
+  @usableFromInline struct Step: Sendable {
+    @usableFromInline let relationship: RelationshipDescription
+    /// The entity that a record must be of to have the relationship; `nil` when every record on the way is.
+    @usableFromInline let required: EntityDescription?
+  }
+
+  /// What is taken at the end of the way. The entity is the one that a record must be of to have the property; `nil`
+  /// when every record is.
+  @usableFromInline enum End: Sendable {
+    case slot(Int, EntityDescription?)
+    case identity
+    case count(RelationshipDescription, EntityDescription?)
+  }
+
+  init(steps: [Step]) { self.steps = steps }
+
+  /// The record at the end; `nil` when one on the way is missing.
+  @inlinable func follow<S: RecordSource>(from record: S.Record, in source: S) throws -> S.Record? {
+    var record = record
+    for step in steps {
+      if let required = step.required, !source.entity(of: record).isKind(of: required) { return nil }
+      guard let next = try source.target(of: step.relationship, from: record) else { return nil }
+      record = next
+    }
+    return record
+  }
+}
+
+extension Operand {
+  /// The operand's value for a record: null when it is behind a missing one, or the record's entity does not have it.
+  @inlinable func value<S: RecordSource>(of record: S.Record, in source: S) throws -> AttributeValue {
+    switch self {
+    case .constant(let value): value
+    case .slot(let slot): try source.value(slot, of: record)
+    case .identity: .reference(source.id(of: record))
+    case .remote(let path, let end): try end.value(of: try path.follow(from: record, in: source), in: source)
+    }
+  }
+}
+
+extension RecordPath.End {
+  @inlinable func value<S: RecordSource>(of record: S.Record?, in source: S) throws -> AttributeValue {
+    switch self {
+    case .slot(let slot, let required):
+      guard let record, has(required, record, in: source) else { return .null }
+      return try source.value(slot, of: record)
+    case .identity:
+      return record.map { .reference(source.id(of: $0)) } ?? .null
+    case .count(let relationship, let required):
+      guard let record, has(required, record, in: source) else { return .int(0) }
+      return .int(Int64(try source.memberCount(of: relationship, from: record)))
+    }
+  }
+
+  @inlinable func has<S: RecordSource>(_ required: EntityDescription?, _ record: S.Record, in source: S) -> Bool {
+    guard let required else { return true }
+    return source.entity(of: record).isKind(of: required)
+  }
+}

@@ -1,0 +1,181 @@
+/// Makes conditions of a predicate that was checked, and notes what they depend on.
+struct PredicateCompiler {
+  private let entity: EntityDescription
+  private var relationships: Set<RelationshipDescription> = []
+  private var roots: Set<EntityDescription> = []
+  private let fetchedRoot: EntityDescription
+
+  init(entity: EntityDescription) {
+    self.entity = entity
+    fetchedRoot = entity.root
+  }
+
+  var dependencies: (relationships: Set<RelationshipDescription>, entities: Set<EntityDescription>) {
+    (relationships, roots.subtracting([fetchedRoot]))
+  }
+
+  mutating func condition(_ predicate: FetchPredicate) throws(CoherenceError) -> Condition {
+    switch predicate {
+    case .constant(let value):
+      return .constant(value)
+    case .comparison(let left, let comparison, let right, let options):
+      return try self.comparison(left, comparison, right, options)
+    case .membership(let expression, let values, let options):
+      return .test(try operand(expression), Self.membership(values, options))
+    case .between(let expression, let lower, let upper):
+      return try between(expression, lower, upper)
+    case .and(let predicates):
+      return .every(try conditions(predicates))
+    case .or(let predicates):
+      return .some(try conditions(predicates))
+    case .not(let predicate):
+      return .not(try condition(predicate))
+    case .quantified(let quantifier, let path, let predicate):
+      return try members(quantifier, path, predicate)
+    }
+  }
+
+  private mutating func conditions(_ predicates: [FetchPredicate]) throws(CoherenceError) -> [Condition] {
+    var result: [Condition] = []
+    for predicate in predicates { result.append(try condition(predicate)) }
+    return result
+  }
+
+  // MARK: Comparisons
+
+  private mutating func comparison(
+    _ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression, _ options: StringOptions
+  ) throws(CoherenceError) -> Condition {
+    if case .value(let constant) = right {
+      let operand = try operand(left)
+      return try test(comparison, constant, options).map { .test(operand, $0) } ?? .constant(false)
+    }
+    if case .value(let constant) = left, let mirrored = comparison.mirrored {
+      let operand = try operand(right)
+      return try test(mirrored, constant, options).map { .test(operand, $0) } ?? .constant(false)
+    }
+    return .comparison(
+      try operand(left), Comparison(comparison: comparison, options: options), try operand(right))
+  }
+
+  /// The comparison with a constant; `nil` when it is false for every value.
+  private func test(_ comparison: ComparisonOperator, _ constant: AttributeValue, _ options: StringOptions)
+    throws(CoherenceError) -> ValueTest?
+  {
+    switch comparison {
+    case .equal where options.isEmpty || constant.isNull:
+      return .equals(constant)
+    case .notEqual where options.isEmpty || constant.isNull:
+      return .differs(constant)
+    case .less, .lessOrEqual, .greater, .greaterOrEqual:
+      if constant.isNull { return nil }
+      if options.isEmpty { return .ordered(comparison, constant) }
+    default:
+      break
+    }
+    guard case .string(let text) = constant else { return nil }
+    return .text(try TextTest(comparison, text, options))
+  }
+
+  /// How many constants are looked through rather than looked up.
+  private static let fewConstants = 8
+
+  private static func membership(_ values: [AttributeValue], _ options: StringOptions) -> ValueTest {
+    if !options.isEmpty { return .foldedIsIn(Set(values.map { $0.folded(options) }), options) }
+    return values.count <= fewConstants ? .isAmong(values) : .isIn(Set(values))
+  }
+
+  private mutating func between(_ expression: FetchExpression, _ lower: FetchExpression, _ upper: FetchExpression)
+    throws(CoherenceError) -> Condition
+  {
+    if case .value(let low) = lower, case .value(let high) = upper {
+      return .test(try operand(expression), .between(low, high))
+    }
+    return .between(try operand(expression), try operand(lower), try operand(upper))
+  }
+
+  // MARK: Paths
+
+  private mutating func operand(_ expression: FetchExpression) throws(CoherenceError) -> Operand {
+    switch expression {
+    case .value(let value): .constant(value)
+    case .path(let path), .count(let path): operand(try ResolvedPath(path, from: entity))
+    }
+  }
+
+  /// The operand at the end of a path. A to-many relationship stands for the number of its members.
+  mutating func operand(_ path: ResolvedPath) -> Operand {
+    let way = recordPath(path.steps)
+    switch path.target {
+    case .identity:
+      return path.steps.isEmpty ? .identity : .remote(way, .identity)
+    case .attribute(let attribute):
+      return operand(way, attribute.slot, required(attribute, at: path.owner))
+    case .toOne(let relationship):
+      relationships.insert(relationship)
+      // A to-one relationship always has a slot.
+      return operand(way, relationship.slot ?? 0, required(relationship, at: path.owner))
+    case .toMany(let relationship):
+      follow(relationship)
+      return .remote(way, .count(relationship, required(relationship, at: path.owner)))
+    }
+  }
+
+  private func operand(_ way: RecordPath, _ slot: Int, _ required: EntityDescription?) -> Operand {
+    way.steps.isEmpty && required == nil ? .slot(slot) : .remote(way, .slot(slot, required))
+  }
+
+  private mutating func recordPath(_ steps: [RelationshipDescription]) -> RecordPath {
+    var owner = entity
+    return RecordPath(
+      steps: steps.map { relationship in
+        let step = RecordPath.Step(relationship: relationship, required: required(relationship, at: owner))
+        follow(relationship)
+        owner = relationship.destination
+        return step
+      })
+  }
+
+  /// The entity that a record must be of to have the property, unless every record of the owner has it. Subentities of
+  /// one entity use the same slots for different properties, so the slot alone does not tell.
+  private func required(_ property: PropertyDescription, at owner: EntityDescription) -> EntityDescription? {
+    owner.isKind(of: property.entity) ? nil : property.entity
+  }
+
+  private mutating func follow(_ relationship: RelationshipDescription) {
+    relationships.insert(relationship)
+    roots.insert(relationship.destination.root)
+  }
+
+  private mutating func members(
+    _ quantifier: FetchPredicate.Quantifier, _ path: PropertyPath, _ predicate: FetchPredicate
+  ) throws(CoherenceError) -> Condition {
+    let resolved = try ResolvedPath(path, from: entity)
+    guard case .toMany(let relationship) = resolved.target else {
+      throw CoherenceError(.invalidPredicate, "'\(path)' is no to-many relationship; only those have members.")
+    }
+    let members = Condition.Members(
+      quantifier: quantifier, path: recordPath(resolved.steps), relationship: relationship,
+      required: required(relationship, at: resolved.owner))
+    follow(relationship)
+    var inner = PredicateCompiler(entity: relationship.destination)
+    let condition = try inner.condition(predicate)
+    relationships.formUnion(inner.relationships)
+    roots.formUnion(inner.roots)
+    return .members(members, condition)
+  }
+}
+
+extension ComparisonOperator {
+  /// The operator that says the same with its operands exchanged; `nil` when there is none.
+  var mirrored: ComparisonOperator? {
+    switch self {
+    case .equal, .notEqual: self
+    case .less: .greater
+    case .lessOrEqual: .greaterOrEqual
+    case .greater: .less
+    case .greaterOrEqual: .lessOrEqual
+    case .beginsWith, .endsWith, .contains, .like, .matches: nil
+    }
+  }
+}

@@ -1,0 +1,97 @@
+extension FetchPredicate {
+  /// Reads a predicate from format text.
+  ///
+  /// ```swift
+  /// try FetchPredicate(format: "year >= %ld AND artist.name BEGINSWITH[cd] %@ AND ANY tracks.length > 300", 1990, "A")
+  /// ```
+  ///
+  /// | | |
+  /// |---|---|
+  /// | logic | `AND` `&&`, `OR` `\|\|`, `NOT` `!`, parentheses, `TRUEPREDICATE`, `FALSEPREDICATE` |
+  /// | comparison | `==` `=` `!=` `<>` `<` `<=` `=<` `>` `>=` `=>`, `BETWEEN {a, b}`, `IN {a, b}` |
+  /// | text | `BEGINSWITH` `ENDSWITH` `CONTAINS` `LIKE` `MATCHES` |
+  /// | options | after an operator: `[c]` for case, `[d]` for diacritics, `[cd]` for both |
+  /// | members | `ANY` (`SOME`), `ALL`, `NONE` before `path.to.many.attribute operator value`, or before `path.to.many (condition)` with names looked up at the member; `path.to.many.@count`; `value IN path.to.many` |
+  /// | values | numbers, `'text'` and `"text"` with `\\` `\"` `\'` `\n` `\r` `\t` `\uXXXX`, `TRUE` `FALSE` `YES` `NO` `NULL` `NIL`, `CAST("…", "UUID")` and so for `Decimal`, `Double`, `Data` (base 64), `Date` (microseconds since 1970) |
+  /// | names | `title`, `artist.name`, `SELF`; `#any` or `` `any` `` for a name that is also a keyword |
+  /// | arguments | `%@`, `%d`, `%ld` and other specifiers for a value; `%@` after `IN` and `BETWEEN` for an array; `%K` for a path |
+  ///
+  /// Keywords may be in small letters.
+  ///
+  /// - Parameter arguments: What takes the place of `%@` and `%K`, in order: values of attribute types, `nil`,
+  ///   ``ManagedObjectID``, arrays and sets of them.
+  /// - Throws: ``ErrorCode/invalidPredicate``, with the position in the text, counted from 1.
+  public init(format: String, _ arguments: (any Sendable)?...) throws(CoherenceError) {
+    try self.init(format: format, arguments: arguments)
+  }
+
+  /// Reads a predicate from format text, with its arguments in an array.
+  ///
+  /// - Throws: As ``init(format:_:)``.
+  public init(format: String, arguments: [(any Sendable)?]) throws(CoherenceError) {
+    var lexer = PredicateFormatLexer(format)
+    var parser = PredicateFormatParser(tokens: try lexer.tokens(), arguments: arguments)
+    self = try parser.predicate()
+  }
+}
+
+/// What a word of format text means, whatever case it is in.
+enum PredicateFormatKeyword: String, CaseIterable {
+  case and = "AND"
+  case or = "OR"
+  case not = "NOT"
+  case `in` = "IN"
+  case between = "BETWEEN"
+  case any = "ANY"
+  case some = "SOME"
+  case all = "ALL"
+  case none = "NONE"
+  case truePredicate = "TRUEPREDICATE"
+  case falsePredicate = "FALSEPREDICATE"
+  case null = "NULL"
+  case `nil` = "NIL"
+  case `true` = "TRUE"
+  case `false` = "FALSE"
+  case yes = "YES"
+  case no = "NO"
+  case own = "SELF"
+  case cast = "CAST"
+  case object = "OBJECT"
+  case subquery = "SUBQUERY"
+  case function = "FUNCTION"
+  case beginsWith = "BEGINSWITH"
+  case endsWith = "ENDSWITH"
+  case contains = "CONTAINS"
+  case like = "LIKE"
+  case matches = "MATCHES"
+
+  init?(word: String) { self.init(rawValue: word.uppercased()) }
+
+  /// The operator that the keyword is.
+  var comparison: ComparisonOperator? {
+    switch self {
+    case .beginsWith: .beginsWith
+    case .endsWith: .endsWith
+    case .contains: .contains
+    case .like: .like
+    case .matches: .matches
+    default: nil
+    }
+  }
+
+  var quantifier: FetchPredicate.Quantifier? {
+    switch self {
+    case .any, .some: .any
+    case .all: .all
+    case .none: FetchPredicate.Quantifier.none
+    default: nil
+    }
+  }
+}
+
+extension CoherenceError {
+  /// Format text that cannot be read.
+  static func unreadable(at position: Int, _ reason: String) -> CoherenceError {
+    CoherenceError(.invalidPredicate, "The format cannot be read at character \(position): \(reason).")
+  }
+}

@@ -1,0 +1,69 @@
+/// The values that take the place of `%@` and `%K`, handed out in order.
+struct PredicateFormatArguments {
+  private let arguments: [(any Sendable)?]
+  private var used = 0
+
+  init(_ arguments: [(any Sendable)?]) { self.arguments = arguments }
+
+  private mutating func next(_ position: Int) throws(CoherenceError) -> (any Sendable)? {
+    guard used < arguments.count else {
+      throw .unreadable(
+        at: position, "there is no argument for this placeholder; \(arguments.count) were given")
+    }
+    defer { used += 1 }
+    return arguments[used]
+  }
+
+  func checkAllUsed() throws(CoherenceError) {
+    guard used == arguments.count else {
+      throw CoherenceError(
+        .invalidPredicate, "The format has placeholders for \(used) arguments; \(arguments.count) were given.")
+    }
+  }
+
+  mutating func value(at position: Int) throws(CoherenceError) -> AttributeValue {
+    guard let argument = try next(position) else { return .null }
+    if let value = Self.value(argument) { return value }
+    if argument is any Collection {
+      throw .unreadable(at: position, "the argument is a list; lists stand after IN and BETWEEN")
+    }
+    throw Self.unsuitable(argument, position)
+  }
+
+  mutating func list(at position: Int) throws(CoherenceError) -> [AttributeValue] {
+    let argument = try next(position)
+    guard let argument, Self.value(argument) == nil, let elements = argument as? any Collection else {
+      throw .unreadable(at: position, "the argument is no array or set, and a list is expected here")
+    }
+    var values: [AttributeValue] = []
+    for element in Self.opened(elements) {
+      guard let value = Self.value(element) else { throw Self.unsuitable(element, position) }
+      values.append(value)
+    }
+    return values
+  }
+
+  mutating func path(at position: Int) throws(CoherenceError) -> PropertyPath {
+    switch try next(position) {
+    case let name as String: return PropertyPath(name)
+    case let path as PropertyPath: return path
+    default: throw .unreadable(at: position, "the argument for %K is no text")
+    }
+  }
+
+  private static func opened(_ elements: some Collection) -> [Any] { Array(elements) }
+
+  private static func value(_ argument: Any) -> AttributeValue? {
+    switch argument {
+    case let value as any AttributeConvertible: value.attributeValue
+    case let id as ManagedObjectID: .reference(id)
+    case let value as AttributeValue: value
+    default: nil
+    }
+  }
+
+  private static func unsuitable(_ argument: Any, _ position: Int) -> CoherenceError {
+    .unreadable(
+      at: position, "a '\(type(of: argument))' is no value of an attribute; conform it to 'AttributeConvertible'")
+  }
+}

@@ -1,0 +1,195 @@
+import Foundation
+
+// What stands between the logic: operators, operands and lists.
+
+extension PredicateFormatParser {
+  /// The comparison whose left side was read.
+  mutating func comparison(of left: FetchExpression) throws(CoherenceError) -> FetchPredicate {
+    if accept(.keyword(.not)) {
+      guard current.kind == .keyword(.in) else { throw expected("IN") }
+      return .not(try comparison(of: left))
+    }
+    if accept(.keyword(.in)) { return try membership(of: left) }
+    if accept(.keyword(.between)) { return try range(of: left) }
+    let comparison = try comparisonOperator()
+    let options = acceptOptions()
+    return .comparison(left, comparison, try operand(), options)
+  }
+
+  private mutating func comparisonOperator() throws(CoherenceError) -> ComparisonOperator {
+    let comparison: ComparisonOperator? =
+      switch current.kind {
+      case .sign("=="), .sign("="): .equal
+      case .sign("!="), .sign("<>"): .notEqual
+      case .sign("<"): .less
+      case .sign("<="), .sign("=<"): .lessOrEqual
+      case .sign(">"): .greater
+      case .sign(">="), .sign("=>"): .greaterOrEqual
+      case .keyword(let keyword): keyword.comparison
+      default: nil
+      }
+    guard let comparison else { throw expected("an operator") }
+    take()
+    return comparison
+  }
+
+  private mutating func acceptOptions() -> StringOptions {
+    guard case .options(let options) = current.kind else { return [] }
+    take()
+    return options
+  }
+
+  // MARK: Lists
+
+  private mutating func membership(of left: FetchExpression) throws(CoherenceError) -> FetchPredicate {
+    let options = acceptOptions()
+    switch current.kind {
+    case .value:
+      return .membership(left, in: try arguments.list(at: take().position), options)
+    case .sign("{"), .sign("("):
+      let start = current.position
+      var values: [AttributeValue] = []
+      for expression in try list() {
+        guard case .value(let value) = expression else {
+          throw .unreadable(at: start, "a list after IN holds constants only")
+        }
+        values.append(value)
+      }
+      return .membership(left, in: values, options)
+    default:
+      return try self.member(left, options)
+    }
+  }
+
+  /// `value IN path`: the value is a member, or an attribute's value of one.
+  private mutating func member(_ left: FetchExpression, _ options: StringOptions) throws(CoherenceError)
+    -> FetchPredicate
+  {
+    let start = current
+    guard case .path(let path) = try operand(), case .value = left else {
+      throw .unreadable(at: start.position, "a list, or the path of a to-many relationship, is expected after IN")
+    }
+    return .quantified(.any, path, .comparison(.path(.own), .equal, left, options))
+  }
+
+  private mutating func range(of left: FetchExpression) throws(CoherenceError) -> FetchPredicate {
+    let start = current
+    let bounds: [FetchExpression] =
+      start.kind == .value ? try arguments.list(at: take().position).map { .value($0) } : try list()
+    guard bounds.count == 2 else {
+      throw .unreadable(at: start.position, "two bounds are expected after BETWEEN, not \(bounds.count)")
+    }
+    return .between(left, bounds[0], bounds[1])
+  }
+
+  private mutating func list() throws(CoherenceError) -> [FetchExpression] {
+    let closing = PredicateFormatToken.Kind.sign(current.kind == .sign("(") ? ")" : "}")
+    guard accept(.sign("{"), .sign("(")) else { throw expected("a list in braces") }
+    var expressions: [FetchExpression] = []
+    if accept(closing) { return expressions }
+    repeat { expressions.append(try operand()) } while accept(.sign(","))
+    guard accept(closing) else { throw expected("',' or the end of the list") }
+    return expressions
+  }
+
+  // MARK: Operands
+
+  mutating func operand() throws(CoherenceError) -> FetchExpression {
+    switch current.kind {
+    case .number(let value):
+      take()
+      return .value(value)
+    case .text(let text):
+      take()
+      return .value(.string(text))
+    case .value:
+      return .value(try arguments.value(at: take().position))
+    case .path:
+      return try path(from: try arguments.path(at: take().position).names)
+    case .name(let name):
+      take()
+      return try path(from: [name])
+    case .keyword(.own):
+      take()
+      return try path(from: [])
+    case .keyword(let keyword):
+      return .value(try constant(keyword))
+    default:
+      throw expected("a name or a value")
+    }
+  }
+
+  /// The rest of a path whose first names were read.
+  private mutating func path(from first: [String]) throws(CoherenceError) -> FetchExpression {
+    var names = first
+    while accept(.sign(".")) {
+      let token = take()
+      switch token.kind {
+      case .name(let name):
+        names.append(name)
+      case .keyword:
+        names.append(token.spelling)
+      case .path:
+        names += try arguments.path(at: token.position).names
+      case .function("count"):
+        return .count(PropertyPath(names: names))
+      case .function:
+        throw .unreadable(at: token.position, "\(token.label) is not supported in a predicate; only @count is")
+      default:
+        throw .unreadable(at: token.position, "a name is expected after '.', not \(token.label)")
+      }
+    }
+    return .path(PropertyPath(names: names))
+  }
+
+  private mutating func constant(_ keyword: PredicateFormatKeyword) throws(CoherenceError) -> AttributeValue {
+    switch keyword {
+    case .null, .nil:
+      take()
+      return .null
+    case .true, .yes:
+      take()
+      return .bool(true)
+    case .false, .no:
+      take()
+      return .bool(false)
+    case .cast:
+      return try cast()
+    case .object:
+      throw .unreadable(at: current.position, "an object cannot be written in text; pass its identifier as an argument")
+    case .subquery, .function:
+      throw .unreadable(at: current.position, "\(keyword.rawValue) is not supported")
+    default:
+      throw expected("a name or a value")
+    }
+  }
+
+  /// `CAST(value, "type")`, for values that have no notation of their own.
+  private mutating func cast() throws(CoherenceError) -> AttributeValue {
+    take()
+    try expect("(")
+    let start = current
+    guard case .value(let value) = try operand() else { throw .unreadable(at: start.position, "a value is expected") }
+    try expect(",")
+    guard case .text(let type) = current.kind else { throw expected("the name of a type, as a text,") }
+    take()
+    try expect(")")
+    guard let result = value.cast(to: type) else {
+      throw .unreadable(at: start.position, "the value cannot be read as '\(type)'")
+    }
+    return result
+  }
+}
+
+extension AttributeValue {
+  fileprivate func cast(to type: String) -> AttributeValue? {
+    switch (type, self) {
+    case ("UUID", .string(let text)): UUID(uuidString: text).map(AttributeValue.uuid)
+    case ("Data", .string(let text)): Data(base64Encoded: text).map(AttributeValue.data)
+    case ("Decimal", .string(let text)): Decimal(string: text).map(AttributeValue.decimal)
+    case ("Double", .string(let text)): Double(text).map(AttributeValue.double)
+    case ("Date", .int(let number)): .date(Timestamp(microseconds: number))
+    default: nil
+    }
+  }
+}

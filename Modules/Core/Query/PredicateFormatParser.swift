@@ -1,0 +1,152 @@
+/// Makes a predicate of the tokens of format text.
+struct PredicateFormatParser {
+  private let tokens: [PredicateFormatToken]
+  private var index = 0
+  var arguments: PredicateFormatArguments
+  private var depth = 0
+  /// How deep parentheses may be nested, so that no text exhausts the stack.
+  private static let greatestDepth = 100
+
+  init(tokens: [PredicateFormatToken], arguments: [(any Sendable)?]) {
+    self.tokens = tokens
+    self.arguments = PredicateFormatArguments(arguments)
+  }
+
+  /// The whole text as a predicate.
+  mutating func predicate() throws(CoherenceError) -> FetchPredicate {
+    let predicate = try disjunction()
+    guard current.kind == .end else { throw expected("AND, OR or the end") }
+    try arguments.checkAllUsed()
+    return predicate
+  }
+
+  // MARK: Tokens
+
+  var current: PredicateFormatToken { tokens[index] }
+
+  /// The current token, passed over.
+  @discardableResult mutating func take() -> PredicateFormatToken {
+    defer { if index < tokens.count - 1 { index += 1 } }
+    return tokens[index]
+  }
+
+  mutating func accept(_ kinds: PredicateFormatToken.Kind...) -> Bool {
+    guard kinds.contains(current.kind) else { return false }
+    take()
+    return true
+  }
+
+  mutating func expect(_ sign: String) throws(CoherenceError) {
+    guard accept(.sign(sign)) else { throw expected("'\(sign)'") }
+  }
+
+  func expected(_ what: String) -> CoherenceError {
+    .unreadable(at: current.position, "\(what) is expected, not \(current.label)")
+  }
+
+  // MARK: Logic
+
+  private mutating func disjunction() throws(CoherenceError) -> FetchPredicate {
+    var parts = [try conjunction()]
+    while accept(.keyword(.or), .sign("||")) { parts.append(try conjunction()) }
+    return parts.count == 1 ? parts[0] : .or(parts)
+  }
+
+  private mutating func conjunction() throws(CoherenceError) -> FetchPredicate {
+    var parts = [try negation()]
+    while accept(.keyword(.and), .sign("&&")) { parts.append(try negation()) }
+    return parts.count == 1 ? parts[0] : .and(parts)
+  }
+
+  private mutating func negation() throws(CoherenceError) -> FetchPredicate {
+    var count = 0
+    while accept(.keyword(.not), .sign("!")) { count += 1 }
+    guard count <= Self.greatestDepth else { throw nestedTooDeep }
+    var predicate = try primary()
+    for _ in 0..<count { predicate = .not(predicate) }
+    return predicate
+  }
+
+  private mutating func primary() throws(CoherenceError) -> FetchPredicate {
+    switch current.kind {
+    case .sign("("):
+      return try parenthesized()
+    case .keyword(.truePredicate):
+      take()
+      return .constant(true)
+    case .keyword(.falsePredicate):
+      take()
+      return .constant(false)
+    case .keyword(.subquery):
+      throw .unreadable(
+        at: current.position, "SUBQUERY is not supported; write ANY path (condition), with names of the member")
+    case .keyword(let keyword):
+      if let quantifier = keyword.quantifier { return try quantified(quantifier) }
+    default:
+      break
+    }
+    let left = try operand()
+    return try comparison(of: left)
+  }
+
+  private mutating func parenthesized() throws(CoherenceError) -> FetchPredicate {
+    guard depth < Self.greatestDepth else { throw nestedTooDeep }
+    depth += 1
+    defer { depth -= 1 }
+    try expect("(")
+    let predicate = try disjunction()
+    try expect(")")
+    return predicate
+  }
+
+  private var nestedTooDeep: CoherenceError {
+    .unreadable(at: current.position, "the text is nested more than \(Self.greatestDepth) deep")
+  }
+
+  // MARK: Members
+
+  private mutating func quantified(_ quantifier: FetchPredicate.Quantifier) throws(CoherenceError) -> FetchPredicate {
+    take()
+    let start = current
+    let left = try operand()
+    if case .path(let path) = left, current.kind == .sign("(") {
+      return .quantified(quantifier, path, try parenthesized())
+    }
+    let (path, member) = try Self.memberPath(left, start)
+    let right = current
+    let condition = try comparison(of: member)
+    guard condition.comparesWithConstants else {
+      throw .unreadable(
+        at: right.position, "\(start.label) can be compared with constants only; for more, write ANY path (condition)")
+    }
+    return .quantified(quantifier, path, condition)
+  }
+
+  /// The path to members and the expression for one of them, as far as the text tells: the last name is the member's,
+  /// if there are more names than one. ``QuantifiedPath`` knows better, once there is an entity.
+  private static func memberPath(_ expression: FetchExpression, _ token: PredicateFormatToken) throws(CoherenceError)
+    -> (PropertyPath, FetchExpression)
+  {
+    switch expression {
+    case .path(let path) where path.names.count == 1:
+      return (path, .path(.own))
+    case .path(let path) where !path.names.isEmpty:
+      return (PropertyPath(names: path.names.dropLast()), .path(PropertyPath(names: path.names.suffix(1))))
+    case .count(let path) where path.names.count > 1:
+      return (PropertyPath(names: path.names.dropLast()), .count(PropertyPath(names: path.names.suffix(1))))
+    default:
+      throw .unreadable(at: token.position, "the path of a to-many relationship is expected after ANY, ALL or NONE")
+    }
+  }
+}
+
+extension FetchPredicate {
+  /// Whether the right side of the comparison is made of constants.
+  fileprivate var comparesWithConstants: Bool {
+    switch self {
+    case .comparison(_, _, .value, _), .membership, .between(_, .value, .value): true
+    case .not(let predicate): predicate.comparesWithConstants
+    default: false
+    }
+  }
+}

@@ -1,0 +1,80 @@
+/// Criteria of order put to an entity, ready to compare many records.
+public struct PreparedOrder: Sendable {
+  @usableFromInline struct Key: Sendable {
+    @usableFromInline let operand: Operand
+    @usableFromInline let isAscending: Bool
+    @usableFromInline let options: StringOptions
+  }
+  @usableFromInline let keys: [Key]
+
+  /// Every relationship, and every entity hierarchy other than the fetched one, that the order depends on. Hierarchies
+  /// are told by their roots.
+  public let dependencies: (relationships: Set<RelationshipDescription>, entities: Set<EntityDescription>)
+
+  /// Prepares criteria for records of an entity and its subentities.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have;
+  ///   ``ErrorCode/invalidFetchRequest`` when a path does not end in an attribute, or options are given for one that is
+  ///   not text.
+  public init(_ keys: [SortKey], for entity: EntityDescription) throws(CoherenceError) {
+    var compiler = PredicateCompiler(entity: entity)
+    self.keys = try keys.map { (key: SortKey) throws(CoherenceError) -> Key in
+      try key.path.checkNames()
+      let path = try ResolvedPath(key.path, from: entity)
+      guard case .attribute(let attribute) = path.target else {
+        throw CoherenceError(.invalidFetchRequest, "'\(key.path)' is no attribute; records are ordered by attributes.")
+      }
+      guard key.options.isEmpty || attribute.type.storage == .string else {
+        throw CoherenceError(
+          .invalidFetchRequest, "'\(key.path)' is not text; only text is ordered without regard to case or diacritics.")
+      }
+      return Key(operand: compiler.operand(path), isAscending: key.isAscending, options: key.options)
+    }
+    dependencies = compiler.dependencies
+  }
+
+  /// The order of two records: negative, zero or positive. Missing values come first in ascending order and last in
+  /// descending order. Records that are equal by every criterion are zero: ties are the caller's to break.
+  ///
+  /// - Throws: What the source throws.
+  @inlinable
+  public func order<S: RecordSource>(_ a: S.Record, _ b: S.Record, in source: S) throws -> Int {
+    for key in keys {
+      let left = try key.operand.value(of: a, in: source)
+      let right = try key.operand.value(of: b, in: source)
+      let order = key.order(key.sortable(left), key.sortable(right))
+      if order != 0 { return order }
+    }
+    return 0
+  }
+
+  /// What a record is ordered by, for sorting many: take each record's values once, then compare values.
+  ///
+  /// - Throws: What the source throws.
+  @inlinable
+  public func sortValues<S: RecordSource>(of record: S.Record, in source: S) throws -> [AttributeValue] {
+    try keys.map { key in key.sortable(try key.operand.value(of: record, in: source)) }
+  }
+
+  /// The order of two records by their ``sortValues(of:in:)``.
+  public func order(_ a: [AttributeValue], _ b: [AttributeValue]) -> Int {
+    for (index, key) in keys.enumerated() {
+      let order = key.order(a[index], b[index])
+      if order != 0 { return order }
+    }
+    return 0
+  }
+}
+
+extension PreparedOrder.Key {
+  /// The value with what the options ignore taken out.
+  @usableFromInline func sortable(_ value: AttributeValue) -> AttributeValue {
+    guard !options.isEmpty, case .string(let text) = value else { return value }
+    return .string(text.folded(options))
+  }
+
+  @usableFromInline func order(_ a: AttributeValue, _ b: AttributeValue) -> Int {
+    let order = a.order(to: b)
+    return isAscending ? order : -order
+  }
+}

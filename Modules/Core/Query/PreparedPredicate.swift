@@ -1,0 +1,45 @@
+/// A predicate put to an entity, ready to be asked of many records.
+///
+/// Preparing resolves names, checks types, and compiles patterns, once. Whoever fetches in memory prepares the predicate
+/// and then asks record after record; the meaning is that of ``FetchPredicate/evaluate(_:with:)``.
+public struct PreparedPredicate: Sendable {
+  /// The predicate as it was understood: names resolved, constants of their property's type. Preparing it again changes
+  /// nothing.
+  public let predicate: FetchPredicate
+  @usableFromInline let condition: Condition
+
+  /// Every relationship, and every entity hierarchy other than the fetched one, that the result depends on. Hierarchies
+  /// are told by their roots.
+  public let dependencies: (relationships: Set<RelationshipDescription>, entities: Set<EntityDescription>)
+
+  /// Prepares a predicate for records of an entity and its subentities.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have;
+  ///   ``ErrorCode/invalidPredicate`` when operands cannot be compared, or a pattern cannot be read.
+  public init(_ predicate: FetchPredicate, for entity: EntityDescription) throws(CoherenceError) {
+    self.predicate = try predicate.checked(for: entity)
+    var compiler = PredicateCompiler(entity: entity)
+    condition = try compiler.condition(self.predicate)
+    dependencies = compiler.dependencies
+  }
+
+  /// Whether a record of the entity, or of a subentity, satisfies the predicate.
+  ///
+  /// - Throws: What the source throws; ``ErrorCode/invalidPredicate`` when a pattern that is a property's value cannot
+  ///   be read.
+  @inlinable
+  public func matches<S: RecordSource>(_ record: S.Record, in source: S) throws -> Bool {
+    try condition.holds(for: record, in: source)
+  }
+}
+
+extension FetchPredicate {
+  /// Whether a record satisfies the predicate: the meaning of predicates, for every store.
+  ///
+  /// For more than one record, prepare the predicate once: ``PreparedPredicate``.
+  ///
+  /// - Throws: As preparing it for the record's entity, and as the source.
+  public func evaluate<S: RecordSource>(_ record: S.Record, with source: S) throws -> Bool {
+    try PreparedPredicate(self, for: source.entity(of: record)).matches(record, in: source)
+  }
+}

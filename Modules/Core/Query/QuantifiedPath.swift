@@ -1,0 +1,102 @@
+/// A quantifier's path before it is known where in it the to-many relationship is.
+///
+/// Format text does not tell: in `ANY artist.albums.year > 1990` the members could be artists or albums. The entity does.
+struct QuantifiedPath {
+  private let quantifier: FetchPredicate.Quantifier
+  private let path: PropertyPath
+  private let predicate: FetchPredicate
+
+  init(_ quantifier: FetchPredicate.Quantifier, _ path: PropertyPath, _ predicate: FetchPredicate) {
+    self.quantifier = quantifier
+    self.path = path
+    self.predicate = predicate
+  }
+
+  func checked(for entity: EntityDescription) throws(CoherenceError) -> FetchPredicate {
+    try path.checkNames()
+    if let (relationship, count) = Self.firstToMany(in: path.names, from: entity) {
+      let owner = PropertyPath(names: Array(path.names[..<count]))
+      let rest = Array(path.names[count...])
+      let condition = rest.isEmpty ? predicate : Self.nested(quantifier, rest, predicate, at: relationship.destination)
+      return .quantified(quantifier, owner, try condition.checked(for: relationship.destination))
+    }
+    // The to-many relationship may come later, in the path that the condition begins with.
+    guard let own = predicate.ownPath, !own.names.isEmpty,
+      let (relationship, count) = Self.firstToMany(in: path.names + own.names, from: entity)
+    else {
+      // An unknown name is the better thing to tell.
+      _ = try ResolvedPath(path, from: entity)
+      throw CoherenceError(
+        .invalidPredicate, "'\(path)' leads to no to-many relationship; ANY, ALL and NONE are about members.")
+    }
+    let names = path.names + own.names
+    let rest = predicate.replacingOwnPath(PropertyPath(names: Array(names[count...])))
+    return .quantified(
+      quantifier, PropertyPath(names: Array(names[..<count])), try rest.checked(for: relationship.destination))
+  }
+
+  /// The condition on a member when the path goes on after the member: prefixed with the rest of the path, or, if there
+  /// is another to-many relationship in it, about that one's members.
+  private static func nested(
+    _ quantifier: FetchPredicate.Quantifier, _ rest: [String], _ predicate: FetchPredicate, at entity: EntityDescription
+  ) -> FetchPredicate {
+    guard firstToMany(in: rest, from: entity) != nil else { return predicate.prefixed(with: rest) }
+    // No member at all has one for which it holds.
+    return .quantified(quantifier == .none ? .any : quantifier, PropertyPath(names: rest), predicate)
+  }
+
+  /// The first to-many relationship in a path, and how many names lead to it.
+  private static func firstToMany(in names: [String], from entity: EntityDescription)
+    -> (RelationshipDescription, Int)?
+  {
+    for count in names.indices.map({ $0 + 1 }) {
+      let path = PropertyPath(names: Array(names[..<count]))
+      if case .toMany(let relationship)? = try? ResolvedPath(path, from: entity).target { return (relationship, count) }
+    }
+    return nil
+  }
+}
+
+extension FetchPredicate {
+  /// The path of the first operand.
+  fileprivate var ownPath: PropertyPath? {
+    switch self {
+    case .comparison(.path(let path), _, _, _), .membership(.path(let path), _, _), .between(.path(let path), _, _): path
+    default: nil
+    }
+  }
+
+  fileprivate func replacingOwnPath(_ path: PropertyPath) -> FetchPredicate {
+    switch self {
+    case .comparison(.path, let comparison, let right, let options): .comparison(.path(path), comparison, right, options)
+    case .membership(.path, let values, let options): .membership(.path(path), in: values, options)
+    case .between(.path, let lower, let upper): .between(.path(path), lower, upper)
+    default: self
+    }
+  }
+
+  /// The same condition on a record that is reached by these names.
+  fileprivate func prefixed(with names: [String]) -> FetchPredicate {
+    func prefixed(_ path: PropertyPath) -> PropertyPath { PropertyPath(names: names + path.names) }
+    func prefixed(_ expression: FetchExpression) -> FetchExpression {
+      switch expression {
+      case .value: expression
+      case .path(let path): .path(prefixed(path))
+      case .count(let path): .count(prefixed(path))
+      }
+    }
+    return switch self {
+    case .constant: self
+    case .comparison(let left, let comparison, let right, let options):
+      .comparison(prefixed(left), comparison, prefixed(right), options)
+    case .membership(let expression, let values, let options):
+      .membership(prefixed(expression), in: values, options)
+    case .between(let expression, let lower, let upper):
+      .between(prefixed(expression), prefixed(lower), prefixed(upper))
+    case .and(let predicates): .and(predicates.map { $0.prefixed(with: names) })
+    case .or(let predicates): .or(predicates.map { $0.prefixed(with: names) })
+    case .not(let predicate): .not(predicate.prefixed(with: names))
+    case .quantified(let quantifier, let path, let predicate): .quantified(quantifier, prefixed(path), predicate)
+    }
+  }
+}

@@ -1,0 +1,105 @@
+public import Foundation
+
+/// An attribute in a typed expression. Its operators make predicates.
+///
+/// All of them answer the one type ``FetchPredicate``, so that long conditions are checked quickly.
+public struct QueryAttribute<Value: AttributeConvertible> {
+  let expression: FetchExpression
+
+  init(_ expression: FetchExpression) { self.expression = expression }
+
+  func compared(_ comparison: ComparisonOperator, _ value: Value, _ options: StringOptions = []) -> FetchPredicate {
+    .comparison(expression, comparison, .value(value.attributeValue), options)
+  }
+
+  func compared<Other>(_ comparison: ComparisonOperator, _ other: QueryAttribute<Other>) -> FetchPredicate {
+    .comparison(expression, comparison, other.expression)
+  }
+
+  /// Whether there is no value.
+  public var isNil: FetchPredicate { .comparison(expression, .equal, .value(.null)) }
+
+  /// Whether the value is one of these.
+  public func isIn(_ values: some Sequence<Value>) -> FetchPredicate {
+    .membership(expression, in: values.map(\.attributeValue))
+  }
+
+  /// Whether lower <= value <= upper. False for a missing value.
+  public func isBetween(_ lower: Value, _ upper: Value) -> FetchPredicate {
+    .between(expression, .value(lower.attributeValue), .value(upper.attributeValue))
+  }
+}
+
+// MARK: - Comparisons with values
+
+extension QueryAttribute {
+  public static func == (left: QueryAttribute, right: Value) -> FetchPredicate { left.compared(.equal, right) }
+  public static func != (left: QueryAttribute, right: Value) -> FetchPredicate { left.compared(.notEqual, right) }
+  public static func < (left: QueryAttribute, right: Value) -> FetchPredicate { left.compared(.less, right) }
+  public static func <= (left: QueryAttribute, right: Value) -> FetchPredicate { left.compared(.lessOrEqual, right) }
+  public static func > (left: QueryAttribute, right: Value) -> FetchPredicate { left.compared(.greater, right) }
+  public static func >= (left: QueryAttribute, right: Value) -> FetchPredicate { left.compared(.greaterOrEqual, right) }
+}
+
+// MARK: - Comparisons with attributes
+
+extension QueryAttribute {
+  public static func == (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate { left.compared(.equal, right) }
+  public static func != (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate {
+    left.compared(.notEqual, right)
+  }
+  public static func < (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate { left.compared(.less, right) }
+  public static func <= (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate {
+    left.compared(.lessOrEqual, right)
+  }
+  public static func > (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate { left.compared(.greater, right) }
+  public static func >= (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate {
+    left.compared(.greaterOrEqual, right)
+  }
+
+  /// The attribute as one that may be missing, to compare it with another that may.
+  public var optional: QueryAttribute<Value?> { QueryAttribute<Value?>(expression) }
+}
+
+// MARK: - Texts
+
+/// The type of an attribute that is kept as text: `String`, `URL`, and both as optionals.
+public protocol TextAttribute: AttributeConvertible {}
+
+extension String: TextAttribute {}
+extension URL: TextAttribute {}
+extension Optional: TextAttribute where Wrapped: TextAttribute {}
+
+extension QueryAttribute where Value: TextAttribute {
+  private func compared(_ comparison: ComparisonOperator, text: String, _ options: StringOptions) -> FetchPredicate {
+    .comparison(expression, comparison, .value(.string(text)), options)
+  }
+
+  /// Whether the text is the given one by the options.
+  public func equals(_ text: String, options: StringOptions = []) -> FetchPredicate {
+    compared(.equal, text: text, options)
+  }
+
+  public func hasPrefix(_ text: String, options: StringOptions = []) -> FetchPredicate {
+    compared(.beginsWith, text: text, options)
+  }
+
+  public func hasSuffix(_ text: String, options: StringOptions = []) -> FetchPredicate {
+    compared(.endsWith, text: text, options)
+  }
+
+  public func contains(_ text: String, options: StringOptions = []) -> FetchPredicate {
+    compared(.contains, text: text, options)
+  }
+
+  /// Whether the whole text fits a pattern where `*` stands for any characters, `?` for one, and a backslash takes the
+  /// next character as it is.
+  public func like(_ pattern: String, options: StringOptions = []) -> FetchPredicate {
+    compared(.like, text: pattern, options)
+  }
+
+  /// Whether the whole text matches a regular expression.
+  public func matches(_ pattern: String, options: StringOptions = []) -> FetchPredicate {
+    compared(.matches, text: pattern, options)
+  }
+}

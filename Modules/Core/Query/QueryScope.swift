@@ -1,0 +1,73 @@
+/// Where names are looked up in a typed expression: the fetched object, one reached over to-one relationships, or a
+/// member of a to-many relationship.
+///
+/// ```swift
+/// FetchPredicate.where(Album.self) { $0.year > 1990 && $0.artist.name.hasPrefix("A") && $0.tracks.any { $0.length > 300 } }
+/// ```
+@dynamicMemberLookup
+public struct QueryScope<Root: KeyPathNaming> {
+  let names: [String]
+
+  /// The fetched object, or a member.
+  init() { names = [] }
+  init(names: [String]) { self.names = names }
+
+  var expression: FetchExpression { .path(PropertyPath(names: names)) }
+
+  private func names(to keyPath: AnyKeyPath) -> [String] { names + [Root.propertyName(of: keyPath)] }
+
+  /// An attribute.
+  public subscript<Value: AttributeConvertible>(dynamicMember keyPath: KeyPath<Root, Value>) -> QueryAttribute<Value> {
+    QueryAttribute(.path(PropertyPath(names: names(to: keyPath))))
+  }
+
+  /// The object that a to-one relationship leads to. What is behind a missing object is missing.
+  public subscript<Target: KeyPathNaming>(dynamicMember keyPath: KeyPath<Root, Target?>) -> QueryScope<Target> {
+    QueryScope<Target>(names: names(to: keyPath))
+  }
+
+  /// The members of a to-many relationship.
+  public subscript<Members: ToManyCollection>(dynamicMember keyPath: KeyPath<Root, Members>)
+    -> QueryCollection<Members.Element> where Members.Element: KeyPathNaming
+  {
+    QueryCollection(path: PropertyPath(names: names(to: keyPath)))
+  }
+
+  /// An attribute by its name, for what has no key path: a part of a composite, or a dynamic property.
+  public subscript<Value: AttributeConvertible>(name: String, as type: Value.Type) -> QueryAttribute<Value> {
+    QueryAttribute(.path(PropertyPath(names: names + PropertyPath(name).names)))
+  }
+}
+
+// MARK: - Identity
+
+extension QueryScope {
+  /// Whether the object is the one with the identifier; with `nil`, whether it is missing.
+  public static func == (left: QueryScope, right: ManagedObjectID?) -> FetchPredicate {
+    .comparison(left.expression, .equal, .value(right.map(AttributeValue.reference) ?? .null))
+  }
+
+  /// Whether the object is another than the one with the identifier; with `nil`, whether there is one.
+  public static func != (left: QueryScope, right: ManagedObjectID?) -> FetchPredicate {
+    .comparison(left.expression, .notEqual, .value(right.map(AttributeValue.reference) ?? .null))
+  }
+
+  /// Whether the object is the given one.
+  public static func == (left: QueryScope, right: Root) -> FetchPredicate { left == right.objectID }
+
+  /// Whether the object is another than the given one.
+  public static func != (left: QueryScope, right: Root) -> FetchPredicate { left != right.objectID }
+
+  /// Whether both sides lead to the same object, or both to none.
+  public static func == (left: QueryScope, right: QueryScope) -> FetchPredicate {
+    .comparison(left.expression, .equal, right.expression)
+  }
+
+  /// Whether there is no object.
+  public var isNil: FetchPredicate { .comparison(expression, .equal, .value(.null)) }
+
+  /// Whether the object's identifier is one of these.
+  public func isIn(_ ids: some Sequence<ManagedObjectID>) -> FetchPredicate {
+    .membership(expression, in: ids.map(AttributeValue.reference))
+  }
+}

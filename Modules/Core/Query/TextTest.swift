@@ -1,0 +1,107 @@
+import Foundation
+
+/// A comparison of a text with a constant text or pattern, compiled.
+@usableFromInline struct TextTest: Sendable {
+  private enum Kind: Sendable {
+    case equals([UInt8])
+    case differs([UInt8])
+    case ordered(ComparisonOperator, String)
+    case beginsWith([UInt8])
+    case endsWith([UInt8])
+    case contains([UInt8])
+    case like(LikePattern)
+    case matches(TextPattern)
+  }
+  private let kind: Kind
+  private let options: StringOptions
+
+  /// - Throws: ``ErrorCode/invalidPredicate`` when a regular expression cannot be read.
+  init(_ comparison: ComparisonOperator, _ constant: String, _ options: StringOptions) throws(CoherenceError) {
+    self.options = options
+    let folded = comparison == .matches ? constant : constant.folded(options)
+    let bytes = Array(folded.utf8)
+    kind =
+      switch comparison {
+      case .equal: .equals(bytes)
+      case .notEqual: .differs(bytes)
+      case .less, .lessOrEqual, .greater, .greaterOrEqual: .ordered(comparison, folded)
+      case .beginsWith: .beginsWith(bytes)
+      case .endsWith: .endsWith(bytes)
+      case .contains: .contains(bytes)
+      case .like: .like(LikePattern(folded))
+      case .matches: .matches(try TextPattern(constant, options))
+      }
+  }
+
+  /// A missing text differs from the constant and satisfies no other comparison.
+  func accepts(_ value: AttributeValue) -> Bool {
+    guard case .string(let original) = value else {
+      if case .differs = kind { return true }
+      return false
+    }
+    if case .matches(let pattern) = kind { return pattern.matches(original) }
+    var text = options.isEmpty ? original : original.folded(options)
+    if case .ordered(let comparison, let constant) = kind {
+      return AttributeValue.string(text).isOrdered(comparison, .string(constant))
+    }
+    return text.withUTF8 { accepts(UnsafeRawBufferPointer($0)) }
+  }
+
+  private func accepts(_ text: UnsafeRawBufferPointer) -> Bool {
+    switch kind {
+    case .equals(let bytes): text.count == bytes.count && text.begins(with: bytes)
+    case .differs(let bytes): !(text.count == bytes.count && text.begins(with: bytes))
+    case .beginsWith(let bytes): text.begins(with: bytes)
+    case .endsWith(let bytes): text.begins(with: bytes, at: text.count - bytes.count)
+    case .contains(let bytes): text.contains(bytes)
+    case .like(let pattern): pattern.matches(text)
+    case .ordered, .matches: false
+    }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  func begins(with bytes: [UInt8], at offset: Int = 0) -> Bool {
+    guard offset >= 0, bytes.count <= count - offset else { return false }
+    guard !bytes.isEmpty, let baseAddress else { return bytes.isEmpty }
+    return memcmp(baseAddress + offset, bytes, bytes.count) == 0
+  }
+
+  fileprivate func contains(_ bytes: [UInt8]) -> Bool {
+    guard let first = bytes.first else { return true }
+    guard var start = baseAddress else { return false }
+    var last = count - bytes.count
+    while last >= 0, let found = memchr(start, Int32(first), last + 1) {
+      if memcmp(found, bytes, bytes.count) == 0 { return true }
+      let next = UnsafeRawPointer(found) + 1
+      last -= next - start
+      start = next
+    }
+    return false
+  }
+}
+
+/// A regular expression that a whole text is held against.
+struct TextPattern: Sendable {
+  private let expression: NSRegularExpression
+  private let ignoresDiacritics: Bool
+
+  /// - Throws: ``ErrorCode/invalidPredicate`` when the expression cannot be read.
+  init(_ pattern: String, _ options: StringOptions) throws(CoherenceError) {
+    ignoresDiacritics = options.contains(.diacriticInsensitive)
+    let pattern = ignoresDiacritics ? pattern.folded(.diacriticInsensitive) : pattern
+    do {
+      // The pattern must be good by itself, so that it cannot reach out of the brackets put around it.
+      _ = try NSRegularExpression(pattern: pattern)
+      expression = try NSRegularExpression(
+        pattern: "\\A(?:\(pattern))\\z", options: options.contains(.caseInsensitive) ? .caseInsensitive : [])
+    } catch {
+      throw CoherenceError(.invalidPredicate, "A pattern after MATCHES is not a regular expression that can be read.")
+    }
+  }
+
+  func matches(_ text: String) -> Bool {
+    let text = ignoresDiacritics ? text.folded(.diacriticInsensitive) : text
+    return expression.firstMatch(in: text, range: NSRange(location: 0, length: text.utf16.count)) != nil
+  }
+}

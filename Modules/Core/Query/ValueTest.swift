@@ -1,0 +1,85 @@
+/// A comparison of a value with constants, as far as it can be worked out beforehand.
+@usableFromInline enum ValueTest: Sendable {
+  case equals(AttributeValue)
+  case differs(AttributeValue)
+  /// A comparison by order with a constant that is not null.
+  case ordered(ComparisonOperator, AttributeValue)
+  case between(AttributeValue, AttributeValue)
+  /// Few constants, looked through.
+  case isAmong([AttributeValue])
+  /// Many constants.
+  case isIn(Set<AttributeValue>)
+  /// A comparison of texts.
+  case text(TextTest)
+  /// A membership of texts, folded.
+  case foldedIsIn(Set<AttributeValue>, StringOptions)
+
+  @usableFromInline func accepts(_ value: AttributeValue) -> Bool {
+    switch self {
+    case .equals(let constant): value.isSame(as: constant)
+    case .differs(let constant): !value.isSame(as: constant)
+    case .ordered(let comparison, let constant): value.isOrdered(comparison, constant)
+    case .between(let lower, let upper): value.isBetween(lower, upper)
+    case .isAmong(let constants): constants.contains { value.isSame(as: $0) }
+    case .isIn(let constants): constants.contains(value)
+    case .text(let test): test.accepts(value)
+    case .foldedIsIn(let constants, let options): constants.contains(value.folded(options))
+    }
+  }
+}
+
+/// A comparison of two values that are both known only from the record.
+@usableFromInline struct Comparison: Sendable {
+  let comparison: ComparisonOperator
+  let options: StringOptions
+
+  @usableFromInline func holds(_ left: AttributeValue, _ right: AttributeValue) throws -> Bool {
+    switch comparison {
+    case .equal:
+      return left.folded(options).isSame(as: right.folded(options))
+    case .notEqual:
+      return !left.folded(options).isSame(as: right.folded(options))
+    case .less, .lessOrEqual, .greater, .greaterOrEqual:
+      return left.folded(options).isOrdered(comparison, right.folded(options))
+    case .beginsWith, .endsWith, .contains, .like, .matches:
+      guard case .string(let constant) = right else { return false }
+      return try TextTest(comparison, constant, options).accepts(left)
+    }
+  }
+}
+
+extension AttributeValue {
+  /// Equality as predicates mean it: null equals null, and numbers are equal by value, whatever their kind.
+  @inlinable func isSame(as other: AttributeValue) -> Bool {
+    switch (self, other) {
+    case (.int(let a), .int(let b)): a == b
+    case (.int, .double), (.int, .decimal), (.double, .int), (.double, .decimal), (.decimal, .int), (.decimal, .double):
+      order(to: other) == 0
+    default: self == other
+    }
+  }
+
+  /// A comparison by order; false when a value is missing.
+  @usableFromInline func isOrdered(_ comparison: ComparisonOperator, _ other: AttributeValue) -> Bool {
+    if isNull || other.isNull { return false }
+    let order = order(to: other)
+    return switch comparison {
+    case .less: order < 0
+    case .lessOrEqual: order <= 0
+    case .greater: order > 0
+    case .greaterOrEqual: order >= 0
+    default: false
+    }
+  }
+
+  /// Whether lower <= value <= upper; false when one of them is missing.
+  @usableFromInline func isBetween(_ lower: AttributeValue, _ upper: AttributeValue) -> Bool {
+    isOrdered(.greaterOrEqual, lower) && isOrdered(.lessOrEqual, upper)
+  }
+
+  /// A text with what the options ignore taken out; any other value as it is.
+  func folded(_ options: StringOptions) -> AttributeValue {
+    guard !options.isEmpty, case .string(let text) = self else { return self }
+    return .string(text.folded(options))
+  }
+}

@@ -1,0 +1,88 @@
+/// Collects the link changes of one store's unit of work.
+struct LinkGatherer {
+  let store: any PersistentStore
+  /// The identifier that a record will have after the save.
+  let permanentID: (ManagedObjectID) -> ManagedObjectID
+  private(set) var links = LinkChanges()
+
+  init(store: any PersistentStore, permanentID: @escaping (ManagedObjectID) -> ManagedObjectID) {
+    self.store = store
+    self.permanentID = permanentID
+  }
+
+  mutating func gather(_ change: RecordChange, _ context: ManagedObjectContext) throws {
+    if change.kind == .delete { return try gatherDelete(change, context) }
+    for (relationship, changes) in change.record.members where !changes.isEmpty {
+      links.note(relationship, of: change.id)
+      guard case .links(let table, let isForward) = relationship.storage else { continue }
+      for id in changes.removed { links.remove(link(change.id, permanentID(id), isForward), from: table) }
+      if relationship.isOrdered {
+        try gatherOrder(of: relationship, change, table, isForward)
+      } else {
+        for id in changes.added { try add(link(change.id, permanentID(id), isForward), to: table, permanentID(id)) }
+      }
+    }
+  }
+
+  private func link(_ owner: ManagedObjectID, _ member: ManagedObjectID, _ isForward: Bool) -> Link {
+    isForward ? Link(source: owner.key, target: member.key) : Link(source: member.key, target: owner.key)
+  }
+
+  private mutating func add(_ link: Link, to table: LinkTable, _ member: ManagedObjectID) throws {
+    guard let home = member.storeIdentifier else {
+      throw CoherenceError(
+        .danglingReference, "'\(table.forward.name)' has a member that a parent context has not saved; save it first.")
+    }
+    guard home == store.identifier else {
+      throw CoherenceError(
+        .relationshipCrossesStores, "'\(table.forward.name)' would link objects of two stores; keep both in one store.")
+    }
+    links.add(link, to: table)
+  }
+
+  /// Writes the places of all members: which of them changed is not worth finding out.
+  private mutating func gatherOrder(
+    of relationship: RelationshipDescription, _ change: RecordChange, _ table: LinkTable, _ isForward: Bool
+  ) throws {
+    guard let owner = change.record.object else { return }
+    let known = try knownLinks(of: change.id, table, isForward)
+    for (place, id) in try owner.memberIDs(of: relationship).map(permanentID).enumerated() {
+      var link = link(change.id, id, isForward)
+      if isForward {
+        link.sourcePosition = Int64(place)
+        link.targetPosition = known[id.key]?.targetPosition
+      } else {
+        link.targetPosition = Int64(place)
+        link.sourcePosition = known[id.key]?.sourcePosition
+      }
+      try add(link, to: table, id)
+    }
+  }
+
+  /// The links as stored, by the member's key, where the other side keeps an order too.
+  private func knownLinks(of owner: ManagedObjectID, _ table: LinkTable, _ isForward: Bool) throws -> [Int64: Link] {
+    guard table.forward.isOrdered, table.backward?.isOrdered == true else { return [:] }
+    let reader = try store.makeReader()
+    defer { reader.finish() }
+    let stored = try reader.links(table, of: [owner.key], fromSource: isForward)
+    return Dictionary(
+      stored.map { (isForward ? $0.target : $0.source, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// A record that goes takes its links along, also those of relationships that it does not know of.
+  private mutating func gatherDelete(_ change: RecordChange, _ context: ManagedObjectContext) throws {
+    let tables = store.environment.linkTables.filter { table in
+      change.entity.isKind(of: table.forward.entity) || change.entity.isKind(of: table.forward.destination)
+    }
+    guard !tables.isEmpty else { return }
+    let reader = try store.makeReader()
+    defer { reader.finish() }
+    for table in tables {
+      for isSource in [true, false] {
+        let root = isSource ? table.sourceRoot : table.targetRoot
+        guard root === change.entity.root else { continue }
+        for link in try reader.links(table, of: [change.id.key], fromSource: isSource) { links.remove(link, from: table) }
+      }
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/// How a save deals with a record that somebody else changed since it was read.
+public struct MergePolicy: Sendable {
+  enum Kind: Sendable {
+    case error, storeTrumps, objectTrumps, overwrite, rollback
+    case custom(@Sendable (Conflict) throws -> [AttributeValue]?)
+  }
+  let kind: Kind
+
+  /// The save fails with ``ErrorCode/versionConflict``, and the error has every conflict.
+  public static let error = MergePolicy(kind: .error)
+  /// Property by property: what the store changed wins, what only the saver changed is kept. A record that was deleted
+  /// in the store stays deleted; a delete of a record that the store changed is given up.
+  public static let storeTrumps = MergePolicy(kind: .storeTrumps)
+  /// Property by property: what the saver changed wins, what only the store changed is kept. A record that was deleted
+  /// in the store is put back; a delete wins.
+  public static let objectTrumps = MergePolicy(kind: .objectTrumps)
+  /// The saver's whole record wins, properties that only the store changed included.
+  public static let overwrite = MergePolicy(kind: .overwrite)
+  /// The saver's changes to the record are given up.
+  public static let rollback = MergePolicy(kind: .rollback)
+
+  /// A policy of the user's own.
+  ///
+  /// - Parameter resolve: Answers the values that the record shall have, one for each slot, or `nil` to give up the
+  ///   saver's changes. What it throws, the save throws. Called in the saver's context.
+  public static func custom(_ resolve: @escaping @Sendable (Conflict) throws -> [AttributeValue]?) -> MergePolicy {
+    MergePolicy(kind: .custom(resolve))
+  }
+
+  /// What becomes of the saver's change.
+  enum Resolution {
+    case fail
+    /// The record gets these values.
+    case write([AttributeValue])
+    case delete
+    case giveUp
+  }
+
+  /// - Parameter changed: The slots that the saver changed.
+  func resolve(_ conflict: Conflict, changed: SlotSet) throws -> Resolution {
+    switch kind {
+    case .error: return .fail
+    case .rollback: return .giveUp
+    case .custom(let resolve):
+      guard let values = try resolve(conflict) else { return .giveUp }
+      return .write(values)
+    case .storeTrumps:
+      guard let mine = conflict.mine, let store = conflict.store else { return .giveUp }
+      var values = store.values
+      for slot in changed where conflict.ancestor?[slot] == store[slot] { values[slot] = mine[slot] }
+      return .write(values)
+    case .objectTrumps:
+      guard let mine = conflict.mine else { return .delete }
+      guard let store = conflict.store else { return .write(mine.values) }
+      var values = store.values
+      for slot in changed { values[slot] = mine[slot] }
+      return .write(values)
+    case .overwrite:
+      guard let mine = conflict.mine else { return .delete }
+      return .write(mine.values)
+    }
+  }
+}

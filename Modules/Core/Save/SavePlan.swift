@@ -1,0 +1,191 @@
+/// Orders a unit of work into steps that no engine needs deferred constraints for. A pure function of the unit and the
+/// model.
+///
+/// 1. Links go, and slots that hinder what follows are cleared: references to records that are deleted, values that
+///    change places under a uniqueness constraint.
+/// 2. Deletes, referring records before those that they refer to.
+/// 3. Inserts, referred-to records first; references that cannot be satisfied yet are written null.
+/// 4. Updates, then the references left out in 3, then new links.
+struct SavePlan {
+  private let unit: UnitOfWork
+  private let inserts: [RecordChange]
+  private let updates: [RecordChange]
+  private let deletes: [RecordChange]
+
+  init(_ unit: UnitOfWork) {
+    self.unit = unit
+    inserts = unit.changes.filter { $0.kind == .insert }
+    updates = unit.changes.filter { $0.kind == .update && !$0.changed.isEmpty }
+    deletes = unit.changes.filter { $0.kind == .delete }
+  }
+
+  var request: StoreSaveRequest {
+    let (insertSteps, fixSteps) = insertion
+    return StoreSaveRequest(
+      steps: unit.links.unlinkSteps + clearing + deletion + insertSteps + updating + fixSteps + unit.links.linkSteps)
+  }
+
+  // MARK: Clearing
+
+  /// References to deleted records, and values that change places, set to null first.
+  private var clearing: [SaveStep] {
+    let deleted = Set(deletes.map(\.id))
+    var rows: [SlotGroup: [Row]] = [:]
+    let released = releasedSlots
+    for change in updates + deletes {
+      guard let base = change.base else { continue }
+      var slots = released[change.id] ?? SlotSet()
+      if !deleted.isEmpty {
+        for slot in change.entity.referenceSlots {
+          if case .reference(let target) = base[slot], deleted.contains(target), target != change.id {
+            slots.insert(slot)
+          }
+        }
+      }
+      guard !slots.isEmpty else { continue }
+      rows[SlotGroup(change.entity, slots), default: []].append(base.clearing(slots, version: base.version))
+    }
+    return rows.sorted { $0.key.precedes($1.key) }.map { .fix($0.key.entity, slots: $0.key.slots, $0.value) }
+  }
+
+  /// Slots of updated records under a uniqueness constraint whose new values another updated record gives up.
+  private var releasedSlots: [ManagedObjectID: SlotSet] {
+    var result: [ManagedObjectID: SlotSet] = [:]
+    for (entity, group) in Dictionary(grouping: updates, by: { $0.entity.root }) {
+      let constraints = Set(entity.hierarchy.flatMap(\.uniquenessConstraints))
+      for constraint in constraints {
+        let slots = constraint.map(\.slotInRow)
+        let concerned = group.filter { change in
+          change.entity.uniquenessConstraints.contains(constraint) && slots.contains { change.changed.contains($0) }
+        }
+        guard concerned.count > 1 else { continue }
+        let wanted = Set(concerned.map { change in slots.map { change.values[$0] } })
+        for change in concerned {
+          guard let base = change.base, wanted.contains(slots.map { base[$0] }) else { continue }
+          result[change.id, default: SlotSet()].insert(slots.first { change.changed.contains($0) }!)
+        }
+      }
+    }
+    return result
+  }
+
+  // MARK: Deleting
+
+  private var deletion: [SaveStep] {
+    groups(deletes, ranked: { -$0 }).map { entity, group in
+      .delete(entity, group.map { RowDelete(id: $0.id, baseVersion: $0.base?.version ?? 0) })
+    }
+  }
+
+  // MARK: Inserting
+
+  private var insertion: (inserts: [SaveStep], fixes: [SaveStep]) {
+    guard inserts.contains(where: { !$0.entity.referenceSlots.isEmpty }) else {
+      return (groups(inserts, ranked: { $0 }).map { .insert($0, $1.map(\.row)) }, [])
+    }
+    var pending = Set(inserts.map(\.id))
+    var steps: [SaveStep] = []
+    var fixes: [SlotGroup: [Row]] = [:]
+    for (entity, group) in groups(inserts, ranked: { $0 }) {
+      var rows: [Row] = []
+      for change in group {
+        pending.remove(change.id)
+        var late = SlotSet()
+        for slot in entity.referenceSlots {
+          if case .reference(let target) = change.values[slot], pending.contains(target) { late.insert(slot) }
+        }
+        let row = change.row
+        rows.append(late.isEmpty ? row : row.clearing(late, version: row.version))
+        if !late.isEmpty { fixes[SlotGroup(entity, late), default: []].append(row) }
+      }
+      steps.append(.insert(entity, rows))
+    }
+    return (steps, fixes.sorted { $0.key.precedes($1.key) }.map { .fix($0.key.entity, slots: $0.key.slots, $0.value) })
+  }
+
+  // MARK: Updating
+
+  private var updating: [SaveStep] {
+    var rows: [SlotGroup: [RowUpdate]] = [:]
+    for change in updates {
+      rows[SlotGroup(change.entity, change.changed), default: []]
+        .append(RowUpdate(row: change.row, baseVersion: change.base?.version ?? 0))
+    }
+    return rows.sorted { $0.key.precedes($1.key) }.map { .update($0.key.entity, slots: $0.key.slots, $0.value) }
+  }
+
+  /// Changes by entity, in the order of ranks.
+  private func groups(
+    _ changes: [RecordChange], ranked rank: (Int) -> Int
+  ) -> [(EntityDescription, [RecordChange])] {
+    guard !changes.isEmpty else { return [] }
+    let groups = Dictionary(grouping: changes, by: { ObjectIdentifier($0.entity) }).values.map { ($0[0].entity, $0) }
+    let ranks = ReferenceRanks(groups.map(\.0))
+    return groups.sorted { left, right in
+      let (a, b) = (rank(ranks[left.0]), rank(ranks[right.0]))
+      return a == b ? left.0.position < right.0.position : a < b
+    }
+  }
+}
+
+/// An entity and some of its slots.
+private struct SlotGroup: Hashable {
+  let entity: EntityDescription
+  let slots: SlotSet
+  init(_ entity: EntityDescription, _ slots: SlotSet) {
+    self.entity = entity
+    self.slots = slots
+  }
+  func precedes(_ other: SlotGroup) -> Bool {
+    entity === other.entity
+      ? slots.lexicographicallyPrecedes(other.slots) : entity.position < other.entity.position
+  }
+}
+
+/// How many entities have to be inserted before each entity. Cycles are cut where they are met.
+private struct ReferenceRanks {
+  private var ranks: [ObjectIdentifier: Int] = [:]
+
+  init(_ entities: [EntityDescription]) {
+    var visiting: Set<ObjectIdentifier> = []
+    for entity in entities.sorted(by: { $0.position < $1.position }) { _ = visit(entity, entities, &visiting) }
+  }
+
+  subscript(entity: EntityDescription) -> Int { ranks[ObjectIdentifier(entity)] ?? 0 }
+
+  private mutating func visit(
+    _ entity: EntityDescription, _ all: [EntityDescription], _ visiting: inout Set<ObjectIdentifier>
+  ) -> Int {
+    let key = ObjectIdentifier(entity)
+    if let rank = ranks[key] { return rank }
+    guard visiting.insert(key).inserted else { return 0 }
+    var rank = 0
+    for relationship in entity.relationships where !relationship.isToMany {
+      for target in all where target !== entity && target.isKind(of: relationship.destination) {
+        rank = max(rank, visit(target, all, &visiting) + 1)
+      }
+    }
+    ranks[key] = rank
+    return rank
+  }
+}
+
+extension Row {
+  /// The same row with slots cleared.
+  func clearing(_ slots: SlotSet, version: Int64) -> Row {
+    var values = values
+    for slot in slots { values[slot] = .null }
+    return Row.make(id: id, entity: entity, version: version, values: values)
+  }
+}
+
+extension PropertyDescription {
+  /// The slot of an attribute or to-one relationship.
+  var slotInRow: Int {
+    switch self {
+    case let attribute as AttributeDescription: attribute.slot
+    case let relationship as RelationshipDescription: relationship.slot ?? -1
+    default: -1
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import Foundation
+
+/// The place for an application's data that the platform's conventions name.
+package enum DefaultStoreLocation {
+  private static let directoryName = "Coherence"
+
+  /// The directory; it need not exist.
+  package static func url(environment: [String: String] = ProcessInfo.processInfo.environment) -> URL {
+    dataHome(environment).appendingPathComponent(directoryName, isDirectory: true)
+  }
+
+  #if canImport(Darwin)
+    private static func dataHome(_ environment: [String: String]) -> URL { URL.applicationSupportDirectory }
+  #else
+    /// The XDG Base Directory Specification: a relative path in the variable is ignored.
+    private static func dataHome(_ environment: [String: String]) -> URL {
+      if let path = environment["XDG_DATA_HOME"], path.hasPrefix("/") {
+        return URL(fileURLWithPath: path, isDirectory: true)
+      }
+      return URL(fileURLWithPath: NSHomeDirectory(), isDirectory: true)
+        .appendingPathComponent(".local/share", isDirectory: true)
+    }
+  #endif
+}

@@ -1,0 +1,57 @@
+import CoherenceCore
+import Foundation
+import Logging
+
+extension GenericPersistentContainer {
+  @discardableResult
+  public final func attachPersistentStore(
+    at url: URL, for configuration: StoreConfiguration
+  ) throws -> any PersistentStore {
+    let factory = try persistentStoreCoordinator.factory(for: configuration.type)
+    let place = configuration.resolveURL(
+      defaultStorePrefix: name, storeLocation: url, usesFiles: factory.usesFiles)
+    let preparation = StorePreparation(
+      factory: factory, logger: logger, environment: environment(for: configuration, at: place))
+    if configuration.overwriteIncompatibleStore { try preparation.setAsideIncompatibleStore() }
+    try preparation.makeDirectory()
+    let store = try persistentStoreCoordinator.addPersistentStore(configuration, at: place)
+    logger.info("Attached a store.", metadata: ["store": "\(configuration)"])
+    return store
+  }
+
+  @discardableResult
+  public final func attachPersistentStores(
+    at url: URL, for configurations: [StoreConfiguration]
+  ) throws -> [any PersistentStore] {
+    var attached: [any PersistentStore] = []
+    do {
+      for configuration in configurations.isEmpty ? [StoreConfiguration()] : configurations {
+        attached.append(try attachPersistentStore(at: url, for: configuration))
+      }
+    } catch {
+      for store in attached.reversed() { try? persistentStoreCoordinator.remove(store) }
+      throw error
+    }
+    return attached
+  }
+
+  public final func detach(persistentStore store: any PersistentStore) throws {
+    try persistentStoreCoordinator.remove(store)
+    logger.info("Detached a store.", metadata: ["store": "\(store.identifier)"])
+  }
+
+  public final func detach(persistentStores stores: [any PersistentStore]) throws {
+    let attached = persistentStoreCoordinator.persistentStores
+    for store in stores where !attached.contains(where: { $0 === store }) {
+      throw CoherenceError(
+        .storeDetached, "Store '\(store.identifier)' is not attached to '\(name)'; none of the stores was detached.")
+    }
+    for store in stores { try detach(persistentStore: store) }
+  }
+
+  private func environment(for configuration: StoreConfiguration, at url: URL?) -> StoreEnvironment {
+    StoreEnvironment(
+      type: configuration.type, url: url, configurationName: configuration.name, model: managedObjectModel,
+      options: configuration.options, logger: logger)
+  }
+}

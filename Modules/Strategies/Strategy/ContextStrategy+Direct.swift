@@ -1,0 +1,29 @@
+import CoherenceCore
+
+extension ContextStrategy {
+  /// View and background contexts work on the stores directly; the view follows the background contexts.
+  ///
+  /// ```
+  /// view ────────┐
+  ///    ↑ follows ├─ coordinator
+  /// background ──┘
+  /// ```
+  ///
+  /// Each context resolves conflicts by its own merge policy, against the stores.
+  public final class Direct: ContextStrategy, ContextStrategyType {
+    public let viewContext: ManagedObjectContext
+
+    public required init(
+      persistentStoreCoordinator: PersistentStoreCoordinator, errorHandler: @escaping AsyncErrorHandlerBlock
+    ) {
+      viewContext = ManagedObjectContext(concurrencyType: .mainQueue, coordinator: persistentStoreCoordinator)
+      super.init(persistentStoreCoordinator: persistentStoreCoordinator, errorHandler: errorHandler)
+    }
+
+    public func newBackgroundContext<T: BackgroundContext>() -> T {
+      let context: T = newDirectContext()
+      viewContext.follow(context)
+      return context
+    }
+  }
+}

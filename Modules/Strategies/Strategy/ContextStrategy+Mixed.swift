@@ -1,0 +1,30 @@
+import CoherenceCore
+
+extension ContextStrategy {
+  /// The view is a child of a root context, which works on the stores; background contexts work on the stores directly,
+  /// and the view follows them.
+  ///
+  /// ```
+  /// view ── root ─┐
+  ///    ↑ follows  ├─ coordinator
+  /// background ───┘
+  /// ```
+  ///
+  /// A save of the view goes through root into the stores before it returns.
+  public final class Mixed: ContextStrategy, ContextStrategyType {
+    public let viewContext: ManagedObjectContext
+
+    public required init(
+      persistentStoreCoordinator: PersistentStoreCoordinator, errorHandler: @escaping AsyncErrorHandlerBlock
+    ) {
+      viewContext = ContextStrategy.makeView(overRootOf: persistentStoreCoordinator)
+      super.init(persistentStoreCoordinator: persistentStoreCoordinator, errorHandler: errorHandler)
+    }
+
+    public func newBackgroundContext<T: BackgroundContext>() -> T {
+      let context: T = newDirectContext()
+      viewContext.follow(context)
+      return context
+    }
+  }
+}

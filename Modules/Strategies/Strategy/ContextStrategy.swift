@@ -1,0 +1,29 @@
+import CoherenceCore
+
+/// The base of context strategies: keeps what a strategy is made with.
+///
+/// What every strategy of the framework guarantees:
+/// - A save of a background context, and of the view context, is in the stores when it returns.
+/// - A save of a background context never saves the edits of the view context.
+/// - A save never waits for the main actor: changes are posted to the view context, which takes them in when it is next
+///   entered. A read there, after the save returned, sees them.
+open class ContextStrategy {
+  /// Where the stores are.
+  public let persistentStoreCoordinator: PersistentStoreCoordinator
+  /// Where to report errors that nobody waits for.
+  public let errorHandler: AsyncErrorHandlerBlock
+
+  public required init(
+    persistentStoreCoordinator: PersistentStoreCoordinator, errorHandler: @escaping AsyncErrorHandlerBlock
+  ) {
+    self.persistentStoreCoordinator = persistentStoreCoordinator
+    self.errorHandler = errorHandler
+  }
+
+  /// A background context that reads from and saves to the stores, with nothing in between.
+  func newDirectContext<T: BackgroundContext>() -> T {
+    let context = T(concurrencyType: .privateQueue)
+    context.persistentStoreCoordinator = persistentStoreCoordinator
+    return context
+  }
+}

@@ -1,0 +1,189 @@
+import CoherenceCore
+import Foundation
+import Synchronization
+
+extension ConformanceSubject {
+  static let announcements = ConformanceSubject("Announcements") {
+    saves
+    merges
+  }
+
+  /// Collects what a context announces of its saves.
+  private final class SaveRecorder: Sendable {
+    private let received = Mutex<[ChangeSet]>([])
+    var changes: [ChangeSet] { received.withLock { $0 } }
+
+    func record(_ notification: Notification) {
+      let changes = notification.userInfo?[ManagedObjectContext.NotificationKey.changes] as? ChangeSet
+      if let changes { received.withLock { $0.append(changes) } }
+    }
+
+    func listening<T>(to context: ManagedObjectContext, _ body: () throws -> T) rethrows -> T {
+      let token = NotificationCenter.default.addObserver(
+        forName: .managedObjectContextDidSave, object: context, queue: nil
+      ) { [self] in record($0) }
+      defer { NotificationCenter.default.removeObserver(token) }
+      return try body()
+    }
+  }
+
+  @CasesBuilder private static var saves: [Case] {
+    Case("a save announces what it inserted, changed and deleted") { stack in
+      try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
+      let context = stack.context()
+      let recorder = SaveRecorder()
+      try context.performAndWait {
+        let inserted = try context.make("Album", ["title": "C"])
+        let updated = try context.one("Album", where: equal("title", "A"))
+        let deleted = try context.one("Album", where: equal("title", "B"))
+        try updated.setValue("X", for: "title")
+        let deletedID = deleted.objectID
+        context.delete(deleted)
+        try recorder.listening(to: context) { try context.save() }
+        let changes = try unwrap(recorder.changes.first, "an announcement")
+        try expectEqual(recorder.changes.count, 1, "the number of announcements")
+        try expectEqual(changes.insertedIDs, [inserted.objectID])
+        try expectEqual(changes.updatedIDs, [updated.objectID])
+        try expectEqual(changes.deleted, [deletedID])
+      }
+    }
+    Case("a save that fails announces nothing") { stack in
+      let context = stack.context()
+      let recorder = SaveRecorder()
+      try context.performAndWait {
+        try context.make("Album")
+        try recorder.listening(to: context) { _ = try expectThrows(.validationFailed) { try context.save() } }
+      }
+      try expectEqual(recorder.changes.count, 0)
+    }
+    Case("an announced row is the saved state at its new version") { stack in
+      let context = stack.context()
+      let recorder = SaveRecorder()
+      try context.performAndWait {
+        let album = try context.make("Album", ["title": "A"])
+        try context.save()
+        try album.setValue("B", for: "title")
+        try recorder.listening(to: context) { try context.save() }
+        let row = try unwrap(recorder.changes.first?.updated.first, "a row")
+        try expectEqual(row.version, 2)
+        try expectEqual(row[try unwrap(row.entity.attribute(named: "title")).slot], .string("B"))
+      }
+    }
+    Case("announcements name permanent identifiers by temporary ones") { stack in
+      let context = stack.context()
+      let recorder = SaveRecorder()
+      try context.performAndWait {
+        let album = try context.make("Album", ["title": "A"])
+        let temporary = album.objectID
+        try recorder.listening(to: context) { try context.save() }
+        try expectEqual(recorder.changes.first?.permanentIDs[temporary], album.objectID)
+      }
+    }
+    Case("saves are announced as a stream") { stack in
+      let context = stack.context()
+      var saves = context.didSaveChanges.makeAsyncIterator()
+      let id = try await context.perform {
+        let album = try context.make("Album", ["title": "A"])
+        try context.save()
+        return album.objectID
+      }
+      try expectEqual(await saves.next()?.insertedIDs, [id])
+    }
+    Case("changes of objects are announced as a stream") { stack in
+      let context = stack.context()
+      var changes = context.objectsDidChange.makeAsyncIterator()
+      let id = try await context.perform {
+        let album = try context.make("Album", ["title": "A"])
+        try context.obtainPermanentIDs(for: [album])
+        try context.processPendingChanges()
+        return album.objectID
+      }
+      try expectEqual(await changes.next()?.inserted, [id])
+    }
+  }
+
+  /// Merges what one context saves into another.
+  private static func merging(
+    _ stack: ConformanceStack, from saver: (ManagedObjectContext) throws -> Void, into context: ManagedObjectContext
+  ) throws {
+    let recorder = SaveRecorder()
+    let source = stack.context()
+    try source.performAndWait {
+      try saver(source)
+      try recorder.listening(to: source) { try source.save() }
+    }
+    for changes in recorder.changes { context.mergeChanges(fromContextDidSave: changes) }
+  }
+
+  @CasesBuilder private static var merges: [Case] {
+    Case("merged changes show at the next entry of the context") { stack in
+      try stack.write { try $0.make("Album", ["title": "A"]) }
+      let context = stack.context()
+      let album = try context.performAndWait {
+        let album = try context.one("Album")
+        try expectEqual(try album.label, "A")
+        return album
+      }
+      try merging(stack, from: { try $0.one("Album").setValue("B", for: "title") }, into: context)
+      try context.performAndWait { try expectEqual(try album.label, "B") }
+    }
+    Case("a merge keeps the context's own unsaved changes") { stack in
+      try stack.write { try $0.make("Album", ["title": "A"]) }
+      let context = stack.context()
+      let album = try context.performAndWait {
+        let album = try context.one("Album")
+        try album.setValue("mine", for: "title")
+        return album
+      }
+      try merging(stack, from: { try $0.one("Album").setValue(1959, for: "year") }, into: context)
+      try context.performAndWait {
+        try expectEqual(try album.label, "mine")
+        try expectEqual(try album.value(for: "year"), .int(1959))
+        try context.save()
+      }
+      try stack.read { try expectEqual(try $0.one("Album", where: equal("year", 1959)).label, "mine") }
+    }
+    Case("a merged delete takes the object out") { stack in
+      try stack.write { try $0.make("Album", ["title": "A"]) }
+      let context = stack.context()
+      let album = try context.performAndWait {
+        let album = try context.one("Album")
+        try album.load()
+        return album
+      }
+      try merging(stack, from: { $0.delete(try $0.one("Album")) }, into: context)
+      try context.performAndWait {
+        try expectEqual(try context.number(of: "Album"), 0)
+        try expectThrows(oneOf: [.objectDeleted, .objectNotFound]) { try album.setValue("X", for: "title") }
+      }
+    }
+    Case("merged links show in loaded relationships") { stack in
+      try stack.write { context in
+        try context.make("Album", ["title": "A"])
+        try context.make("Genre", ["name": "Jazz"])
+      }
+      let context = stack.context()
+      let genre = try context.performAndWait {
+        let genre = try context.one("Genre")
+        try expectEqual(try genre.labels(of: "albums"), [])
+        return genre
+      }
+      try merging(
+        stack, from: { try $0.one("Album").setObjects([try $0.one("Genre")], for: "genres") }, into: context)
+      try context.performAndWait { try expectEqual(try genre.labels(of: "albums"), ["A"]) }
+    }
+    Case("merged references show in loaded to-many relationships") { stack in
+      try stack.write { try $0.make("Artist", ["name": "M"]) }
+      let context = stack.context()
+      let artist = try context.performAndWait {
+        let artist = try context.one("Artist")
+        try expectEqual(try artist.labels(of: "albums"), [])
+        return artist
+      }
+      try merging(
+        stack, from: { try $0.make("Album", ["title": "A"]).setObject(try $0.one("Artist"), for: "artist") },
+        into: context)
+      try context.performAndWait { try expectEqual(try artist.labels(of: "albums"), ["A"]) }
+    }
+  }
+}

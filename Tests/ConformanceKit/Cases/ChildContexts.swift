@@ -1,0 +1,206 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let childContexts = ConformanceSubject("Child contexts") {
+    down
+    up
+    deep
+  }
+
+  private static func child(of parent: ManagedObjectContext) -> ManagedObjectContext {
+    ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+  }
+
+  /// Runs the body in a parent and a child of it, entered one within the other.
+  private static func nested(
+    _ stack: ConformanceStack, _ body: (_ parent: ManagedObjectContext, _ child: ManagedObjectContext) throws -> Void
+  ) throws {
+    let parent = stack.context()
+    let child = child(of: parent)
+    try parent.performAndWait { try child.performAndWait { try body(parent, child) } }
+  }
+
+  @CasesBuilder private static var down: [Case] {
+    Case("a child sees what its parent did not save") { stack in
+      try stack.write { try $0.make("Album", ["title": "A"]) }
+      try nested(stack) { parent, child in
+        try parent.one("Album").setValue("X", for: "title")
+        try parent.make("Album", ["title": "B"])
+        try expectEqual(try child.names("Album"), ["B", "X"])
+        try expectEqual(try child.number(of: "Album", where: equal("title", "X")), 1)
+      }
+    }
+    Case("a child does not see what its parent deleted") { stack in
+      try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
+      try nested(stack) { parent, child in
+        parent.delete(try parent.one("Album", where: equal("title", "A")))
+        try parent.processPendingChanges()
+        try expectEqual(try child.names("Album"), ["B"])
+      }
+    }
+    Case("a child sees relationships that its parent did not save") { stack in
+      try stack.write { context in
+        try context.make("Artist", ["name": "M"])
+        try context.make("Album", ["title": "A"])
+      }
+      try nested(stack) { parent, child in
+        try parent.one("Album").setObject(try parent.one("Artist"), for: "artist")
+        try expectEqual(try child.one("Artist").labels(of: "albums"), ["A"])
+        try expectEqual(try child.one("Album").object(for: "artist")?.label, "M")
+        try expectEqual(try child.names("Album", where: equal("artist.name", "M")), ["A"])
+      }
+    }
+    Case("a record is another object in a child, of the same identifier") { stack in
+      try nested(stack) { parent, child in
+        let album = try parent.make("Album", ["title": "A"])
+        let same = try child.existingObject(with: album.objectID)
+        try expect(album !== same, "two instances")
+        try expectEqual(album.objectID, same.objectID)
+        try expectEqual(try same.label, "A")
+      }
+    }
+  }
+
+  @CasesBuilder private static var up: [Case] {
+    Case("a child's changes reach the parent when it saves and the store when the parent does") { stack in
+      try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
+      try nested(stack) { parent, child in
+        try child.one("Album", where: equal("title", "A")).setValue("X", for: "title")
+        child.delete(try child.one("Album", where: equal("title", "B")))
+        try child.make("Album", ["title": "C"])
+        try expectEqual(try parent.names("Album"), ["A", "B"])
+        try child.save()
+        try expectEqual(try parent.names("Album"), ["C", "X"])
+        try expect(parent.hasChanges && !child.hasChanges, "the parent to have the changes")
+        try stack.read { try expectEqual(try $0.names("Album"), ["A", "B"]) }
+        try parent.save()
+        try stack.read { try expectEqual(try $0.names("Album"), ["C", "X"]) }
+      }
+    }
+    Case("a child's relationships reach parent and store") { stack in
+      try nested(stack) { parent, child in
+        let artist = try child.make("Artist", ["name": "M"])
+        let album = try child.make("Album", ["title": "A"])
+        let tracks = try ["2", "1"].map { try child.make("Track", ["title": $0]) }
+        try album.setObject(artist, for: "artist")
+        try album.setObjects(tracks, for: "tracks")
+        try album.setObjects([try child.make("Genre", ["name": "Jazz"])], for: "genres")
+        try child.save()
+        try expectEqual(try parent.one("Album").labels(of: "tracks"), ["2", "1"])
+        try expectEqual(try parent.one("Genre").labels(of: "albums"), ["A"])
+        try parent.save()
+      }
+      try stack.reopen()
+      try stack.read { context in
+        let album = try context.one("Album")
+        try expectEqual(try album.object(for: "artist")?.label, "M")
+        try expectEqual(try album.labels(of: "tracks"), ["2", "1"])
+        try expectEqual(try album.labels(of: "genres"), ["Jazz"])
+      }
+    }
+    Case("a fresh record of a child becomes permanent when the parent saves") { stack in
+      try nested(stack) { parent, child in
+        let album = try child.make("Album", ["title": "A"])
+        let temporary = album.objectID
+        try child.save()
+        try parent.save()
+        let id = try parent.one("Album").objectID
+        try expect(!id.isTemporaryID, "a permanent identifier")
+        try expectEqual(try parent.existingObject(with: temporary).objectID, id)
+        try album.setValue("B", for: "title")
+        try child.save()
+        try parent.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Album"), ["B"]) }
+    }
+    Case("a child is validated when it saves") { stack in
+      try nested(stack) { parent, child in
+        try child.make("Album")
+        try expectThrows(.validationFailed) { try child.save() }
+        try expect(!parent.hasChanges && child.hasChanges, "nothing to reach the parent")
+      }
+    }
+    Case("a child's changes win over its parent's of the same property") { stack in
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      try nested(stack) { parent, child in
+        try child.one("Album").setValue("child", for: "title")
+        let album = try parent.one("Album")
+        try album.setValue(2, for: "year")
+        try child.save()
+        try expectEqual(try album.label, "child")
+        try expectEqual(try album.value(for: "year"), .int(2))
+      }
+    }
+    Case("a child that rolls back leaves its parent alone") { stack in
+      try nested(stack) { parent, child in
+        try parent.make("Album", ["title": "A"])
+        try child.one("Album").setValue("X", for: "title")
+        child.rollback()
+        try expectEqual(try child.names("Album"), ["A"])
+        try expectEqual(try parent.names("Album"), ["A"])
+      }
+    }
+    Case("a parent's rollback takes back what a child saved") { stack in
+      try stack.write { try $0.make("Album", ["title": "A"]) }
+      try nested(stack) { parent, child in
+        try child.one("Album").setValue("X", for: "title")
+        try child.save()
+        parent.rollback()
+        try expectEqual(try parent.names("Album"), ["A"])
+        try expect(!parent.hasChanges, "nothing to save")
+      }
+    }
+    Case("delete rules work in a child") { stack in
+      try stack.write { try Music.fill($0) }
+      try nested(stack) { parent, child in
+        child.delete(try child.one("Album", where: equal("title", "Kind of Blue")))
+        try child.save()
+        try expectEqual(try parent.number(of: "Track", where: equal("title", "So What")), 0)
+        try parent.save()
+      }
+      try stack.read { try expectEqual(try $0.number(of: "Track", where: equal("title", "So What")), 0) }
+    }
+  }
+
+  @CasesBuilder private static var deep: [Case] {
+    Case("changes travel through three generations of contexts") { stack in
+      let root = stack.context()
+      let middle = child(of: root)
+      let leaf = child(of: middle)
+      try leaf.performAndWait {
+        try leaf.make("Album", ["title": "A"])
+        try leaf.save()
+      }
+      try middle.performAndWait {
+        try expectEqual(try middle.names("Album"), ["A"])
+        try middle.save()
+      }
+      try root.performAndWait { try root.save() }
+      try stack.read { try expectEqual(try $0.names("Album"), ["A"]) }
+    }
+    Case("two children see each other's changes through the parent") { stack in
+      let parent = stack.context()
+      let children = [child(of: parent), child(of: parent)]
+      try children[0].performAndWait {
+        try children[0].make("Album", ["title": "A"])
+        try children[0].save()
+      }
+      try children[1].performAndWait {
+        try expectEqual(try children[1].names("Album"), ["A"])
+        try children[1].one("Album").setValue("B", for: "title")
+        try children[1].save()
+      }
+      try parent.performAndWait {
+        try expectEqual(try parent.names("Album"), ["B"])
+        try parent.save()
+      }
+    }
+    Case("a child of a parent without a store says so") { _ in
+      let parent = ManagedObjectContext(concurrencyType: .privateQueue)
+      let child = child(of: parent)
+      try child.performAndWait {
+        _ = try expectThrows(.contextWithoutStore) { try child.insertNewObject(forEntityName: "Album") }
+      }
+    }
+  }
+}

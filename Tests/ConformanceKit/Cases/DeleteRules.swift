@@ -1,0 +1,148 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let deleteRules = ConformanceSubject("Delete rules") {
+    rules
+    chains
+  }
+
+  /// A house with one thing of that entity.
+  private static func house(_ stack: ConformanceStack, with entity: String, _ relationship: String) throws {
+    try stack.write { context in
+      let thing = try context.make(entity, ["name": "thing"])
+      try context.make("House", ["name": "house"]).setObjects([thing], for: relationship)
+    }
+  }
+
+  private static func deleteHouse(_ context: ManagedObjectContext) throws { context.delete(try context.one("House")) }
+
+  @CasesBuilder private static var rules: [Case] {
+    Case("nullify lets the destination forget the deleted source", model: Rooms.model) { stack in
+      try house(stack, with: "Guest", "guests")
+      try stack.write { try deleteHouse($0) }
+      try stack.read { try expectEqual(try $0.one("Guest").value(for: "house"), .null) }
+    }
+    Case("nullify raises the version of the destination", model: Rooms.model) { stack in
+      try house(stack, with: "Guest", "guests")
+      try stack.write { try deleteHouse($0) }
+      try stack.read { try expectEqual(try $0.one("Guest").version, 2) }
+    }
+    Case("cascade deletes the destination too", model: Rooms.model) { stack in
+      try house(stack, with: "Room", "rooms")
+      try stack.write { try deleteHouse($0) }
+      try stack.read { try expectEqual(try $0.number(of: "Room"), 0) }
+    }
+    Case("deny forbids the delete while there is a destination", model: Rooms.model) { stack in
+      try house(stack, with: "Tenant", "tenants")
+      try stack.read { context in
+        try deleteHouse(context)
+        let error = try expectThrows(.validationFailed) { try context.save() }
+        try expectEqual(error.failures.map(\.code), [.deleteDenied])
+        try expectEqual(error.failures.map(\.propertyName), ["tenants"])
+      }
+      try stack.read { try expectEqual(try $0.number(of: "House"), 1) }
+    }
+    Case("deny allows the delete once the destination is gone", model: Rooms.model) { stack in
+      try house(stack, with: "Tenant", "tenants")
+      try stack.write { context in
+        try deleteHouse(context)
+        context.delete(try context.one("Tenant"))
+      }
+      try stack.read { try expectEqual(try $0.number(of: "House"), 0) }
+    }
+    Case("no action leaves the destination as it is", model: Rooms.model) { stack in
+      try house(stack, with: "Ghost", "ghosts")
+      try stack.write { try deleteHouse($0) }
+      try stack.reopen()
+      try stack.read { context in
+        let ghost = try context.one("Ghost")
+        try expectEqual(ghost.version, 1)
+        try expect(try !ghost.value(for: "house").isNull, "the reference to be left")
+      }
+    }
+    Case("a deleted member leaves its owner", model: Rooms.model) { stack in
+      try house(stack, with: "Room", "rooms")
+      try stack.write { $0.delete(try $0.one("Room")) }
+      try stack.read { try expectEqual(try $0.one("House").labels(of: "rooms"), []) }
+    }
+    Case("a deleted record leaves its many-to-many relationships", model: Rooms.model) { stack in
+      try stack.write { context in
+        let streets = try ["a", "b"].map { try context.make("Street", ["name": $0]) }
+        try context.make("House", ["name": "house"]).setObjects(streets, for: "streets")
+      }
+      try stack.write { try deleteHouse($0) }
+      try stack.read { context in
+        for street in try context.all("Street") { try expectEqual(try street.labels(of: "houses"), []) }
+      }
+    }
+  }
+
+  @CasesBuilder private static var chains: [Case] {
+    Case("cascades go on from what they deleted", model: Rooms.model) { stack in
+      try stack.write { context in
+        let house = try context.make("House", ["name": "house"])
+        for name in ["1", "2"] {
+          let room = try context.make("Room", ["name": name])
+          try room.setObject(house, for: "house")
+          for chair in ["x", "y"] { try context.make("Chair", ["name": chair]).setObject(room, for: "room") }
+        }
+      }
+      try stack.write { try deleteHouse($0) }
+      try stack.read { context in
+        for entity in ["House", "Room", "Chair"] { try expectEqual(try context.number(of: entity), 0, entity) }
+      }
+    }
+    Case("cascades that lead back end", model: Rooms.model) { stack in
+      try stack.write { context in
+        try context.make("House", ["name": "house"]).setObject(try context.make("Deed", ["name": "d"]), for: "deed")
+      }
+      try stack.write { $0.delete(try $0.one("Deed")) }
+      try stack.read { context in
+        try expectEqual(try context.number(of: "House"), 0)
+        try expectEqual(try context.number(of: "Deed"), 0)
+      }
+    }
+    Case("a chain of a hundred records is deleted by its first", model: Rooms.model) { stack in
+      try stack.write { context in
+        var last: ManagedObject?
+        for index in 0..<100 {
+          let link = try context.make("Chain", ["name": "\(index)"])
+          try link.setObject(last, for: "previous")
+          last = link
+        }
+      }
+      try stack.write { $0.delete(try $0.one("Chain", where: equal("name", "0"))) }
+      try stack.read { try expectEqual(try $0.number(of: "Chain"), 0) }
+    }
+    Case("a required owner is not missed by what is deleted with it", model: Rooms.model) { stack in
+      try stack.write { context in
+        let room = try context.make("Room", ["name": "1"])
+        try context.make("Chair", ["name": "x"]).setObject(room, for: "room")
+      }
+      try stack.write { $0.delete(try $0.one("Room")) }
+      try stack.read { try expectEqual(try $0.number(of: "Chair"), 0) }
+    }
+    Case("delete rules are applied to fresh records", model: Rooms.model) { stack in
+      try stack.write { context in
+        let house = try context.make("House", ["name": "house"])
+        try context.make("Room", ["name": "1"]).setObject(house, for: "house")
+        try context.make("Guest", ["name": "g"]).setObject(house, for: "house")
+        context.delete(house)
+      }
+      try stack.read { context in
+        try expectEqual(try context.number(of: "Room"), 0)
+        try expectEqual(try context.one("Guest").value(for: "house"), .null)
+      }
+    }
+    Case("a fetch sees what delete rules did before the save", model: Rooms.model) { stack in
+      try house(stack, with: "Room", "rooms")
+      try stack.read { context in
+        try deleteHouse(context)
+        try expectEqual(try context.number(of: "Room"), 0)
+        context.rollback()
+        try expectEqual(try context.number(of: "Room"), 1)
+        try expectEqual(try context.one("House").labels(of: "rooms"), ["thing"])
+      }
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let mergePolicies = ConformanceSubject("Merge policies") {
+    updates
+    deletes
+    custom
+  }
+
+  /// Two writers start from the same record; the first has saved when the second, with the policy, does.
+  private static func race(
+    _ stack: ConformanceStack, _ policy: MergePolicy, first: (ManagedObject, ManagedObjectContext) throws -> Void,
+    second: (ManagedObject, ManagedObjectContext) throws -> Void
+  ) throws {
+    try stack.write { try $0.make("Album", ["title": "A", "year": 1959]) }
+    let late = stack.context(policy)
+    try late.performAndWait {
+      let album = try late.one("Album")
+      try album.load()
+      try stack.write { try first(try $0.one("Album"), $0) }
+      try second(album, late)
+      try late.save()
+      try expect(!late.hasChanges, "nothing left to save")
+    }
+  }
+
+  /// The title and year of the one album; `nil` when there is none.
+  private static func outcome(_ stack: ConformanceStack) throws -> [AttributeValue]? {
+    try stack.read { context in
+      try context.all("Album").first.map { [try $0.value(for: "title"), try $0.value(for: "year")] }
+    }
+  }
+
+  private static func setting(_ title: String) -> (ManagedObject, ManagedObjectContext) throws -> Void {
+    { album, _ in try album.setValue(title, for: "title") }
+  }
+
+  private static func setting(year: Int) -> (ManagedObject, ManagedObjectContext) throws -> Void {
+    { album, _ in try album.setValue(year, for: "year") }
+  }
+
+  private static func delete(_ album: ManagedObject, _ context: ManagedObjectContext) throws { context.delete(album) }
+
+  @CasesBuilder private static var updates: [Case] {
+    Case("the error policy reports changes of different properties too") { stack in
+      try expectThrows(.versionConflict) {
+        try race(stack, .error, first: setting("first"), second: setting(year: 2000))
+      }
+      try expectEqual(try outcome(stack), [.string("first"), .int(1959)])
+    }
+    Case("with the store's win, the first writer's property stays") { stack in
+      try race(stack, .storeTrumps, first: setting("first"), second: setting("second"))
+      try expectEqual(try outcome(stack), [.string("first"), .int(1959)])
+    }
+    Case("with the store's win, other properties of the second writer are saved") { stack in
+      try race(stack, .storeTrumps, first: setting("first"), second: setting(year: 2000))
+      try expectEqual(try outcome(stack), [.string("first"), .int(2000)])
+    }
+    Case("with the object's win, the second writer's property is saved") { stack in
+      try race(stack, .objectTrumps, first: setting("first"), second: setting("second"))
+      try expectEqual(try outcome(stack), [.string("second"), .int(1959)])
+    }
+    Case("with the object's win, other properties of the first writer stay") { stack in
+      try race(stack, .objectTrumps, first: setting("first"), second: setting(year: 2000))
+      try expectEqual(try outcome(stack), [.string("first"), .int(2000)])
+    }
+    Case("overwriting saves the second writer's whole record") { stack in
+      try race(stack, .overwrite, first: setting("first"), second: setting(year: 2000))
+      try expectEqual(try outcome(stack), [.string("A"), .int(2000)])
+    }
+    Case("rolling back keeps the first writer's whole record") { stack in
+      try race(stack, .rollback, first: setting("first"), second: setting(year: 2000))
+      try expectEqual(try outcome(stack), [.string("first"), .int(1959)])
+    }
+    Case("after a merge the context shows what was saved") { stack in
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1959]) }
+      let late = stack.context(.objectTrumps)
+      try late.performAndWait {
+        let album = try late.one("Album")
+        try album.load()
+        try stack.write { try $0.one("Album").setValue("first", for: "title") }
+        try album.setValue(2000, for: "year")
+        try late.save()
+        try expectEqual(try album.label, "first")
+        try expectEqual(try album.value(for: "year"), .int(2000))
+        try expectEqual(album.version, 3)
+      }
+    }
+    Case("a merge leaves the records without conflict as they were wanted") { stack in
+      try stack.write { context in
+        for title in ["A", "B"] { try context.make("Album", ["title": title, "year": 1]) }
+      }
+      let late = stack.context(.storeTrumps)
+      try late.performAndWait {
+        let albums = try late.all("Album", sort: [SortKey("title")])
+        try stack.write { try $0.one("Album", where: equal("title", "A")).setValue(10, for: "year") }
+        for album in albums { try album.setValue(20, for: "year") }
+        try late.make("Album", ["title": "C", "year": 20])
+        try late.save()
+      }
+      try stack.read { context in
+        let years = try context.all("Album", sort: [SortKey("title")]).map { try $0.value(for: "year", as: Int.self) }
+        try expectEqual(years, [10, 20, 20])
+      }
+    }
+  }
+
+  @CasesBuilder private static var deletes: [Case] {
+    Case("the error policy reports a change of a record that was deleted") { stack in
+      let error = try expectThrows(.versionConflict) {
+        try race(stack, .error, first: delete, second: setting("second"))
+      }
+      try expect(error.conflicts.count == 1 && error.conflicts[0].store == nil, "a conflict without a store row")
+    }
+    Case("the error policy reports a delete of a record that was changed") { stack in
+      let error = try expectThrows(.versionConflict) { try race(stack, .error, first: setting("first"), second: delete) }
+      try expect(error.conflicts.count == 1 && error.conflicts[0].mine == nil, "a conflict without a row of mine")
+      try expectEqual(try outcome(stack), [.string("first"), .int(1959)])
+    }
+    Case("with the store's win, a delete stays a delete") { stack in
+      try race(stack, .storeTrumps, first: delete, second: setting("second"))
+      try expectEqual(try outcome(stack), nil)
+    }
+    Case("with the store's win, a changed record is not deleted") { stack in
+      try race(stack, .storeTrumps, first: setting("first"), second: delete)
+      try expectEqual(try outcome(stack), [.string("first"), .int(1959)])
+    }
+    Case("with the object's win, a changed record is deleted") { stack in
+      try race(stack, .objectTrumps, first: setting("first"), second: delete)
+      try expectEqual(try outcome(stack), nil)
+    }
+    Case("overwriting deletes a changed record") { stack in
+      try race(stack, .overwrite, first: setting("first"), second: delete)
+      try expectEqual(try outcome(stack), nil)
+    }
+    Case("rolling back keeps a deleted record deleted") { stack in
+      try race(stack, .rollback, first: delete, second: setting("second"))
+      try expectEqual(try outcome(stack), nil)
+    }
+    Case("two deletes of one record agree under every lenient policy") { stack in
+      for policy in [MergePolicy.storeTrumps, .objectTrumps, .overwrite, .rollback] {
+        try race(stack, policy, first: delete, second: delete)
+        try expectEqual(try outcome(stack), nil)
+      }
+    }
+  }
+
+  @CasesBuilder private static var custom: [Case] {
+    Case("a policy in code is given all three states and decides") { stack in
+      let policy = MergePolicy.custom { conflict in
+        guard let ancestor = conflict.ancestor, let mine = conflict.mine, let store = conflict.store else { return nil }
+        let title = ancestor.entity.attribute(named: "title")!.slot
+        var values = mine.values
+        values[title] = .string([ancestor, store, mine].map { "\($0[title])" }.joined(separator: "+"))
+        return values
+      }
+      try race(stack, policy, first: setting("first"), second: setting("second"))
+      let parts = ["A", "first", "second"].map { "\(AttributeValue.string($0))" }
+      try expectEqual(try outcome(stack), [.string(parts.joined(separator: "+")), .int(1959)])
+    }
+    Case("a policy in code that throws fails the save") { stack in
+      struct Refusal: Error {}
+      let policy = MergePolicy.custom { _ in throw Refusal() }
+      do {
+        try race(stack, policy, first: setting("first"), second: setting("second"))
+      } catch is Refusal {
+        return
+      } catch let error as CoherenceError where error.underlying is Refusal || error.code == .versionConflict {
+        return
+      }
+      throw ConformanceFailure("expected the save to fail")
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let metadata = ConformanceSubject("Metadata") {
+    Case("a store has the same identifier whenever it is opened") { stack in
+      let identifier = try stack.store.identifier
+      try expectEqual(try stack.coordinator.metadata(for: try stack.store).identifier, identifier)
+      try stack.reopen()
+      try expectEqual(try stack.store.identifier, identifier)
+      try expectEqual(try stack.coordinator.metadata(for: try stack.store).identifier, identifier)
+    }
+    Case("two stores have two identifiers") { stack in
+      let coordinator = stack.makeCoordinator()
+      let other = try stack.attach(try stack.makeLocation(), to: coordinator)
+      try expect(try stack.store.identifier != other.identifier, "two identifiers")
+    }
+    Case("a store tells the version hashes of its entities") { stack in
+      let metadata = try stack.coordinator.metadata(for: try stack.store)
+      try expectEqual(metadata.versionHashes, stack.model.versionHashes.mapValues(\.rawValue))
+      try expect(stack.model.isConfiguration(nil, compatibleWith: metadata), "the model to fit")
+    }
+    Case("a store tells its type") { stack in
+      try expectEqual(try stack.store.metadata().type, stack.location.type.name)
+    }
+    Case("what an application keeps in the metadata stays") { stack in
+      let userInfo = ["a": "1", "'\"": "ä\n", "": ""]
+      try stack.store.setUserInfo(userInfo)
+      try expectEqual(try stack.store.metadata().userInfo, userInfo)
+      try stack.reopen()
+      try expectEqual(try stack.store.metadata().userInfo, userInfo)
+      try stack.store.setUserInfo([:])
+      try expectEqual(try stack.store.metadata().userInfo, [:])
+    }
+    Case("a store of a configuration holds the entities of the configuration") { stack in
+      let coordinator = stack.makeCoordinator(model: Shops.model)
+      let store = try stack.attach(try stack.makeLocation(), to: coordinator, configuration: "Goods")
+      try expectEqual(store.configurationName, "Goods")
+      try expectEqual(Set(try store.metadata().versionHashes.keys), ["Article"])
+    }
+  }
+}

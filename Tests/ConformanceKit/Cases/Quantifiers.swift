@@ -1,0 +1,70 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let quantifiers = ConformanceSubject("Conditions on members") {
+    oneToMany
+    manyToMany
+    counts
+  }
+
+  private static let long = compare("length", .greater, 300)
+
+  @CasesBuilder private static var oneToMany: [Case] {
+    finds("any member satisfies", "Album", members(.any, "tracks", long), ["Bitches Brew", "Kind of Blue"])
+    finds("no record without members has any", "Album", members(.any, "tracks", .constant(true)), [
+      "100% Pure_", "Arrival", "Bitches Brew", "Debut", "Kind of Blue", "Live in Berlin",
+    ])
+    finds("all members satisfy, also when there are none", "Album", members(.all, "tracks", long), [
+      "Bitches Brew", "Kind of Blue", "Tago Mago", "Untitled",
+    ])
+    finds("no member satisfies, also when there are none", "Album", members(.none, "tracks", long), [
+      "100% Pure_", "Arrival", "Debut", "Live in Berlin", "Tago Mago", "Untitled",
+    ])
+    finds("none is not any", "Album", .not(members(.none, "tracks", long)), ["Bitches Brew", "Kind of Blue"])
+    finds(
+      "several conditions hold of one member", "Album",
+      members(.any, "tracks", .and([compare("length", .less, 340), compare("title", .beginsWith, "B")])),
+      ["Kind of Blue"])
+    finds("conditions on members nest", "Performer", members(.any, "albums", members(.any, "tracks", long)), ["Miles"])
+    finds(
+      "a condition on members leads over a relationship", "Track",
+      members(.any, "album.genres", equal("name", "Modal")), ["Blue in Green", "Freddie Freeloader", "So What"])
+    finds(
+      "a condition within leads back to the owner", "Performer",
+      members(.all, "albums", equal("artist.country", "US")), ["Ella", "Miles", "nina"])
+    finds("any of members to the own entity", "Performer", members(.any, "pupils", equal("name", "nina")), ["Ella"])
+  }
+
+  @CasesBuilder private static var manyToMany: [Case] {
+    finds("any many-to-many member satisfies", "Album", members(.any, "genres", equal("name", "Rock")), [
+      "Bitches Brew", "Tago Mago",
+    ])
+    finds("any is asked from the other side", "Genre", members(.any, "albums", compare("year", .less, 1965)), [
+      "Jazz", "Modal",
+    ])
+    finds("all many-to-many members satisfy", "Album", members(.all, "genres", equal("name", "Jazz")), [
+      "Live in Berlin", "Untitled",
+    ])
+    finds("no many-to-many member satisfies", "Genre", members(.none, "albums", equal("artist", nil)), [
+      "Jazz", "Modal", "Rock",
+    ])
+    finds(
+      "two conditions on members may hold of different members", "Album",
+      .and([members(.any, "genres", equal("name", "Jazz")), members(.any, "genres", equal("name", "Rock"))]),
+      ["Bitches Brew"])
+  }
+
+  @CasesBuilder private static var counts: [Case] {
+    finds("members are counted", "Album", memberCount("tracks", .equal, 3), ["Kind of Blue"])
+    finds("records without members count none", "Album", memberCount("tracks", .equal, 0), ["Tago Mago", "Untitled"])
+    finds("a count is compared", "Album", memberCount("genres", .greaterOrEqual, 2), ["Bitches Brew", "Kind of Blue"])
+    finds("many-to-many members are counted from the other side", "Genre", memberCount("albums", .greater, 2), ["Jazz", "Pop"])
+    finds("members behind a relationship are counted", "Album", memberCount("artist.albums", .equal, 2), [
+      "Bitches Brew", "Kind of Blue",
+    ])
+    finds(
+      "two counts are compared", "Album",
+      .comparison(.count(PropertyPath("tracks")), .greater, .count(PropertyPath("genres")), []),
+      ["Debut", "Kind of Blue"])
+  }
+}

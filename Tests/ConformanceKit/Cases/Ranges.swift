@@ -1,0 +1,89 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let ranges = ConformanceSubject("Limits and offsets") {
+    ranged("a limit takes the first records", limit: 2, offset: 0, [0, 1])
+    ranged("an offset leaves out the first records", limit: nil, offset: 7, [7, 8, 9])
+    ranged("a limit counts from the offset", limit: 3, offset: 2, [2, 3, 4])
+    ranged("an offset beyond the end finds nothing", limit: 3, offset: 10, [])
+    ranged("a limit beyond the end finds the rest", limit: 100, offset: 8, [8, 9])
+    ranged("a limit of zero finds nothing", limit: 0, offset: 0, [])
+    residual
+    pending
+  }
+
+  private static func fill(_ context: ManagedObjectContext) throws {
+    for year in [3, 7, 0, 9, 4, 1, 8, 2, 6, 5] { try context.make("Album", ["title": "\(year)", "year": year]) }
+  }
+
+  private static func request(limit: Int?, offset: Int, where predicate: FetchPredicate? = nil)
+    -> FetchRequest<ManagedObject>
+  {
+    var request = FetchRequest<ManagedObject>(entityName: "Album")
+    request.predicate = predicate
+    request.sortKeys = [SortKey("year")]
+    request.fetchLimit = limit
+    request.fetchOffset = offset
+    return request
+  }
+
+  private static func ranged(_ sentence: String, limit: Int?, offset: Int, _ years: [Int]) -> Case {
+    Case(sentence) { stack in
+      let request = request(limit: limit, offset: offset)
+      func check(_ context: ManagedObjectContext, _ place: String) throws {
+        try expectEqual(try context.fetch(request).map { try $0.label }, years.map(String.init), "what \(place) has")
+        try expectEqual(try context.count(for: request), years.count, "the count in \(place)")
+      }
+      let context = stack.context()
+      try context.performAndWait {
+        try fill(context)
+        try check(context, "the context")
+        try context.save()
+        try check(context, "the context after the save")
+      }
+      try stack.read { try check($0, "the store") }
+    }
+  }
+
+  @CasesBuilder private static var residual: [Case] {
+    Case("a limit counts the records that satisfy the condition") { stack in
+      try stack.write { try fill($0) }
+      try stack.read { context in
+        let odd = among("year", [1, 3, 5, 7, 9])
+        let found = try context.fetch(request(limit: 2, offset: 1, where: odd)).map { try $0.label }
+        try expectEqual(found, ["3", "5"])
+      }
+    }
+    Case("a limit counts the records that satisfy a pattern") { stack in
+      try stack.write { try fill($0) }
+      try stack.read { context in
+        let odd = compare("title", .matches, "[13579]")
+        let found = try context.fetch(request(limit: 2, offset: 1, where: odd)).map { try $0.label }
+        try expectEqual(found, ["3", "5"])
+        try expectEqual(try context.count(for: request(limit: 2, offset: 4, where: odd)), 1)
+      }
+    }
+  }
+
+  @CasesBuilder private static var pending: [Case] {
+    Case("a limit counts unsaved records where they belong") { stack in
+      try stack.write { try fill($0) }
+      try stack.read { context in
+        try context.make("Album", ["title": "new", "year": 1])
+        context.delete(try context.one("Album", where: equal("year", 0)))
+        try context.one("Album", where: equal("year", 9)).setValue(-1, for: "year")
+        let found = try context.fetch(request(limit: 4, offset: 1)).map { try $0.label }
+        try expectEqual(found, ["1", "new", "2", "3"])
+        try expectEqual(try context.count(for: request(limit: 4, offset: 8)), 2)
+      }
+    }
+    Case("pages of a sorted fetch make up the whole") { stack in
+      try stack.write { try fill($0) }
+      try stack.read { context in
+        var years: [String] = []
+        for page in 0..<4 { years += try context.fetch(request(limit: 3, offset: page * 3)).map { try $0.label } }
+        try expectEqual(years, (0..<10).map(String.init))
+      }
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let severalStores = ConformanceSubject("Several stores") {
+    routing
+    crossing
+    attaching
+  }
+
+  /// A coordinator with a store of the backend for goods and one of its companion for people.
+  private static func divided(_ stack: ConformanceStack) throws -> (
+    context: ManagedObjectContext, goods: any PersistentStore, people: any PersistentStore
+  ) {
+    let coordinator = stack.makeCoordinator(model: Shops.model)
+    let goods = try stack.attach(try stack.makeLocation(), to: coordinator, configuration: "Goods")
+    let people = try stack.attach(
+      try stack.makeLocation(companion: true), to: coordinator, configuration: "People")
+    return (ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator), goods, people)
+  }
+
+  @CasesBuilder private static var routing: [Case] {
+    Case("a fresh record goes to the store whose configuration has its entity") { stack in
+      let (context, goods, people) = try divided(stack)
+      try context.performAndWait {
+        let article = try context.make("Article", ["name": "a"])
+        let customer = try context.make("Customer", ["name": "c"])
+        try context.save()
+        try expectEqual(article.objectID.storeIdentifier, goods.identifier)
+        try expectEqual(customer.objectID.storeIdentifier, people.identifier)
+        try expectEqual(try context.names("Article"), ["a"])
+        try expectEqual(try context.names("Customer"), ["c"])
+      }
+    }
+    Case("relationships within one of several stores work") { stack in
+      let (context, _, _) = try divided(stack)
+      try context.performAndWait {
+        let customer = try context.make("Customer", ["name": "c"])
+        try context.make("Visit", ["name": "v"]).setObject(customer, for: "customer")
+        try context.save()
+        context.reset()
+        try expectEqual(try context.one("Customer").labels(of: "visits"), ["v"])
+        context.delete(try context.one("Customer"))
+        try context.save()
+        try expectEqual(try context.number(of: "Visit"), 0)
+      }
+    }
+    Case("a fetch finds the records of every store that holds the entity") { stack in
+      let coordinator = stack.makeCoordinator()
+      let stores = try [false, true].map { companion in
+        try stack.attach(try stack.makeLocation(companion: companion), to: coordinator)
+      }
+      let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+      try context.performAndWait {
+        for (index, name) in ["d", "a", "c", "b"].enumerated() {
+          let genre = try context.make("Genre", ["name": name])
+          try context.assign(genre, to: stores[index % 2])
+        }
+        try context.save()
+        context.reset()
+        try expectEqual(try context.names("Genre", sort: [SortKey("name")]), ["a", "b", "c", "d"])
+        try expectEqual(try context.number(of: "Genre", where: compare("name", .less, "d")), 3)
+        let where0 = Set(try context.all("Genre").map { $0.objectID.storeIdentifier })
+        try expectEqual(where0, Set(stores.map(\.identifier)))
+        var request = FetchRequest<ManagedObject>(entityName: "Genre")
+        request.sortKeys = [SortKey("name", ascending: false)]
+        request.fetchOffset = 1
+        request.fetchLimit = 2
+        try expectEqual(try context.fetch(request).map { try $0.label }, ["c", "b"])
+      }
+    }
+    Case("a fresh record is assigned to a store") { stack in
+      let coordinator = stack.makeCoordinator()
+      let stores = try (0..<2).map { _ in try stack.attach(try stack.makeLocation(), to: coordinator) }
+      let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+      try context.performAndWait {
+        for store in stores {
+          let album = try context.make("Album", ["title": "A"])
+          try context.assign(album, to: store)
+          try context.save()
+          try expectEqual(album.objectID.storeIdentifier, store.identifier)
+        }
+      }
+    }
+  }
+
+  @CasesBuilder private static var crossing: [Case] {
+    Case("a relationship across stores is refused") { stack in
+      let (context, _, _) = try divided(stack)
+      try context.performAndWait {
+        let article = try context.make("Article", ["name": "a"])
+        let customer = try context.make("Customer", ["name": "c"])
+        try context.save()
+        _ = try expectThrows(.relationshipCrossesStores) {
+          try article.setObject(customer, for: "buyer")
+          try context.save()
+        }
+      }
+    }
+    Case("a relationship across stores between fresh records is refused") { stack in
+      let (context, goods, people) = try divided(stack)
+      try context.performAndWait {
+        let article = try context.make("Article", ["name": "a"])
+        let customer = try context.make("Customer", ["name": "c"])
+        try context.assign(article, to: goods)
+        try context.assign(customer, to: people)
+        _ = try expectThrows(.relationshipCrossesStores) {
+          try article.setObject(customer, for: "buyer")
+          try context.save()
+        }
+        context.rollback()
+        try expectEqual(try context.number(of: "Customer"), 0)
+      }
+    }
+  }
+
+  @CasesBuilder private static var attaching: [Case] {
+    Case("a store that is detached takes its records along") { stack in
+      let (context, goods, _) = try divided(stack)
+      let coordinator = try unwrap(context.persistentStoreCoordinator)
+      let id = try context.performAndWait {
+        let article = try context.make("Article", ["name": "a"])
+        try context.make("Customer", ["name": "c"])
+        try context.save()
+        context.reset()
+        return article.objectID
+      }
+      try coordinator.remove(goods)
+      try context.performAndWait {
+        try expectEqual(try context.names("Customer"), ["c"])
+        try expectThrows(oneOf: [.storeDetached, .noStore, .objectNotFound]) { try context.existingObject(with: id) }
+        try context.make("Article", ["name": "b"])
+        _ = try expectThrows(oneOf: [.noStore, .storeDetached, .contextWithoutStore]) { try context.save() }
+      }
+    }
+    Case("one place is not attached twice") { stack in
+      _ = try expectThrows(.storeAttachedTwice) { try stack.attach(stack.location, to: stack.coordinator) }
+      try expectEqual(stack.coordinator.persistentStores.count, 1)
+      try stack.write { try $0.make("Album", ["title": "A"]) }
+    }
+    Case("a store that is detached twice is reported") { stack in
+      let store = try stack.store
+      try stack.coordinator.remove(store)
+      _ = try expectThrows(.storeDetached) { try stack.coordinator.remove(store) }
+    }
+    Case("two coordinators on one place see each other's records") { stack in
+      let other = try stack.anotherCoordinator()
+      try stack.write { try $0.make("Album", ["title": "A"]) }
+      let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: other)
+      try context.performAndWait {
+        try context.one("Album").setValue("B", for: "title")
+        try context.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Album"), ["B"]) }
+    }
+    Case("two coordinators on one place never share a key") { stack in
+      let other = try stack.anotherCoordinator()
+      var ids: Set<ManagedObjectID> = []
+      for index in 0..<10 {
+        let coordinator = index % 2 == 0 ? other : stack.coordinator
+        let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+        try context.performAndWait {
+          let albums = try (0..<10).map { try context.make("Album", ["title": "\($0)"]) }
+          try context.save()
+          ids.formUnion(albums.map(\.objectID))
+        }
+      }
+      try expectEqual(ids.count, 100)
+      try stack.read { try expectEqual(try $0.number(of: "Album"), 100) }
+    }
+  }
+}

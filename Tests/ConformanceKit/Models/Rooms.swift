@@ -1,0 +1,50 @@
+import CoherenceCore
+
+/// A model about delete rules: a house has a relationship of each kind to things.
+enum Rooms {
+  static let model = soundModel {
+    Entity("House") {
+      Attribute("name", .string)
+      Relationship("guests", toMany: "Guest", inverse: "house", deleteRule: .nullify)
+      Relationship("rooms", toMany: "Room", inverse: "house", deleteRule: .cascade)
+      Relationship("tenants", toMany: "Tenant", inverse: "house", deleteRule: .deny)
+      Relationship("ghosts", toMany: "Ghost", inverse: "house", deleteRule: .noAction)
+      Relationship("deed", toOne: "Deed", inverse: "house", deleteRule: .cascade)
+      Relationship("streets", toMany: "Street", inverse: "houses")
+    }
+    Entity("Guest") {
+      Attribute("name", .string)
+      Relationship("house", toOne: "House", inverse: "guests")
+    }
+    Entity("Room") {
+      Attribute("name", .string)
+      Relationship("house", toOne: "House", inverse: "rooms")
+      Relationship("chairs", toMany: "Chair", inverse: "room", deleteRule: .cascade)
+    }
+    Entity("Chair") {
+      Attribute("name", .string)
+      Relationship("room", toOne: "Room", inverse: "chairs", optional: false)
+    }
+    Entity("Tenant") {
+      Attribute("name", .string)
+      Relationship("house", toOne: "House", inverse: "tenants")
+    }
+    Entity("Ghost") {
+      Attribute("name", .string)
+      Relationship("house", toOne: "House", inverse: "ghosts")
+    }
+    Entity("Deed") {
+      Attribute("name", .string)
+      Relationship("house", toOne: "House", inverse: "deed", deleteRule: .cascade)
+    }
+    Entity("Street") {
+      Attribute("name", .string)
+      Relationship("houses", toMany: "House", inverse: "streets")
+    }
+    Entity("Chain") {
+      Attribute("name", .string)
+      Relationship("next", toOne: "Chain", inverse: "previous", deleteRule: .cascade)
+      Relationship("previous", toOne: "Chain", inverse: "next")
+    }
+  }
+}

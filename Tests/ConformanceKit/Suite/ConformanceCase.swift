@@ -1,0 +1,53 @@
+import CoherenceCore
+
+/// One sentence that is true of every store, with the program that finds out.
+public struct ConformanceCase: Sendable, Identifiable, CustomStringConvertible {
+  /// The sentence, unique in the suite.
+  public let name: String
+  /// The subject, or the guarantee, that the case belongs to.
+  public internal(set) var area = ""
+  /// What the store is opened with before the case runs.
+  let model: ManagedObjectModel
+  let run: @Sendable (ConformanceStack) async throws -> Void
+
+  /// - Parameters:
+  ///   - name: A sentence.
+  ///   - model: What the store is opened with before the case runs.
+  ///   - run: The case. It passes by returning and fails by throwing anything.
+  init(
+    _ name: String, model: ManagedObjectModel = Music.model,
+    run: @escaping @Sendable (ConformanceStack) async throws -> Void
+  ) {
+    self.name = name
+    self.model = model
+    self.run = run
+  }
+
+  public var id: String { name }
+  public var description: String { "\(area): \(name)" }
+}
+
+/// The cases of one subject or one guarantee.
+public struct ConformanceSubject: Sendable {
+  public let name: String
+  public let cases: [ConformanceCase]
+
+  init(_ name: String, @CasesBuilder cases: () -> [ConformanceCase]) {
+    self.name = name
+    self.cases = cases().map { conformanceCase in
+      var result = conformanceCase
+      result.area = name
+      return result
+    }
+  }
+}
+
+@resultBuilder
+enum CasesBuilder {
+  static func buildExpression(_ conformanceCase: ConformanceCase) -> [ConformanceCase] { [conformanceCase] }
+  static func buildExpression(_ cases: [ConformanceCase]) -> [ConformanceCase] { cases }
+  static func buildBlock(_ parts: [ConformanceCase]...) -> [ConformanceCase] { parts.flatMap { $0 } }
+}
+
+/// The short name that the files of cases use.
+typealias Case = ConformanceCase

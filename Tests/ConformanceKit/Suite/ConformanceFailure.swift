@@ -1,0 +1,23 @@
+/// Why a case failed.
+public struct ConformanceFailure: Error, CustomStringConvertible {
+  public let message: String
+  /// Where the expectation stands that was not met.
+  public let file: String
+  public let line: UInt
+
+  public init(_ message: String, file: StaticString = #fileID, line: UInt = #line) {
+    self.message = message
+    self.file = "\(file)"
+    self.line = line
+  }
+
+  /// The failure of a case, whatever it threw.
+  init(of conformanceCase: ConformanceCase, on store: String, _ error: any Error) {
+    let failure = error as? ConformanceFailure
+    message = "\(conformanceCase), on \(store): \(failure?.message ?? "threw \(error)")"
+    file = failure?.file ?? ""
+    line = failure?.line ?? 0
+  }
+
+  public var description: String { file.isEmpty ? message : "\(message) (\(file):\(line))" }
+}

@@ -1,0 +1,142 @@
+import CoherenceCore
+import Foundation
+import Synchronization
+
+/// What a case works with: a store at a fresh place, a coordinator, and contexts as many as it likes.
+public final class ConformanceStack: Sendable {
+  let harness: any StoreHarness
+  /// Where the case's store is.
+  let location: any StoreLocation
+  private let state: Mutex<State>
+
+  private struct State {
+    var model: ManagedObjectModel
+    var coordinator: PersistentStoreCoordinator
+    var others: [PersistentStoreCoordinator] = []
+    var locations: [any StoreLocation]
+  }
+
+  private init(model: ManagedObjectModel, harness: any StoreHarness) throws {
+    self.harness = harness
+    location = try harness.makeLocation()
+    state = Mutex(
+      State(model: model, coordinator: PersistentStoreCoordinator(managedObjectModel: model), locations: [location]))
+  }
+
+  /// Runs a case on a fresh store, and removes the store whatever becomes of the case.
+  static func run(_ conformanceCase: ConformanceCase, on harness: any StoreHarness) async throws {
+    let stack = try ConformanceStack(model: conformanceCase.model, harness: harness)
+    do {
+      try stack.attach(stack.location, to: stack.coordinator)
+      try await conformanceCase.run(stack)
+    } catch {
+      try? stack.finish()
+      throw error
+    }
+    try stack.finish()
+  }
+
+  // MARK: Stores
+
+  var model: ManagedObjectModel { state.withLock { $0.model } }
+  var coordinator: PersistentStoreCoordinator { state.withLock { $0.coordinator } }
+
+  /// The case's store.
+  var store: any PersistentStore {
+    get throws { try unwrap(coordinator.persistentStores.first, "a store") }
+  }
+
+  /// Attaches a store to a coordinator.
+  @discardableResult
+  func attach(
+    _ location: any StoreLocation, to coordinator: PersistentStoreCoordinator, type: StoreType? = nil,
+    configuration: String? = nil, options: [String: OptionValue] = [:], overwriting: Bool = false
+  ) throws -> any PersistentStore {
+    let options = location.options.merging(options) { $1 }
+    try location.willOpen(
+      StoreEnvironment(
+        type: location.type, url: location.url, configurationName: configuration,
+        model: coordinator.managedObjectModel, options: options))
+    let configuration = StoreConfiguration(
+      name: configuration, type: type ?? location.type, overwriteIncompatibleStore: overwriting, options: options,
+      location: location.url)
+    return try coordinator.addPersistentStore(configuration, at: location.url)
+  }
+
+  /// Detaches every store of the case's coordinator.
+  func close() throws { try Self.close(coordinator) }
+
+  private static func close(_ coordinator: PersistentStoreCoordinator) throws {
+    for store in coordinator.persistentStores { try coordinator.remove(store) }
+  }
+
+  /// Closes the store and opens it again, with a coordinator of its own, which takes the place of the case's.
+  ///
+  /// When it cannot be opened, the store is left closed and the coordinator without a store.
+  func reopen(
+    model: ManagedObjectModel? = nil, type: StoreType? = nil, options: [String: OptionValue] = [:],
+    overwriting: Bool = false
+  ) throws {
+    try close()
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model ?? self.model)
+    state.withLock {
+      $0.coordinator = coordinator
+      if let model { $0.model = model }
+    }
+    try attach(location, to: coordinator, type: type, options: options, overwriting: overwriting)
+  }
+
+  /// Another coordinator on the same store.
+  func anotherCoordinator() throws -> PersistentStoreCoordinator {
+    let coordinator = makeCoordinator()
+    try attach(location, to: coordinator)
+    return coordinator
+  }
+
+  /// A coordinator without stores, which is closed at the end.
+  func makeCoordinator(model: ManagedObjectModel? = nil) -> PersistentStoreCoordinator {
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model ?? self.model)
+    state.withLock { $0.others.append(coordinator) }
+    return coordinator
+  }
+
+  /// Another place, which is destroyed at the end.
+  func makeLocation(companion: Bool = false) throws -> any StoreLocation {
+    let location = try companion ? harness.makeCompanionLocation() : harness.makeLocation()
+    state.withLock { $0.locations.append(location) }
+    return location
+  }
+
+  private func finish() throws {
+    let (coordinators, locations) = state.withLock { ([$0.coordinator] + $0.others, $0.locations) }
+    for coordinator in coordinators { try Self.close(coordinator) }
+    for location in locations { try location.destroy() }
+  }
+
+  // MARK: Contexts
+
+  /// A fresh context on the case's coordinator.
+  func context(_ policy: MergePolicy = .error) -> ManagedObjectContext {
+    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    context.mergePolicy = policy
+    return context
+  }
+
+  /// Runs the body in a context of its own.
+  @discardableResult
+  func read<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
+    let context = context()
+    return try context.performAndWait { try body(context) }
+  }
+
+  /// Runs the body in a context of its own and saves.
+  @discardableResult
+  func write<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
+    let context = context()
+    return try context.performAndWait {
+      let result = try body(context)
+      try context.save()
+      return result
+    }
+  }
+}

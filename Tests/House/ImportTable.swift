@@ -1,0 +1,26 @@
+/// Which of the package's own modules a folder may import. This table is the architecture's; the sources follow it.
+enum ImportTable {
+  static let allowed: [String: Set<String>] = [
+    // The C parts that Core needs; nobody else has to know of them.
+    "Modules/Runtime": [],
+    "Modules/Core": ["CoherenceRuntime"],
+    "Modules/Strategies": ["CoherenceCore"],
+    "Modules/IdentityMap": [],
+    "Modules/Actions": ["CoherenceCore", "CoherenceStrategies"],
+    "Modules/Mapping": ["CoherenceCore", "CoherenceStrategies", "CoherenceIdentityMap"],
+    "Modules/Macros": ["CoherenceCore", "CoherenceIdentityMap"],
+    "Modules/HTTP": ["CoherenceActions"],
+    "Modules/Service": ["CoherenceActions"],
+    // The face, which alone knows backends.
+    "Modules/Coherence": [
+      "CoherenceCore", "CoherenceStrategies", "CoherenceIdentityMap", "CoherenceActions", "CoherenceMapping",
+      "CoherenceInMemory", "CoherenceSQLite",
+    ],
+    "Backends/CLibPQ": [],
+    "Backends/InMemory": ["CoherenceCore"],
+    "Backends/SQL": ["CoherenceCore"],
+    "Backends/SQLite": ["CoherenceCore", "CoherenceSQL"],
+    "Backends/PostgreSQL": ["CoherenceCore", "CoherenceSQL"],
+    "Tests/ConformanceKit": ["CoherenceCore"],
+  ]
+}

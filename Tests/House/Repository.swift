@@ -1,0 +1,56 @@
+import Foundation
+
+/// The files of the repository that the tests were built from.
+struct Repository {
+  let root: URL
+
+  /// Finds the root from the place of this file.
+  init(file: String = #filePath) {
+    root = URL(fileURLWithPath: file).resolvingSymlinksInPath()
+      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+  }
+
+  /// The names of the folders directly in a folder.
+  func folders(in path: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(
+      at: root.appendingPathComponent(path), includingPropertiesForKeys: [.isDirectoryKey], options: .skipsHiddenFiles
+    )
+    .filter { try $0.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true }
+    .map(\.lastPathComponent)
+    .sorted()
+  }
+
+  /// The Swift files in the folders at any depth, without those of build directories.
+  func sources(in paths: String...) throws -> [SourceFile] {
+    try paths.flatMap { path in
+      let folder = root.appendingPathComponent(path)
+      guard
+        let files = FileManager.default.enumerator(
+          at: folder, includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
+      else { return [SourceFile]() }
+      return try files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }.sorted { $0.path < $1.path }
+        .map { try SourceFile($0, under: root) }
+    }
+  }
+}
+
+/// A Swift file and its lines.
+struct SourceFile {
+  /// Relative to the root of the repository.
+  let path: String
+  let lines: [String]
+
+  init(_ url: URL, under root: URL) throws {
+    path = String(url.resolvingSymlinksInPath().path.dropFirst(root.path.count + 1))
+    var lines = try String(contentsOf: url, encoding: .utf8).components(separatedBy: "\n")
+    if lines.last?.isEmpty == true { lines.removeLast() }
+    self.lines = lines
+  }
+
+  var name: String { String((path as NSString).lastPathComponent.dropLast(".swift".count)) }
+
+  /// The places, as `path:line`, of the lines that satisfy a condition.
+  func places(where condition: (_ line: String) throws -> Bool) rethrows -> [String] {
+    try lines.enumerated().filter { try condition($0.element) }.map { "\(path):\($0.offset + 1)" }
+  }
+}

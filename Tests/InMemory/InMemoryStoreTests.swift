@@ -1,0 +1,72 @@
+import CoherenceCore
+import CoherenceInMemory
+import Testing
+
+@Suite struct InMemoryStoreTests {
+  @Test func `a store has an identity of its own`() throws {
+    let model = try MusicFixture.makeModel()
+    let first = try MusicFixture(model: model).store
+    let second = try MusicFixture(model: model).store
+    #expect(first.identifier != second.identifier)
+    #expect(try first.metadata().identifier == first.identifier)
+    #expect(try first.metadata().versionHashes.keys.sorted() == ["Album", "Artist", "Genre", "LiveAlbum"])
+  }
+
+  @Test func `user info is kept with the metadata`() throws {
+    let store = try MusicFixture().store
+    try store.setUserInfo(["last": "1"])
+    #expect(try store.metadata().userInfo == ["last": "1"])
+  }
+
+  @Test func `keys are handed out once, also after inserts with other keys`() throws {
+    let music = try MusicFixture()
+    let first = try music.store.allocateKeys(3, for: music.album)
+    #expect(try music.store.allocateKeys(2, for: music.album).lowerBound == first.upperBound)
+    try music.save(.insert(music.album, [music.row(music.album, 100, ["title": .string("Hundred")])]))
+    #expect(try music.store.allocateKeys(1, for: music.album) == 101..<102)
+    #expect(try music.store.allocateKeys(1, for: music.artist) == 1..<2)
+  }
+
+  @Test func `a closed store says so, and so do its readers`() throws {
+    let music = try MusicFixture()
+    let reader = try music.store.makeReader()
+    _ = try reader.row(1, of: music.album)
+    let fetch = try reader.fetch(StoreQuery(entity: music.album))
+    music.store.close()
+    music.store.close()
+    var rows: [Row] = []
+    let uses: [() throws -> Void] = [
+      { _ = try music.store.makeReader() }, { try music.save() }, { _ = try music.store.metadata() },
+      { _ = try reader.row(1, of: music.album) }, { _ = try fetch.cursor.next(into: &rows) },
+      { _ = try music.store.allocateKeys(1, for: music.album) },
+    ]
+    for use in uses { #expect(try MusicFixture.error(of: use).code == .storeDetached) }
+  }
+
+  @Test func `a reader that has ended answers nothing`() throws {
+    let music = try MusicFixture()
+    let reader = try music.store.makeReader()
+    reader.finish()
+    #expect(throws: CoherenceError.self) { try reader.row(1, of: music.album) }
+  }
+
+  @Test func `a store opened for reading refuses changes`() throws {
+    let music = try MusicFixture(options: [StoreOption.readOnly: true])
+    #expect(try MusicFixture.error { try music.addBand() }.code == .storeReadOnly)
+    #expect(try music.keys(StoreQuery(entity: music.album)).isEmpty)
+  }
+
+  @Test func `entities of another configuration are refused by name`() throws {
+    let model = try ManagedObjectModel(configurations: ["One": ["A"]]) {
+      Entity("A") { Attribute("x", .int64) }
+      Entity("B") { Attribute("x", .int64) }
+    }
+    let environment = StoreEnvironment(type: .inMemory, url: nil, configurationName: "One", model: model)
+    let store = try #require(StoreType.inMemory.factory).open(environment)
+    let other = try model.entity(named: "B")
+    let reader = try store.makeReader()
+    let error = try MusicFixture.error { _ = try reader.row(1, of: other) }
+    #expect(error.code == .noStore)
+    #expect(error.message.contains("'B'"))
+  }
+}

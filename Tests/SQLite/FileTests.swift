@@ -1,0 +1,149 @@
+import CoherenceCore
+import CoherenceSQLite
+import Foundation
+import GRDB
+import Testing
+
+@Suite struct FileTests {
+  private let place: TemporaryStore
+  private let model: ManagedObjectModel
+
+  init() throws {
+    place = try TemporaryStore()
+    model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } }
+  }
+
+  private func code(_ options: [String: OptionValue] = [:]) -> ErrorCode? {
+    do {
+      _ = try place.open(model, options: options)
+      return nil
+    } catch {
+      return (error as? CoherenceError)?.code
+    }
+  }
+
+  @Test func `a file that is no database is refused and left alone`() throws {
+    let content = Data(String(repeating: "This is a letter. ", count: 200).utf8)
+    try content.write(to: place.url)
+    #expect(code() == .notADatabase)
+    #expect(try Data(contentsOf: place.url) == content)
+  }
+
+  @Test func `the database of another program is refused`() throws {
+    let queue = try DatabaseQueue(path: place.path)
+    try queue.write { try $0.execute(sql: "CREATE TABLE other (a)") }
+    #expect(code() == .notADatabase)
+  }
+
+  @Test func `a truncated file is damaged`() throws {
+    let store = try place.open(model)
+    let rows = try (0..<500).map { _ in try store.row("Thing", ["name": .string(String(repeating: "x", count: 200))]) }
+    try store.save(StoreSaveRequest(steps: [.insert(store.entity("Thing"), rows)]))
+    store.close()
+    let file = try FileHandle(forWritingTo: place.url)
+    try file.truncate(atOffset: 8192)
+    try file.close()
+    #expect(code() == .storeCorrupt)
+  }
+
+  @Test func `a missing directory is named`() throws {
+    let url = place.directory.appendingPathComponent("nowhere/test.sqlite")
+    let environment = StoreEnvironment(type: .sqlite, url: url, model: model)
+    let error = #expect(throws: CoherenceError.self) { try SQLiteStoreFactory().open(environment) }
+    #expect(error?.code == .storeInaccessible)
+    #expect(error?.message.contains("nowhere' does not exist") == true)
+  }
+
+  @Test func `a store that is opened to read only is neither created nor written`() throws {
+    #expect(code([StoreOption.readOnly: true]) == .storeInaccessible)
+    #expect(!FileManager.default.fileExists(atPath: place.path))
+    let store = try place.open(model)
+    let row = try store.insert("Thing", ["name": .string("a")])
+    store.close()
+    let reader = try place.open(model, options: [StoreOption.readOnly: true])
+    #expect(try reader.fetch("Thing").map(\.id) == [row.id])
+    #expect { try reader.save(StoreSaveRequest(steps: [])) } throws: { ErrorCode.storeReadOnly ~= $0 }
+  }
+
+  @Test func `options that make no sense are refused`() {
+    #expect(code([SQLiteOption.synchronous: "sometimes"]) == .invalidOption)
+    #expect(code([SQLiteOption.readers: 0]) == .invalidOption)
+    #expect(code([SQLiteOption.busyTimeout: "long"]) == .invalidOption)
+    #expect(!FileManager.default.fileExists(atPath: place.path))
+  }
+
+  @Test func `metadata is read without opening or creating`() throws {
+    let factory = SQLiteStoreFactory()
+    #expect(try factory.metadata(place.environment(model)) == nil)
+    #expect(!FileManager.default.fileExists(atPath: place.path))
+    let store = try place.open(model)
+    try store.setUserInfo(["a": "b"])
+    let metadata = try store.metadata()
+    #expect(metadata.userInfo == ["a": "b"])
+    #expect(metadata.identifier == store.identifier)
+    store.close()
+    #expect(try factory.metadata(place.environment(model)) == metadata)
+    #expect(try place.open(model).identifier == metadata.identifier)
+  }
+
+  @Test func `a store that is set aside keeps its content`() throws {
+    let store = try place.open(model)
+    try store.insert("Thing", ["name": .string("a")])
+    let factory = SQLiteStoreFactory()
+    #expect { try factory.setAside(place.environment(model)) } throws: { ErrorCode.storeBusy ~= $0 }
+    store.close()
+    let target = try factory.setAside(place.environment(model))
+    #expect(target.hasSuffix(".incompatible"))
+    #expect(!FileManager.default.fileExists(atPath: place.path))
+    let queue = try DatabaseQueue(path: target)
+    #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM Thing") } == 1)
+  }
+
+  @Test func `a closed store says so`() throws {
+    let store = try place.open(model)
+    let reader = try store.makeReader()
+    store.close()
+    store.close()
+    #expect { try store.metadata() } throws: { ErrorCode.storeDetached ~= $0 }
+    #expect { try reader.row(1, of: store.entity("Thing")) } throws: { ErrorCode.storeDetached ~= $0 }
+    reader.finish()
+  }
+
+  @Test func `two stores on one file see each other's saves`() throws {
+    let one = try place.open(model)
+    let two = try place.open(model)
+    let row = try one.insert("Thing", ["name": .string("a")])
+    #expect(try two.fetch("Thing").map(\.id) == [row.id])
+    let other = try two.insert("Thing", ["name": .string("b")])
+    #expect(other.key != row.key)
+    #expect(try one.fetch("Thing").count == 2)
+    #expect(one.identifier == two.identifier)
+  }
+
+  @Test func `a lock that another process holds is waited for in vain`() throws {
+    let store = try place.open(model, options: [SQLiteOption.busyTimeout: 0.05])
+    let row = try store.row("Thing", ["name": .string("a")])
+    let other = try DatabaseQueue(path: place.path)
+    try other.inDatabase { database in
+      try database.execute(sql: "BEGIN IMMEDIATE")
+      let error = #expect(throws: CoherenceError.self) {
+        try store.save(StoreSaveRequest(steps: [.insert(row.entity, [row])]))
+      }
+      #expect(error?.code == .storeBusy)
+      #expect(error?.isRetryable == true)
+      #expect(error?.outcome == .notApplied)
+      try database.execute(sql: "ROLLBACK")
+    }
+    try store.save(StoreSaveRequest(steps: [.insert(row.entity, [row])]))
+  }
+
+  @Test func `a value of a wrong type is not converted`() throws {
+    let store = try place.open(model)
+    let row = try store.insert("Thing", ["name": .string("a")])
+    let other = try DatabaseQueue(path: place.path)
+    try other.write { try $0.execute(sql: "UPDATE Thing SET name = x'FF00'") }
+    let error = #expect(throws: CoherenceError.self) { try store.current(row) }
+    #expect(error?.code == .storeCorrupt)
+    #expect(error?.message.contains("Column 'name' of table 'Thing'") == true)
+  }
+}

@@ -1,0 +1,170 @@
+import CoherenceCore
+import CoherenceSQLite
+import Foundation
+import Testing
+
+@Suite struct MigrationTests {
+  private let place: TemporaryStore
+  init() throws { place = try TemporaryStore() }
+
+  private static func first() throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity("Artist") {
+        Attribute("name", .string)
+        Relationship("albums", toMany: "Album", inverse: "artist")
+      }
+      Entity("Album") {
+        Attribute("title", .string)
+        Attribute("year", .int32, optional: true)
+        Relationship("artist", toOne: "Artist", inverse: "albums")
+        Relationship("tags", toMany: "Tag", inverse: "albums")
+      }
+      Entity("Tag") {
+        Attribute("name", .string)
+        Relationship("albums", toMany: "Album", inverse: "tags")
+      }
+    }
+  }
+
+  private func fill() throws {
+    let store = try place.open(Self.first())
+    let artist = try store.insert("Artist", ["name": .string("Nina")])
+    let album = try store.insert("Album", ["title": .string("One"), "artist": .reference(artist.id)])
+    let tag = try store.insert("Tag", ["name": .string("jazz")])
+    guard case .links(let table, _) = store.entity("Album").relationship(named: "tags")!.storage else { return }
+    let link = Link(source: album.key, target: tag.key)
+    try store.save(StoreSaveRequest(steps: [.link(table, [link])]))
+    store.close()
+  }
+
+  @Test func `what is new gets its default and what is left out goes`() throws {
+    try fill()
+    let model = try ManagedObjectModel {
+      Entity("Album", uniqueness: [["barcode"]], indexes: [["title"]]) {
+        Attribute("title", .string)
+        Attribute("year", .int32, default: Int32(1900))
+        Attribute("rating", .double, default: 2.5)
+        Attribute("barcode", .string, optional: true)
+        Relationship("label", toOne: "Label", inverse: "albums")
+        Relationship("tags", toMany: "Tag", inverse: "albums")
+      }
+      Entity("Tag") {
+        Attribute("name", .string)
+        Relationship("albums", toMany: "Album", inverse: "tags")
+      }
+      Entity("Label") { Relationship("albums", toMany: "Album", inverse: "label") }
+    }
+    let store = try place.open(model)
+    let album = try #require(try store.fetch("Album").first)
+    #expect(album["title"] == .string("One"))
+    #expect(album["year"] == .int(1900))
+    #expect(album["rating"] == .double(2.5))
+    #expect(album["barcode"] == .null)
+    #expect(album["label"] == .null)
+    let links: FetchPredicate = .quantified(.any, PropertyPath("tags"), .path("name", .equal, .string("jazz")))
+    #expect(try store.fetch("Album", where: links).count == 1)
+    let hashes = try store.metadata().versionHashes
+    #expect(Set(hashes.keys) == ["Album", "Tag", "Label"])
+    #expect(model.isConfiguration(nil, compatibleWith: try store.metadata()))
+    store.close()
+
+    // And back again: the artists are gone, their table is new.
+    let back = try place.open(Self.first())
+    #expect(try back.fetch("Artist").isEmpty)
+    #expect(try back.fetch("Album").count == 1)
+  }
+
+  @Test func `more than additions is refused in words and changes nothing`() throws {
+    try fill()
+    let model = try ManagedObjectModel {
+      Entity("Artist") {
+        Attribute("name", .int64)
+        Attribute("age", .int16)
+        Relationship("albums", toOne: "Album", inverse: "artist")
+      }
+      Entity("Album") {
+        Attribute("title", .string)
+        Attribute("year", .int32)
+        Relationship("artist", toOne: "Artist", inverse: "albums")
+      }
+    }
+    let error = #expect(throws: CoherenceError.self) { try place.open(model) }
+    #expect(error?.code == .incompatibleModel)
+    let message = error?.message ?? ""
+    for words in ["'Artist.name' is of type string", "'Artist.age' is new and required", "'Album.year' became required",
+      "'Artist.albums' is to-many"]
+    {
+      #expect(message.contains(words), "\(words) in \(message)")
+    }
+    let store = try place.open(Self.first())
+    #expect(try store.fetch("Artist").count == 1)
+    #expect(try store.fetch("Tag").count == 1)
+  }
+
+  @Test func `without the option any difference is refused`() throws {
+    try fill()
+    let model = try ManagedObjectModel { Entity("Artist") { Attribute("name", .string) } }
+    let error = #expect(throws: CoherenceError.self) {
+      try place.open(model, options: [StoreOption.migrateAutomatically: false])
+    }
+    #expect(error?.code == .incompatibleModel)
+    let readOnly = #expect(throws: CoherenceError.self) { try place.open(model, options: [StoreOption.readOnly: true]) }
+    #expect(readOnly?.code == .incompatibleModel)
+    _ = try place.open(Self.first(), options: [StoreOption.migrateAutomatically: false])
+  }
+
+  @Test func `records of an entity that is left out go with the references to them`() throws {
+    func model(withVinyl: Bool) throws -> ManagedObjectModel {
+      try ManagedObjectModel(
+        entities: [
+          Entity("Item") {
+            Attribute("name", .string)
+            Relationship("owners", toMany: "Owner", inverse: "item")
+          },
+          Entity("Owner") { Relationship("item", toOne: "Item", inverse: "owners") },
+        ] + (withVinyl ? [Entity("Vinyl", parent: "Item") { Attribute("speed", .int16, default: Int16(33)) }] : []))
+    }
+    let before = try place.open(model(withVinyl: true))
+    let vinyl = try before.insert("Vinyl", ["name": .string("v")])
+    try before.insert("Item", ["name": .string("i")])
+    try before.insert("Owner", ["item": .reference(vinyl.id)])
+    before.close()
+    let after = try place.open(model(withVinyl: false))
+    #expect(try after.fetch("Item").map { $0["name"] } == [.string("i")])
+    #expect(try after.fetch("Owner").map { $0["item"] } == [.null])
+  }
+
+  @Test func `a delete rule changes whether references are checked`() throws {
+    func model(_ rule: DeleteRule) throws -> ManagedObjectModel {
+      try ManagedObjectModel {
+        Entity("Parent") { Relationship("children", toMany: "Child", inverse: "parent", deleteRule: rule) }
+        Entity("Child") { Relationship("parent", toOne: "Parent", inverse: "children") }
+      }
+    }
+    let loose = try place.open(model(.noAction))
+    let parent = try loose.insert("Parent")
+    let child = try loose.insert("Child", ["parent": .reference(parent.id)])
+    try loose.insert("Child", ["parent": .reference(ManagedObjectID(space: parent.id.space, key: 999))])
+    loose.close()
+    let strict = try place.open(model(.nullify))
+    #expect(try strict.fetch("Child").map { $0["parent"] } == [.reference(parent.id), .null])
+    let delete = StoreSaveRequest(steps: [.delete(parent.entity, [RowDelete(id: parent.id, baseVersion: 1)])])
+    #expect { try strict.save(delete) } throws: { ErrorCode.danglingReference ~= $0 }
+    strict.close()
+    let looseAgain = try place.open(model(.noAction))
+    try looseAgain.save(delete)
+    #expect(try looseAgain.current(child)?["parent"] == .reference(parent.id))
+  }
+
+  @Test func `uniqueness that the records do not have is refused`() throws {
+    func model(_ uniqueness: [[String]]) throws -> ManagedObjectModel {
+      try ManagedObjectModel { Entity("Thing", uniqueness: uniqueness) { Attribute("name", .string) } }
+    }
+    let store = try place.open(model([]))
+    try store.insert("Thing", ["name": .string("same")])
+    try store.insert("Thing", ["name": .string("same")])
+    store.close()
+    #expect { try place.open(model([["name"]])) } throws: { ErrorCode.incompatibleModel ~= $0 }
+    #expect(try place.open(model([])).fetch("Thing").count == 2)
+  }
+}

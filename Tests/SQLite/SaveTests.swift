@@ -1,0 +1,141 @@
+import CoherenceCore
+import CoherenceSQLite
+import Foundation
+import Testing
+
+@Suite struct SaveTests {
+  private let place: TemporaryStore
+  private let store: any PersistentStore
+
+  init() throws {
+    place = try TemporaryStore()
+    let model = try ManagedObjectModel {
+      Entity("Person", uniqueness: [["email"]]) {
+        Attribute("name", .string, optional: true)
+        Attribute("email", .string, optional: true)
+        Relationship("boss", toOne: "Person", inverse: "staff")
+        Relationship("staff", toMany: "Person", inverse: "boss", ordered: true)
+      }
+    }
+    store = try place.open(model)
+  }
+
+  private func slots(_ names: String...) -> SlotSet {
+    SlotSet(names.map { name in store.entity("Person").slots.firstIndex { $0.name == name }! })
+  }
+
+  private func update(_ row: Row, _ values: [String: AttributeValue], from baseVersion: Int64? = nil) -> SaveStep {
+    .update(
+      row.entity, slots: SlotSet(values.keys.map { name in row.entity.slots.firstIndex { $0.name == name }! }),
+      [RowUpdate(row: row.changed(values), baseVersion: baseVersion ?? row.version)])
+  }
+
+  private func save(_ steps: SaveStep...) throws { try store.save(StoreSaveRequest(steps: steps)) }
+
+  @Test func `an update writes its slots and the version`() throws {
+    let row = try store.insert("Person", ["name": .string("a"), "email": .string("e")])
+    try save(update(row, ["name": .string("b")]))
+    let found = try #require(try store.current(row))
+    #expect(found.version == 2)
+    #expect(found["name"] == .string("b"))
+    #expect(found["email"] == .string("e"))
+  }
+
+  @Test func `every conflict of a save is reported and nothing is applied`() throws {
+    let one = try store.insert("Person", ["name": .string("one")])
+    let two = try store.insert("Person", ["name": .string("two")])
+    let three = try store.insert("Person", ["name": .string("three")])
+    try save(update(one, ["name": .string("changed")]))
+    try save(.delete(two.entity, [RowDelete(id: two.id, baseVersion: 1)]))
+    let failure = #expect(throws: StoreConflict.Failure.self) {
+      try save(
+        update(three, ["name": .string("new")]), update(one, ["name": .string("mine")]),
+        .delete(two.entity, [RowDelete(id: two.id, baseVersion: 1)]))
+    }
+    #expect(failure?.conflicts.map(\.id) == [one.id, two.id])
+    #expect(failure?.conflicts.first?.storeRow?["name"] == .string("changed"))
+    #expect(failure?.conflicts.last?.storeRow == nil)
+    #expect(try store.current(three)?["name"] == .string("three"))
+  }
+
+  @Test func `versions are looked at before uniqueness`() throws {
+    let one = try store.insert("Person", ["email": .string("taken")])
+    let two = try store.insert("Person", ["email": .string("free")])
+    try save(update(one, ["name": .string("x")]))
+    let double = try store.row("Person", ["email": .string("taken")])
+    let error = #expect(throws: CoherenceError.self) { try save(.insert(double.entity, [double])) }
+    #expect(error?.code == .uniquenessViolated)
+    #expect(error?.objectIDs == [double.id])
+    #expect(error?.message.contains("taken'") == false)
+    #expect(throws: StoreConflict.Failure.self) {
+      try save(update(two, ["email": .string("taken")]), update(one, ["name": .string("y")], from: 1))
+    }
+  }
+
+  @Test func `a reference to nothing is refused with the record that has it`() throws {
+    let nobody = ManagedObjectID(space: store.spaces[store.entity("Person")], key: 4711)
+    let row = try store.row("Person", ["boss": .reference(nobody)])
+    let error = #expect(throws: CoherenceError.self) { try save(.insert(row.entity, [row])) }
+    #expect(error?.code == .danglingReference)
+    #expect(error?.objectIDs == [row.id])
+    #expect(try store.fetch("Person").isEmpty)
+  }
+
+  @Test func `rows that refer to each other are written in steps`() throws {
+    let keys = try store.allocateKeys(2, for: store.entity("Person"))
+    let space = store.spaces[store.entity("Person")]
+    let ids = keys.map { ManagedObjectID(space: space, key: $0) }
+    let one = try store.row("Person", ["name": .string("1")], key: ids[0].key)
+    let two = try store.row("Person", ["name": .string("2"), "boss": .reference(ids[0])], key: ids[1].key)
+    let fixed = one.changed(["boss": .reference(ids[1]), "boss.position": .int(3)], version: 1)
+    try save(.insert(one.entity, [one, two]), .fix(one.entity, slots: slots("boss", "boss.position"), [fixed]))
+    let found = try #require(try store.current(one))
+    #expect(found["boss"] == .reference(ids[1]))
+    #expect(found["boss.position"] == .int(3))
+    #expect(found.version == 1)
+  }
+
+  @Test func `keys are never handed out twice`() throws {
+    let entity = store.entity("Person")
+    var seen: Set<Int64> = []
+    for count in [1, 1, 100, 3, 64, 1] {
+      let keys = try store.allocateKeys(count, for: entity)
+      #expect(keys.count == count)
+      for key in keys { #expect(seen.insert(key).inserted) }
+    }
+    let foreign = try store.row("Person", key: 100_000)
+    try save(.insert(entity, [foreign]))
+    store.close()
+    let again = try SQLiteStoreFactory().open(store.environment)
+    #expect(try again.allocateKeys(1, for: entity).lowerBound > 100_000)
+  }
+
+  @Test func `a batch update raises versions and answers identifiers`() throws {
+    let batch = try #require(store as? any BatchExecuting)
+    let one = try store.insert("Person", ["name": .string("a")])
+    let two = try store.insert("Person", ["name": .string("b")])
+    let slot = store.entity("Person").slots.firstIndex { $0.name == "name" }!
+    let query = StoreQuery(entity: store.entity("Person"), predicate: .path("name", .equal, .string("a")))
+    #expect(try batch.batchUpdate(query, values: [slot: .string("c")]) == [one.id])
+    #expect(try store.current(one)?.version == 2)
+    #expect(try store.current(one)?["name"] == .string("c"))
+    #expect(try store.current(two)?.version == 1)
+    var folded = query
+    folded.predicate = .comparison(.path(PropertyPath("name")), .equal, .value(.string("C")), .caseInsensitive)
+    #expect(try batch.batchUpdate(folded, values: [slot: .string("d")]) == nil)
+  }
+
+  @Test func `a batch delete clears the references to what it deletes`() throws {
+    let batch = try #require(store as? any BatchExecuting)
+    let boss = try store.insert("Person", ["name": .string("boss")])
+    let staff = try store.insert("Person", ["boss": .reference(boss.id), "boss.position": .int(0)])
+    let query = StoreQuery(entity: store.entity("Person"), predicate: .path("name", .equal, .string("boss")))
+    let outcome = try #require(try batch.batchDelete(query))
+    #expect(outcome.deleted == [boss.id])
+    #expect(outcome.updated == [staff.id])
+    let found = try #require(try store.current(staff))
+    #expect(found["boss"] == .null)
+    #expect(found["boss.position"] == .null)
+    #expect(found.version == 2)
+  }
+}

@@ -1,0 +1,108 @@
+import CoherenceCore
+import CoherenceStrategies
+import Testing
+
+@MainActor
+@Suite("Conflicts in strategies")
+struct ConflictTests {
+  @Test(arguments: StrategyKind.following, Backend.available)
+  func `edits of the view go on top of what a background context saved of the same record`(
+    strategy: StrategyKind, backend: Backend
+  ) throws {
+    let stack = try Stack(strategy, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    let user = try stack.view.user(id)
+    user.firstName = "mine"
+    try stack.change(id) {
+      $0.firstName = "theirs"
+      $0.lastName = "theirs"
+    }
+    try stack.view.save()
+    #expect(user.firstName == "mine")
+    #expect(user.lastName == "theirs")
+    let context = stack.container.newBackgroundContext()
+    try context.performAndWait {
+      let stored = try context.user(id)
+      #expect(stored.firstName == "mine")
+      #expect(stored.lastName == "theirs")
+    }
+    // Nothing is stuck anywhere: later saves of both go through.
+    try stack.change(id) { $0.userName = "grace" }
+    #expect(try stack.view.user(id).userName == "grace")
+    user.userName = "hedy"
+    try stack.view.save()
+    #expect(try stack.storedName(of: id) == "hedy")
+  }
+
+  @Test(arguments: StrategyKind.allCases, Backend.available)
+  func `a conflict with another program is reported to the view and can be resolved`(
+    strategy: StrategyKind, backend: Backend
+  ) throws {
+    let stack = try Stack(strategy, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    let user = try stack.view.user(id)
+    user.userName = "mine"
+    let stranger = try stack.makeStranger()
+    let strangersID = try #require(
+      stranger.persistentStoreCoordinator.objectID(forDescription: id.description))
+    try Stack.change(strangersID, in: stranger) { $0.userName = "theirs" }
+
+    #expect { try stack.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
+    #expect(stack.view.hasChanges)
+    #expect(try stack.storedName(of: id) == "theirs")
+
+    // Background contexts are not held up by it.
+    let other = try stack.saveUser(named: "grace")
+    #expect(try stack.storedName(of: other) == "grace")
+
+    stack.view.mergePolicy = .objectTrumps
+    try stack.view.save()
+    #expect(!stack.view.hasChanges)
+    #expect(try stack.storedName(of: id) == "mine")
+    user.userName = "mine again"
+    stack.view.mergePolicy = .error
+    try stack.view.save()
+    #expect(try stack.storedName(of: id) == "mine again")
+  }
+
+  @Test(arguments: StrategyKind.allCases)
+  func `after a conflict a rollback of the view goes on with what the store has`(strategy: StrategyKind) throws {
+    let stack = try Stack(strategy, on: .sqlite)
+    let id = try stack.saveUser(named: "ada")
+    let user = try stack.view.user(id)
+    user.userName = "mine"
+    let stranger = try stack.makeStranger()
+    let strangersID = try #require(
+      stranger.persistentStoreCoordinator.objectID(forDescription: id.description))
+    try Stack.change(strangersID, in: stranger) { $0.userName = "theirs" }
+    #expect { try stack.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
+
+    stack.view.rollback()
+    #expect(user.userName == "theirs")
+    user.userName = "mine now"
+    try stack.view.save()
+    #expect(try stack.storedName(of: id) == "mine now")
+  }
+
+  @Test(arguments: Backend.available)
+  func `where view and nested background touched one property, the saver's merge policy decides`(
+    backend: Backend
+  ) throws {
+    let stack = try Stack(.indirectNested, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    let background = stack.container.newBackgroundContext()
+    background.mergePolicy = .storeTrumps
+    try background.performAndWait {
+      let user = try background.user(id)
+      user.userName = "background"
+      user.lastName = "background"
+      let stranger = try stack.makeStranger()
+      let strangersID = try #require(
+        stranger.persistentStoreCoordinator.objectID(forDescription: id.description))
+      try Stack.change(strangersID, in: stranger) { $0.userName = "stranger" }
+      try background.save()
+    }
+    #expect(try stack.storedName(of: id) == "stranger")
+    #expect(try stack.view.user(id).lastName == "background")
+  }
+}

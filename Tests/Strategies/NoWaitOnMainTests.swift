@@ -1,0 +1,83 @@
+import CoherenceCore
+import CoherenceStrategies
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+/// No wait on main: a background save returns while the main actor is busy.
+@MainActor
+@Suite("No wait on main", .serialized)
+struct NoWaitOnMainTests {
+  @Test(arguments: StrategyKind.allCases, Backend.available)
+  func `a background context fetches and saves while the main thread is blocked`(
+    strategy: StrategyKind, backend: Backend
+  ) throws {
+    let stack = try Stack(strategy, on: backend)
+    let known = try stack.saveUser(named: "ada")
+    let shown = try stack.view.user(known)
+    #expect(shown.userName == "ada")
+
+    let outcome = try Self.blockingMain { [container = stack.container] in
+      let background = container.newBackgroundContext()
+      try background.performAndWait {
+        try background.user(known).userName = "grace"
+        _ = try ContainerUser.insert(named: "hedy", into: background)
+        try background.save()
+        #expect(try background.count(for: FetchRequest(ContainerUser.self)) == 2)
+      }
+    }
+    #expect(outcome == .success, "The save waited for the main thread.")
+    #expect(try stack.view.user(known).userName == "grace")
+    #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 2)
+  }
+
+  @Test(arguments: StrategyKind.allCases)
+  func `a background context of a view with edits saves while the main thread is blocked`(
+    strategy: StrategyKind
+  ) throws {
+    let stack = try Stack(strategy, on: .sqlite)
+    let known = try stack.saveUser(named: "ada")
+    try stack.view.user(known).firstName = "edited"
+    let outcome = try Self.blockingMain { [container = stack.container] in
+      let background = container.newBackgroundContext()
+      try background.performAndWait {
+        try background.user(known).lastName = "changed"
+        try background.save()
+      }
+    }
+    #expect(outcome == .success, "The save waited for the main thread.")
+    #expect(try stack.view.user(known).firstName == "edited")
+  }
+
+  @Test(arguments: StrategyKind.allCases)
+  func `posting to the view does not grow with what the view leaves unread`(strategy: StrategyKind) throws {
+    let stack = try Stack(strategy, on: .inMemory)
+    let outcome = try Self.blockingMain { [container = stack.container] in
+      let background = container.newBackgroundContext()
+      try background.performAndWait {
+        for round in 0..<30 {
+          for number in 0..<500 {
+            _ = try ContainerUser.insert(named: "\(round)-\(number)", into: background)
+          }
+          try background.save()
+        }
+      }
+    }
+    #expect(outcome == .success)
+    #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 15_000)
+  }
+
+  /// Blocks the main thread until some work on another thread ended.
+  private static func blockingMain(_ work: @escaping @Sendable () throws -> Void) throws -> DispatchTimeoutResult {
+    let done = DispatchSemaphore(value: 0)
+    let failure = Mutex<(any Error)?>(nil)
+    DispatchQueue.global().async {
+      do { try work() } catch { failure.withLock { $0 = error } }
+      done.signal()
+    }
+    let outcome = done.wait(timeout: .now() + 30)
+    if let error = failure.withLock({ $0 }) { throw error }
+    return outcome
+  }
+}

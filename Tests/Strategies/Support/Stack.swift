@@ -1,0 +1,73 @@
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+
+/// A container with one store of its own.
+struct Stack {
+  let directory = TemporaryDirectory()
+  let container: any PersistentContainer
+  let store: any PersistentStore
+  private let configuration: StoreConfiguration
+
+  var view: ManagedObjectContext { container.viewContext }
+
+  init(_ strategy: StrategyKind, on backend: Backend, errorBlock: AsyncErrorHandlerBlock? = nil) throws {
+    container = strategy.makeContainer(in: directory, errorBlock: errorBlock)
+    configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    store = try container.attachPersistentStore(for: configuration)
+  }
+
+  /// A second stack on the same store, as another program would have it.
+  func makeStranger() throws -> any PersistentContainer {
+    let stranger = StrategyKind.directIndependent.makeContainer(in: directory)
+    try stranger.attachPersistentStore(for: configuration)
+    return stranger
+  }
+
+  /// Saves a user in a background context and answers its identifier.
+  func saveUser(named name: String) throws -> ManagedObjectID {
+    let background = container.newBackgroundContext()
+    return try background.performAndWait {
+      let user = try ContainerUser.insert(named: name, into: background)
+      try background.save()
+      return user.objectID
+    }
+  }
+
+  /// Changes a user in a background context and saves.
+  func change(_ id: ManagedObjectID, _ change: (ContainerUser) -> Void) throws {
+    try Self.change(id, in: container, change)
+  }
+
+  static func change(
+    _ id: ManagedObjectID, in container: any PersistentContainer, _ change: (ContainerUser) -> Void
+  ) throws {
+    let background = container.newBackgroundContext()
+    try background.performAndWait {
+      change(try background.user(id))
+      try background.save()
+    }
+  }
+
+  /// What the store itself has of a user, past all contexts; `nil` when it has no such record.
+  func storedName(of id: ManagedObjectID) throws -> String? {
+    let context = ManagedObjectContext(coordinator: container.persistentStoreCoordinator)
+    return try context.performAndWait {
+      do {
+        return try context.user(id).userName
+      } catch ErrorCode.objectNotFound {
+        return nil
+      }
+    }
+  }
+}
+
+extension ManagedObjectContext {
+  /// The user of that identifier, loaded.
+  func user(_ id: ManagedObjectID) throws -> ContainerUser {
+    guard let user = try existingObject(with: id) as? ContainerUser else {
+      throw CoherenceError(.wrongType, "The object is no user.")
+    }
+    return user
+  }
+}

@@ -1,0 +1,14 @@
+import Foundation
+
+/// A directory that goes with the value that stands for it. Not made before somebody needs it.
+final class TemporaryDirectory: Sendable {
+  let url = FileManager.default.temporaryDirectory
+    .appendingPathComponent("coherence-\(UUID().uuidString)", isDirectory: true)
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  func file(_ name: String) -> URL { url.appendingPathComponent(name) }
+  func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: file(name).path) }
+  /// The names of the files, sorted.
+  var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []).sorted() }
+}

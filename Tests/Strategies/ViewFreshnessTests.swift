@@ -1,0 +1,100 @@
+import CoherenceCore
+import CoherenceStrategies
+import Testing
+
+/// View freshness: a read on the view after a save returned sees it.
+@MainActor
+@Suite("View freshness")
+struct ViewFreshnessTests {
+  @Test(arguments: StrategyKind.following, Backend.available)
+  func `the view finds what was inserted`(strategy: StrategyKind, backend: Backend) throws {
+    let stack = try Stack(strategy, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    #expect(try stack.view.fetch(FetchRequest(ContainerUser.self)).map(\.objectID) == [id])
+    #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 1)
+    #expect(try stack.view.user(id).userName == "ada")
+  }
+
+  @Test(arguments: StrategyKind.following, Backend.available)
+  func `an object that the view has already shows what was changed`(strategy: StrategyKind, backend: Backend) throws {
+    let stack = try Stack(strategy, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    let shown = try stack.view.user(id)
+    #expect(shown.userName == "ada")
+    try stack.change(id) { $0.userName = "grace" }
+    let found = try #require(try stack.view.fetch(FetchRequest(ContainerUser.self)).first)
+    #expect(found === shown)
+    #expect(shown.userName == "grace")
+    try stack.change(id) { $0.userName = "hedy" }
+    #expect(try stack.view.user(id).userName == "hedy")
+  }
+
+  @Test(arguments: StrategyKind.following, Backend.available)
+  func `the view no longer finds what was deleted`(strategy: StrategyKind, backend: Backend) throws {
+    let stack = try Stack(strategy, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    let shown = try stack.view.user(id)
+    let background = stack.container.newBackgroundContext()
+    try background.performAndWait {
+      background.delete(try background.user(id))
+      try background.save()
+    }
+    #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 0)
+    #expect(shown.managedObjectContext == nil)
+    #expect { try stack.view.user(id) } throws: { ErrorCode.objectNotFound ~= $0 || ErrorCode.objectDeleted ~= $0 }
+  }
+
+  @Test(arguments: StrategyKind.following, Backend.available)
+  func `the second save of one background context is seen like the first`(
+    strategy: StrategyKind, backend: Backend
+  ) throws {
+    let stack = try Stack(strategy, on: backend)
+    let background = stack.container.newBackgroundContext()
+    let id = try background.performAndWait {
+      let user = try ContainerUser.insert(named: "ada", into: background)
+      try background.save()
+      user.userName = "grace"
+      try background.save()
+      return user.objectID
+    }
+    #expect(try stack.view.user(id).userName == "grace")
+  }
+
+  @Test(arguments: StrategyKind.following, Backend.available)
+  func `many saves from many contexts are all seen`(strategy: StrategyKind, backend: Backend) async throws {
+    let stack = try Stack(strategy, on: backend)
+    let container = stack.container
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<20 {
+        group.addTask {
+          try await container.performBackgroundTask { context in
+            _ = try ContainerUser.insert(named: "user \(number)", into: context)
+            try context.save()
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    let names = try stack.view.fetch(FetchRequest(ContainerUser.self)).map(\.userName)
+    #expect(Set(names) == Set((0..<20).map { "user \($0)" }))
+  }
+
+  @Test(arguments: Backend.available)
+  func `the view of independent contexts keeps what it has until it is refreshed`(backend: Backend) throws {
+    let stack = try Stack(.directIndependent, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    let shown = try stack.view.user(id)
+    try stack.change(id) { $0.userName = "grace" }
+    #expect(shown.userName == "ada")
+    stack.view.refreshAll()
+    #expect(shown.userName == "grace")
+  }
+
+  @Test(arguments: Backend.available)
+  func `the view of independent contexts finds fresh records in the store`(backend: Backend) throws {
+    let stack = try Stack(.directIndependent, on: backend)
+    #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 0)
+    _ = try stack.saveUser(named: "ada")
+    #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 1)
+  }
+}

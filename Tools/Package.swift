@@ -1,0 +1,50 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One place for the language settings of every target of this package; the same as in the root package.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let flyingFox = Target.Dependency.product(name: "FlyingFox", package: "FlyingFox")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
+
+/// A package of its own, so that whoever depends on Coherence never resolves what only its tools need.
+let package = Package(
+  name: "coherence-tools",
+  platforms: [.macOS(.v15)],
+  products: [
+    .executable(name: "coherence-demo", targets: ["coherence-demo"]),
+    .executable(name: "coherence-bench", targets: ["coherence-bench"]),
+  ],
+  dependencies: [
+    .package(name: "coherence", path: ".."),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+  ],
+  targets: [
+    .target(name: "DemoService", dependencies: [flyingFox], path: "Sources/DemoService", swiftSettings: strict),
+    .executableTarget(
+      name: "coherence-demo", dependencies: ["DemoService", argumentParser], path: "Sources/Demo",
+      swiftSettings: strict),
+    .systemLibrary(
+      name: "CBench", path: "Sources/CBench", pkgConfig: "libpq",
+      providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+    .executableTarget(
+      name: "coherence-bench",
+      dependencies: [
+        argumentParser, grdb, sqlite, "CBench",
+        .product(name: "Coherence", package: "coherence"),
+        .product(name: "CoherencePostgreSQL", package: "coherence"),
+      ],
+      path: "Sources/Bench", swiftSettings: strict),
+    .testTarget(
+      name: "DemoServiceTests", dependencies: ["DemoService"], path: "Tests/DemoService", swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,66 @@
+import ArgumentParser
+import Foundation
+
+/// Measures Coherence against the databases' own C interfaces and GRDB.
+@main
+struct Bench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "coherence-bench",
+    abstract: "Measures Coherence against the C interfaces of SQLite and PostgreSQL, and against GRDB.",
+    discussion: """
+      All sides do the same work on the same rows in one process, in turns. The figures are medians of the rounds.
+      Measures: fetch, insert, faults, lookup, update, small-save, memory, postgresql-fetch, postgresql-insert.
+      """)
+
+  @Option(help: "How many rows there are.")
+  var rows = 100_000
+
+  @Option(help: "How often each side does its work.")
+  var rounds = 7
+
+  @Option(help: "Only the measures whose name contains this text.")
+  var filter: String?
+
+  @Option(help: "The URL of a PostgreSQL database to make throw-away schemas in. Without, its measures are skipped.")
+  var postgres: String?
+
+  @Option(help: "Where the database files are made; the directory of temporary files by default.")
+  var directory: String?
+
+  @Flag(help: "Print the figures as JSON.")
+  var json = false
+
+  @Flag(help: "Measure the C interfaces and GRDB alone.")
+  var baselines = false
+
+  @Flag(help: "Fail when a goal is missed.")
+  var strict = false
+
+  func validate() throws {
+    guard rows >= 1000 else { throw ValidationError("--rows takes 1000 or more.") }
+    guard rounds >= 1 else { throw ValidationError("--rounds takes 1 or more.") }
+  }
+
+  func run() throws {
+    let place = directory.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
+    let bench = try Workbench(rows: rows, directory: place, postgreSQL: postgres)
+    let outcomes = try chosenMeasures(of: bench).map { try outcome(of: $0) }
+    let report = Report(
+      machine: .current, databases: try Databases(bench), rows: rows, rounds: rounds, outcomes: outcomes)
+    print(try json ? report.json() : report.text())
+    if strict, !report.isMet { throw ExitCode.failure }
+  }
+
+  private func chosenMeasures(of bench: Workbench) throws -> [Measure] {
+    let chosen = bench.measures().filter { filter == nil || $0.name.contains(filter ?? "") }
+    guard !chosen.isEmpty else { throw ValidationError("No measure has a name that contains '\(filter ?? "")'.") }
+    return baselines ? chosen.map { $0.withoutOurs() } : chosen
+  }
+
+  private func outcome(of measure: Measure) throws -> Outcome {
+    let race = Race(rounds: rounds) { round, side in
+      FileHandle.standardError.write(Data("\(measure.name) \(round + 1)/\(rounds): \(side.name)\n".utf8))
+    }
+    return Outcome(measure, amounts: try race.run(measure))
+  }
+}

@@ -1,0 +1,5 @@
+/// What went wrong, in a sentence.
+struct BenchError: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,49 @@
+/// One thing measured: the sides that do it, and what ours has to reach.
+struct Measure {
+  let name: String
+  let title: String
+  var unit = Unit.time
+  /// What a sample is divided by for the figure of one.
+  let items: Int
+  /// The word for one of them.
+  let item: String
+  let sides: [Side]
+  let goals: [Goal]
+
+  enum Unit: String, Codable { case time, bytes }
+
+  /// The same without the sides that are ours.
+  func withoutOurs() -> Measure {
+    Measure(
+      name: name, title: title, unit: unit, items: items, item: item, sides: sides.filter { $0.role != .ours },
+      goals: [])
+  }
+}
+
+/// One of those who do the same work.
+struct Side {
+  let name: String
+  let role: Role
+  /// Does the work once on fresh ground; what is not the work stays outside of the sample.
+  let run: () throws -> Sample
+
+  enum Role: String, Codable { case raw, grdb, ours }
+}
+
+/// The outcome of one run of one side.
+struct Sample {
+  /// Seconds or bytes.
+  var amount: Double
+  /// Of what was read or written. The sides of a measure must agree; `nil` when there is nothing to compare.
+  var checksum: UInt64?
+}
+
+/// What ours has to reach.
+enum Goal {
+  /// A bound on the ratio of our median to that of the fastest side of a role.
+  case ratio(to: Side.Role, atMost: Double)
+  /// A bound on the ratio of medians between two sides, by name.
+  case between(String, and: String, atMost: Double)
+  /// A bound on the median of one item, in seconds or bytes.
+  case each(of: String, atMost: Double)
+}

@@ -1,0 +1,11 @@
+extension Workbench {
+  /// Every measure that can be done here, in the order of the report.
+  func measures() -> [Measure] {
+    var all = [
+      fetchMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(), smallSaveMeasure(),
+      memoryMeasure(),
+    ]
+    if let postgreSQL { all += [postgreSQLFetchMeasure(postgreSQL), postgreSQLInsertMeasure(postgreSQL)] }
+    return all
+  }
+}

@@ -1,0 +1,42 @@
+import CBench
+import Coherence
+import Foundation
+
+extension Workbench {
+  /// What a fetched clean object occupies, with its row, its place in the context and its texts, against the plain
+  /// structure with its texts: the difference that the allocator counts before and after a fetch, where the first
+  /// fetch of the connection, which fills caches, came before.
+  func memoryMeasure() -> Measure {
+    Measure(
+      name: "memory", title: "Memory of a fetched clean object", unit: .bytes, items: people.count, item: "object",
+      sides: [
+        Side(name: "Swift structure", role: .raw, run: structureMemory),
+        Side(name: "Coherence", role: .ours, run: objectMemory),
+      ],
+      goals: [.ratio(to: .raw, atMost: 2.5)])
+  }
+
+  private func structureMemory() throws -> Sample {
+    let connection = try RawSQLite(path: rawFile().path)
+    _ = try connection.fetchAll()
+    let before = benchAllocatedBytes()
+    // A second array has no room to spare, as one that grew has.
+    let people = try connection.fetchAll().map { $0 }
+    let after = benchAllocatedBytes()
+    return Sample(amount: Double(after) - Double(before), checksum: people.checksum)
+  }
+
+  private func objectMemory() throws -> Sample {
+    let store = try ObjectStore(file: objectLibrary().file)
+    _ = try store.readBack(closing: false)
+    let before = benchAllocatedBytes()
+    let context = store.makeContext()
+    let sample = try context.performAndWait {
+      let people = try context.fetchPeople()
+      let after = benchAllocatedBytes()
+      return Sample(amount: Double(after) - Double(before), checksum: people.checksum)
+    }
+    try store.close()
+    return sample
+  }
+}

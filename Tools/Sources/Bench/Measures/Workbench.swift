@@ -1,0 +1,52 @@
+import Coherence
+import Foundation
+
+/// What the measures work on: the rows, and stores that have them already.
+final class Workbench {
+  let people: [Person]
+  let scratch: Scratch
+  /// The server of the PostgreSQL measures.
+  let postgreSQL: PostgreSQLServer?
+  private var rawLibrary: URL?
+  private var library: ObjectLibrary?
+
+  init(rows: Int, directory: URL, postgreSQL url: String?) throws {
+    people = PersonGenerator.people(rows)
+    scratch = try Scratch(in: directory)
+    postgreSQL = try url.map { try PostgreSQLServer(url: $0) }
+  }
+
+  /// A SQLite file with all rows in a plain table.
+  func rawFile() throws -> URL {
+    if let rawLibrary { return rawLibrary }
+    let file = scratch.fresh()
+    let connection = try RawSQLite(path: file.path)
+    try connection.execute(RawSQLite.table)
+    try connection.insert(people)
+    rawLibrary = file
+    return file
+  }
+
+  /// A store of ours in SQLite with all rows.
+  func objectLibrary() throws -> ObjectLibrary {
+    if let library { return library }
+    let file = scratch.fresh()
+    let ids = try ObjectStore.once(ObjectStore(file: file)) { try $0.insert(people).map(\.objectID) }
+    let made = ObjectLibrary(file: file, ids: ids)
+    library = made
+    return made
+  }
+
+  /// Some of the rows' places, in an order that no cache can guess; the same in every run.
+  func places(_ count: Int, among limit: Int? = nil) -> [Int] {
+    var random = SplitMix64(seed: 42)
+    return Array((0..<(limit ?? people.count)).shuffled(using: &random).prefix(count))
+  }
+}
+
+/// A store of ours that has all rows.
+struct ObjectLibrary {
+  let file: URL
+  /// The identifiers, in the order of the rows.
+  let ids: [ManagedObjectID]
+}

@@ -1,0 +1,24 @@
+import ArgumentParser
+import DemoService
+
+/// Which packages the service serves.
+struct CatalogOptions: ParsableArguments {
+  @Flag(help: "Serve what apt could install as well as what is installed.")
+  var all = false
+
+  @Option(help: ArgumentHelp("Serve this many made-up packages.", valueName: "count"))
+  var generated: Int?
+
+  func validate() throws {
+    if let generated, generated < 1 { throw ValidationError("--generated takes a count from 1 on.") }
+    if all, generated != nil { throw ValidationError("Give --all or --generated, not both.") }
+  }
+
+  /// The packages of this machine; made-up ones where it has none.
+  func catalog() throws -> Catalog {
+    let system = PackageCatalog()
+    if let generated { return GeneratedCatalog(count: generated).catalog() }
+    guard system.isAvailable else { return GeneratedCatalog(count: 5000).catalog() }
+    return try all ? system.all() : system.installed()
+  }
+}

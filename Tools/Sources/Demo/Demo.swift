@@ -1,0 +1,9 @@
+import ArgumentParser
+
+/// Synchronises an object graph with a web service of packages.
+@main
+struct Demo: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "coherence-demo", abstract: "Synchronises an object graph with a web service of packages.",
+    subcommands: [Serve.self], defaultSubcommand: Serve.self)
+}

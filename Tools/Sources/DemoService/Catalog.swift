@@ -1,0 +1,44 @@
+/// The packages that the demo serves, wherever they come from.
+///
+/// Whatever it is made of, a catalog is consistent: names are unique, and every dependency is a package of the catalog.
+public struct Catalog: Sendable, Equatable {
+  /// Sorted by name.
+  public private(set) var packages: [PackageRecord]
+  private let indexOfName: [String: Int]
+
+  /// Makes a catalog; the first of several packages of one name wins, and dependencies that lead nowhere are dropped.
+  public init(_ candidates: [PackageRecord]) {
+    var seen: Set<String> = []
+    let unique = candidates.filter { seen.insert($0.name).inserted }.sorted { $0.name < $1.name }
+    packages = unique.map { package in
+      var package = package
+      var named: Set<String> = [package.name]
+      package.depends = package.depends.filter { seen.contains($0) && named.insert($0).inserted }
+      return package
+    }
+    indexOfName = Dictionary(uniqueKeysWithValues: packages.enumerated().map { ($1.name, $0) })
+  }
+
+  /// All maintainers, sorted by e-mail address, then by name.
+  public var maintainers: [MaintainerRecord] {
+    Set(packages.map(\.maintainer)).sorted { ($0.email, $0.name) < ($1.email, $1.name) }
+  }
+
+  /// The names of all sections, sorted.
+  public var sections: [String] { Set(packages.map(\.section)).sorted() }
+
+  public subscript(name: String) -> PackageRecord? { indexOfName[name].map { packages[$0] } }
+
+  /// Applies an edit and returns the package as it is then; `nil` when there is no package of the name.
+  public mutating func apply(_ edit: PackageEdit, to name: String) -> PackageRecord? {
+    guard let index = indexOfName[name] else { return nil }
+    var package = packages[index]
+    package.version = edit.version ?? package.version
+    package.section = edit.section ?? package.section
+    package.summary = edit.summary ?? package.summary
+    package.installedSize = edit.installedSize ?? package.installedSize
+    package.revision += 1
+    packages[index] = package
+    return package
+  }
+}

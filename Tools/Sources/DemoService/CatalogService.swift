@@ -1,0 +1,95 @@
+import FlyingFox
+import FlyingSocks
+import Foundation
+
+/// Serves a catalog over HTTP on the loopback interface, as the web service that the demo synchronises with.
+///
+/// | request | answer |
+/// |---|---|
+/// | `GET /packages?page=N&size=M` | ``PackagePage`` |
+/// | `GET /packages/{name}` | ``PackageRecord`` |
+/// | `PATCH /packages/{name}` with ``PackageEdit`` | the edited ``PackageRecord`` |
+/// | `GET /maintainers?page=N&size=M` | ``MaintainerPage`` |
+/// | `GET /sections` | ``SectionList`` |
+///
+/// Pages count from 1. Every answer carries an `ETag` made of its content: `If-None-Match` with it answers 304 without
+/// a body, and `If-Match` guards an edit with 412 when somebody else edited the package meanwhile.
+public actor CatalogService {
+  private let requestedPort: UInt16
+  private let requests: CatalogRequests
+  private var running: (server: HTTPServer, task: Task<Void, any Error>)?
+
+  /// - Parameter port: 0 for any that is free.
+  public init(catalog: Catalog, port: UInt16 = 0) {
+    requestedPort = port
+    requests = CatalogRequests(catalog: catalog)
+  }
+
+  /// Starts to listen and returns the URL of the service. Throws when the port is taken or the service runs already.
+  public func start() async throws -> URL {
+    guard running == nil else { throw CatalogServiceError.runningAlready }
+    let server = HTTPServer(address: try .inet(ip4: "127.0.0.1", port: requestedPort), logger: .disabled)
+    let (outcomes, outcome) = AsyncStream<(any Error)?>.makeStream()
+    let task = Task { [requests] in
+      do {
+        await requests.addRoutes(to: server)
+        try await server.run()
+      } catch {
+        outcome.yield(error)
+        throw error
+      }
+    }
+    // Set before the first suspension, so that two starts cannot both pass the guard.
+    running = (server, task)
+    do {
+      return try await url(of: server, outcomes: outcomes, outcome: outcome)
+    } catch {
+      running = nil
+      throw error
+    }
+  }
+
+  /// Stops listening and waits until the connections are closed.
+  public func stop() async {
+    guard let running else { return }
+    self.running = nil
+    await running.server.stop(timeout: 1)
+  }
+
+  /// Returns when the service stops; throws what stopped it.
+  public func waitUntilStopped() async throws {
+    try await running?.task.value
+  }
+
+  /// Waits for whichever comes first: the server listens, or it fails to.
+  private func url(
+    of server: HTTPServer, outcomes: AsyncStream<(any Error)?>, outcome: AsyncStream<(any Error)?>.Continuation
+  ) async throws -> URL {
+    let listening = Task {
+      do {
+        try await server.waitUntilListening()
+        outcome.yield(nil)
+      } catch {
+        outcome.yield(error)
+      }
+    }
+    defer { listening.cancel() }
+    if let failure = await outcomes.first(where: { _ in true }), let failure { throw failure }
+    guard case .ip4(_, let port)? = await server.listeningAddress, let url = URL(string: "http://127.0.0.1:\(port)")
+    else { throw CatalogServiceError.notListening }
+    return url
+  }
+}
+
+/// Why a catalog service does not start.
+public enum CatalogServiceError: Error, CustomStringConvertible {
+  case runningAlready
+  case notListening
+
+  public var description: String {
+    switch self {
+    case .runningAlready: "The service runs already; stop it before starting it again."
+    case .notListening: "The service stopped before it had a port; try to start it again."
+    }
+  }
+}
