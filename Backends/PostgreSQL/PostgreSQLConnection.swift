@@ -20,10 +20,11 @@ final class PostgreSQLConnection {
   /// Whether a cancellation was asked for that no statement was reported to have ended by.
   private var isCancelling = false
   /// Whether a cancelled task interrupts what runs.
-  var isInterruptible = true
+  private var isInterruptible = true
 
   private enum Awaited {
-    case preparation(PostgreSQLText)
+    /// Of a statement that the text is kept as, or of something that goes before.
+    case preparation(PostgreSQLText?)
     case execution
     case synchronization
   }
@@ -80,7 +81,7 @@ final class PostgreSQLConnection {
     if let name = prepared.name(of: text) { return name }
     if let old = prepared.removeLeastUsed() {
       try check(PQsendQueryParams(raw, "DEALLOCATE \"\(old)\"", 0, nil, nil, nil, nil, 1))
-      queue.append(.preparation(text))
+      queue.append(.preparation(nil))
     }
     let name = prepared.add(text)
     try check(PQsendPrepare(raw, name, text.text, Int32(text.types.count), text.types))
@@ -90,6 +91,12 @@ final class PostgreSQLConnection {
 
   private func check(_ success: Int32) throws {
     if success != 1 { throw connectionLost() }
+  }
+
+  /// Whether all that was queued was let go.
+  var isSynchronized: Bool {
+    if case .synchronization? = queue.last { return true }
+    return queue.isEmpty
   }
 
   /// Lets go what was queued, and has the server answer all of it.
@@ -120,9 +127,8 @@ final class PostgreSQLConnection {
   func receive() throws -> PostgreSQLResult {
     try receivePreparations()
     answered += 1
-    let result = try nextResult()
-    try finishStatement()
-    return result
+    defer { finishStatement() }
+    return try nextResult()
   }
 
   /// Makes the next statement answer row by row. Its rows come by ``receiveRow()``.
@@ -133,10 +139,16 @@ final class PostgreSQLConnection {
 
   /// The next row of the statement; `nil` at its end, when everything was answered.
   func receiveRow() throws -> PostgreSQLResult? {
-    let result = try nextResult()
-    if result.isRow { return result }
+    do {
+      let result = try nextResult()
+      if result.isRow { return result }
+    } catch {
+      answered += 1
+      finishStatement()
+      throw error
+    }
     answered += 1
-    try finishStatement()
+    finishStatement()
     try settle()
     return nil
   }
@@ -150,7 +162,7 @@ final class PostgreSQLConnection {
         let status = PQresultStatus(result)
         PQclear(result)
         if status == PGRES_PIPELINE_SYNC { break }
-        if case .preparation(let text) = awaited, status != PGRES_COMMAND_OK { prepared.remove(text) }
+        if case .preparation(let text?) = awaited, status != PGRES_COMMAND_OK { prepared.remove(text) }
       }
     }
     queue.removeAll(keepingCapacity: true)
@@ -161,18 +173,19 @@ final class PostgreSQLConnection {
   private func receivePreparations() throws {
     while answered < queue.count, case .preparation(let text) = queue[answered] {
       answered += 1
+      defer { finishStatement() }
       do {
         _ = try nextResult()
       } catch {
-        prepared.remove(text)
+        if let text { prepared.remove(text) }
         throw error
       }
-      try finishStatement()
     }
   }
 
-  private func finishStatement() throws {
-    while let rest = try rawResult() { PQclear(rest) }
+  /// Takes the sign that a statement has been answered. A broken connection has its own way to say so.
+  private func finishStatement() {
+    while let rest = try? rawResult() { PQclear(rest) }
   }
 
   private func nextResult() throws -> PostgreSQLResult {
@@ -215,6 +228,13 @@ final class PostgreSQLConnection {
     var message = [CChar](repeating: 0, count: 256)
     PQcancel(cancellation, &message, Int32(message.count))
     PQfreeCancel(cancellation)
+  }
+
+  /// Runs a block that a cancelled task does not interrupt.
+  func uninterrupted<T>(_ body: () throws -> T) rethrows -> T {
+    isInterruptible = false
+    defer { isInterruptible = true }
+    return try body()
   }
 
   // MARK: Waiting

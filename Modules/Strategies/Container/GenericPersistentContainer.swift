@@ -15,7 +15,7 @@ import Synchronization
 /// Making a container opens nothing; when the last reference to it goes, its stores are closed. Contexts may outlive it;
 /// their fetches and saves throw from then on.
 open class GenericPersistentContainer<Strategy: ContextStrategyType>: PersistentContainer, @unchecked Sendable {
-  // Sendable: every property is immutable and Sendable, the strategy behind a lock; the compiler cannot check a class
+  // Sendable: every property is immutable and Sendable but the strategy, which is used under its lock; the compiler cannot check a class
   // that is open.
 
   public final let name: String
@@ -23,7 +23,9 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
   public final let persistentStoreCoordinator: PersistentStoreCoordinator
   public final let errorHandler: AsyncErrorHandlerBlock
   public final let viewContext: ManagedObjectContext
-  private let strategy: Mutex<Strategy>
+  private let strategy: Strategy
+  /// Held while the strategy is at work.
+  private let strategyLock = Mutex(())
   let logger: Logger
 
   /// Makes a container for the model that is registered by the container's name.
@@ -51,13 +53,12 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
     let logger = logger ?? Logger(label: "coherence.container")
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model, registry: registry, logger: logger)
     let handler = Self.handler(logger: logger, block: asyncErrorBlock)
-    let strategy = Strategy(persistentStoreCoordinator: coordinator, errorHandler: handler)
     self.name = name
     self.storeLocation = storeLocation ?? Self.defaultStoreLocation()
     self.persistentStoreCoordinator = coordinator
     self.errorHandler = handler
+    self.strategy = Strategy(persistentStoreCoordinator: coordinator, errorHandler: handler)
     self.viewContext = strategy.viewContext
-    self.strategy = Mutex(strategy)
     self.logger = logger
   }
 
@@ -81,7 +82,7 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
 
   /// Makes a context of any kind for work off the main actor: `let context: ImportContext = …`.
   public final func newGenericBackgroundContext<T: BackgroundContext>(_ type: T.Type = T.self) -> T {
-    strategy.withLock { $0.newBackgroundContext() }
+    strategyLock.withLock { _ in strategy.newBackgroundContext() }
   }
 
   private static func handler(logger: Logger, block: AsyncErrorHandlerBlock?) -> AsyncErrorHandlerBlock {

@@ -5,12 +5,11 @@ import Synchronization
 /// What a case works with: a store at a fresh place, a coordinator, and contexts as many as it likes.
 public final class ConformanceStack: Sendable {
   let harness: any StoreHarness
-  /// Where the case's store is.
-  let location: any StoreLocation
   private let state: Mutex<State>
 
   private struct State {
     var model: ManagedObjectModel
+    var location: any StoreLocation
     var coordinator: PersistentStoreCoordinator
     var others: [PersistentStoreCoordinator] = []
     var locations: [any StoreLocation]
@@ -18,9 +17,11 @@ public final class ConformanceStack: Sendable {
 
   private init(model: ManagedObjectModel, harness: any StoreHarness) throws {
     self.harness = harness
-    location = try harness.makeLocation()
+    let location = try harness.makeLocation()
     state = Mutex(
-      State(model: model, coordinator: PersistentStoreCoordinator(managedObjectModel: model), locations: [location]))
+      State(
+        model: model, location: location, coordinator: PersistentStoreCoordinator(managedObjectModel: model),
+        locations: [location]))
   }
 
   /// Runs a case on a fresh store, and removes the store whatever becomes of the case.
@@ -40,6 +41,8 @@ public final class ConformanceStack: Sendable {
 
   var model: ManagedObjectModel { state.withLock { $0.model } }
   var coordinator: PersistentStoreCoordinator { state.withLock { $0.coordinator } }
+  /// Where the case's store is.
+  var location: any StoreLocation { state.withLock { $0.location } }
 
   /// The case's store.
   var store: any PersistentStore {
@@ -73,8 +76,10 @@ public final class ConformanceStack: Sendable {
   /// Closes the store and opens it again, with a coordinator of its own, which takes the place of the case's.
   ///
   /// When it cannot be opened, the store is left closed and the coordinator without a store.
+  ///
+  /// - Parameter location: Where to open a store instead; it is the case's place from then on.
   func reopen(
-    model: ManagedObjectModel? = nil, type: StoreType? = nil, options: [String: OptionValue] = [:],
+    at location: (any StoreLocation)? = nil, model: ManagedObjectModel? = nil, type: StoreType? = nil, options: [String: OptionValue] = [:],
     overwriting: Bool = false
   ) throws {
     try close()
@@ -82,8 +87,9 @@ public final class ConformanceStack: Sendable {
     state.withLock {
       $0.coordinator = coordinator
       if let model { $0.model = model }
+      if let location { $0.location = location }
     }
-    try attach(location, to: coordinator, type: type, options: options, overwriting: overwriting)
+    try attach(self.location, to: coordinator, type: type, options: options, overwriting: overwriting)
   }
 
   /// Another coordinator on the same store.

@@ -24,7 +24,9 @@ enum ContainerModels {
   }
 
   /// Makes a model of its own with users, as another program would.
-  static func makeUsers(name: String) throws -> ManagedObjectModel { try ManagedObjectModel(name: name, entities: [user]) }
+  static func makeUsers(name: String) throws -> ManagedObjectModel {
+    try ManagedObjectModel(name: name, entities: [user])
+  }
 
   private static func model(
     _ name: String, _ entities: [Entity], configurations: [String: [String]] = [:]

@@ -1,0 +1,107 @@
+import CoherenceCore
+import CoherenceSQL
+
+/// Turns a row of an answer into a row of a hierarchy. How to read each column is decided once.
+final class PostgreSQLRowDecoder: Sendable {
+  private let layout: RowLayout
+  private let space: IDSpace
+  private let kinds: [Kind]
+
+  /// How the rows of one entity are read.
+  private struct Kind: Sendable {
+    let entity: EntityDescription
+    let name: [UInt8]
+    let columns: [Column]
+    /// For each column, the space of the keys in it; the row's own where there are none.
+    let spaces: [IDSpace]
+  }
+
+  private struct Column: Sendable {
+    let storage: StorageType
+    let index: Int
+  }
+
+  init(_ layout: RowLayout, spaces: IDSpaces) {
+    self.layout = layout
+    let own = spaces[layout.table.root]
+    space = own
+    kinds = zip(layout.entities, layout.positions).map { entity, positions in
+      Kind(
+        entity: entity, name: Array(entity.name.utf8),
+        columns: zip(entity.slots, positions).map { Column(storage: $0.storage, index: $1) },
+        spaces: entity.slots.map { slot in
+          if case .reference(let relationship) = slot { return spaces[relationship.destination] }
+          return own
+        })
+    }
+  }
+
+  /// All rows of an answer.
+  func rows(_ result: PostgreSQLResult) throws -> [Row] { try (0..<result.rowCount).map { try row(result, $0) } }
+
+  /// A row of an answer.
+  ///
+  /// - Throws: ``ErrorCode/storeCorrupt`` when a column's value is not of the property's type.
+  func row(_ result: PostgreSQLResult, _ index: Int) throws -> Row {
+    let kind = try kind(result, index)
+    guard let key = result.int(index, 0), let version = result.int(index, 1) else { throw wrongKey }
+    let id = ManagedObjectID(space: space, key: key)
+    return try Row.make(id: id, entity: kind.entity, version: version) { writer in
+      try kind.columns.withUnsafeBufferPointer { columns in
+        for slot in 0..<columns.count {
+          guard let bytes = result.bytes(index, columns[slot].index), let start = bytes.baseAddress else {
+            writer.append(.null)
+            continue
+          }
+          writer.append(try value(start, bytes.count, columns[slot], slot, kind))
+        }
+      }
+    }
+  }
+
+  @inline(__always)
+  private func value(_ bytes: UnsafeRawPointer, _ count: Int, _ column: Column, _ slot: Int, _ kind: Kind) throws
+    -> AttributeValue
+  {
+    if column.storage == .reference {
+      guard count == 8 else { throw wrongValue(column) }
+      return .reference(ManagedObjectID(space: kind.spaces[slot], key: bytes.bigEndian(Int64.self)))
+    }
+    guard let value = PostgreSQLBinary.value(bytes, count: count, as: column.storage) else { throw wrongValue(column) }
+    return value
+  }
+
+  private func kind(_ result: PostgreSQLResult, _ row: Int) throws -> Kind {
+    guard layout.hasEntity else {
+      guard let only = kinds.first else { throw unknownEntity }
+      return only
+    }
+    guard let name = result.bytes(row, 2),
+      let kind = kinds.first(where: { $0.name.count == name.count && name.elementsEqual($0.name) })
+    else { throw unknownEntity }
+    return kind
+  }
+
+  // MARK: Errors
+
+  private var unknownEntity: CoherenceError {
+    CoherenceError(
+      .storeCorrupt,
+      "Table '\(layout.table.name)' has a record of an entity that the model does not have; restore the store from a "
+        + "backup, or delete the record.")
+  }
+
+  private var wrongKey: CoherenceError {
+    CoherenceError(
+      .storeCorrupt,
+      "Table '\(layout.table.name)' has a record without a key or a version; restore the store from a backup.")
+  }
+
+  private func wrongValue(_ column: Column) -> CoherenceError {
+    let name = layout.columns[column.index - (layout.hasEntity ? 3 : 2)].name
+    return CoherenceError(
+      .storeCorrupt,
+      "Column '\(name)' of table '\(layout.table.name)' has a value that is not of type \(column.storage); correct it, "
+        + "or restore the store from a backup.")
+  }
+}

@@ -1,0 +1,123 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let hostileNames = ConformanceSubject("Hostile names") {
+    named("quotes", #"it's "a" `quoted` [name]"#)
+    named("a keyword", "select")
+    named("another keyword", "ORDER")
+    named("the name of a system column", "rowid")
+    named("the name of another system column", "xmin")
+    named("the name of a key", "id")
+    named("the name of a version", "version")
+    named("emoji", "🎷🇮🇸")
+    named("spaces", " a  b ")
+    named("an attack", "\"; DROP TABLE x; --")
+    named("a backslash and a dollar", "\\a$1?%s")
+    named("seventy characters", String(repeating: "seventy", count: 10))
+    named("a line end", "a\nb")
+    named("digits", "123")
+    named("marks of the framework", "$id")
+    similar
+  }
+
+  /// An entity, an attribute and relationships of that name work in everything that is asked of a store.
+  private static func named(_ what: String, _ name: String) -> Case {
+    Case("names made of \(what) work") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try model(name))
+      let (one, many, links) = (name + "1", name + "2", name + "3")
+      try stack.write { context in
+        let parent = try context.make(name, [name: "parent"])
+        let child = try context.make(name, [name: "child"])
+        try child.setObject(parent, for: one)
+        try parent.setObjects([child, parent], for: links)
+      }
+      try stack.reopen()
+      let path = PropertyPath(names: [one, name])
+      let isChild = FetchPredicate.comparison(.path(path), .equal, .value(.string("parent")), [])
+      let label = PropertyPath(names: [name])
+      try stack.write { context in
+        var request = FetchRequest<ManagedObject>(entityName: name)
+        request.sortKeys = [SortKey(label, ascending: false)]
+        let found = try context.fetch(request)
+        try expectEqual(try found.map { try $0.value(for: name, as: String.self) }, ["parent", "child"])
+        try expectEqual(try context.all(name, where: isChild), [found[1]])
+        try expectEqual(try found[0].objects(for: many), [found[1]])
+        try expectEqual(Set(try found[0].objects(for: links)), Set(found))
+        try found[1].setValue("changed", for: name)
+        try context.save()
+        let isChanged = FetchPredicate.comparison(.path(label), .equal, .value(.string("changed")), [])
+        try expectEqual(try context.number(of: name, where: isChanged), 1)
+        for object in found { context.delete(object) }
+      }
+      try stack.read { try expectEqual(try $0.number(of: name), 0) }
+    }
+  }
+
+  private static func model(_ name: String) throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity(name, uniqueness: [[name]], indexes: [[name, name + "1"]]) {
+        Attribute(name, .string)
+        Relationship(name + "1", toOne: name, inverse: name + "2")
+        Relationship(name + "2", toMany: name, inverse: name + "1")
+        Relationship(name + "3", toMany: name, inverse: nil)
+      }
+    }
+  }
+
+  @CasesBuilder private static var similar: [Case] {
+    Case("names that differ in case alone are two names") { stack in
+      let model = try ManagedObjectModel {
+        Entity("Item") { Attribute("name", .string); Attribute("Name", .string); Attribute("NAME", .int32) }
+        Entity("item") { Attribute("name", .string) }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: model)
+      try stack.write { context in
+        try context.make("Item", ["name": "a", "Name": "b", "NAME": 3])
+        try context.make("item", ["name": "c"])
+      }
+      try stack.reopen()
+      try stack.read { context in
+        let item = try context.one("Item", where: equal("Name", "b"))
+        try expectEqual(try item.value(for: "name"), .string("a"))
+        try expectEqual(try item.value(for: "NAME"), .int(3))
+        try expectEqual(try context.one("item").value(for: "name"), .string("c"))
+      }
+    }
+    Case("long names that differ at their ends are two names") { stack in
+      let long = String(repeating: "x", count: 70)
+      let model = try ManagedObjectModel {
+        Entity(long + "1") { Attribute(long + "a", .string); Attribute(long + "b", .string) }
+        Entity(long + "2") { Attribute(long + "a", .string) }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: model)
+      try stack.write { context in
+        try context.make(long + "1", [long + "a": "1a", long + "b": "1b"])
+        try context.make(long + "2", [long + "a": "2a"])
+      }
+      try stack.reopen()
+      try stack.read { context in
+        let object = try context.one(long + "1", where: equal(long + "b", "1b"))
+        try expectEqual(try object.value(for: long + "a"), .string("1a"))
+        try expectEqual(try context.one(long + "2").value(for: long + "a"), .string("2a"))
+      }
+    }
+    Case("siblings declare one name with two types") { stack in
+      let model = try ManagedObjectModel {
+        Entity("Shape", isAbstract: true) { Attribute("name", .string) }
+        Entity("Circle", parent: "Shape") { Attribute("size", .double) }
+        Entity("Shirt", parent: "Shape") { Attribute("size", .string) }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: model)
+      try stack.write { context in
+        try context.make("Circle", ["name": "c", "size": 1.5])
+        try context.make("Shirt", ["name": "s", "size": "XL"])
+      }
+      try stack.reopen()
+      try stack.read { context in
+        try expectEqual(try context.names("Shape"), ["c", "s"])
+        try expectEqual(try context.names("Circle", where: compare("size", .greater, 1)), ["c"])
+        try expectEqual(try context.names("Shirt", where: equal("size", "XL")), ["s"])
+      }
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let refusedMigration = ConformanceSubject("Refused migration") {
+    kinds
+    options
+  }
+
+  /// A store does not open with the changed model, says why, and still opens with its own.
+  private static func refused(
+    _ sentence: String, _ word: String, _ change: @escaping @Sendable (inout Library) -> Void
+  ) -> Case {
+    Case(sentence) { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write(fillLibrary)
+      let original = stack.model
+      let error = try expectThrows(.incompatibleModel) { try stack.reopen(model: try base.changed(change).model) }
+      try expect("\(error)".contains(word), "the message to name '\(word)'")
+      try stack.reopen(model: original)
+      try stack.read { context in
+        try expectEqual(try context.one("Author").labels(of: "books"), ["Edda", "Egla"])
+        try expectEqual(try context.one("Tag").labels(of: "books"), ["Edda", "Egla"])
+        try expectEqual(try context.names("Book", where: equal("pages", 101)), ["Egla"])
+      }
+    }
+  }
+
+  @CasesBuilder private static var kinds: [Case] {
+    refused("another type of an attribute is refused", "pages") {
+      Library.replace("pages", in: &$0.book, by: Attribute("pages", .string, optional: true))
+    }
+    refused("a required attribute without a default is refused", "language") {
+      $0.book.append(Attribute("language", .string))
+    }
+    refused("an optional attribute that becomes required without a default is refused", "isbn") {
+      Library.replace("isbn", in: &$0.book, by: Attribute("isbn", .string))
+    }
+    refused("an attribute of another name is refused where a value is required", "heading") {
+      Library.replace("title", in: &$0.book, by: Attribute("heading", .string))
+    }
+    refused("a to-one relationship that becomes to-many is refused", "author") {
+      Library.replace("author", in: &$0.book, by: Relationship("author", toMany: "Author", inverse: "books"))
+    }
+    refused("a to-many relationship that becomes to-one is refused", "tags") {
+      Library.replace("tags", in: &$0.book, by: Relationship("tags", toOne: "Tag", inverse: "books"))
+    }
+    refused("an attribute that becomes a relationship is refused", "isbn") {
+      Library.replace("isbn", in: &$0.book, by: Relationship("isbn", toOne: "Tag", inverse: nil))
+    }
+    refused("another destination of a relationship is refused", "author") {
+      Library.replace("author", in: &$0.book, by: Relationship("author", toOne: "Tag", inverse: nil))
+      Library.replace("books", in: &$0.author)
+    }
+    refused("an entity that moves into another hierarchy is refused", "Tag") {
+      let tag = $0.tag
+      $0.tag = []
+      var entity = Entity("Tag", parent: "Author")
+      entity.properties = tag.compactMap { $0.name == "name" ? nil : $0 }.map { property in
+        guard var relationship = property as? Relationship else { return property }
+        relationship.name = "tagged"
+        return relationship
+      }
+      $0.others.append(entity)
+      Library.replace("tags", in: &$0.book, by: Relationship("tags", toMany: "Tag", inverse: "tagged"))
+    }
+  }
+
+  @CasesBuilder private static var options: [Case] {
+    Case("a constraint that existing records break is refused and changes nothing") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write { context in
+        for title in ["A", "B"] { try context.make("Book", ["title": title, "isbn": "same"]) }
+      }
+      let original = stack.model
+      _ = try expectThrows(oneOf: [.incompatibleModel, .uniquenessViolated]) {
+        try stack.reopen(model: try base.changed { $0.uniqueness = [["isbn"]] }.model)
+      }
+      try stack.reopen(model: original)
+      try stack.read { try expectEqual(try $0.names("Book"), ["A", "B"]) }
+    }
+    Case("any difference is refused where migration is not wanted") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write(fillLibrary)
+      let original = stack.model
+      _ = try expectThrows(.incompatibleModel) {
+        try stack.reopen(
+          model: try base.changed { $0.book.append(Attribute("language", .string, optional: true)) }.model,
+          options: [StoreOption.migrateAutomatically: false])
+      }
+      try stack.reopen(model: original, options: [StoreOption.migrateAutomatically: false])
+      try stack.read { try expectEqual(try $0.names("Book"), ["Edda", "Egla"]) }
+    }
+    Case("a store that does not fit is set aside when that is wanted") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write(fillLibrary)
+      let identifier = try stack.store.identifier
+      let model = try base.changed {
+        Library.replace("pages", in: &$0.book, by: Attribute("pages", .string, optional: true))
+      }.model
+      try stack.reopen(model: model, overwriting: true)
+      try expect(try stack.store.identifier != identifier, "another store")
+      try stack.write { try $0.make("Book", ["title": "A", "pages": "many"]) }
+      try stack.reopen(overwriting: true)
+      try stack.read { try expectEqual(try $0.names("Book"), ["A"]) }
+    }
+  }
+}

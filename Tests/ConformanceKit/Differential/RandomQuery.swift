@@ -1,0 +1,47 @@
+import CoherenceCore
+
+/// A fetch as a seed: what it asks for is made of the seed, the model and the objects that it may ask for.
+struct RandomQuery: Sendable {
+  var entity: String
+  var seed: UInt64
+  /// The names of the objects that conditions may be about.
+  var objects: [String]
+
+  /// The request, with limits and all.
+  ///
+  /// - Parameter value: The value that stands for an object, null for one that does not exist.
+  func request(in model: ManagedObjectModel, value: (String) -> AttributeValue) throws -> FetchRequest<ManagedObject> {
+    let entity = try model.entity(named: entity)
+    var request = FetchRequest<ManagedObject>(entityName: entity.name)
+    var random = SplitMix64(seed: seed)
+    request.includesSubentities = !random.chance(12)
+    request.includesPendingChanges = !random.chance(10)
+    request.returnsObjectsAsFaults = random.chance(15)
+    if random.chance(25) { request.fetchLimit = random.number(0...4) }
+    if random.chance(20) { request.fetchOffset = random.number(0...3) }
+    let relationships = entity.relationships.map(\.name)
+    if !relationships.isEmpty, random.chance(10) { request.relationshipsForPrefetching = [random.pick(relationships)] }
+    let hasPredicate = random.chance(80)
+    withPredicates(random, value) { predicates in
+      if hasPredicate { request.predicate = predicates.predicate(on: entity, depth: 3) }
+      request.sortKeys = predicates.sortKeys(on: entity)
+    }
+    return request
+  }
+
+  /// The condition alone.
+  func predicate(in model: ManagedObjectModel, value: (String) -> AttributeValue) throws -> FetchPredicate {
+    let entity = try model.entity(named: entity)
+    return withPredicates(SplitMix64(seed: seed), value) { $0.predicate(on: entity, depth: 3) }
+  }
+
+  private func withPredicates<T>(
+    _ random: SplitMix64, _ value: (String) -> AttributeValue, _ body: (inout RandomPredicate) -> T
+  ) -> T {
+    withoutActuallyEscaping(value) { value in
+      var predicates = RandomPredicate(
+        random: random, object: { value(objects[$0]) }, objectCount: objects.count)
+      return body(&predicates)
+    }
+  }
+}

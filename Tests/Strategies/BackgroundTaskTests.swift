@@ -1,0 +1,60 @@
+import CoherenceCore
+import CoherenceStrategies
+import Testing
+
+@MainActor
+@Suite("Background tasks")
+struct BackgroundTaskTests {
+  @Test(arguments: StrategyKind.allCases)
+  func `a background task saves and answers a value`(strategy: StrategyKind) async throws {
+    let stack = try Stack(strategy, on: .sqlite)
+    let id = try await stack.container.performBackgroundTask { context in
+      let user = try ContainerUser.insert(named: "ada", into: context)
+      try context.save()
+      return user.objectID
+    }
+    #expect(try stack.storedName(of: id) == "ada")
+    #expect(try stack.view.user(id).userName == "ada")
+  }
+
+  @Test func `a background task throws what its block throws`() async throws {
+    let stack = try Stack(.mixed, on: .inMemory)
+    await #expect(throws: TestError.self) {
+      try await stack.container.performBackgroundTask { _ in throw TestError() }
+    }
+  }
+
+  @Test func `what a background task did not save is gone`() async throws {
+    let stack = try Stack(.mixed, on: .inMemory)
+    try await stack.container.performBackgroundTask { context in
+      _ = try ContainerUser.insert(named: "ada", into: context)
+    }
+    #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 0)
+  }
+
+  @Test func `a background task that nobody waits for calls its completion`() async throws {
+    let stack = try Stack(.mixed, on: .inMemory)
+    let error = await withCheckedContinuation { continuation in
+      stack.container.performBackgroundTask(
+        { context in
+          _ = try ContainerUser.insert(named: "ada", into: context)
+          try context.save()
+        }, completion: { continuation.resume(returning: $0) })
+    }
+    #expect(error == nil)
+    #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 1)
+  }
+
+  @Test func `without a completion an error goes to the container's error handler`() async throws {
+    let error = await withCheckedContinuation { continuation in
+      let directory = TemporaryDirectory()
+      let container = StrategyKind.direct.makeContainer(in: directory) { continuation.resume(returning: $0) }
+      startFailingTask(in: container)
+    }
+    #expect(error is TestError)
+  }
+
+  private func startFailingTask(in container: any PersistentContainer) {
+    container.performBackgroundTask { _ in throw TestError() }
+  }
+}

@@ -1,0 +1,95 @@
+import CoherenceCore
+import CoherenceInMemory
+import CoherenceSQLite
+import CoherenceStrategies
+import Foundation
+import Testing
+
+@Suite("Persistent containers")
+struct PersistentContainerTests {
+  typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
+
+  @Test func `a container is made for the registered model of its name`() throws {
+    let name = "Registered-\(UUID().uuidString)"
+    let model = try ContainerModels.makeUsers(name: name)
+    try model.register()
+    let container = try Container(name: name)
+    #expect(container.name == name)
+    #expect(container.managedObjectModel === model)
+    #expect(container.managedObjectModel == ContainerModels.users)
+  }
+
+  @Test func `a missing model throws and says what is registered`() {
+    #expect { try Container(name: "No such model") } throws: { error in
+      ErrorCode.modelNotFound ~= error && "\(error)".contains("No such model")
+    }
+  }
+
+  @Test func `a container keeps its name and its model`() {
+    let container = Container(name: "Other", managedObjectModel: ContainerModels.users)
+    #expect(container.name == "Other")
+    #expect(container.managedObjectModel === ContainerModels.users)
+    #expect(container.persistentStoreCoordinator.managedObjectModel === ContainerModels.users)
+    #expect(container.persistentStoreCoordinator.persistentStores.isEmpty)
+  }
+
+  @Test func `the default location follows the platform's conventions`() {
+    #if os(Linux)
+      #expect(DefaultStoreLocation.url(environment: ["XDG_DATA_HOME": "/data"]).path == "/data/Coherence")
+      let home = NSHomeDirectory() + "/.local/share/Coherence"
+      #expect(DefaultStoreLocation.url(environment: [:]).path == home)
+      #expect(DefaultStoreLocation.url(environment: ["XDG_DATA_HOME": "relative"]).path == home)
+    #endif
+    #expect(Container.defaultStoreLocation().lastPathComponent == "Coherence")
+    #expect(
+      Container(name: "Default", managedObjectModel: ContainerModels.users).storeLocation
+        == Container.defaultStoreLocation())
+  }
+
+  @Test func `a container can be made by a class of the user's own`() throws {
+    final class Tenant: GenericPersistentContainer<ContextStrategy.Direct>, @unchecked Sendable {
+      // Sendable: as the base class is; it adds nothing.
+      override class func defaultStoreLocation() -> URL { URL(fileURLWithPath: "/tenants", isDirectory: true) }
+    }
+    let container = Tenant(name: "Tenant", managedObjectModel: ContainerModels.users)
+    #expect(container.storeLocation.path == "/tenants")
+  }
+
+  @Test func `the stores of a container are closed when it goes`() throws {
+    let directory = TemporaryDirectory()
+    var context: BackgroundContext?
+    var store: (any PersistentStore)?
+    do {
+      let container = Container(
+        name: "Closing", managedObjectModel: ContainerModels.users, storeLocation: directory.url)
+      store = try container.attachPersistentStore(for: StoreConfiguration(type: .sqlite))
+      context = container.newBackgroundContext()
+    }
+    let survivor = try #require(context)
+    survivor.performAndWait {
+      #expect(throws: CoherenceError.self) { try survivor.fetch(FetchRequest(ContainerUser.self)) }
+      #expect(throws: CoherenceError.self) {
+        _ = try ContainerUser.insert(named: "ada", into: survivor)
+        try survivor.save()
+      }
+    }
+    #expect { try store?.makeReader().fetch(StoreQuery(entity: ContainerModels.users.entities[0])) } throws: {
+      ErrorCode.storeDetached ~= $0
+    }
+  }
+
+  @Test func `a container opens the file that another one left`() throws {
+    let directory = TemporaryDirectory()
+    for round in 0..<3 {
+      let container = Container(
+        name: "Reopened", managedObjectModel: ContainerModels.users, storeLocation: directory.url)
+      try container.attachPersistentStore(for: StoreConfiguration(type: .sqlite))
+      let context = container.newBackgroundContext()
+      try context.performAndWait {
+        #expect(try context.count(for: FetchRequest(ContainerUser.self)) == round)
+        _ = try ContainerUser.insert(named: "user \(round)", into: context)
+        try context.save()
+      }
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import CoherenceCore
+import CoherenceInMemory
+import CoherenceSQLite
+import CoherenceStrategies
+import Foundation
+import Testing
+
+@Suite("Attaching and detaching stores")
+struct StoreAttachmentTests {
+  typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
+  private let directory = TemporaryDirectory()
+  private let registry: StoreRegistry
+
+  init() throws {
+    registry = StoreRegistry()
+    try registry.register(.sqlite)
+    try registry.register(.inMemory)
+  }
+
+  private func makeContainer(_ model: ManagedObjectModel = ContainerModels.users) -> Container {
+    Container(name: "Stores", managedObjectModel: model, storeLocation: directory.url, registry: registry)
+  }
+
+  @Test func `attaching with no arguments makes the default file at once`() throws {
+    let container = makeContainer()
+    #expect(!FileManager.default.fileExists(atPath: directory.url.path))
+    try container.attachPersistentStore()
+    #expect(directory.has("Stores.sqlite"))
+  }
+
+  @Test func `attaching several with no arguments makes the default file at once`() throws {
+    let container = makeContainer()
+    #expect(try container.attachPersistentStores().count == 1)
+    #expect(directory.has("Stores.sqlite"))
+  }
+
+  @Test func `no configurations mean the default one`() throws {
+    let container = makeContainer()
+    #expect(try container.attachPersistentStores(for: []).count == 1)
+    #expect(directory.has("Stores.sqlite"))
+  }
+
+  @Test func `a store is made where it is told to be`() throws {
+    let container = makeContainer()
+    let elsewhere = directory.url.appendingPathComponent("a/b", isDirectory: true)
+    try container.attachPersistentStore(at: elsewhere)
+    #expect(directory.has("a/b/Stores.sqlite"))
+    try container.attachPersistentStore(for: StoreConfiguration(fileName: "Named.sqlite"))
+    #expect(directory.has("Named.sqlite"))
+  }
+
+  @Test func `configurations make a file each, in-memory ones none`() throws {
+    let container = makeContainer(ContainerModels.configured)
+    try container.attachPersistentStores(for: [
+      StoreConfiguration(fileName: "Transient.sqlite", name: "TransientEntities", type: .inMemory),
+      StoreConfiguration(fileName: "Persistent.sqlite", name: "PersistentEntities"),
+    ])
+    #expect(!directory.has("Transient.sqlite"))
+    #expect(directory.has("Persistent.sqlite"))
+
+    let context = container.newBackgroundContext()
+    try context.performAndWait {
+      _ = try ContainerUser.insert(named: "ada", into: context)
+      try context.insertNewObject(forEntityName: "ContainerRole").setValue("admin", for: "name")
+      try context.save()
+      #expect(try context.count(for: FetchRequest(ContainerUser.self)) == 1)
+      #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "ContainerRole")) == 1)
+    }
+  }
+
+  @Test func `two configurations make two files`() throws {
+    let container = makeContainer(ContainerModels.configured)
+    try container.attachPersistentStores(for: [
+      StoreConfiguration(name: "TransientEntities"), StoreConfiguration(name: "PersistentEntities"),
+    ])
+    #expect(directory.has("Stores.transiententities.sqlite"))
+    #expect(directory.has("Stores.persistententities.sqlite"))
+  }
+
+  @Test func `a model with configurations attached without naming one has a single store`() throws {
+    let container = makeContainer(ContainerModels.configured)
+    try container.attachPersistentStores()
+    #expect(directory.names.filter { $0.hasSuffix(".sqlite") } == ["Stores.sqlite"])
+  }
+
+  @Test func `a configuration that the model does not know attaches a store without entities`() throws {
+    let container = makeContainer()
+    let store = try container.attachPersistentStore(for: StoreConfiguration(name: "Unknown"))
+    #expect(store.environment.entities.isEmpty)
+    #expect(directory.has("Stores.unknown.sqlite"))
+    try container.detach(persistentStore: store)
+  }
+
+  @Test func `a detached store is gone from the coordinator`() throws {
+    let container = makeContainer()
+    let store = try container.attachPersistentStore()
+    #expect(container.persistentStoreCoordinator.persistentStores.contains { $0 === store })
+    try container.detach(persistentStore: store)
+    #expect(container.persistentStoreCoordinator.persistentStores.isEmpty)
+    #expect { try container.detach(persistentStore: store) } throws: { ErrorCode.storeDetached ~= $0 }
+  }
+
+  @Test func `several stores are detached, or none`() throws {
+    let container = makeContainer()
+    let first = try container.attachPersistentStore(for: StoreConfiguration(fileName: "1.sqlite"))
+    let second = try container.attachPersistentStore(for: StoreConfiguration(fileName: "2.sqlite"))
+    try container.detach(persistentStore: second)
+    #expect(throws: CoherenceError.self) { try container.detach(persistentStores: [first, second]) }
+    #expect(container.persistentStoreCoordinator.persistentStores.count == 1)
+    try container.detach(persistentStores: [first])
+    #expect(container.persistentStoreCoordinator.persistentStores.isEmpty)
+  }
+
+  @Test func `when one of several stores cannot be attached, none is`() throws {
+    let container = makeContainer()
+    let before = try container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    try Data("this is no database, and long enough to be looked at as one".utf8)
+      .write(
+        to: {
+          try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
+          return directory.file("Bad.sqlite")
+        }())
+    #expect(throws: CoherenceError.self) {
+      try container.attachPersistentStores(for: [
+        StoreConfiguration(fileName: "Good.sqlite"), StoreConfiguration(fileName: "Bad.sqlite"),
+      ])
+    }
+    let stores = container.persistentStoreCoordinator.persistentStores
+    #expect(stores.count == 1 && stores[0] === before)
+  }
+
+  @Test func `a store type that nobody registered is named in the error`() {
+    let container = Container(
+      name: "Stores", managedObjectModel: ContainerModels.users, storeLocation: directory.url,
+      registry: StoreRegistry())
+    #expect { try container.attachPersistentStore(for: StoreConfiguration(type: "Paper")) } throws: {
+      ErrorCode.unknownStoreType ~= $0 && "\($0)".contains("Paper")
+    }
+  }
+
+  @Test func `a directory that cannot be made is an error that names it`() throws {
+    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
+    try Data().write(to: directory.file("file"))
+    let container = makeContainer()
+    let blocked = directory.file("file").appendingPathComponent("below", isDirectory: true)
+    #expect { try container.attachPersistentStore(at: blocked) } throws: {
+      ErrorCode.storeInaccessible ~= $0 && "\($0)".contains(blocked.path)
+    }
+  }
+}

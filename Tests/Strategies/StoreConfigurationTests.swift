@@ -1,0 +1,103 @@
+import CoherenceCore
+import Foundation
+import Testing
+
+@Suite("Store configurations")
+struct StoreConfigurationTests {
+  @Test func `a configuration made with no arguments has the defaults`() {
+    let configuration = StoreConfiguration()
+    #expect(configuration.fileName == nil)
+    #expect(configuration.name == nil)
+    #expect(configuration.type == "SQLite")
+    #expect(!configuration.overwriteIncompatibleStore)
+    #expect(
+      configuration.options == [StoreOption.migrateAutomatically: true, StoreOption.inferMapping: true])
+  }
+
+  @Test func `the arguments override the defaults`() {
+    let configuration = Self.full
+    #expect(configuration.fileName == "FileName")
+    #expect(configuration.name == "configuration")
+    #expect(configuration.type == "Binary")
+    #expect(configuration.overwriteIncompatibleStore)
+    #expect(configuration.options.isEmpty)
+  }
+
+  @Test func `a configuration describes itself`() {
+    #expect("\(StoreConfiguration())" == "<StoreConfiguration> (type: SQLite)")
+    #expect(
+      "\(Self.full)" == "<StoreConfiguration> (fileName: 'FileName', name: 'configuration', type: Binary)")
+  }
+
+  @Test func `configurations are equal when all of their fields are`() {
+    #expect(Self.full == Self.full)
+    #expect(Set([Self.full, Self.full]).count == 1)
+  }
+
+  @Test(
+    "configurations that differ in one field differ",
+    arguments: [
+      StoreConfiguration(
+        fileName: "Other", name: "configuration", type: "Binary", overwriteIncompatibleStore: true, options: [:]),
+      StoreConfiguration(
+        fileName: "FileName", name: "other", type: "Binary", overwriteIncompatibleStore: true, options: [:]),
+      StoreConfiguration(
+        fileName: "FileName", name: "configuration", type: "SQLite", overwriteIncompatibleStore: true, options: [:]),
+      StoreConfiguration(
+        fileName: "FileName", name: "configuration", type: "Binary", overwriteIncompatibleStore: false, options: [:]),
+      StoreConfiguration(
+        fileName: "FileName", name: "configuration", type: "Binary", overwriteIncompatibleStore: true,
+        options: ["option": 1]),
+    ])
+  func differs(other: StoreConfiguration) {
+    #expect(Self.full != other)
+  }
+
+  private static let full = StoreConfiguration(
+    fileName: "FileName", name: "configuration", type: "Binary", overwriteIncompatibleStore: true, options: [:])
+}
+
+@Suite("Places of stores")
+struct StorePlaceTests {
+  private let directory = URL(fileURLWithPath: "/test/path", isDirectory: true)
+
+  private func place(_ configuration: StoreConfiguration, usesFiles: Bool = true) -> String? {
+    configuration.resolveURL(
+      defaultStorePrefix: "DefaultPrefix", storeLocation: directory, usesFiles: usesFiles)?.path
+  }
+
+  @Test func `a store without files has no place, even with a file name`() {
+    #expect(place(StoreConfiguration(type: "InMemory"), usesFiles: false) == nil)
+    #expect(place(StoreConfiguration(fileName: "TestFile.ext", type: "InMemory"), usesFiles: false) == nil)
+  }
+
+  @Test func `the file is named after prefix, configuration and type`() {
+    #expect(place(StoreConfiguration()) == "/test/path/DefaultPrefix.sqlite")
+    #expect(place(StoreConfiguration(name: "Configuration")) == "/test/path/DefaultPrefix.configuration.sqlite")
+  }
+
+  @Test func `a file name is taken as it is`() {
+    #expect(place(StoreConfiguration(fileName: "TestFile.ext", name: "name")) == "/test/path/TestFile.ext")
+  }
+
+  @Test(
+    "the name of a file keeps the case of the prefix only",
+    arguments: [
+      (nil, "SQLite", "Test.sqlite"), ("Configuration", "SQLite", "Test.configuration.sqlite"),
+      (nil, "Binary", "Test.binary"),
+    ] as [(String?, String, String)])
+  func fileName(configuration: String?, type: String, expected: String) {
+    let url = StoreConfiguration.storeURL(
+      prefix: "Test", configuration: configuration, type: StoreType(type), location: directory)
+    #expect(url.lastPathComponent == expected)
+  }
+
+  @Test func `a location wins over the directory, and one that is no file is taken as it is`() throws {
+    let server = try #require(URL(string: "postgresql://host/database"))
+    #expect(
+      StoreConfiguration(fileName: "ignored", type: "PostgreSQL", location: server)
+        .resolveURL(defaultStorePrefix: "P", storeLocation: directory, usesFiles: false) == server)
+    let file = URL(fileURLWithPath: "/elsewhere/file.db")
+    #expect(place(StoreConfiguration(location: file)) == "/elsewhere/file.db")
+  }
+}
