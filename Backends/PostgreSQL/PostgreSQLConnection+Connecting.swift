@@ -90,7 +90,7 @@ extension PostgreSQLConnection {
       let details = PQstatus(raw) == CONNECTION_OK ? nil : String(cString: PQerrorMessage(raw))
       PQsetErrorVerbosity(raw, PQERRORS_DEFAULT)
       guard let details else { return }
-      if let match = details.firstMatch(of: /:  ([0-9A-Z]{5}): /) {
+      if let match = details.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) {
         throw CoherenceError(PostgreSQLFailure(sqlState: String(match.1), message: message, isFatal: false))
       }
     }

@@ -36,16 +36,46 @@ final class PostgreSQLConnection {
 
   deinit { PQfinish(raw) }
 
-  /// Whether the connection can be used for something new.
-  var isIdle: Bool {
-    PQstatus(raw) == CONNECTION_OK && PQtransactionStatus(raw) == PQTRANS_IDLE && answered == queue.count
-  }
   var isBroken: Bool { PQstatus(raw) != CONNECTION_OK }
+  /// Whether there is nothing that the server has not answered.
+  private var isSettled: Bool { answered == queue.count }
+  /// Whether the end of a transaction was let go whose answer nobody has waited for.
+  private var isEnding = false
 
-  /// Whether the server has closed the connection, or said something, since it was used last.
-  var hasGoneStale: Bool {
+  /// Whether the connection can go back to the pool.
+  var isReusable: Bool { !isBroken && (isEnding || (isSettled && PQtransactionStatus(raw) == PQTRANS_IDLE)) }
+
+  /// Gets a connection that lay idle ready for something new.
+  ///
+  /// - Returns: Whether that can be: the server may have closed it.
+  func makeReady() -> Bool {
+    if isEnding {
+      isEnding = false
+      guard (try? uninterrupted { try settle() }) != nil else { return false }
+    } else if hasGoneStale {
+      return false
+    }
+    return isSettled && !isBroken && PQtransactionStatus(raw) == PQTRANS_IDLE
+  }
+
+  /// Whether the server has closed the connection since it was used last.
+  private var hasGoneStale: Bool {
     guard isReadable(within: 0) else { return false }
     return PQconsumeInput(raw) == 0 || PQstatus(raw) != CONNECTION_OK || isReadable(within: 0)
+  }
+
+  /// Lets go the end of a transaction that changed nothing. Whoever uses the connection next takes in the answer.
+  func endTransactionLater() {
+    guard !isBroken, PQtransactionStatus(raw) != PQTRANS_IDLE || !isSettled else { return }
+    do {
+      if !isSynchronized { try synchronize() }
+      try send(PostgreSQLText("ROLLBACK"))
+      try synchronize()
+      isEnding = true
+    } catch {
+      // The pool closes what is in the midst of something.
+      isEnding = false
+    }
   }
 
   func enterPipeline() {

@@ -41,7 +41,10 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// - Throws: ``ErrorCode/tooManyConnections`` when none gets free in time, ``ErrorCode/storeDetached`` once the pool is
   ///   closed, and errors of connecting.
   func acquire(for purpose: Purpose) throws -> PostgreSQLConnection {
-    if let connection = try reserve(for: purpose) { return connection }
+    while let connection = try reserve(for: purpose) {
+      if connection.makeReady() { return connection }
+      giveUp(nil, from: purpose)
+    }
     do {
       return try PostgreSQLConnection.connect(options, logger: logger)
     } catch {
@@ -52,7 +55,7 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// Gives a connection back. One that is not fit for something new is closed.
   func release(_ connection: PostgreSQLConnection, from purpose: Purpose) {
-    giveUp(connection.isIdle ? connection : nil, from: purpose)
+    giveUp(connection.isReusable ? connection : nil, from: purpose)
   }
 
   /// Runs a block with a connection.
@@ -82,26 +85,15 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// - Returns: An idle connection; `nil` when there is room to make one.
   private func reserve(for purpose: Purpose) throws -> PostgreSQLConnection? {
     let deadline = Date(timeIntervalSinceNow: options.poolTimeout)
-    // Stale connections are closed after the lock was let go.
-    var stale: [PostgreSQLConnection] = []
-    defer { withExtendedLifetime(stale) {} }
     return try condition.withLock {
       while true {
         if closed { throw Self.closedError }
         if purpose == .saving || readers < options.poolSize - 1 {
-          while let connection = idle.popLast() {
-            if connection.hasGoneStale {
-              count -= 1
-              stale.append(connection)
-              continue
-            }
+          let connection = idle.popLast()
+          if connection != nil || count < options.poolSize {
+            if connection == nil { count += 1 }
             if purpose == .reading { readers += 1 }
             return connection
-          }
-          if count < options.poolSize {
-            count += 1
-            if purpose == .reading { readers += 1 }
-            return nil
           }
         }
         if !condition.wait(until: deadline) { throw exhausted }

@@ -1,5 +1,6 @@
 import CLibPQ
 import CoherenceCore
+import Foundation
 
 /// The answer to a statement, or one row of it.
 final class PostgreSQLResult {

@@ -9,13 +9,23 @@ final class SQLiteRowDecoder: Sendable {
   private let space: IDSpace
   private let kinds: [Kind]
 
-  /// How the rows of one entity are read.
-  private struct Kind: Sendable {
+  /// How the rows of one entity are read. A class, so that choosing one for a row copies nothing.
+  private final class Kind: Sendable {
     let entity: EntityDescription
     let name: [UInt8]
     let columns: [Column]
     /// For each column, the space of the keys in it; the row's own where there are none.
     let spaces: [IDSpace]
+
+    init(_ entity: EntityDescription, positions: [Int], spaces: IDSpaces) {
+      self.entity = entity
+      name = Array(entity.name.utf8)
+      columns = zip(entity.slots, positions).map { Column(storage: $0.storage, index: CInt($1)) }
+      self.spaces = entity.slots.map { slot in
+        if case .reference(let relationship) = slot { return spaces[relationship.destination] }
+        return spaces[entity]
+      }
+    }
   }
 
   private struct Column: Sendable {
@@ -25,17 +35,8 @@ final class SQLiteRowDecoder: Sendable {
 
   init(_ layout: RowLayout, spaces: IDSpaces) {
     self.layout = layout
-    let own = spaces[layout.table.root]
-    space = own
-    kinds = zip(layout.entities, layout.positions).map { entity, positions in
-      Kind(
-        entity: entity, name: Array(entity.name.utf8),
-        columns: zip(entity.slots, positions).map { Column(storage: $0.storage, index: CInt($1)) },
-        spaces: entity.slots.map { slot in
-          if case .reference(let relationship) = slot { return spaces[relationship.destination] }
-          return own
-        })
-    }
+    space = spaces[layout.table.root]
+    kinds = zip(layout.entities, layout.positions).map { Kind($0, positions: $1, spaces: spaces) }
   }
 
   /// The row that the statement is at.
@@ -121,8 +122,10 @@ final class SQLiteRowDecoder: Sendable {
 
   private static func text(_ statement: OpaquePointer, _ index: CInt) -> String? {
     guard let start = sqlite3_column_text(statement, index) else { return nil }
-    let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
-    return String(validating: bytes, as: UTF8.self)
+    // SQLite ends texts with a zero. A text with one inside, which no store writes, would come back shorter.
+    let characters = UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)
+    guard let text = String(validatingCString: characters) else { return nil }
+    return text.utf8.count == Int(sqlite3_column_bytes(statement, index)) ? text : nil
   }
 
   private static func data(_ statement: OpaquePointer, _ index: CInt) -> Data {

@@ -22,7 +22,7 @@ struct BackgroundContextTests {
 
   @Test func `a context without a deinit block goes as quietly`() {
     var context: BackgroundContext? = BackgroundContext()
-    weak var reference = context
+    weak let reference = context
     context = nil
     #expect(reference == nil)
   }

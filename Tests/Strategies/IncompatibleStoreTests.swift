@@ -32,7 +32,8 @@ struct IncompatibleStoreTests {
     let store = try container.attachPersistentStore(for: overwriting)
     #expect(store.identifier != old)
     let context = container.newBackgroundContext()
-    try context.performAndWait { #expect(try context.count(for: FetchRequest(ContainerUser.self)) == 0) }
+    let count = try context.performAndWait { try context.count(for: FetchRequest(ContainerUser.self)) }
+    #expect(count == 0)
     #expect(directory.names.contains { $0 != "Stores.sqlite" && $0.hasSuffix(".incompatible") })
   }
 

@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceStrategies
+import Synchronization
 
 extension GenericConnect: ActionManager {
   @discardableResult

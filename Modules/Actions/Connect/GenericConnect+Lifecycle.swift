@@ -3,6 +3,7 @@ import CoherenceStrategies
 import Dispatch
 import Foundation
 import Logging
+import Synchronization
 
 extension GenericConnect {
   public final func start() throws {

@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceStrategies
 import Foundation
+import Synchronization
 
 extension GenericConnect {
   /// Opens a store, and manages its entities when started; see ``PersistentContainer/attachPersistentStore(at:for:)``.

@@ -2,13 +2,24 @@
 /// compiled.
 @usableFromInline indirect enum Condition: Sendable {
   case constant(Bool)
-  case test(Operand, ValueTest)
+  case test(Test)
   case comparison(Operand, Comparison, Operand)
   case between(Operand, Operand, Operand)
   case every([Condition])
   case some([Condition])
   case not(Condition)
   case members(Members, Condition)
+
+  /// A comparison with constants. A class, so that asking a record copies, and counts, nothing but one reference.
+  @usableFromInline final class Test: Sendable {
+    @usableFromInline let operand: Operand
+    @usableFromInline let test: ValueTest
+
+    init(_ operand: Operand, _ test: ValueTest) {
+      self.operand = operand
+      self.test = test
+    }
+  }
 
   /// The members of a to-many relationship, and how many of them a condition is to hold for.
   @usableFromInline struct Members: Sendable {
@@ -25,8 +36,8 @@ extension Condition {
     switch self {
     case .constant(let value):
       return value
-    case .test(let operand, let test):
-      return test.accepts(try operand.value(of: record, in: source))
+    case .test(let test):
+      return test.test.accepts(try test.operand.value(of: record, in: source))
     case .comparison(let left, let comparison, let right):
       return try comparison.holds(
         try left.value(of: record, in: source), try right.value(of: record, in: source))

@@ -154,7 +154,9 @@ extension FetchExpression {
 
   /// Whether it is a constant that can stand for a value of the kind.
   fileprivate func isConverted(to kind: OperandKind) -> Bool {
-    guard case .value(let value) = self, let converted = try? OperandKind(kind.operand(from: value)) else { return false }
+    guard case .value(let value) = self, let converted = try? OperandKind(kind.operand(from: value)) else {
+      return false
+    }
     return converted.isComparable(with: kind)
   }
 

@@ -160,6 +160,8 @@ extension PredicateExpressions.SequenceContains: FoundationNode {
     case .range(let lower, let upper, let isClosed):
       return .predicate(Self.range(element, lower, upper, isClosed))
     case .expression(.path(let path)):
+      // Names are looked up at the member there, so that only a constant means the same.
+      guard case .value = element else { throw reader.notUnderstood(Self.self) }
       return .predicate(.quantified(.any, path, .comparison(.path(.own), .equal, element)))
     default:
       throw reader.notUnderstood(Self.self)

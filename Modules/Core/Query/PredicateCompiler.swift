@@ -21,7 +21,7 @@ struct PredicateCompiler {
     case .comparison(let left, let comparison, let right, let options):
       return try self.comparison(left, comparison, right, options)
     case .membership(let expression, let values, let options):
-      return .test(try operand(expression), Self.membership(values, options))
+      return .test(Condition.Test(try operand(expression), Self.membership(values, options)))
     case .between(let expression, let lower, let upper):
       return try between(expression, lower, upper)
     case .and(let predicates):
@@ -47,34 +47,37 @@ struct PredicateCompiler {
     _ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression, _ options: StringOptions
   ) throws(CoherenceError) -> Condition {
     if case .value(let constant) = right {
-      let operand = try operand(left)
-      return try test(comparison, constant, options).map { .test(operand, $0) } ?? .constant(false)
+      return try test(left, comparison, constant, options)
     }
     if case .value(let constant) = left, let mirrored = comparison.mirrored {
-      let operand = try operand(right)
-      return try test(mirrored, constant, options).map { .test(operand, $0) } ?? .constant(false)
+      return try test(right, mirrored, constant, options)
     }
     return .comparison(
       try operand(left), Comparison(comparison: comparison, options: options), try operand(right))
   }
 
-  /// The comparison with a constant; `nil` when it is false for every value.
-  private func test(_ comparison: ComparisonOperator, _ constant: AttributeValue, _ options: StringOptions)
-    throws(CoherenceError) -> ValueTest?
-  {
-    switch comparison {
-    case .equal where options.isEmpty || constant.isNull:
-      return .equals(constant)
-    case .notEqual where options.isEmpty || constant.isNull:
-      return .differs(constant)
-    case .less, .lessOrEqual, .greater, .greaterOrEqual:
-      if constant.isNull { return nil }
-      if options.isEmpty { return .ordered(comparison, constant) }
-    default:
-      break
+  /// The comparison with a constant.
+  private mutating func test(
+    _ expression: FetchExpression, _ comparison: ComparisonOperator, _ constant: AttributeValue,
+    _ options: StringOptions
+  ) throws(CoherenceError) -> Condition {
+    let operand = try operand(expression)
+    let isInteger = try isInteger(expression)
+    if isInteger, case .int(let number) = constant, let range = comparison.range(of: number) {
+      return .test(Condition.Test(operand, .integers(range)))
     }
-    guard case .string(let text) = constant else { return nil }
-    return .text(try TextTest(comparison, text, options))
+    return try ValueTest(comparison, constant, options).map { .test(Condition.Test(operand, $0)) } ?? .constant(false)
+  }
+
+  /// Whether the expression's values are integers, or missing.
+  private func isInteger(_ expression: FetchExpression) throws(CoherenceError) -> Bool {
+    switch expression {
+    case .value: return false
+    case .count: return true
+    case .path(let path):
+      guard case .attribute(let attribute) = try ResolvedPath(path, from: entity).target else { return false }
+      return OperandKind(attribute.type) == .number(.int64)
+    }
   }
 
   /// How many constants are looked through rather than looked up.
@@ -89,7 +92,7 @@ struct PredicateCompiler {
     throws(CoherenceError) -> Condition
   {
     if case .value(let low) = lower, case .value(let high) = upper {
-      return .test(try operand(expression), .between(low, high))
+      return .test(Condition.Test(try operand(expression), .between(low, high)))
     }
     return .between(try operand(expression), try operand(lower), try operand(upper))
   }
@@ -176,6 +179,18 @@ extension ComparisonOperator {
     case .greater: .less
     case .greaterOrEqual: .lessOrEqual
     case .beginsWith, .endsWith, .contains, .like, .matches: nil
+    }
+  }
+
+  /// The integers that compare so with the number; `nil` when they are no range.
+  fileprivate func range(of number: Int64) -> ClosedRange<Int64>? {
+    switch self {
+    case .equal: number...number
+    case .less where number > .min: .min...(number - 1)
+    case .lessOrEqual: .min...number
+    case .greater where number < .max: (number + 1)...(.max)
+    case .greaterOrEqual: number...(.max)
+    default: nil
     }
   }
 }

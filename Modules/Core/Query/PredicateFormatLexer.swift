@@ -104,14 +104,12 @@ struct PredicateFormatLexer {
       index += length
       return text
     }
-    if current == "$" {
-      throw .unreadable(at: index + 1, "variables are not supported; pass values as arguments, with %@")
-    }
     throw .unreadable(at: index + 1, "'\(scalars[index])' means nothing here")
   }
 
   private static let signs: Set<String> = [
     "==", "=", "!=", "<>", "<", "<=", "=<", ">", ">=", "=>", "&&", "||", "!", "(", ")", "{", "}", ",", ".",
+    "$",
   ]
 
   private mutating func placeholder() throws(CoherenceError) -> PredicateFormatToken.Kind {

@@ -114,6 +114,9 @@ extension PredicateFormatParser {
       return try path(from: [])
     case .keyword(let keyword):
       return .value(try constant(keyword))
+    case .sign("$"):
+      throw .unreadable(
+        at: current.position, "variables are not supported; pass values as arguments, with %@")
     default:
       throw expected("a name or a value")
     }

@@ -61,14 +61,16 @@ extension FetchPredicate {
   /// The path of the first operand.
   fileprivate var ownPath: PropertyPath? {
     switch self {
-    case .comparison(.path(let path), _, _, _), .membership(.path(let path), _, _), .between(.path(let path), _, _): path
+    case .comparison(.path(let path), _, _, _), .membership(.path(let path), _, _), .between(.path(let path), _, _):
+      path
     default: nil
     }
   }
 
   fileprivate func replacingOwnPath(_ path: PropertyPath) -> FetchPredicate {
     switch self {
-    case .comparison(.path, let comparison, let right, let options): .comparison(.path(path), comparison, right, options)
+    case .comparison(.path, let comparison, let right, let options):
+      .comparison(.path(path), comparison, right, options)
     case .membership(.path, let values, let options): .membership(.path(path), in: values, options)
     case .between(.path, let lower, let upper): .between(.path(path), lower, upper)
     default: self

@@ -52,7 +52,9 @@ extension QueryAttribute {
   public static func <= (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate {
     left.compared(.lessOrEqual, right)
   }
-  public static func > (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate { left.compared(.greater, right) }
+  public static func > (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate {
+    left.compared(.greater, right)
+  }
   public static func >= (left: QueryAttribute, right: QueryAttribute) -> FetchPredicate {
     left.compared(.greaterOrEqual, right)
   }

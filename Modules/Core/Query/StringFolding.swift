@@ -32,7 +32,9 @@ extension String {
 
   private func withoutDiacritics() -> String {
     var result = String.UnicodeScalarView()
-    for scalar in decomposedStringWithCanonicalMapping.unicodeScalars where !scalar.isDiacritic { result.append(scalar) }
+    for scalar in decomposedStringWithCanonicalMapping.unicodeScalars where !scalar.isDiacritic {
+      result.append(scalar)
+    }
     return String(result).precomposedStringWithCanonicalMapping
   }
 

@@ -1,5 +1,7 @@
 /// A comparison of a value with constants, as far as it can be worked out beforehand.
 @usableFromInline enum ValueTest: Sendable {
+  /// A range of integers that a value, which is an integer or missing, is to be in.
+  case integers(ClosedRange<Int64>)
   case equals(AttributeValue)
   case differs(AttributeValue)
   /// A comparison by order with a constant that is not null.
@@ -16,6 +18,7 @@
 
   @usableFromInline func accepts(_ value: AttributeValue) -> Bool {
     switch self {
+    case .integers(let range): value.isInteger(in: range)
     case .equals(let constant): value.isSame(as: constant)
     case .differs(let constant): !value.isSame(as: constant)
     case .ordered(let comparison, let constant): value.isOrdered(comparison, constant)
@@ -24,6 +27,28 @@
     case .isIn(let constants): constants.contains(value)
     case .text(let test): test.accepts(value)
     case .foldedIsIn(let constants, let options): constants.contains(value.folded(options))
+    }
+  }
+}
+
+extension ValueTest {
+  /// The comparison with a constant; `nil` when it is false for every value.
+  ///
+  /// - Throws: ``ErrorCode/invalidPredicate`` when a regular expression cannot be read.
+  init?(_ comparison: ComparisonOperator, _ constant: AttributeValue, _ options: StringOptions)
+    throws(CoherenceError)
+  {
+    if case .string(let text) = constant {
+      self = .text(try TextTest(comparison, text, options))
+      return
+    }
+    switch comparison {
+    case .equal: self = .equals(constant)
+    case .notEqual: self = .differs(constant)
+    case .less, .lessOrEqual, .greater, .greaterOrEqual:
+      if constant.isNull { return nil }
+      self = .ordered(comparison, constant)
+    case .beginsWith, .endsWith, .contains, .like, .matches: return nil
     }
   }
 }
@@ -57,6 +82,11 @@ extension AttributeValue {
       order(to: other) == 0
     default: self == other
     }
+  }
+
+  fileprivate func isInteger(in range: ClosedRange<Int64>) -> Bool {
+    guard case .int(let number) = self else { return false }
+    return range.contains(number)
   }
 
   /// A comparison by order; false when a value is missing.

@@ -28,7 +28,7 @@ import CoherenceCore
 ///
 /// A container calls its strategy from one thread at a time; a strategy need not be `Sendable`, and must not call its
 /// container back.
-public protocol ContextStrategyType {
+public protocol ContextStrategyType: SendableMetatype {
   /// Makes the strategy, and with it the view context. No store is attached yet.
   ///
   /// - Parameter errorHandler: For errors that nobody waits for.

@@ -4,7 +4,7 @@ extension ConformanceSubject {
   static let migration = ConformanceSubject("Migration") {
     attributes
     entities
-    relationships
+    addedRelationships
     rules
   }
 
@@ -172,7 +172,7 @@ extension ConformanceSubject {
     }
   }
 
-  @CasesBuilder private static var relationships: [Case] {
+  @CasesBuilder private static var addedRelationships: [Case] {
     migrated("a to-one relationship and its inverse are added") {
       $0.book.append(Relationship("sequel", toOne: "Book", inverse: "prequel"))
       $0.book.append(Relationship("prequel", toOne: "Book", inverse: "sequel"))

@@ -1,4 +1,5 @@
 import CoherenceCore
+import Foundation
 
 /// A random model: up to five entities, inheritance, attributes of every type, every kind of relationship.
 struct RandomModel {

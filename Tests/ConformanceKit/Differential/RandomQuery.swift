@@ -22,9 +22,9 @@ struct RandomQuery: Sendable {
     let relationships = entity.relationships.map(\.name)
     if !relationships.isEmpty, random.chance(10) { request.relationshipsForPrefetching = [random.pick(relationships)] }
     let hasPredicate = random.chance(80)
-    withPredicates(random, value) { predicates in
-      if hasPredicate { request.predicate = predicates.predicate(on: entity, depth: 3) }
-      request.sortKeys = predicates.sortKeys(on: entity)
+    withConditions(random, value) { conditions in
+      if hasPredicate { request.predicate = conditions.predicate(on: entity, depth: 3) }
+      request.sortKeys = conditions.sortKeys(on: entity)
     }
     return request
   }
@@ -32,16 +32,16 @@ struct RandomQuery: Sendable {
   /// The condition alone.
   func predicate(in model: ManagedObjectModel, value: (String) -> AttributeValue) throws -> FetchPredicate {
     let entity = try model.entity(named: entity)
-    return withPredicates(SplitMix64(seed: seed), value) { $0.predicate(on: entity, depth: 3) }
+    return withConditions(SplitMix64(seed: seed), value) { $0.predicate(on: entity, depth: 3) }
   }
 
-  private func withPredicates<T>(
-    _ random: SplitMix64, _ value: (String) -> AttributeValue, _ body: (inout RandomPredicate) -> T
+  private func withConditions<T>(
+    _ random: SplitMix64, _ value: (String) -> AttributeValue, _ body: (inout RandomCondition) -> T
   ) -> T {
     withoutActuallyEscaping(value) { value in
-      var predicates = RandomPredicate(
+      var conditions = RandomCondition(
         random: random, object: { value(objects[$0]) }, objectCount: objects.count)
-      return body(&predicates)
+      return body(&conditions)
     }
   }
 }

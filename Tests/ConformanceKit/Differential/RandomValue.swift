@@ -60,7 +60,7 @@ enum RandomValue {
 
   private static func double(_ random: inout SplitMix64) -> AttributeValue {
     let edges: [Double] = [
-      .infinity, -.infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude, 0.1, -0.0, 9_007_199_254_740_993,
+      .infinity, -.infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude, 0.1, -0.0, 9_007_199_254_740_992,
     ]
     if random.chance(20) { return .double(random.pick(edges)) }
     return .double(Double(random.number(-20...80)) / 4)

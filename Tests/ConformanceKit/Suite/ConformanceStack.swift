@@ -55,14 +55,12 @@ public final class ConformanceStack: Sendable {
     _ location: any StoreLocation, to coordinator: PersistentStoreCoordinator, type: StoreType? = nil,
     configuration: String? = nil, options: [String: OptionValue] = [:], overwriting: Bool = false
   ) throws -> any PersistentStore {
-    let options = location.options.merging(options) { $1 }
-    try location.willOpen(
-      StoreEnvironment(
-        type: location.type, url: location.url, configurationName: configuration,
-        model: coordinator.managedObjectModel, options: options))
     let configuration = StoreConfiguration(
-      name: configuration, type: type ?? location.type, overwriteIncompatibleStore: overwriting, options: options,
-      location: location.url)
+      name: configuration, type: type ?? location.type, overwriteIncompatibleStore: overwriting,
+      options: location.options.merging(options) { $1 }, location: location.url)
+    try location.willOpen(
+      coordinator.environment(
+        type: location.type, configurationName: configuration.name, at: location.url, options: configuration.options))
     return try coordinator.addPersistentStore(configuration, at: location.url)
   }
 

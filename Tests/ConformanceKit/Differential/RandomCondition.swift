@@ -4,7 +4,7 @@ import Foundation
 /// Random conditions on the records of an entity, with every operator, over to-one paths and to-many relationships.
 ///
 /// The same seed makes the same condition whatever the store; objects are asked for by number.
-struct RandomPredicate {
+struct RandomCondition {
   var random: SplitMix64
   /// The value for an object, null for one that is unknown.
   let object: (Int) -> AttributeValue

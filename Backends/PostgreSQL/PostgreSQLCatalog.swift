@@ -1,0 +1,165 @@
+import CoherenceCore
+import CoherenceSQL
+import Foundation
+
+/// The tables of a store, as a schema of the database has them.
+struct PostgreSQLCatalog {
+  private let connection: PostgreSQLConnection
+  private let schema: String
+
+  init(_ connection: PostgreSQLConnection, schema: String) {
+    self.connection = connection
+    self.schema = schema
+  }
+
+  private var place: String { "The schema '\(schema)'" }
+
+  // MARK: Reading
+
+  /// What the store says of itself; `nil` when the schema has none.
+  func state() throws -> StoreState? {
+    guard try hasTable(SQLSchema.metadataTable) else { return nil }
+    let result = try connection.run(
+      "SELECT \(name: "key"), \(name: "value") FROM \(name: schema).\(name: SQLSchema.metadataTable)", isKept: false)
+    var entries: [String: String] = [:]
+    for row in 0..<result.rowCount {
+      if let key = result.text(row, 0) { entries[key] = result.text(row, 1) }
+    }
+    return try StoreState(entries: entries, place: place)
+  }
+
+  private func hasTable(_ table: String) throws -> Bool {
+    try connection.run(
+      """
+      SELECT 1 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
+      WHERE n.nspname = \(text: schema) AND c.relname = \(text: table)
+      """, isKept: false
+    ).rowCount > 0
+  }
+
+  private func hasSchema(_ name: String) throws -> Bool {
+    try connection.run("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = \(text: name)", isKept: false).rowCount > 0
+  }
+
+  // MARK: Changing
+
+  /// Brings the schema to what an environment asks for, unless it is there already.
+  func prepare(_ environment: StoreEnvironment) throws -> SchemaChange {
+    let dialect = PostgreSQLDialect()
+    let change = try SchemaChange(from: state(), to: environment, dialect: dialect)
+    guard change.isNeeded else { return change }
+    guard !environment.isReadOnly else {
+      throw CoherenceError(
+        .notADatabase, "\(place) has no store and was opened to read only; open it to write once.")
+    }
+    return try inTransaction {
+      // Another process may have been faster.
+      let change = try SchemaChange(from: state(), to: environment, dialect: dialect)
+      if change.isNeeded { try apply(change) }
+      return change
+    }
+  }
+
+  private func apply(_ change: SchemaChange) throws {
+    if try !hasSchema(schema) { try connection.run("CREATE SCHEMA \(name: schema)", isKept: false) }
+    do {
+      if !change.statements.isEmpty { _ = try connection.run(change.statements, isKept: false) }
+    } catch let error as CoherenceError {
+      throw explanation(error)
+    }
+    try write(change.state)
+  }
+
+  private func explanation(_ error: CoherenceError) -> CoherenceError {
+    guard let failure = error.underlying as? PostgreSQLFailure else { return error }
+    switch failure.sqlState {
+    case "42P07", "42710":
+      return CoherenceError(
+        .notADatabase,
+        "\(place) has tables of something else (\(failure)); choose another one with the option "
+          + "'\(PostgreSQLOption.schema)'.", underlying: failure)
+    case "23505":
+      return CoherenceError(
+        .incompatibleModel,
+        "The model makes properties unique that are not in the store's records (\(failure)); remove the duplicates "
+          + "first.", underlying: failure)
+    default: return error
+    }
+  }
+
+  /// Writes what the store says of itself.
+  func write(_ state: StoreState) throws {
+    let statements = try state.entries.sorted { $0.key < $1.key }.map { key, value in
+      """
+      INSERT INTO \(name: SQLSchema.metadataTable) (\(name: "key"), \(name: "value")) \
+      VALUES (\(text: key), \(text: value)) \
+      ON CONFLICT (\(name: "key")) DO UPDATE SET \(name: "value") = \(name: "excluded").\(name: "value")
+      """ as SQLFragment
+    }
+    _ = try connection.run(statements, isKept: false)
+  }
+
+  /// Changes what the store says of itself, one after another with all who do.
+  func changeState(_ body: (inout StoreState) -> Void) throws {
+    try inTransaction {
+      guard var state = try state() else {
+        throw CoherenceError(.storeCorrupt, "\(place) has lost the store's tables; restore it from a backup.")
+      }
+      body(&state)
+      try write(state)
+    }
+  }
+
+  /// Moves the store's tables into a fresh schema, whatever it was made by.
+  func setAside() throws -> String {
+    try inTransaction {
+      guard let state = try state() else { return "nowhere: \(place.lowercased()) has no store" }
+      let target = try freeName()
+      let schema = state.schema
+      let tables =
+        [SQLSchema.metadataTable, SQLSchema.keyTable] + schema.tables.map(\.name) + schema.linkTables.map(\.name)
+      _ = try connection.run(
+        ["CREATE SCHEMA \(name: target)"]
+          + tables.map { "ALTER TABLE \(name: self.schema).\(name: $0) SET SCHEMA \(name: target)" }, isKept: false)
+      return "in the schema '\(target)'"
+    }
+  }
+
+  private func freeName() throws -> String {
+    let stamp = Date.now.formatted(
+      .iso8601.year().month().day().dateSeparator(.omitted).time(includingFractionalSeconds: false)
+        .timeSeparator(.omitted))
+    var number = 1
+    while true {
+      let suffix = ".\(stamp)\(number > 1 ? "-\(number)" : "").incompatible"
+      var prefix = schema
+      while prefix.utf8.count + suffix.utf8.count > PostgreSQLDialect().maximumNameBytes { prefix.removeLast() }
+      if try !hasSchema(prefix + suffix) { return prefix + suffix }
+      number += 1
+    }
+  }
+
+  // MARK: Transactions
+
+  /// Runs a block in a transaction while nobody else changes the schema's definition.
+  private func inTransaction<T>(_ body: () throws -> T) throws -> T {
+    _ = try connection.run(
+      ["BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "SELECT pg_catalog.pg_advisory_xact_lock(\(key: lock))"],
+      isKept: false)
+    do {
+      let result = try body()
+      try connection.run("COMMIT", isKept: false)
+      return result
+    } catch {
+      connection.rollBack()
+      throw error
+    }
+  }
+
+  /// The number of the lock: 64-bit FNV-1a of the schema's name, the same in every process.
+  private var lock: Int64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in "coherence/\(schema)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    return Int64(bitPattern: hash)
+  }
+}

@@ -1,0 +1,23 @@
+import CoherenceCore
+import CoherenceSQL
+
+extension PostgreSQLConnection {
+  /// Ends the transaction, if there is one, and keeps nothing of it. A connection on which that fails is not used again.
+  func rollBack() {
+    guard !isBroken else { return }
+    _ = try? uninterrupted { try run("ROLLBACK") }
+  }
+
+  /// Takes a transaction back to a savepoint. A cancellation that came too late for its statement may hit this one
+  /// instead, so there is a second try.
+  func rollBack(to savepoint: String) throws {
+    let statement: SQLFragment = "ROLLBACK TO \(SQLFragment(.text(savepoint)))"
+    try uninterrupted {
+      do {
+        try run(statement)
+      } catch {
+        try run(statement)
+      }
+    }
+  }
+}

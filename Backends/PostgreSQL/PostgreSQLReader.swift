@@ -1,0 +1,239 @@
+import CLibPQ
+import CoherenceCore
+import CoherenceSQL
+
+/// A unit of reading: one connection with one transaction, from the first read on.
+final class PostgreSQLReader: StoreReader {
+  private let store: PostgreSQLStore
+  private var connection: PostgreSQLConnection?
+  private var hasBegun = false
+  private var isFinished = false
+  /// What the transaction failed by. There is nothing more to be read in it then.
+  private var failure: (any Error)?
+  /// The fetch whose rows are still coming.
+  private weak var cursor: PostgreSQLCursor?
+
+  init(_ store: PostgreSQLStore) { self.store = store }
+
+  deinit { finish() }
+
+  // MARK: StoreReader
+
+  func fetch(_ query: StoreQuery) throws -> StoreFetch {
+    let plan = try store.planner.fetch(query)
+    let statement = plan.statement.rendered(by: PostgreSQLDialect())
+    // Where the caller has to filter up to a limit it stops before the end, and goes on to read in the same state.
+    let isStoppable = query.limit != nil && !plan.isRangeExact
+    let decoder = PostgreSQLRowDecoder(plan.layout, spaces: store.spaces)
+    let cursor = PostgreSQLCursor(self, decoder, statement.text, isStoppable: isStoppable)
+    try read { connection in
+      try sendBeginning(connection)
+      if isStoppable { try connection.send(PostgreSQLText(Self.savepoint)) }
+      try connection.send(statement, clampsDates: true)
+      try connection.synchronize()
+      try receiveBeginning(connection)
+      if isStoppable { _ = try connection.receive() }
+      try connection.beginRows()
+      // The first row is waited for: it pins the state that the reader sees.
+      try cursor.start(connection)
+    }
+    if !cursor.isAtEnd { self.cursor = cursor }
+    return StoreFetch(
+      isPredicateExact: plan.isPredicateExact, isOrderExact: plan.isOrderExact, isRangeExact: plan.isRangeExact,
+      cursor: cursor)
+  }
+
+  func row(_ key: Int64, of root: EntityDescription) throws -> Row? {
+    let query = try store.rowQuery(root)
+    let result = try answer(query.one) { $0.append(key) }
+    return result.rowCount == 0 ? nil : try query.decoder.row(result, 0)
+  }
+
+  func rows(_ keys: [Int64], of root: EntityDescription) throws -> [Row] {
+    if keys.isEmpty { return [] }
+    let (statement, layout) = try store.planner.rows(keys, of: root)
+    return try PostgreSQLRowDecoder(layout, spaces: store.spaces).rows(answer(statement))
+  }
+
+  func links(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link] {
+    if keys.isEmpty { return [] }
+    let result = try answer(store.planner.links(table, of: keys, fromSource: fromSource))
+    return (0..<result.rowCount).map { row in
+      Link(
+        source: result.int(row, 0) ?? 0, target: result.int(row, 1) ?? 0, sourcePosition: result.int(row, 2),
+        targetPosition: result.int(row, 3))
+    }
+  }
+
+  func count(_ query: StoreQuery) throws -> Int? {
+    guard let statement = try store.planner.count(query) else { return nil }
+    let number = Int(try answer(statement).int(0, 0) ?? 0)
+    return min(max(number - query.offset, 0), query.limit ?? .max)
+  }
+
+  func finish() {
+    guard !isFinished else { return }
+    isFinished = true
+    guard let connection else { return }
+    self.connection = nil
+    if let cursor, !cursor.isAtEnd { connection.cancel() }
+    cursor = nil
+    connection.endTransactionLater()
+    store.pool.release(connection, from: .reading)
+  }
+
+  // MARK: Reading
+
+  private static let savepoint = "SAVEPOINT \"c\""
+  private static let begin = PostgreSQLText("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+  private func answer(_ statement: SQLFragment) throws -> PostgreSQLResult {
+    let statement = statement.rendered(by: PostgreSQLDialect())
+    return try answer(PostgreSQLText(statement)) { fields in
+      for binding in statement.bindings { try fields.append(binding, clampsDates: true) }
+    }
+  }
+
+  private func answer(_ text: PostgreSQLText, bind: (PostgreSQLFields) throws -> Void) throws -> PostgreSQLResult {
+    try read { connection in
+      try connection.timed([text.text]) {
+        try sendBeginning(connection)
+        try connection.send(text, bind: bind)
+        try connection.synchronize()
+        try receiveBeginning(connection)
+        let result = try connection.receive()
+        try connection.settle()
+        return result
+      }
+    }
+  }
+
+  /// Runs a block with the connection, with nothing else going on there.
+  fileprivate func read<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
+    try store.pool.checkIsOpen()
+    guard !isFinished else {
+      throw CoherenceError(.illegalState, "The unit of reading was ended; make another reader.")
+    }
+    if let failure { throw failure }
+    let connection = try self.connection ?? store.pool.acquire(for: .reading)
+    self.connection = connection
+    do {
+      return try connection.settling {
+        try makeFree(connection)
+        return try body(connection)
+      }
+    } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  /// Takes in what a fetch has not handed out yet, so that another statement can run.
+  private func makeFree(_ connection: PostgreSQLConnection) throws {
+    if let cursor { try cursor.takeIn(connection) } else { try connection.settle() }
+    cursor = nil
+  }
+
+  /// The first statement brings the beginning of the transaction along, for the sake of a round trip.
+  private func sendBeginning(_ connection: PostgreSQLConnection) throws {
+    if !hasBegun { try connection.send(Self.begin) }
+  }
+
+  private func receiveBeginning(_ connection: PostgreSQLConnection) throws {
+    if !hasBegun { _ = try connection.receive() }
+    hasBegun = true
+  }
+
+  // MARK: Cursors
+
+  /// Runs a block with the connection while the cursor's rows are coming.
+  fileprivate func pull<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
+    try store.pool.checkIsOpen()
+    guard !isFinished, let connection else {
+      throw CoherenceError(.illegalState, "The unit of reading was ended; make another reader.")
+    }
+    if let failure { throw failure }
+    do {
+      return try connection.settling { try body(connection) }
+    } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  /// Ends a fetch before its end.
+  fileprivate func stop(isStoppable: Bool) {
+    cursor = nil
+    guard !isFinished, failure == nil, let connection else { return }
+    do {
+      if isStoppable {
+        connection.cancel()
+        try connection.settle()
+        try connection.rollBack(to: Self.savepoint)
+      } else if Task.isCancelled {
+        connection.cancel()
+        try connection.settle()
+        throw CoherenceError(.cancelled, "The task was cancelled during a fetch.")
+      } else {
+        try connection.settle()
+      }
+    } catch {
+      failure = error
+    }
+  }
+}
+
+/// The rows of a fetch, as they come from the server.
+final class PostgreSQLCursor: RowCursor {
+  private let reader: PostgreSQLReader
+  private let decoder: PostgreSQLRowDecoder
+  private let text: String
+  private let isStoppable: Bool
+  /// Rows that were taken in before they were asked for.
+  private var waiting: [Row] = []
+  private(set) var isAtEnd = false
+  private static let batchSize = 1024
+
+  fileprivate init(_ reader: PostgreSQLReader, _ decoder: PostgreSQLRowDecoder, _ text: String, isStoppable: Bool) {
+    self.reader = reader
+    self.decoder = decoder
+    self.text = text
+    self.isStoppable = isStoppable
+  }
+
+  fileprivate func start(_ connection: PostgreSQLConnection) throws {
+    try connection.timed([text]) { try receive(1, into: &waiting, connection) }
+  }
+
+  /// Takes in all that is still to come.
+  fileprivate func takeIn(_ connection: PostgreSQLConnection) throws {
+    try receive(.max, into: &waiting, connection)
+  }
+
+  private func receive(_ count: Int, into rows: inout [Row], _ connection: PostgreSQLConnection) throws {
+    var left = count
+    while left > 0, !isAtEnd {
+      guard let result = try connection.receiveRow() else {
+        isAtEnd = true
+        return
+      }
+      rows.append(try decoder.row(result, 0))
+      left -= 1
+    }
+  }
+
+  func next(into rows: inout [Row]) throws -> Bool {
+    let count = rows.count
+    rows += waiting
+    waiting = []
+    if !isAtEnd { try reader.pull { try receive(Self.batchSize, into: &rows, $0) } }
+    return rows.count > count
+  }
+
+  func close() {
+    waiting = []
+    if isAtEnd { return }
+    isAtEnd = true
+    reader.stop(isStoppable: isStoppable)
+  }
+}

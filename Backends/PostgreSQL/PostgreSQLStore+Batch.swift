@@ -1,0 +1,70 @@
+import CoherenceCore
+import CoherenceSQL
+
+extension PostgreSQLStore: BatchExecuting {
+  func batchUpdate(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID]? {
+    guard let keys = try exactKeys(query) else { return nil }
+    let statements = BatchStatements(schema: schema)
+    let space = spaces[query.entity]
+    return try transaction(choosing: keys, of: query.entity) { chosen, connection in
+      let update = try statements.update(query.entity, keys: chosen, values: values)
+      return try connection.run(update).keys.sorted().map { ManagedObjectID(space: space, key: $0) }
+    }
+  }
+
+  func batchDelete(_ query: StoreQuery) throws -> BatchDeleteOutcome? {
+    guard let keys = try exactKeys(query) else { return nil }
+    let statements = BatchStatements(schema: schema)
+    let space = spaces[query.entity]
+    return try transaction(choosing: keys, of: query.entity) { chosen, connection in
+      let clearing = statements.clearReferences(to: query.entity.root, keys: chosen)
+      let results = try connection.run(
+        clearing.map(\.statement) + [statements.delete(query.entity, keys: chosen)])
+      let deleted = (results.last?.keys ?? []).sorted().map { ManagedObjectID(space: space, key: $0) }
+      var updated: Set<ManagedObjectID> = []
+      for ((root, _), result) in zip(clearing, results) {
+        let space = spaces[root]
+        updated.formUnion(result.keys.map { ManagedObjectID(space: space, key: $0) })
+      }
+      updated.subtract(deleted)
+      return BatchDeleteOutcome(deleted: deleted, updated: updated.sorted { $0.key < $1.key })
+    }
+  }
+
+  /// The statement for the keys of a batch request, which has neither limit nor offset.
+  private func exactKeys(_ query: StoreQuery) throws -> SQLFragment? {
+    query.limit == nil && query.offset == 0 ? try planner.keys(query) : nil
+  }
+
+  /// Runs a block in a transaction, with a statement for the keys that were chosen in the beginning: what the block
+  /// changes may change what a predicate finds.
+  private func transaction<T>(
+    choosing keys: SQLFragment, of entity: EntityDescription, _ body: (SQLFragment, PostgreSQLConnection) throws -> T
+  ) throws -> T {
+    let table = try schema.requireTable(for: entity)
+    let statement = keys.rendered(by: PostgreSQLDialect())
+    return try write { connection in
+      try PostgreSQLTransaction.run(on: connection, of: pool, .repeatableRead) { transaction in
+        let chosen = try connection.settling {
+          try transaction.sendBeginning()
+          try connection.send(statement, clampsDates: true)
+          try connection.synchronize()
+          try transaction.receiveBeginning()
+          let keys = try connection.receive().keys
+          try connection.settle()
+          return keys
+        }
+        let list: SQLFragment = """
+          SELECT \(name: SQLTable.id) FROM \(name: table.name) \
+          WHERE \(name: SQLTable.id) \(list: chosen.map(AttributeValue.int), as: .int64)
+          """
+        return try body(list, connection)
+      }
+    }
+  }
+}
+
+extension PostgreSQLResult {
+  /// The keys in the first column.
+  fileprivate var keys: [Int64] { (0..<rowCount).compactMap { int($0, 0) } }
+}

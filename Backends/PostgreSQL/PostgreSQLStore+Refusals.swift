@@ -1,0 +1,173 @@
+import CoherenceCore
+import CoherenceSQL
+
+// Why a save was refused. Nothing of the save is in the store any more when this is found out.
+
+extension PostgreSQLStore {
+  /// Versions first, then what the server said.
+  func explanation(
+    of refusal: SaveRefusal, in request: StoreSaveRequest, on connection: PostgreSQLConnection
+  ) throws -> any Error {
+    let bases = request.steps.flatMap(\.bases)
+    let rows = try currentRows(bases.map(\.id), on: connection)
+    let conflicts = bases.filter { rows[$0.id]?.version != $0.version }
+    if !conflicts.isEmpty {
+      return StoreConflict.Failure(conflicts: conflicts.map { StoreConflict(id: $0.id, storeRow: rows[$0.id]) })
+    }
+    guard let failure = refusal.failure else {
+      // Somebody put the version back between the save and the look at it: what was met is still a conflict.
+      let ids = refusal.subjects.compactMap(\.objectID)
+      return StoreConflict.Failure(conflicts: ids.map { StoreConflict(id: $0, storeRow: rows[$0]) })
+    }
+    return try failure.sqlState == "23505"
+      ? duplicate(failure, refusal.subjects.first, on: connection)
+      : dangling(failure, refusal.subjects.first, on: connection)
+  }
+
+  /// The rows that the store has now, all read in one round trip.
+  private func currentRows(
+    _ ids: [ManagedObjectID], on connection: PostgreSQLConnection
+  ) throws -> [ManagedObjectID: Row] {
+    var queries: [(statement: SQLFragment, layout: RowLayout)] = []
+    for root in environment.roots {
+      let keys = ids.filter { $0.entity === root }.map(\.key)
+      if !keys.isEmpty { queries.append(try planner.rows(keys, of: root)) }
+    }
+    guard !queries.isEmpty else { return [:] }
+    var rows: [ManagedObjectID: Row] = [:]
+    for (query, result) in zip(queries, try connection.run(queries.map(\.statement))) {
+      for row in try PostgreSQLRowDecoder(query.layout, spaces: spaces).rows(result) { rows[row.id] = row }
+    }
+    return rows
+  }
+
+  // MARK: Uniqueness
+
+  private func duplicate(
+    _ failure: PostgreSQLFailure, _ subject: SaveSubject?, on connection: PostgreSQLConnection
+  ) throws -> CoherenceError {
+    var error = CoherenceError(failure)
+    error.objectIDs = [subject?.objectID].compactMap { $0 }
+    guard case .row(let row, _)? = subject, let table = schema.table(for: row.entity) else { return error }
+    guard let index = table.indexes.first(where: { $0.name == failure.constraint }) else {
+      keys.discard(of: row.entity.root)
+      error.message = "A record of '\(row.entity.name)' has a key that is taken; insert it again."
+      return error
+    }
+    let members = index.members(of: row, in: table)
+    let names = members.map { "'\($0.column.slot.name)'" }.joined(separator: ", ")
+    error.message =
+      "Two records of '\(row.entity.name)' would be equal in \(names); change one of them, or save a change of the "
+      + "record that is there."
+    if let other = try holder(of: members, besides: row, in: table, index, on: connection) {
+      error.objectIDs.append(other)
+    }
+    return error
+  }
+
+  /// The record of the store that has the values of a unique index.
+  private func holder(
+    of members: [(column: SQLColumn, value: AttributeValue)], besides row: Row, in table: SQLTable, _ index: SQLIndex,
+    on connection: PostgreSQLConnection
+  ) throws -> ManagedObjectID? {
+    var conditions: [SQLFragment] = members.map {
+      "\(name: $0.column.name) = \(value: $0.value, as: $0.column.storage)"
+    }
+    conditions.append("\(name: SQLTable.id) <> \(key: row.key)")
+    if let entities = index.entities {
+      conditions.append("\(name: SQLTable.entity) \(list: entities.map(AttributeValue.string), as: .string)")
+    }
+    let result = try connection.run(
+      "SELECT \(name: SQLTable.id) FROM \(name: table.name) WHERE \(conditions.joined(separator: " AND ")) LIMIT 1")
+    guard result.rowCount > 0, let key = result.int(0, 0) else { return nil }
+    return ManagedObjectID(space: row.id.space, key: key)
+  }
+
+  // MARK: References
+
+  private func dangling(
+    _ failure: PostgreSQLFailure, _ subject: SaveSubject?, on connection: PostgreSQLConnection
+  ) throws -> CoherenceError {
+    var error = CoherenceError(failure)
+    guard let subject else { return error }
+    var relationship: RelationshipDescription?
+    switch subject {
+    case .link(let links, let link):
+      relationship = links.forward
+      error.objectIDs = try ends(of: link, in: links, on: connection)
+    case .row(let row, _):
+      relationship = reference(failure)?.relationship
+      error.objectIDs = [row.id]
+      if let slot = relationship?.slot, case .reference(let target) = row[slot] { error.objectIDs.append(target) }
+    case .delete(let delete):
+      let reference = reference(failure)
+      relationship = reference?.relationship
+      error.objectIDs = [delete.id]
+      if let reference, let source = try referrer(to: delete.id, by: reference, on: connection) {
+        error.objectIDs.insert(source, at: 0)
+      }
+    }
+    if let relationship {
+      error.message =
+        "'\(relationship.entity.name).\(relationship.name)' would tie a record to one that does not exist any more; "
+        + "refresh the objects concerned and save again."
+    }
+    return error
+  }
+
+  private typealias Reference = (relationship: RelationshipDescription, column: SQLColumn, table: SQLTable)
+
+  /// The to-one relationship that a constraint is about.
+  private func reference(_ failure: PostgreSQLFailure) -> Reference? {
+    for table in schema.tables where table.name == failure.table {
+      for column in table.columns where column.foreignKey?.name == failure.constraint {
+        if case .reference(let relationship) = column.slot { return (relationship, column, table) }
+      }
+    }
+    return nil
+  }
+
+  private func referrer(
+    to id: ManagedObjectID, by reference: Reference, on connection: PostgreSQLConnection
+  ) throws -> ManagedObjectID? {
+    let result = try connection.run(
+      """
+      SELECT \(name: SQLTable.id) FROM \(name: reference.table.name) \
+      WHERE \(name: reference.column.name) = \(key: id.key) ORDER BY 1 LIMIT 1
+      """)
+    guard result.rowCount > 0, let key = result.int(0, 0) else { return nil }
+    return ManagedObjectID(space: spaces[reference.table.root], key: key)
+  }
+
+  /// The ends of a link, the one that is there first.
+  private func ends(
+    of link: Link, in links: LinkTable, on connection: PostgreSQLConnection
+  ) throws -> [ManagedObjectID] {
+    let source = ManagedObjectID(space: spaces[links.sourceRoot], key: link.source)
+    let target = ManagedObjectID(space: spaces[links.targetRoot], key: link.target)
+    let isSourceMissing = try currentRows([source], on: connection).isEmpty
+    return isSourceMissing ? [target, source] : [source, target]
+  }
+}
+
+extension SaveStep {
+  /// The records that the step expects at a version.
+  fileprivate var bases: [(id: ManagedObjectID, version: Int64)] {
+    switch self {
+    case .update(_, _, let updates): updates.map { ($0.row.id, $0.baseVersion) }
+    case .delete(_, let deletes): deletes.map { ($0.id, $0.baseVersion) }
+    case .insert, .fix, .link, .unlink: []
+    }
+  }
+}
+
+extension SQLIndex {
+  /// The columns of the index with a row's values.
+  fileprivate func members(of row: Row, in table: SQLTable) -> [(column: SQLColumn, value: AttributeValue)] {
+    let positions = table.positions(of: row.entity)
+    return columns.compactMap { name in
+      guard let slot = positions.firstIndex(where: { table.columns[$0].name == name }) else { return nil }
+      return (table.columns[positions[slot]], row[slot])
+    }
+  }
+}

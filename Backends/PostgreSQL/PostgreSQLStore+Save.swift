@@ -1,0 +1,262 @@
+import CLibPQ
+import CoherenceCore
+import CoherenceSQL
+import Logging
+
+extension PostgreSQLStore {
+  func save(_ request: StoreSaveRequest) throws {
+    guard !request.steps.isEmpty else { return }
+    try write { connection in
+      do {
+        try save(request, on: connection)
+      } catch let refusal as SaveRefusal {
+        throw try explanation(of: refusal, in: request, on: connection)
+      }
+    }
+  }
+
+  private func save(_ request: StoreSaveRequest, on connection: PostgreSQLConnection) throws {
+    func run(copying: Bool) throws {
+      try PostgreSQLTransaction.run(on: connection, of: pool) { transaction in
+        var save = PostgreSQLSave(request, store: self, connection: connection)
+        try save.take(in: &transaction, copying: copying)
+      }
+    }
+    do {
+      try run(copying: true)
+    } catch let refusal as SaveRefusal where refusal.subjects.isEmpty {
+      // A COPY does not say which row it failed by. Row by row, it comes out.
+      try run(copying: false)
+    }
+  }
+}
+
+/// Steps of a save that could not be taken.
+struct SaveRefusal: Error {
+  /// What the steps were about; empty for a COPY, which does not say.
+  var subjects: [SaveSubject]
+  /// What the server said; `nil` when records were at another version.
+  var failure: PostgreSQLFailure?
+}
+
+/// What one statement of a save is about.
+enum SaveSubject {
+  case row(Row, baseVersion: Int64?)
+  case delete(RowDelete)
+  case link(LinkTable, Link)
+
+  var objectID: ManagedObjectID? {
+    switch self {
+    case .row(let row, _): row.id
+    case .delete(let delete): delete.id
+    case .link: nil
+    }
+  }
+}
+
+/// One try to take the steps of a save.
+private struct PostgreSQLSave {
+  private let request: StoreSaveRequest
+  private let store: PostgreSQLStore
+  private let connection: PostgreSQLConnection
+  private var hasBegun = false
+  /// The statements that the server has not answered, by step and place in it.
+  private var sent: [(step: Int, element: Int)] = []
+  /// From how many rows on a COPY is faster than statements.
+  private static let copyThreshold = 500
+
+  init(_ request: StoreSaveRequest, store: PostgreSQLStore, connection: PostgreSQLConnection) {
+    self.request = request
+    self.store = store
+    self.connection = connection
+  }
+
+  mutating func take(in transaction: inout PostgreSQLTransaction, copying: Bool) throws {
+    try connection.settling {
+      try transaction.sendBeginning()
+      for (index, step) in request.steps.enumerated() {
+        if copying, case .insert(let entity, let rows) = step, rows.count >= Self.copyThreshold {
+          try receive(in: &transaction)
+          try copy(rows, of: entity)
+        } else {
+          try send(step, at: index)
+        }
+      }
+      try receive(in: &transaction)
+    }
+  }
+
+  // MARK: Statements
+
+  private mutating func send(_ step: SaveStep, at index: Int) throws {
+    let statements = store.saveStatements
+    switch step {
+    case .insert(let entity, let rows):
+      try sendAll(statements.insert(entity), rows, at: index) { row, parameter, fields in
+        try fields.append(parameter, of: row)
+      }
+    case .update(let entity, let slots, let updates):
+      try sendAll(statements.update(entity, slots: slots), updates, at: index) { update, parameter, fields in
+        try fields.append(parameter, of: update.row, baseVersion: update.baseVersion)
+      }
+    case .fix(let entity, let slots, let rows):
+      guard let statement = try statements.fix(entity, slots: slots) else { return }
+      try sendAll(statement, rows, at: index) { row, parameter, fields in try fields.append(parameter, of: row) }
+    case .delete(let entity, let deletes):
+      try sendAll(statements.delete(entity), deletes, at: index) { delete, parameter, fields in
+        fields.append(parameter, of: delete)
+      }
+    case .link(let table, let links):
+      try sendAll(statements.link(table), links, at: index) { link, parameter, fields in
+        try fields.append(parameter, of: link)
+      }
+    case .unlink(let table, let links):
+      try sendAll(statements.unlink(table), links, at: index) { link, parameter, fields in
+        try fields.append(parameter, of: link)
+      }
+    }
+  }
+
+  /// Queues a statement once for each element.
+  private mutating func sendAll<Element>(
+    _ statement: SaveStatement, _ elements: [Element], at step: Int,
+    append: (Element, SaveParameter, PostgreSQLFields) throws -> Void
+  ) throws {
+    let text = PostgreSQLText(statement.text, types: statement.parameters.map(\.type))
+    connection.logger.debug("\(statement.text)", metadata: ["rows": "\(elements.count)"])
+    for (index, element) in elements.enumerated() {
+      try connection.send(text) { fields in
+        for parameter in statement.parameters { try append(element, parameter, fields) }
+      }
+      sent.append((step, index))
+    }
+  }
+
+  /// Has the server answer what was queued, and looks at every answer.
+  private mutating func receive(in transaction: inout PostgreSQLTransaction) throws {
+    if hasBegun, sent.isEmpty { return }
+    try connection.timed(["save, \(sent.count) statements"]) {
+      try connection.synchronize()
+      if !hasBegun { try transaction.receiveBeginning() }
+      hasBegun = true
+      var outdated: [SaveSubject] = []
+      for (step, element) in sent {
+        let subject = request.steps[step].subject(at: element)
+        let count = try affectedCount(by: subject)
+        if count != 1, request.steps[step].looksAtVersions { outdated.append(subject) }
+      }
+      sent.removeAll(keepingCapacity: true)
+      try connection.settle()
+      if !outdated.isEmpty { throw SaveRefusal(subjects: outdated) }
+    }
+  }
+
+  private func affectedCount(by subject: @autoclosure () -> SaveSubject) throws -> Int {
+    do {
+      return try connection.receive().affectedCount
+    } catch let error as CoherenceError {
+      guard let failure = error.underlying as? PostgreSQLFailure, failure.isConstraintViolation else { throw error }
+      throw SaveRefusal(subjects: [subject()], failure: failure)
+    }
+  }
+
+  // MARK: Copies
+
+  private func copy(_ rows: [Row], of entity: EntityDescription) throws {
+    let table = try store.schema.requireTable(for: entity)
+    let columns = table.positions(of: entity).map { table.columns[$0] }
+    let names = [SQLTable.id, SQLTable.version, SQLTable.entity] + columns.map(\.name)
+    let text = ("COPY \(name: table.name) (\(names: names)) FROM STDIN (FORMAT binary)" as SQLFragment)
+      .text(in: PostgreSQLDialect())
+    let storages = columns.map(\.storage)
+    var next = 0
+    do {
+      try connection.timed(["\(text) -- \(rows.count) rows"]) {
+        try connection.copy(text) { buffer in
+          guard next < rows.count else { return false }
+          while next < rows.count, buffer.count < 64 * 1024 {
+            try buffer.append(rows[next], as: storages, entityName: entity.name)
+            next += 1
+          }
+          return true
+        }
+      }
+    } catch let error as CoherenceError {
+      guard let failure = error.underlying as? PostgreSQLFailure, failure.isConstraintViolation else { throw error }
+      throw SaveRefusal(subjects: [], failure: failure)
+    }
+  }
+}
+
+// MARK: - Parameters
+
+extension SaveParameter {
+  /// The server's number for the type.
+  fileprivate var type: Oid {
+    switch self {
+    case .id, .version, .baseVersion, .source, .target, .sourcePosition, .targetPosition:
+      PostgreSQLBinary.type(of: .int64)
+    case .entity: PostgreSQLBinary.type(of: .string)
+    case .slot(_, let storage): PostgreSQLBinary.type(of: storage)
+    }
+  }
+}
+
+extension PostgreSQLFields {
+  @inline(__always)
+  fileprivate func append(_ parameter: SaveParameter, of row: Row, baseVersion: Int64 = 0) throws {
+    switch parameter {
+    case .slot(let slot, let storage): try append(row[slot], as: storage)
+    case .id: append(row.key)
+    case .version: append(row.version)
+    case .entity: append(row.entity.name)
+    default: append(baseVersion)
+    }
+  }
+
+  fileprivate func append(_ parameter: SaveParameter, of delete: RowDelete) {
+    if case .id = parameter { append(delete.id.key) } else { append(delete.baseVersion) }
+  }
+
+  fileprivate func append(_ parameter: SaveParameter, of link: Link) throws {
+    switch parameter {
+    case .source: append(link.source)
+    case .target: append(link.target)
+    case .sourcePosition: try append(link.sourcePosition.map(AttributeValue.int) ?? .null, as: .int64)
+    default: try append(link.targetPosition.map(AttributeValue.int) ?? .null, as: .int64)
+    }
+  }
+}
+
+extension ByteBuffer {
+  /// Appends a row as COPY takes it.
+  fileprivate func append(_ row: Row, as storages: [StorageType], entityName: String) throws {
+    append(Int16(3 + storages.count))
+    append(8 as Int32)
+    append(row.key)
+    append(8 as Int32)
+    append(row.version)
+    append(Int32(entityName.utf8.count))
+    append(entityName)
+    for slot in storages.indices { try appendField(row[slot], as: storages[slot]) }
+  }
+}
+
+extension SaveStep {
+  /// Whether each statement of the step must change one row.
+  fileprivate var looksAtVersions: Bool {
+    switch self {
+    case .update, .delete: true
+    case .insert, .fix, .link, .unlink: false
+    }
+  }
+
+  fileprivate func subject(at index: Int) -> SaveSubject {
+    switch self {
+    case .insert(_, let rows), .fix(_, _, let rows): .row(rows[index], baseVersion: nil)
+    case .update(_, _, let updates): .row(updates[index].row, baseVersion: updates[index].baseVersion)
+    case .delete(_, let deletes): .delete(deletes[index])
+    case .link(let table, let links), .unlink(let table, let links): .link(table, links[index])
+    }
+  }
+}

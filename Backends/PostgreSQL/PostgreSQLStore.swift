@@ -1,0 +1,97 @@
+import CoherenceCore
+import CoherenceSQL
+import Foundation
+
+/// A store in a schema of a PostgreSQL database.
+///
+/// Each unit of reading has a connection and sees one state. A save is one transaction, durable when it returns.
+final class PostgreSQLStore: PersistentStore {
+  let environment: StoreEnvironment
+  let spaces: IDSpaces
+  let capabilities: StoreCapabilities = [.durable, .shared, .concurrentReads]
+
+  let schema: SQLSchema
+  let planner: QueryPlanner
+  let saveStatements: SaveStatements
+  let pool: PostgreSQLPool
+  let keys = PostgreSQLKeys()
+  /// How the rows of a hierarchy are read by key.
+  private let rowQueries: [ObjectIdentifier: RowQuery]
+
+  /// The statement and the decoder that read a row by its key.
+  struct RowQuery: Sendable {
+    let one: PostgreSQLText
+    let decoder: PostgreSQLRowDecoder
+  }
+
+  init(_ environment: StoreEnvironment, options: PostgreSQLOptions) throws {
+    let pool = PostgreSQLPool(options, logger: environment.logger)
+    let change = try pool.withConnection(for: .saving) { connection in
+      try PostgreSQLCatalog(connection, schema: options.schema).prepare(environment)
+    }
+    let dialect = PostgreSQLDialect()
+    let spaces = IDSpaces(store: change.state.metadata.identifier, model: environment.model)
+    let planner = QueryPlanner(schema: change.schema, dialect: dialect, spaces: spaces)
+    self.environment = environment
+    self.spaces = spaces
+    self.pool = pool
+    self.planner = planner
+    schema = change.schema
+    saveStatements = SaveStatements(schema: change.schema, dialect: dialect)
+    var queries: [ObjectIdentifier: RowQuery] = [:]
+    for table in change.schema.tables {
+      let (statement, layout) = try planner.row(0, of: table.root)
+      queries[ObjectIdentifier(table.root)] = RowQuery(
+        one: PostgreSQLText(statement.rendered(by: dialect)), decoder: PostgreSQLRowDecoder(layout, spaces: spaces))
+    }
+    rowQueries = queries
+  }
+
+  func rowQuery(_ root: EntityDescription) throws -> RowQuery {
+    if let query = rowQueries[ObjectIdentifier(root.root)] { return query }
+    _ = try schema.requireTable(for: root)
+    throw CoherenceError(.noStore, "The store does not hold entity '\(root.name)'.")
+  }
+
+  func makeReader() throws -> any StoreReader {
+    try pool.checkIsOpen()
+    return PostgreSQLReader(self)
+  }
+
+  func close() { pool.close() }
+
+  deinit { pool.close() }
+
+  // MARK: Metadata
+
+  func metadata() throws -> StoreMetadata {
+    try pool.withConnection(for: .reading) { connection in
+      guard let state = try catalog(connection).state() else {
+        throw CoherenceError(
+          .storeCorrupt, "The schema '\(pool.options.schema)' has lost the store's tables; restore it from a backup.")
+      }
+      return state.metadata
+    }
+  }
+
+  func setUserInfo(_ userInfo: [String: String]) throws {
+    try write { connection in try catalog(connection).changeState { $0.metadata.userInfo = userInfo } }
+  }
+
+  private func catalog(_ connection: PostgreSQLConnection) -> PostgreSQLCatalog {
+    PostgreSQLCatalog(connection, schema: pool.options.schema)
+  }
+
+  // MARK: Writing
+
+  /// Runs a block with a connection that may write.
+  ///
+  /// - Throws: ``ErrorCode/storeReadOnly``, ``ErrorCode/storeDetached``, ``ErrorCode/tooManyConnections``.
+  func write<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
+    try pool.checkIsOpen()
+    guard !environment.isReadOnly else {
+      throw CoherenceError(.storeReadOnly, "The store was opened to read only; open it without that option to save.")
+    }
+    return try pool.withConnection(for: .saving, body)
+  }
+}

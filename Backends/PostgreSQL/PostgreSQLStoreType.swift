@@ -1,0 +1,36 @@
+public import CoherenceCore
+import CoherenceSQL
+import Foundation
+
+extension StoreType {
+  /// A store in a schema of a PostgreSQL database, named by the configuration's location:
+  /// `postgresql://user@host/database?sslmode=verify-full`.
+  ///
+  /// The URL may have all that libpq understands; several hosts go into `?host=a,b&port=5432,5433`. See
+  /// ``PostgreSQLOption`` for what can be chosen beside it.
+  public static let postgreSQL = StoreType("PostgreSQL", factory: PostgreSQLStoreFactory())
+}
+
+/// Opens PostgreSQL stores. The server must be of version 13 or later, and the database keep text in UTF-8.
+public struct PostgreSQLStoreFactory: StoreFactory {
+  public init() {}
+
+  public var usesFiles: Bool { false }
+
+  public func open(_ environment: StoreEnvironment) throws -> any PersistentStore {
+    try PostgreSQLStore(environment, options: PostgreSQLOptions(environment))
+  }
+
+  public func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? {
+    let options = try PostgreSQLOptions(environment)
+    let connection = try PostgreSQLConnection.connect(options, logger: environment.logger)
+    return try PostgreSQLCatalog(connection, schema: options.schema).state()?.metadata
+  }
+
+  /// Moves the store's tables into another schema, named after theirs.
+  public func setAside(_ environment: StoreEnvironment) throws -> String {
+    let options = try PostgreSQLOptions(environment)
+    let connection = try PostgreSQLConnection.connect(options, logger: environment.logger)
+    return try PostgreSQLCatalog(connection, schema: options.schema).setAside()
+  }
+}

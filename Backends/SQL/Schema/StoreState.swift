@@ -1,0 +1,49 @@
+import CoherenceCore
+import Foundation
+
+/// What a SQL store has written down of itself, in its metadata table.
+package struct StoreState: Sendable {
+  package var metadata: StoreMetadata
+  package var schema: StoredSchema
+
+  private static let format = "1"
+
+  package init(metadata: StoreMetadata, schema: StoredSchema) {
+    self.metadata = metadata
+    self.schema = schema
+  }
+
+  /// Reads a state.
+  ///
+  /// - Parameters:
+  ///   - entries: The metadata table's texts by key.
+  ///   - place: Where the store is, for messages.
+  /// - Throws: ``ErrorCode/incompatibleModel`` for the state of a later version of the framework,
+  ///   ``ErrorCode/storeCorrupt`` for one that cannot be read.
+  package init(entries: [String: String], place: String) throws {
+    if let format = entries["format"], format != Self.format {
+      throw CoherenceError(
+        .incompatibleModel, "\(place) was made by a later version of the framework; open it with that version.")
+    }
+    do {
+      metadata = try JSONDecoder().decode(StoreMetadata.self, from: Data((entries["metadata"] ?? "").utf8))
+      schema = try JSONDecoder().decode(StoredSchema.self, from: Data((entries["schema"] ?? "").utf8))
+    } catch {
+      throw CoherenceError(
+        .storeCorrupt, "What \(place) says of itself cannot be read; restore it from a backup.", underlying: error)
+    }
+  }
+
+  /// The metadata table's texts by key.
+  package var entries: [String: String] {
+    get throws {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = .sortedKeys
+      return [
+        "format": Self.format,
+        "metadata": String(decoding: try encoder.encode(metadata), as: UTF8.self),
+        "schema": String(decoding: try encoder.encode(schema), as: UTF8.self),
+      ]
+    }
+  }
+}

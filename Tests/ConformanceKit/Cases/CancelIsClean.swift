@@ -1,0 +1,109 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let cancelIsClean = ConformanceSubject("Cancel is clean") {
+    saves
+    fetches
+  }
+
+  private static func cancelCurrentTask() { withUnsafeCurrentTask { $0?.cancel() } }
+
+  @CasesBuilder private static var saves: [Case] {
+    Case("a save in a cancelled task is applied or reported, never half") { stack in
+      let context = stack.context()
+      let task = Task {
+        cancelCurrentTask()
+        try await context.perform {
+          for index in 0..<100 { try context.make("Genre", ["name": "\(index)"]) }
+          try context.save()
+        }
+      }
+      let isSaved = await task.result.isSuccess
+      try stack.read { try expectEqual(try $0.number(of: "Genre"), isSaved ? 100 : 0) }
+    }
+    Case("a cancel after the store has saved does not undo the save") { stack in
+      let interposition = try stack.interpose()
+      interposition.afterSave { _ in cancelCurrentTask() }
+      let context = stack.context()
+      let task = Task {
+        try await context.perform {
+          try context.make("Genre", ["name": "Jazz"])
+          try context.save()
+        }
+      }
+      _ = await task.result
+      interposition.afterSave(nil)
+      try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
+      try context.performAndWait { try expect(!context.hasChanges, "nothing to save") }
+    }
+    Case("after a save that a cancel stopped, the save passes in another task") { stack in
+      let context = stack.context()
+      let task = Task {
+        try await context.perform {
+          try context.make("Genre", ["name": "Jazz"])
+          cancelCurrentTask()
+          try context.save()
+        }
+      }
+      _ = await task.result
+      try context.performAndWait { try context.save() }
+      try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
+    }
+  }
+
+  @CasesBuilder private static var fetches: [Case] {
+    Case("a fetch in a cancelled task answers everything or says that it was cancelled") { stack in
+      try stack.write { try Music.fill($0) }
+      let context = stack.context()
+      let task = Task {
+        cancelCurrentTask()
+        return try await context.perform { try context.number(of: "Album") }
+      }
+      do {
+        try expectEqual(try await task.value, 8)
+      } catch ErrorCode.cancelled {
+      } catch is CancellationError {
+      }
+      try context.performAndWait { try expectEqual(try context.number(of: "Album"), 8) }
+    }
+    Case("a fetch that is cancelled on its way leaves context and store usable") { stack in
+      try stack.write { try Music.fill($0) }
+      let interposition = try stack.interpose()
+      interposition.beforeFetch { cancelCurrentTask() }
+      let context = stack.context()
+      let task = Task { try await context.perform { try context.names("Track").count } }
+      do {
+        try expectEqual(try await task.value, 9)
+      } catch ErrorCode.cancelled {
+      } catch is CancellationError {
+      }
+      interposition.beforeFetch(nil)
+      try context.performAndWait {
+        try expectEqual(try context.names("Track").count, 9)
+        try context.make("Genre", ["name": "new"])
+        try context.save()
+      }
+      try stack.read { try expectEqual(try $0.number(of: "Genre"), 5) }
+    }
+    Case("a cancelled task leaves unsaved changes alone") { stack in
+      let context = stack.context()
+      try context.performAndWait { _ = try context.make("Genre", ["name": "Jazz"]) }
+      let task = Task {
+        cancelCurrentTask()
+        return try await context.perform { try context.names("Genre") }
+      }
+      _ = await task.result
+      try context.performAndWait {
+        try expectEqual(context.insertedObjects.count, 1)
+        try expectEqual(try context.names("Genre"), ["Jazz"])
+      }
+    }
+  }
+}
+
+extension Result {
+  fileprivate var isSuccess: Bool {
+    if case .success = self { return true }
+    return false
+  }
+}

@@ -1,0 +1,120 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let knownOutcome = ConformanceSubject("Known outcome") {
+    refusals
+    links
+    stores
+  }
+
+  @CasesBuilder private static var refusals: [Case] {
+    Case("a save that fails on validation says that nothing was applied") { stack in
+      try stack.read { context in
+        try context.make("Album")
+        try expectEqual(try expectThrows(.validationFailed) { try context.save() }.outcome, .notApplied)
+      }
+    }
+    Case("a save that fails on uniqueness says that nothing was applied") { stack in
+      try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
+      try stack.read { context in
+        try context.make("Genre", ["name": "Jazz"])
+        try expectEqual(try expectThrows(.uniquenessViolated) { try context.save() }.outcome, .notApplied)
+      }
+    }
+    Case("a save that fails on a version says that nothing was applied") { stack in
+      try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
+      try stack.read { context in
+        let genre = try context.one("Genre")
+        try genre.load()
+        try stack.write { try $0.one("Genre").setValue("Pop", for: "name") }
+        try genre.setValue("Rock", for: "name")
+        try expectEqual(try expectThrows(.versionConflict) { try context.save() }.outcome, .notApplied)
+      }
+    }
+    Case("errors come in their order: validation, versions, uniqueness") { stack in
+      try stack.write { context in for name in ["a", "b"] { try context.make("Genre", ["name": name]) } }
+      try stack.read { context in
+        let genre = try context.one("Genre", where: equal("name", "a"))
+        try genre.load()
+        try stack.write { try $0.one("Genre", where: equal("name", "a")).setValue("x", for: "name") }
+        try genre.setValue("b", for: "name")
+        let nameless = try context.make("Genre")
+        try expectThrows(.validationFailed) { try context.save() }
+        context.delete(nameless)
+        try expectThrows(.versionConflict) { try context.save() }
+        context.refresh(genre, mergeChanges: true)
+        try expectThrows(.uniquenessViolated) { try context.save() }
+      }
+    }
+  }
+
+  @CasesBuilder private static var links: [Case] {
+    Case("an outcome that the store does not know is reported as unknown") { stack in
+      let interposition = try stack.interpose()
+      interposition.afterSave { _ in
+        throw CoherenceError(.connectionLost, "The connection broke.", outcome: .unknown)
+      }
+      try stack.read { context in
+        try context.make("Genre", ["name": "Jazz"])
+        let error = try expectThrows(.connectionLost) { try context.save() }
+        try expectEqual(error.outcome, .unknown)
+        try expect(context.hasChanges, "the change to be kept")
+      }
+    }
+    Case("a connection lost before the save says that nothing was applied") { stack in
+      let interposition = try stack.interpose()
+      interposition.beforeSave { _ in throw CoherenceError(.connectionLost, "The connection broke.", isRetryable: true) }
+      try stack.read { context in
+        try context.make("Genre", ["name": "Jazz"])
+        let error = try expectThrows(.connectionLost) { try context.save() }
+        try expectEqual(error.outcome, .notApplied)
+        try expect(error.isRetryable, "an error after which the save may be tried again")
+        interposition.beforeSave(nil)
+        try context.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
+    }
+    Case("an error that is not the framework's own keeps its nature") { stack in
+      struct Accident: Error {}
+      let interposition = try stack.interpose()
+      interposition.beforeSave { _ in throw Accident() }
+      try stack.read { context in
+        try context.make("Genre", ["name": "Jazz"])
+        do {
+          try context.save()
+        } catch is Accident {
+          return
+        } catch let error as CoherenceError where error.underlying is Accident {
+          return
+        }
+        throw ConformanceFailure("expected the accident")
+      }
+    }
+  }
+
+  @CasesBuilder private static var stores: [Case] {
+    Case("a save over several stores says what became of each") { stack in
+      let coordinator = stack.makeCoordinator()
+      let interposition = Interposition()
+      let sound = try stack.attach(try stack.makeLocation(), to: coordinator)
+      let location = try stack.makeLocation()
+      let broken = try stack.attach(location, to: coordinator, type: try interposition.type(for: location.type))
+      interposition.beforeSave { _ in throw CoherenceError(.storeFull, "The disk is full.") }
+      let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+      try context.performAndWait {
+        let genres = try ["a", "b"].map { try context.make("Genre", ["name": $0]) }
+        try context.assign(genres[0], to: sound)
+        try context.assign(genres[1], to: broken)
+        let error = try expectThrows(oneOf: [.partialSave, .storeFull]) { try context.save() }
+        try expectEqual(error.outcomes[broken.identifier], .notApplied)
+        let isApplied = error.outcomes[sound.identifier] == .applied
+        try expectEqual(!genres[0].hasChanges, isApplied, "whether the record is clean")
+        try expect(genres[1].hasChanges, "the other to be kept")
+        interposition.beforeSave(nil)
+        try context.save()
+        context.reset()
+        try expectEqual(try context.names("Genre"), ["a", "b"])
+      }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let noHiddenRetry = ConformanceSubject("No hidden retry") {
+    once("a connection that is lost", CoherenceError(.connectionLost, "The connection broke.", outcome: .unknown))
+    once("a store that is busy", CoherenceError(.storeBusy, "The store is locked.", isRetryable: true))
+    once("a store that is full", CoherenceError(.storeFull, "The disk is full."))
+    once("an error of output", CoherenceError(.inputOutput, "The disk failed.", isRetryable: true))
+    conflicts
+  }
+
+  /// Core asks the store once, whatever the error says of itself.
+  private static func once(_ what: String, _ error: CoherenceError) -> Case {
+    Case("after \(what), the store is not asked again") { stack in
+      let interposition = try stack.interpose()
+      interposition.beforeSave { _ in throw error }
+      try stack.read { context in
+        try context.make("Genre", ["name": "Jazz"])
+        try expectThrows(error.code) { try context.save() }
+        try expectEqual(interposition.saveCount, 1, "the number of saves")
+        interposition.beforeSave(nil)
+        try context.save()
+        try expectEqual(interposition.saveCount, 2, "the number of saves")
+      }
+      try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
+    }
+  }
+
+  @CasesBuilder private static var conflicts: [Case] {
+    Case("a conflict is reported at once where the policy is the error") { stack in
+      try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
+      let interposition = try stack.interpose()
+      try stack.read { context in
+        let genre = try context.one("Genre")
+        try stack.write { try $0.one("Genre").setValue("Pop", for: "name") }
+        try genre.setValue("Rock", for: "name")
+        try expectThrows(.versionConflict) { try context.save() }
+        try expectEqual(interposition.saveCount, 2, "the number of saves")
+      }
+    }
+    Case("a merged conflict is saved by one more request") { stack in
+      try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
+      let interposition = try stack.interpose()
+      let context = stack.context(.objectTrumps)
+      try context.performAndWait {
+        let genre = try context.one("Genre")
+        try stack.write { try $0.one("Genre").setValue("Pop", for: "name") }
+        try genre.setValue("Rock", for: "name")
+        try context.save()
+        try expectEqual(interposition.saveCount, 3, "the number of saves")
+      }
+    }
+    Case("a conflict that never ends is reported in the end") { stack in
+      try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
+      let interposition = try stack.interpose()
+      let context = stack.context(.objectTrumps)
+      try context.performAndWait {
+        let genre = try context.one("Genre")
+        try genre.setValue("Rock", for: "name")
+        let row = try unwrap(try stack.store.makeReader().row(genre.objectID.key, of: genre.entity.root))
+        interposition.beforeSave { _ in
+          throw StoreConflict.Failure(conflicts: [StoreConflict(id: row.id, storeRow: row)])
+        }
+        try expectThrows(.versionConflict) { try context.save() }
+        try expect(interposition.saveCount < 20, "few requests")
+      }
+    }
+    Case("a save without changes asks the store for nothing") { stack in
+      try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
+      let interposition = try stack.interpose()
+      try stack.read { context in
+        try context.one("Genre").load()
+        try context.save()
+        try expectEqual(interposition.saveCount, 0, "the number of saves")
+      }
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import CoherenceCore
+import Foundation
+
+extension ConformanceSubject {
+  static let sameMeaning = ConformanceSubject("Same meaning") {
+    (1...12).map(conditions)
+    (1...4).map(orders)
+  }
+
+  /// Random conditions find the same records among unsaved objects, where the evaluator decides, as in the store.
+  private static func conditions(seed: Int) -> Case {
+    Case("random conditions of seed \(seed) mean the same in memory and in the store") { stack in
+      var generator = SplitMix64(seed: UInt64(seed))
+      let predicates = (0..<120).map { _ in RandomAlbums.condition(depth: 3, &generator) }
+      let context = stack.context()
+      let meant = try context.performAndWait {
+        try Music.fill(context)
+        let found = try predicates.map { try context.names("Album", where: $0) }
+        try context.save()
+        return found
+      }
+      try stack.read { context in
+        for (predicate, names) in zip(predicates, meant) {
+          try expectEqual(try context.names("Album", where: predicate), names, "what \(predicate) finds")
+          try expectEqual(try context.number(of: "Album", where: predicate), names.count, "the count of \(predicate)")
+        }
+      }
+    }
+  }
+
+  private static func orders(seed: Int) -> Case {
+    Case("random orders and ranges of seed \(seed) mean the same in memory and in the store") { stack in
+      var generator = SplitMix64(seed: UInt64(seed))
+      let requests = (0..<60).map { _ in RandomAlbums.request(&generator) }
+      let context = stack.context()
+      let meant = try context.performAndWait {
+        try Music.fill(context)
+        let found = try requests.map { try context.fetch($0).map { try $0.label } }
+        try context.save()
+        return found
+      }
+      try stack.read { context in
+        for (request, names) in zip(requests, meant) {
+          let what = "what \(request.sortKeys) finds at \(request.fetchOffset) up to \(request.fetchLimit ?? -1)"
+          try expectEqual(try context.fetch(request).map { try $0.label }, names, what)
+        }
+      }
+    }
+  }
+}
+
+/// Conditions and orders on the albums of ``Music``, at random.
+private enum RandomAlbums {
+  static func condition(depth: Int, _ generator: inout SplitMix64) -> FetchPredicate {
+    switch generator.number((depth == 0 ? 4 : 0)...9) {
+    case 0: .and((0..<2).map { _ in condition(depth: depth - 1, &generator) })
+    case 1: .or((0..<2).map { _ in condition(depth: depth - 1, &generator) })
+    case 2: .not(condition(depth: depth - 1, &generator))
+    case 3: quantified(&generator)
+    case 4: number("year", [1958, 1959, 1970, 1993, 1993.5], &generator)
+    case 5: number("artist.rating", [4, 4.5, 5], &generator)
+    case 6: text("title", &generator)
+    case 7: text("artist.name", &generator)
+    case 8: list(&generator)
+    default: memberCount("tracks", order(&generator), generator.number(0...3))
+    }
+  }
+
+  private static func order(_ generator: inout SplitMix64) -> ComparisonOperator {
+    generator.pick([.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual])
+  }
+
+  private static func number(_ path: String, _ values: [Double], _ generator: inout SplitMix64) -> FetchPredicate {
+    let value = generator.number(0...5) == 0 ? nil : generator.pick(values)
+    return compare(path, order(&generator), value)
+  }
+
+  private static func text(_ path: String, _ generator: inout SplitMix64) -> FetchPredicate {
+    let value = generator.pick(["", "M", "Miles", "bj\u{F6}RK", "Bjork", "a", "l", "Debut", "%", "_", "e\u{301}"])
+    let operations: [ComparisonOperator] = [.equal, .notEqual, .less, .greater, .beginsWith, .endsWith, .contains]
+    let options: [StringOptions] = [
+      [], [], .caseInsensitive, .diacriticInsensitive, [.caseInsensitive, .diacriticInsensitive],
+    ]
+    return compare(path, generator.pick(operations), value, generator.pick(options))
+  }
+
+  private static func list(_ generator: inout SplitMix64) -> FetchPredicate {
+    let years = (0..<3).map { _ in generator.pick([1959, 1960, 1993, nil] as [Int?]) }
+    return generator.chance(50)
+      ? among("year", years) : between("price", decimalPrice(&generator), decimalPrice(&generator))
+  }
+
+  private static func decimalPrice(_ generator: inout SplitMix64) -> Decimal? {
+    generator.pick([Decimal(9), Decimal(12), Decimal(sign: .plus, exponent: -2, significand: 999), nil])
+  }
+
+  private static func quantified(_ generator: inout SplitMix64) -> FetchPredicate {
+    let quantifier = generator.pick([.any, .all, .none] as [FetchPredicate.Quantifier])
+    return generator.chance(50)
+      ? members(quantifier, "tracks", number("length", [230, 300, 545], &generator))
+      : members(quantifier, "genres", text("name", &generator))
+  }
+
+  static func request(_ generator: inout SplitMix64) -> FetchRequest<ManagedObject> {
+    var request = FetchRequest<ManagedObject>(entityName: "Album")
+    request.sortKeys = (0..<generator.number(1...2)).map { _ in
+      let path = generator.pick(["year", "price", "title", "isLive", "artist.name", "artist.rating"])
+      let isText = path == "title" || path == "artist.name"
+      let options: StringOptions = isText && generator.chance(50) ? .caseInsensitive : []
+      return SortKey(path, ascending: generator.chance(50), options: options)
+    }
+    request.fetchOffset = generator.number(0...3)
+    request.fetchLimit = generator.chance(50) ? generator.number(0...6) : nil
+    return request
+  }
+}

@@ -1,0 +1,40 @@
+import CoherenceCore
+
+/// How often steps were taken, and what they came to.
+public struct DifferentialHistogram: Sendable, CustomStringConvertible {
+  public private(set) var operations: [String: Int] = [:]
+  public private(set) var codes: [String: Int] = [:]
+  public private(set) var sequences = 0
+
+  mutating func note(_ operation: DifferentialOperation, _ outcome: DifferentialOutcome) {
+    operations[operation.action.kind, default: 0] += 1
+    for code in outcome.codes { codes[code.rawValue, default: 0] += 1 }
+  }
+
+  mutating func noteSequence() { sequences += 1 }
+
+  mutating func merge(_ other: DifferentialHistogram) {
+    operations.merge(other.operations, uniquingKeysWith: +)
+    codes.merge(other.codes, uniquingKeysWith: +)
+    sequences += other.sequences
+  }
+
+  /// The errors that random sequences have to meet, or they would not be random enough.
+  static let expectedCodes: [ErrorCode] = [
+    .validationFailed, .missingValue, .deleteDenied, .versionConflict, .uniquenessViolated, .objectNotFound,
+    .objectDeleted, .wrongType, .invalidValue, .invalidPredicate, .unknownProperty,
+  ]
+
+  /// The steps and errors that hardly occurred, which means that nothing was found out about them.
+  public var gaps: [String] {
+    let steps = DifferentialOperation.Action.kinds.filter { (operations[$0] ?? 0) * 8 < sequences }
+    return steps + Self.expectedCodes.map(\.rawValue).filter { (codes[$0] ?? 0) * 50 < sequences }
+  }
+
+  public var description: String {
+    func lines(_ counts: [String: Int]) -> String {
+      counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+    }
+    return "\(sequences) sequences.\nSteps: \(lines(operations)).\nErrors: \(lines(codes))."
+  }
+}

@@ -1,0 +1,41 @@
+import CoherenceCore
+
+/// What a step came to, in terms that do not depend on the store.
+struct DifferentialOutcome: Sendable, Equatable {
+  var text: String
+  /// The codes of the errors that the step met.
+  var codes: [ErrorCode] = []
+
+  init(_ text: String) { self.text = text }
+
+  init(_ names: [String]) { text = "[" + names.joined(separator: ", ") + "]" }
+
+  /// The outcome of a step that failed.
+  ///
+  /// - Parameter name: What an identifier is called.
+  init(_ error: any Error, name: (ManagedObjectID) -> String) {
+    guard let error = error as? CoherenceError else {
+      text = "\(error)"
+      codes = [ErrorCode("foreign")]
+      return
+    }
+    text = error.code.rawValue
+    codes = [error.code] + Set(error.failures.map(\.code)).sorted { $0.rawValue < $1.rawValue }
+    let failures = error.failures.map { "\(name($0.objectID)).\($0.propertyName): \($0.code)" }
+    // The order of failures is that of identifiers, and some are temporary.
+    if !failures.isEmpty { text += " {\(failures.sorted().joined(separator: ", "))}" }
+    let conflicts = error.conflicts.map { conflict in
+      "\(name(conflict.objectID)) \(Self.version(conflict.ancestor)) "
+        + "\(Self.version(conflict.mine)) \(Self.version(conflict.store))"
+    }
+    if !conflicts.isEmpty { text += " {\(conflicts.sorted().joined(separator: ", "))}" }
+    if error.outcome != .notApplied { text += " outcome \(error.outcome)" }
+  }
+
+  private static func version(_ row: Row?) -> String { row.map { "\($0.version)" } ?? "-" }
+
+  mutating func append(_ other: DifferentialOutcome) {
+    text += "; " + other.text
+    codes += other.codes
+  }
+}

@@ -1,0 +1,52 @@
+import CoherenceCore
+
+extension DifferentialWorld {
+  /// Takes a step that asks for records by a condition.
+  func query(_ action: DifferentialOperation.Action, _ index: Int) throws -> DifferentialOutcome {
+    let context = contexts[index]
+    switch action {
+    case .fetch(let query):
+      return DifferentialOutcome(hold(try context.fetch(try query.request(in: model, value: value(of:))), index))
+    case .count(let query):
+      return DifferentialOutcome("\(try context.count(for: try query.request(in: model, value: value(of:))))")
+    case .filter(let name, let relationship, let query):
+      return try filter(name, relationship, try query.predicate(in: model, value: value(of:)), index)
+    case .updateBatch(let query, let values):
+      let request = BatchUpdateRequest(
+        entityName: query.entity, predicate: try query.predicate(in: model, value: value(of:)), values: [:])
+      return try sorted { try context.execute(request.setting(values)) }
+    case .deleteBatch(let query):
+      let request = BatchDeleteRequest(
+        entityName: query.entity, predicate: try query.predicate(in: model, value: value(of:)))
+      return try sorted { try context.execute(request) }
+    default: return DifferentialOutcome("done")
+    }
+  }
+
+  private func value(of name: String) -> AttributeValue { ids[name].map(AttributeValue.reference) ?? .null }
+
+  private func filter(
+    _ name: String, _ relationship: String, _ predicate: FetchPredicate, _ index: Int
+  ) throws -> DifferentialOutcome {
+    let owner = try object(name, index)
+    let isOrdered = owner.entity.relationship(named: relationship)?.isOrdered == true
+    let found =
+      isOrdered
+      ? try owner[OrderedToManyKey<ManagedObject>(relationship)].filtered(predicate)
+      : try owner[ToManyKey<ManagedObject>(relationship)].filtered(predicate)
+    return DifferentialOutcome(hold(found, index))
+  }
+
+  /// The records that a batch request concerned, for which no order is promised.
+  private func sorted(_ execute: () throws -> [ManagedObjectID]) throws -> DifferentialOutcome {
+    DifferentialOutcome(try execute().map(name).sorted())
+  }
+}
+
+extension BatchUpdateRequest {
+  fileprivate func setting(_ values: [DifferentialOperation.PropertyValue]) -> BatchUpdateRequest {
+    var request = self
+    for value in values { request.values[value.property] = value.value }
+    return request
+  }
+}

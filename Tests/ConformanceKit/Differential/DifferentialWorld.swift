@@ -1,0 +1,127 @@
+import CoherenceCore
+import Foundation
+import Synchronization
+
+/// One store with the contexts of a sequence on it, and the names of the sequence's objects there.
+///
+/// Used by one thread.
+final class DifferentialWorld {
+  let storeName: String
+  let model: ManagedObjectModel
+  let coordinator: PersistentStoreCoordinator
+  private let location: any StoreLocation
+  private(set) var contexts: [ManagedObjectContext] = []
+  /// The objects that the sequence met, by context and name. They are kept, so that what a context has in memory does
+  /// not depend on when a store's work releases objects.
+  var held: [[String: ManagedObject]] = []
+  /// The identifier that an object has by now: permanent as soon as there is one.
+  private(set) var ids: [String: ManagedObjectID] = [:]
+  private var names: [ManagedObjectID: String] = [:]
+  private var lastSave: [LastSave] = []
+  private var observers: [any NSObjectProtocol] = []
+
+  /// Opens a store at a fresh place.
+  init(harness: any StoreHarness, model: ManagedObjectModel) throws {
+    storeName = harness.name
+    self.model = model
+    location = try harness.makeLocation()
+    coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try location.willOpen(
+      coordinator.environment(
+        type: location.type, configurationName: nil, at: location.url, options: location.options))
+    try coordinator.addPersistentStore(type: location.type, at: location.url, options: location.options)
+  }
+
+  /// Closes the store and removes it.
+  func destroy() throws {
+    endSequence()
+    for store in coordinator.persistentStores { try coordinator.remove(store) }
+    try location.destroy()
+  }
+
+  // MARK: Sequences
+
+  func beginSequence(_ plans: [DifferentialSequence.Context]) {
+    for plan in plans {
+      let context = ManagedObjectContext(concurrencyType: .privateQueue)
+      if let parent = plan.parent {
+        context.parent = contexts[parent]
+        context.savesThroughParent = plan.savesThroughParent
+      } else {
+        context.persistentStoreCoordinator = coordinator
+      }
+      contexts.append(context)
+      held.append([:])
+      observeSaves(of: context)
+    }
+    for (index, plan) in plans.enumerated() { for other in plan.follows { contexts[index].follow(contexts[other]) } }
+  }
+
+  func endSequence() {
+    for observer in observers { NotificationCenter.default.removeObserver(observer) }
+    observers = []
+    // Objects go before their contexts, children before their parents.
+    for index in contexts.indices.reversed() {
+      held[index] = [:]
+      contexts[index].performAndWait { contexts[index].reset() }
+    }
+    while !contexts.isEmpty { contexts.removeLast() }
+    held = []
+    ids = [:]
+    names = [:]
+    lastSave = []
+  }
+
+  /// Removes all records, so that the next sequence finds the store empty.
+  ///
+  /// - Throws: ``ConformanceFailure`` when records are left.
+  func removeAllRecords() throws {
+    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    try context.performAndWait {
+      for entity in model.entities where entity.superentity == nil {
+        try context.execute(BatchDeleteRequest(entityName: entity.name))
+        let left = try context.count(for: FetchRequest<ManagedObject>(entityName: entity.name))
+        guard left == 0 else { throw ConformanceFailure("\(storeName): a batch delete of everything left records") }
+      }
+    }
+  }
+
+  // MARK: Names
+
+  func name(_ id: ManagedObjectID) -> String { names[id] ?? "?\(id.entity.name)" }
+
+  func note(_ object: ManagedObject, name: String) {
+    let id = object.objectID
+    names[id] = name
+    if !id.isTemporaryID || ids[name] == nil { ids[name] = id }
+  }
+
+  /// Lets every context take in what others saved, and notes the identifiers that a save gave.
+  func settle() {
+    for (index, context) in contexts.enumerated() {
+      context.performAndWait { for (name, object) in held[index] { note(object, name: name) } }
+    }
+  }
+
+  // MARK: Saves
+
+  /// What the context saved last.
+  func lastChanges(of context: Int) -> ChangeSet? { lastSave[context].value.withLock { $0 } }
+
+  private func observeSaves(of context: ManagedObjectContext) {
+    let box = LastSave()
+    lastSave.append(box)
+    observers.append(
+      NotificationCenter.default.addObserver(
+        forName: .managedObjectContextDidSave, object: context, queue: nil
+      ) { notification in
+        let changes = notification.userInfo?[ManagedObjectContext.NotificationKey.changes] as? ChangeSet
+        box.value.withLock { $0 = changes }
+      })
+  }
+}
+
+/// The changes of a context's last save, as its notification told them.
+private final class LastSave: Sendable {
+  let value = Mutex<ChangeSet?>(nil)
+}

@@ -1,0 +1,141 @@
+import CoherenceCore
+import Foundation
+import Synchronization
+
+/// What happens between Core and the store under test: counts the calls, and fails them when told to.
+final class Interposition: Sendable {
+  typealias Hook = @Sendable (StoreSaveRequest) throws -> Void
+
+  private struct State {
+    var saveCount = 0
+    var fetchCount = 0
+    var beforeSave: Hook?
+    var afterSave: Hook?
+    var beforeFetch: (@Sendable () throws -> Void)?
+  }
+  private let state = Mutex(State())
+
+  /// How many saves Core asked for.
+  var saveCount: Int { state.withLock { $0.saveCount } }
+  /// How many fetches and reads Core asked for.
+  var fetchCount: Int { state.withLock { $0.fetchCount } }
+
+  /// Called before the store is asked to save; the store is not asked when it throws.
+  func beforeSave(_ hook: Hook?) { state.withLock { $0.beforeSave = hook } }
+  /// Called after the store has saved.
+  func afterSave(_ hook: Hook?) { state.withLock { $0.afterSave = hook } }
+  /// Called before the store is asked to fetch.
+  func beforeFetch(_ hook: (@Sendable () throws -> Void)?) { state.withLock { $0.beforeFetch = hook } }
+
+  /// A store type that opens stores of another type with this in between.
+  func type(for base: StoreType) throws -> StoreType {
+    let factory = try StoreRegistry.current.factory(for: base)
+    return StoreType("Interposed\(base.name)", factory: Factory(base: base, factory: factory, interposition: self))
+  }
+
+  fileprivate func save(_ request: StoreSaveRequest, to store: any PersistentStore) throws {
+    let hooks = state.withLock {
+      $0.saveCount += 1
+      return ($0.beforeSave, $0.afterSave)
+    }
+    try hooks.0?(request)
+    try store.save(request)
+    try hooks.1?(request)
+  }
+
+  fileprivate func willFetch() throws {
+    let hook = state.withLock {
+      $0.fetchCount += 1
+      return $0.beforeFetch
+    }
+    try hook?()
+  }
+
+  private struct Factory: StoreFactory {
+    let base: StoreType
+    let factory: any StoreFactory
+    let interposition: Interposition
+
+    var usesFiles: Bool { factory.usesFiles }
+
+    private func based(_ environment: StoreEnvironment) -> StoreEnvironment {
+      var environment = environment
+      environment.type = base
+      return environment
+    }
+
+    func open(_ environment: StoreEnvironment) throws -> any PersistentStore {
+      InterposedStore(base: try factory.open(based(environment)), interposition: interposition)
+    }
+    func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? {
+      try factory.metadata(based(environment))
+    }
+    func setAside(_ environment: StoreEnvironment) throws -> String { try factory.setAside(based(environment)) }
+  }
+}
+
+/// A store that does what the protocol requires and nothing beyond, so that Core's fallbacks are at work too.
+private final class InterposedStore: PersistentStore {
+  let base: any PersistentStore
+  let interposition: Interposition
+
+  init(base: any PersistentStore, interposition: Interposition) {
+    self.base = base
+    self.interposition = interposition
+  }
+
+  var environment: StoreEnvironment { base.environment }
+  var spaces: IDSpaces { base.spaces }
+  var capabilities: StoreCapabilities { base.capabilities }
+  func metadata() throws -> StoreMetadata { try base.metadata() }
+  func setUserInfo(_ userInfo: [String: String]) throws { try base.setUserInfo(userInfo) }
+  func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64> {
+    try base.allocateKeys(count, for: root)
+  }
+  func makeReader() throws -> any StoreReader {
+    InterposedReader(base: try base.makeReader(), interposition: interposition)
+  }
+  func save(_ request: StoreSaveRequest) throws { try interposition.save(request, to: base) }
+  func close() { base.close() }
+}
+
+private final class InterposedReader: StoreReader {
+  let base: any StoreReader
+  let interposition: Interposition
+
+  init(base: any StoreReader, interposition: Interposition) {
+    self.base = base
+    self.interposition = interposition
+  }
+
+  func fetch(_ query: StoreQuery) throws -> StoreFetch {
+    try interposition.willFetch()
+    return try base.fetch(query)
+  }
+  func row(_ key: Int64, of root: EntityDescription) throws -> Row? {
+    try interposition.willFetch()
+    return try base.row(key, of: root)
+  }
+  func rows(_ keys: [Int64], of root: EntityDescription) throws -> [Row] {
+    try interposition.willFetch()
+    return try base.rows(keys, of: root)
+  }
+  func links(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link] {
+    try interposition.willFetch()
+    return try base.links(table, of: keys, fromSource: fromSource)
+  }
+  func count(_ query: StoreQuery) throws -> Int? {
+    try interposition.willFetch()
+    return try base.count(query)
+  }
+  func finish() { base.finish() }
+}
+
+extension ConformanceStack {
+  /// Opens the case's store again with something in between.
+  func interpose() throws -> Interposition {
+    let interposition = Interposition()
+    try reopen(type: try interposition.type(for: location.type))
+    return interposition
+  }
+}

@@ -1,0 +1,76 @@
+import CoherenceCore
+import Foundation
+import Testing
+
+@Suite struct QueryCheckingTests {
+  let library: QueryLibrary
+
+  init() throws { library = try QueryLibrary() }
+
+  @Test(arguments: [
+    ("title == 3", "'title' (text) cannot be compared with a constant (integer)"),
+    ("year == 'x'", "'year' (integer) cannot be compared with a constant (text)"),
+    ("year BEGINSWITH 'x'", "cannot be compared"), ("year BEGINSWITH 1", "BEGINSWITH compares texts; 'year' (integer)"),
+    ("year ==[c] 3", "'year' (integer) is not text"), ("isLive == 2", "'isLive' (bool)"),
+    ("title == year", "'title' (text) cannot be compared with 'year' (integer)"),
+    ("artist > producer", "has no order"), ("tracks == NULL", "'tracks' has many members"),
+    ("artist.@count > 1", "'artist' is no to-many relationship"),
+    ("ANY artist.name == 'x'", "leads to no to-many relationship"),
+    ("title.length > 1", "goes on after 'title'"), ("tracks.title == 'x'", "goes on after 'tracks'"),
+    ("title MATCHES '('", "regular expression"), ("title MATCHES 'a)(b'", "regular expression"),
+    ("released > 12", "'released' (date)"), ("title IN {1}", "'title' (text)"),
+    ("year BETWEEN {'a', 'b'}", "'year' (integer)"), ("released == 'x'", "'released' (date)"),
+  ])
+  func `a predicate that does not fit the entity is refused with a sentence that names both sides`(
+    format: String, message: String
+  ) throws {
+    let error = try #require(try library.refusal(of: format))
+    #expect(error.code == .invalidPredicate)
+    #expect(error.message.contains(message), "\(error.message)")
+  }
+
+  @Test func `an unknown name is refused with the names that there are`() throws {
+    let error = try #require(try library.refusal(of: "artist.nme == 'x'"))
+    #expect(error.code == .unknownProperty)
+    #expect(error.message.contains("'nme'") && error.message.contains("country"))
+    #expect(try library.refusal(of: "ANY trks.length > 1")?.code == .unknownProperty)
+  }
+
+  @Test func `an object of another hierarchy is refused`() throws {
+    let track = try library.make("Track")
+    #expect(try library.refusal(of: "artist == %@", track.id)?.code == .invalidPredicate)
+    #expect(try library.refusal(of: "tracks CONTAINS %@", track.id) == nil)
+  }
+
+  @Test func `not-a-number is refused`() throws {
+    #expect(try library.refusal(of: "rating == %@", Double.nan)?.code == .invalidPredicate)
+    #expect(try library.refusal(of: "price IN %@", [Decimal.nan])?.code == .invalidPredicate)
+  }
+
+  @Test func `constants become values of the property's type where nothing is lost`() throws {
+    let album = try library.entity("Album")
+    func checked(_ format: String) throws -> FetchPredicate { try FetchPredicate(format: format).checked(for: album) }
+    func year(_ value: AttributeValue) -> FetchPredicate {
+      .comparison(.path(PropertyPath("year")), .equal, .value(value))
+    }
+    #expect(try checked("year == 3.0") == year(.int(3)))
+    #expect(try checked("year == 3.5") == year(.double(3.5)))
+    #expect(try checked("rating == 3") == .comparison(.path(PropertyPath("rating")), .equal, .value(.double(3))))
+    #expect(
+      try checked("price IN {9.99, 1}")
+        == .membership(
+          .path(PropertyPath("price")), in: [.decimal(try #require(Decimal(string: "9.99"))), .decimal(1)]))
+    #expect(try checked("1 == isLive") == .comparison(.value(.bool(true)), .equal, .path(PropertyPath("isLive"))))
+  }
+
+  @Test(arguments: [
+    "ANY artist.albums.tracks.album.size.width > 3", "NONE artist.albums.tracks.length > 3", "price BETWEEN {1, 2.5}",
+    "ALL tracks.length == 3.0 OR tracks.@count > 1.0",
+  ])
+  func `checking again changes nothing`(format: String) throws {
+    let album = try library.entity("Album")
+    let once = try FetchPredicate(format: format).checked(for: album)
+    #expect(try once.checked(for: album) == once)
+    #expect(try PreparedPredicate(once, for: album).predicate == once)
+  }
+}

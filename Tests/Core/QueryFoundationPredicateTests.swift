@@ -1,0 +1,50 @@
+import CoherenceCore
+import Foundation
+import Testing
+
+@Suite struct QueryFoundationPredicateTests {
+  typealias Album = QueryLibrary.Album
+  typealias Track = QueryLibrary.Track
+
+  private func format<Root: KeyPathNaming>(_ predicate: Foundation.Predicate<Root>) throws -> String {
+    try FetchPredicate(predicate).description
+  }
+
+  @Test func `comparisons and logic are taken over`() throws {
+    #expect(try format(#Predicate<Album> { $0.title == "x" && $0.rating > 2 }) == "title == \"x\" AND rating > 2.0")
+    #expect(try format(#Predicate<Album> { $0.title != "x" || !$0.isLive }) == "title != \"x\" OR NOT (isLive == TRUE)")
+    #expect(try format(#Predicate<Album> { $0.year == nil }) == "year == NULL")
+    #expect(try format(#Predicate<Track> { $0.length >= 1 && $0.length <= 2 }) == "length >= 1 AND length <= 2")
+  }
+
+  @Test func `to-one relationships are followed`() throws {
+    #expect(try format(#Predicate<Album> { $0.artist?.name == "x" }) == "artist.name == \"x\"")
+    #expect(try format(#Predicate<Track> { $0.album?.artist?.name == "x" }) == "album.artist.name == \"x\"")
+  }
+
+  @Test func `texts, lists and ranges are taken over`() throws {
+    let lengths = [1, 2]
+    #expect(try format(#Predicate<Album> { $0.title.contains("x") }) == "title CONTAINS \"x\"")
+    #expect(try format(#Predicate<Album> { $0.title.starts(with: "x") }) == "title BEGINSWITH \"x\"")
+    #expect(try format(#Predicate<Track> { lengths.contains($0.length) }) == "length IN {1, 2}")
+    #expect(try format(#Predicate<Track> { (1...2).contains($0.length) }) == "length BETWEEN {1, 2}")
+    #expect(try format(#Predicate<Track> { (1..<2).contains($0.length) }) == "length >= 1 AND length < 2")
+  }
+
+  @Test func `conditions on members are taken over`() throws {
+    #expect(
+      try format(#Predicate<Album> { $0.tracks.contains { $0.length > 3 } }) == "ANY tracks (length > 3)")
+    #expect(try format(#Predicate<Album> { $0.tracks.allSatisfy { $0.length > 3 } }) == "ALL tracks (length > 3)")
+    #expect(try format(#Predicate<Album> { $0.tracks.count > 3 }) == "tracks.@count > 3")
+  }
+
+  @Test func `what is not understood is named`() throws {
+    let error = #expect(throws: CoherenceError.self) { try format(#Predicate<Track> { $0.length + 1 == 2 }) }
+    #expect(error?.code == .invalidPredicate)
+    #expect(error?.message.contains("Arithmetic") == true)
+    let outer = #expect(throws: CoherenceError.self) {
+      try format(#Predicate<Album> { album in album.tracks.contains { $0.title == album.title } })
+    }
+    #expect(outer?.message.contains("outside of the member") == true)
+  }
+}

@@ -1,0 +1,46 @@
+import CoherenceConformance
+import CoherenceCore
+import CoherenceInMemory
+import Foundation
+import Synchronization
+import Testing
+
+@Suite struct InMemoryConformanceTests {
+  @Test(arguments: ConformanceSuite.cases)
+  func `the store conforms`(conformanceCase: ConformanceCase) async throws {
+    try await ConformanceSuite.run(conformanceCase, on: InMemoryHarness())
+  }
+
+  @Test func `every skip has its case and its reason`() {
+    #expect(ConformanceSuite.faults(of: InMemoryHarness()) == [])
+    #expect(ConformanceSuite.cases.count >= 250)
+  }
+}
+
+private struct InMemoryHarness: StoreHarness {
+  let name = "InMemory"
+
+  func makeLocation() throws -> any StoreLocation { InMemoryLocation() }
+
+  let skips: [String: String] = [:]
+}
+
+/// A name that stores share their content by, which is kept open from the first store to the end.
+private final class InMemoryLocation: StoreLocation {
+  let type = StoreType.inMemory
+  let options: [String: OptionValue] = [InMemoryOption.sharedName: .string(UUID().uuidString)]
+  private let anchors = Mutex<[any PersistentStore]>([])
+
+  func willOpen(_ environment: StoreEnvironment) throws {
+    // Another model than before is for the store itself to refuse.
+    guard let anchor = try? environment.type.factory?.open(environment) else { return }
+    anchors.withLock { $0.append(anchor) }
+  }
+
+  func destroy() throws {
+    anchors.withLock { anchors in
+      for anchor in anchors { anchor.close() }
+      anchors = []
+    }
+  }
+}
