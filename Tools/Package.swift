@@ -11,6 +11,9 @@ let strict: [SwiftSetting] = [
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let flyingFox = Target.Dependency.product(name: "FlyingFox", package: "FlyingFox")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let coherence = Target.Dependency.product(name: "Coherence", package: "coherence")
+let postgreSQL = Target.Dependency.product(name: "CoherencePostgreSQL", package: "coherence")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 
@@ -25,26 +28,31 @@ let package = Package(
   dependencies: [
     .package(name: "coherence", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
     .target(name: "DemoService", dependencies: [flyingFox], path: "Sources/DemoService", swiftSettings: strict),
-    .executableTarget(
-      name: "coherence-demo", dependencies: ["DemoService", argumentParser], path: "Sources/Demo",
+    .target(
+      name: "DemoClient", dependencies: ["DemoService", coherence, postgreSQL, logging], path: "Sources/DemoClient",
       swiftSettings: strict),
+    .executableTarget(
+      name: "coherence-demo", dependencies: ["DemoService", "DemoClient", argumentParser, coherence, logging],
+      path: "Sources/Demo", swiftSettings: strict),
     .systemLibrary(
       name: "CBench", path: "Sources/CBench", pkgConfig: "libpq",
       providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .executableTarget(
       name: "coherence-bench",
       dependencies: [
-        argumentParser, grdb, sqlite, "CBench",
-        .product(name: "Coherence", package: "coherence"),
-        .product(name: "CoherencePostgreSQL", package: "coherence"),
+        argumentParser, grdb, sqlite, "CBench", coherence, postgreSQL,
       ],
       path: "Sources/Bench", swiftSettings: strict),
     .testTarget(
       name: "DemoServiceTests", dependencies: ["DemoService"], path: "Tests/DemoService", swiftSettings: strict),
+    .testTarget(
+      name: "DemoTests", dependencies: ["DemoClient", "DemoService", coherence], path: "Tests/Demo",
+      swiftSettings: strict),
   ]
 )

@@ -52,7 +52,9 @@ final class SQLiteConnection: @unchecked Sendable {
       // Apple's SQLite cannot load extensions at all.
       sqlite3_enable_load_extension(handle, 0)
     #endif
-    guard DecimalCollation.register(in: handle) == SQLITE_OK else { throw SQLiteFailure(handle) }
+    guard DecimalCollation.register(in: handle) == SQLITE_OK, FoldFunction.register(in: handle) == SQLITE_OK else {
+      throw SQLiteFailure(handle)
+    }
     try database.execute(sql: "PRAGMA trusted_schema = OFF")
     try database.execute(sql: "PRAGMA cache_size = -16000")
   }

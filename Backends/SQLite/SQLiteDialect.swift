@@ -43,6 +43,16 @@ struct SQLiteDialect: SQLDialect {
   func endsWith(_ text: SQLFragment, _ needle: String) -> SQLFragment {
     "substr(\(text), \(number: -needle.unicodeScalars.count)) = \(text: needle)"
   }
+  func folded(_ text: SQLFragment, _ options: StringOptions) -> SQLFragment? {
+    "\(SQLFragment(.text(FoldFunction.name)))(\(text), \(number: options.rawValue))"
+  }
+  func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment? {
+    // In brackets, a character that means something stands for itself.
+    let glob = pattern.text(one: "?", any: "*") { "*?[".unicodeScalars.contains($0) ? "[\($0)]" : "\($0)" }
+    return glob.utf8.count < Self.longestPattern ? "\(text) GLOB \(text: glob)" : nil
+  }
+  // SQLite refuses patterns of more than 50,000 bytes.
+  private static let longestPattern = 50_000
 
   func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool {
     left == right || (left.isInteger && right.isInteger) || (left.isBinaryFloat && right.isBinaryFloat)

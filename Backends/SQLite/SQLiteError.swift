@@ -76,7 +76,10 @@ struct SQLiteError {
   private func constraint(_ failure: SQLiteFailure) -> (ErrorCode, String) {
     switch failure.code {
     case SQLiteCode.foreignKey:
-      (.danglingReference, "A relationship leads to a record that does not exist, or a deleted record is still referred to.")
+      (
+        .danglingReference,
+        "A relationship leads to a record that does not exist, or a deleted record is still referred to."
+      )
     case SQLiteCode.unique:
       (
         .uniquenessViolated,

@@ -72,7 +72,8 @@ final class SQLiteFile: Sendable {
     try known.withLock { known in
       let isNew = try create(path)
       do {
-        let file = try known[identity(path)]?.file
+        let file =
+          try known[identity(path)]?.file
           ?? SQLiteFile(path: path, busyTimeout: options.busyTimeout, logger: logger)
         try file.require(options.synchronous)
         known = known.filter { $0.value.file != nil }

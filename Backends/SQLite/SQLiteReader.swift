@@ -20,9 +20,7 @@ final class SQLiteReader: StoreReader {
   /// Runs a block in the reader's transaction.
   func read<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
     try store.checkOpen()
-    guard !isFinished else {
-      throw CoherenceError(.illegalState, "The unit of reading was ended; make another reader.")
-    }
+    guard !isFinished else { throw Self.ended }
     return try connection.use { session in
       if !hasBegun {
         try session.execute("BEGIN DEFERRED")
@@ -30,6 +28,10 @@ final class SQLiteReader: StoreReader {
       }
       return try body(session)
     }
+  }
+
+  fileprivate static var ended: CoherenceError {
+    CoherenceError(.illegalState, "The unit of reading was ended; make another reader.")
   }
 
   // MARK: StoreReader
@@ -110,8 +112,8 @@ final class SQLiteReader: StoreReader {
 }
 
 extension [Int64] {
-  /// Pieces of a size that makes few different statements: all full but the last, which is filled up with repetitions to
-  /// a power of two.
+  /// Pieces of a size that makes few different statements: all full but the last, which is filled up with repetitions
+  /// to a power of two.
   fileprivate var chunks: [[Int64]] {
     stride(from: 0, to: count, by: 512).map { start in
       var chunk = Array(self[start..<Swift.min(start + 512, count)])
@@ -125,7 +127,8 @@ extension [Int64] {
 
 /// The rows of a fetch, read some at a time.
 final class SQLiteRowCursor: RowCursor {
-  private unowned let reader: SQLiteReader
+  // Weak: the reader holds its running fetches, to end them with it.
+  private weak let reader: SQLiteReader?
   private let decoder: SQLiteRowDecoder
   private var statement: SQLiteStatement?
   private var first: [Row] = []
@@ -153,6 +156,7 @@ final class SQLiteRowCursor: RowCursor {
       return true
     }
     guard statement != nil else { return false }
+    guard let reader else { throw SQLiteReader.ended }
     let count = rows.count
     try reader.read { try step(into: &rows, $0) }
     if isAtEnd { reader.ended(self) }
@@ -181,8 +185,8 @@ final class SQLiteRowCursor: RowCursor {
   func close() {
     first = []
     guard statement != nil else { return }
-    try? reader.read { stop($0) }
-    reader.ended(self)
+    try? reader?.read { stop($0) }
+    reader?.ended(self)
   }
 
   fileprivate func stop(_ session: SQLiteSession) {

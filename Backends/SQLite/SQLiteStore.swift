@@ -64,21 +64,22 @@ final class SQLiteStore: PersistentStore {
   /// Compares the file with the environment, and changes what differs in one transaction.
   private static func prepare(
     _ environment: StoreEnvironment, path: String, file: SQLiteFile?, pool: SQLiteReaderPool
-  ) throws -> SQLiteSchemaChange {
+  ) throws -> SchemaChange {
     let connection = try file?.writer ?? pool.lease()
     defer { if file == nil { pool.give(back: connection) } }
     return try connection.use { session in
       let change = try session.inReadTransaction {
-        try SQLiteSchemaChange(from: StoredState(session, path: path), to: environment)
+        try SchemaChange(from: session.storeState(path: path), to: environment, dialect: SQLiteDialect())
       }
-      if change.isEmpty { return change }
+      if !change.isNeeded { return change }
       guard file != nil else {
         throw CoherenceError(.notADatabase, "'\(path)' is empty and was opened to read only; open it to write once.")
       }
       return try session.inWriteTransaction {
         // Another process may have been faster.
-        let change = try SQLiteSchemaChange(from: StoredState(session, path: path), to: environment)
-        if !change.isEmpty { try change.apply(session) }
+        let change = try SchemaChange(
+          from: session.storeState(path: path), to: environment, dialect: SQLiteDialect())
+        if change.isNeeded { try session.apply(change) }
         return change
       }
     }
@@ -131,13 +132,13 @@ final class SQLiteStore: PersistentStore {
       try session.inWriteTransaction {
         var state = try state(session)
         state.metadata.userInfo = userInfo
-        try state.write(session)
+        try session.write(state)
       }
     }
   }
 
-  private func state(_ session: SQLiteSession) throws -> StoredState {
-    guard let state = try StoredState(session, path: path) else {
+  private func state(_ session: SQLiteSession) throws -> StoreState {
+    guard let state = try session.storeState(path: path) else {
       throw CoherenceError(.storeCorrupt, "'\(path)' has lost its tables; restore it from a backup.")
     }
     return state

@@ -1,4 +1,5 @@
 public import CoherenceCore
+import CoherenceSQL
 import Foundation
 
 extension StoreType {
@@ -28,7 +29,7 @@ public struct SQLiteStoreFactory: StoreFactory {
       path: path, role: role, busyTimeout: options.busyTimeout, logger: environment.logger)
     defer { connection.close() }
     return try connection.use { session in
-      try session.inReadTransaction { try StoredState(session, path: path)?.metadata }
+      try session.inReadTransaction { try session.storeState(path: path)?.metadata }
     }
   }
 

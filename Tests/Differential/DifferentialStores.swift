@@ -1,10 +1,14 @@
 import CoherenceConformance
 import CoherenceCore
 import CoherenceInMemory
+import Foundation
 
 /// The stores that are compared. The in-memory store is the model of the others.
 enum DifferentialStores {
-  static let all: [any StoreHarness] = [InMemoryHarness(), BareHarness(on: InMemoryHarness())]
+  static var all: [any StoreHarness] {
+    let stores: [any StoreHarness] = [InMemoryHarness(), BareHarness(on: InMemoryHarness()), SQLiteHarness()]
+    return stores + (PostgreSQLHarness().map { [$0] } ?? [])
+  }
 }
 
 private struct InMemoryHarness: StoreHarness {

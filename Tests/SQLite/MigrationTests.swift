@@ -91,9 +91,10 @@ import Testing
     let error = #expect(throws: CoherenceError.self) { try place.open(model) }
     #expect(error?.code == .incompatibleModel)
     let message = error?.message ?? ""
-    for words in ["'Artist.name' is of type string", "'Artist.age' is new and required", "'Album.year' became required",
-      "'Artist.albums' is to-many"]
-    {
+    for words in [
+      "'Artist.name' is of type string", "'Artist.age' is new and required", "'Album.year' became required",
+      "'Artist.albums' is to-many",
+    ] {
       #expect(message.contains(words), "\(words) in \(message)")
     }
     let store = try place.open(Self.first())

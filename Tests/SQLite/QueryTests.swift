@@ -37,7 +37,8 @@ import Testing
     let third = AttributeValue.reference(artists[2].id)
     albums = [
       try store.insert("Album", ["title": .string("Pastel Blues"), "year": .int(1965), "artist": first]),
-      try store.insert("Album", ["title": .string("100%_Ä"), "year": .int(1970), "first": .int(1970), "artist": first]),
+      try store.insert(
+        "Album", ["title": .string("100%_Ä"), "year": .int(1970), "first": .int(1970), "artist": first]),
       try store.insert("Album", ["title": .string("blues"), "artist": third]),
       try store.insert("Album", ["year": .int(1965)]),
     ]
@@ -92,6 +93,30 @@ import Testing
     #expect(try find(.path("title", .less, .string("a"))) == [0, 1])
   }
 
+  @Test func `texts are searched without regard to case and marks`() throws {
+    func title(_ comparison: ComparisonOperator, _ text: String, _ options: StringOptions) -> FetchPredicate {
+      .comparison(.path(PropertyPath("title")), comparison, .value(.string(text)), options)
+    }
+    #expect(try find(title(.equal, "PASTEL blues", .caseInsensitive)) == [0])
+    #expect(try find(title(.notEqual, "PASTEL blues", .caseInsensitive)) == [1, 2, 3])
+    #expect(try find(title(.endsWith, "BLUES", .caseInsensitive)) == [0, 2])
+    #expect(try find(title(.endsWith, "a", [.caseInsensitive, .diacriticInsensitive])) == [1])
+    #expect(try find(title(.contains, "A", .diacriticInsensitive)) == [1])
+    #expect(try find(.membership(.path(PropertyPath("title")), in: [.string("BLUES")], .caseInsensitive)) == [2])
+    #expect(try find(title(.like, "*L?ES", .caseInsensitive)) == [0, 2])
+    let order = [SortKey("title", options: .caseInsensitive)]
+    #expect(try store.fetch("Album", by: order).map(\.id) == [3, 1, 2, 0].map { albums[$0].id })
+  }
+
+  @Test func `patterns take what is escaped or means something to SQL as it is`() throws {
+    #expect(try find(.path("title", .like, .string("100%_?"))) == [1])
+    #expect(try find(.path("title", .like, .string("*"))) == [0, 1, 2])
+    #expect(try find(.path("title", .like, .string("blues"))) == [2])
+    #expect(try find(.path("title", .like, .string("blue\\*"))) == [])
+    #expect(try find(.path("title", .like, .string("[b]lues"))) == [])
+    #expect(try find(.path("title", .contains, .string(""))) == [0, 1, 2])
+  }
+
   @Test func `to-one paths are null where something on the way is missing`() throws {
     #expect(try find(.path("artist.name", .equal, .string("Nina"))) == [0, 1])
     #expect(try find(.path("artist.name", .equal, .null)) == [2, 3])
@@ -122,7 +147,7 @@ import Testing
       entity: store.entity("Album"),
       predicate: .and([
         .path("year", .equal, .int(1965)),
-        .comparison(.path(PropertyPath("title")), .equal, .value(.string("x")), .caseInsensitive),
+        .path("title", .matches, .string(".*")),
       ]), sortKeys: [SortKey("artist.name")], limit: 1)
     let fetch = try store.reading { try $0.fetch(query) }
     #expect(!fetch.isPredicateExact)

@@ -65,7 +65,8 @@ extension PersistentStore {
     }
   }
 
-  func fetch(_ entityName: String, where predicate: FetchPredicate? = nil, by sortKeys: [SortKey] = []) throws -> [Row] {
+  func fetch(_ entityName: String, where predicate: FetchPredicate? = nil, by sortKeys: [SortKey] = []) throws -> [Row]
+  {
     try fetch(StoreQuery(entity: entity(entityName), predicate: predicate, sortKeys: sortKeys))
   }
 

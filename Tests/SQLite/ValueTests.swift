@@ -35,8 +35,11 @@ import Testing
     ),
     (
       "uuid", .uuid,
-      ["00000000-0000-0000-0000-000000000000", "12345678-9ABC-DEF0-1234-56789ABCDEF0", "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF"]
-        .map { .uuid(UUID(uuidString: $0)!) }
+      [
+        "00000000-0000-0000-0000-000000000000", "12345678-9ABC-DEF0-1234-56789ABCDEF0",
+        "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF",
+      ]
+      .map { .uuid(UUID(uuidString: $0)!) }
     ),
     ("url", .url, [.string("https://example.com/?q=%20"), .string("x:")]),
   ]

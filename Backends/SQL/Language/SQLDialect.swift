@@ -44,9 +44,11 @@ package protocol SQLDialect: Sendable {
   func contains(_ text: SQLFragment, _ needle: String) -> SQLFragment
   /// Whether the text ends with the needle, which is not empty, byte for byte; null or false for a missing text.
   func endsWith(_ text: SQLFragment, _ needle: String) -> SQLFragment
-  /// A condition on two texts that options fold, or `nil` to leave it to the evaluator.
-  func folded(_ comparison: ComparisonOperator, _ text: SQLFragment, _ other: SQLFragment, _ options: StringOptions)
-    -> SQLFragment?
+  /// The text with what options ignore taken out, exactly as Core's `folded` does it; `nil` to leave what needs it to
+  /// the evaluator.
+  func folded(_ text: SQLFragment, _ options: StringOptions) -> SQLFragment?
+  /// Whether the whole text fits a pattern; `nil` to leave it to the evaluator.
+  func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment?
   /// Whether the engine compares values of the two representations by their exact numbers.
   func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool
 }
@@ -60,9 +62,7 @@ extension SQLDialect {
     SQLFragment(.text("'" + text.replacing("'", with: "''") + "'"))
   }
 
-  package func folded(
-    _ comparison: ComparisonOperator, _ text: SQLFragment, _ other: SQLFragment, _ options: StringOptions
-  ) -> SQLFragment? { nil }
-
+  package func folded(_ text: SQLFragment, _ options: StringOptions) -> SQLFragment? { nil }
+  package func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment? { nil }
   package var linkTableSuffix: String { "" }
 }

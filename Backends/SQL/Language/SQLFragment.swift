@@ -2,8 +2,8 @@ import CoherenceCore
 
 /// A piece of SQL: text, names and values, kept apart until a dialect renders them.
 ///
-/// Values are never text. A fragment is written as a string literal, in which only names, values and other fragments can
-/// be interpolated:
+/// Values are never text. A fragment is written as a string literal, in which only names, values and other fragments
+/// can be interpolated:
 ///
 /// ```swift
 /// let fragment: SQLFragment = "SELECT \(name: column) FROM \(name: table) WHERE \(name: "$id") = \(key: 7)"

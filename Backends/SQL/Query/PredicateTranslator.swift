@@ -135,10 +135,8 @@ struct PredicateTranslator {
       }
     }
     if operand.storage == .reference, comparison != .equal, comparison != .notEqual { return nil }
+    guard let (operand, bound) = folded(operand, bound, comparison, options) else { return nil }
     let other = SQLFragment.value(bound, storage)
-    if !options.isEmpty, operand.storage == .string {
-      return dialect.folded(comparison, operand.sql, other, options).map { Comparison(sql: $0, isTotal: false) }
-    }
     if let symbol = comparison.symbol {
       return Comparison(sql: "\(operand.sql) \(symbol) \(other)", isTotal: !operand.isNullable)
     }
@@ -148,9 +146,27 @@ struct PredicateTranslator {
     case .notEqual:
       return Comparison(sql: "\(operand.sql) \(dialect.nullSafeDifferent) \(other)", isTotal: true)
     default:
-      guard case .string(let needle) = bound, !needle.isEmpty else { return nil }
+      guard case .string(let needle) = bound else { return nil }
       return textSearch(operand.sql, comparison, needle)
     }
+  }
+
+  /// Both sides without what the options ignore; `nil` when the engine cannot do that.
+  private func folded(
+    _ operand: QueryOperand, _ value: AttributeValue, _ comparison: ComparisonOperator, _ options: StringOptions
+  ) -> (QueryOperand, AttributeValue)? {
+    guard !options.isEmpty, case .string(let text) = value else { return (operand, value) }
+    guard comparison != .matches, let operand = folded(operand, options) else { return nil }
+    return (operand, .string(text.folded(options)))
+  }
+
+  /// A text without what the options ignore; any other operand as it is.
+  func folded(_ operand: QueryOperand, _ options: StringOptions) -> QueryOperand? {
+    guard !options.isEmpty, operand.storage == .string else { return operand }
+    guard let sql = dialect.folded(operand.sql, options) else { return nil }
+    var folded = operand
+    folded.sql = sql
+    return folded
   }
 
   private func compareWithNull(_ operand: QueryOperand, _ comparison: ComparisonOperator) -> Comparison {
@@ -162,13 +178,13 @@ struct PredicateTranslator {
   }
 
   private func compare(
-    _ first: QueryOperand, _ comparison: ComparisonOperator, _ second: QueryOperand, _ options: StringOptions
+    _ left: QueryOperand, _ comparison: ComparisonOperator, _ right: QueryOperand, _ options: StringOptions
   ) -> Comparison? {
+    guard let first = folded(left, options), let second = folded(right, options) else { return nil }
     guard dialect.comparesExactly(first.storage, second.storage) else { return nil }
     if first.storage == .reference {
       guard first.root === second.root, comparison == .equal || comparison == .notEqual else { return nil }
     }
-    if !options.isEmpty, first.storage == .string { return nil }
     let isNullable = first.isNullable || second.isNullable
     if let symbol = comparison.symbol {
       return Comparison(sql: "\(first.sql) \(symbol) \(second.sql)", isTotal: !isNullable)
@@ -185,6 +201,9 @@ struct PredicateTranslator {
 
   private func textSearch(_ text: SQLFragment, _ comparison: ComparisonOperator, _ needle: String) -> Comparison? {
     switch comparison {
+    case .beginsWith where needle.isEmpty, .endsWith where needle.isEmpty, .contains where needle.isEmpty:
+      // Nothing is in every text.
+      return Comparison(sql: "\(text) IS NOT NULL", isTotal: true)
     case .beginsWith:
       // Between the prefix and the least text after all that begin with it, an index can look.
       let lower: SQLFragment = "\(text) >= \(text: needle)"
@@ -192,6 +211,7 @@ struct PredicateTranslator {
       return Comparison(sql: "(\(lower)\(upper))", isTotal: false)
     case .endsWith: return Comparison(sql: dialect.endsWith(text, needle), isTotal: false)
     case .contains: return Comparison(sql: dialect.contains(text, needle), isTotal: false)
+    case .like: return dialect.fits(text, SQLTextPattern(needle)).map { Comparison(sql: $0, isTotal: false) }
     default: return nil
     }
   }
@@ -201,14 +221,15 @@ struct PredicateTranslator {
   private func membership(
     _ expression: FetchExpression, _ values: [AttributeValue], _ options: StringOptions, in scope: inout QueryScope
   ) -> Comparison? {
-    guard case .operand(let operand)? = side(expression, in: &scope) else { return nil }
-    guard options.isEmpty || operand.storage != .string else { return nil }
+    guard case .operand(let plain)? = side(expression, in: &scope), let operand = folded(plain, options) else {
+      return nil
+    }
     var list: [AttributeValue] = []
     var storage = operand.storage
     for value in values where !value.isNull {
       guard let constant = operand.constant(value, spaces: spaces) else { return nil }
       guard case .value(let bound, let type) = constant else { continue }
-      list.append(bound)
+      if case .string(let text) = bound { list.append(.string(text.folded(options))) } else { list.append(bound) }
       storage = type
     }
     guard dialect.bindsArrays || list.count <= dialect.maximumBindings else { return nil }

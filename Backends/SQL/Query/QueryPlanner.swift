@@ -67,7 +67,8 @@ package struct QueryPlanner: Sendable {
     let table = try schema.requireTable(for: root)
     let layout = RowLayout(table, entities: table.root.concreteEntities)
     let select: SQLFragment = """
-      SELECT \(layout.selection(alias: "t")) FROM \(name: table.name) AS \(name: "t") WHERE \(.column(SQLTable.id, of: "t"))
+      SELECT \(layout.selection(alias: "t")) FROM \(name: table.name) AS \(name: "t") \
+      WHERE \(.column(SQLTable.id, of: "t"))
       """
     return (select + " ", layout)
   }
@@ -144,8 +145,9 @@ package struct QueryPlanner: Sendable {
     var terms: [SQLFragment] = []
     var attempt = scope
     for key in sortKeys {
-      guard let operand = translator.operand(key.path, in: &attempt) else { return nil }
-      guard key.options.isEmpty || operand.storage != .string else { return nil }
+      guard let plain = translator.operand(key.path, in: &attempt),
+        let operand = translator.folded(plain, key.options)
+      else { return nil }
       let direction: SQLFragment = key.isAscending ? "" : " DESC"
       let suffix: SQLFragment = operand.isNullable ? dialect.orderSuffix(ascending: key.isAscending) : ""
       terms.append("\(operand.sql)\(direction)\(suffix)")

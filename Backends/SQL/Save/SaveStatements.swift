@@ -49,7 +49,8 @@ package struct SaveStatements: Sendable {
     let version: SQLFragment = "\(name: SQLTable.version) = \(mark(parameters.count))"
     let text: SQLFragment = """
       UPDATE \(name: table.name) SET \((set + [version]).joined(separator: ", ")) \
-      WHERE \(name: SQLTable.id) = \(mark(parameters.count + 1)) AND \(name: SQLTable.version) = \(mark(parameters.count + 2))
+      WHERE \(name: SQLTable.id) = \(mark(parameters.count + 1)) \
+      AND \(name: SQLTable.version) = \(mark(parameters.count + 2))
       """
     return statement(text, parameters + [.version, .id, .baseVersion])
   }
@@ -60,7 +61,8 @@ package struct SaveStatements: Sendable {
     let table = try schema.requireTable(for: entity)
     let (set, parameters) = assignments(slots, of: entity, in: table)
     let text: SQLFragment = """
-      UPDATE \(name: table.name) SET \(set.joined(separator: ", ")) WHERE \(name: SQLTable.id) = \(mark(parameters.count))
+      UPDATE \(name: table.name) SET \(set.joined(separator: ", ")) \
+      WHERE \(name: SQLTable.id) = \(mark(parameters.count))
       """
     return statement(text, parameters + [.id])
   }
@@ -91,7 +93,8 @@ package struct SaveStatements: Sendable {
   package func unlink(_ links: LinkTable) throws -> SaveStatement {
     let table = try schema.requireLinkTable(links)
     let text: SQLFragment = """
-      DELETE FROM \(name: table.name) WHERE \(name: SQLLinkTable.source) = \(mark(0)) AND \(name: SQLLinkTable.target) = \(mark(1))
+      DELETE FROM \(name: table.name) \
+      WHERE \(name: SQLLinkTable.source) = \(mark(0)) AND \(name: SQLLinkTable.target) = \(mark(1))
       """
     return statement(text, [.source, .target])
   }

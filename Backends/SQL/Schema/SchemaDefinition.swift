@@ -10,8 +10,14 @@ struct SchemaDefinition {
   var bookkeeping: [SQLFragment] {
     let text = type(.string)
     return [
-      "CREATE TABLE \(name: SQLSchema.metadataTable) (\(name: "key") \(text) NOT NULL PRIMARY KEY, \(name: "value") \(text) NOT NULL)",
-      "CREATE TABLE \(name: SQLSchema.keyTable) (\(name: "entity") \(text) NOT NULL PRIMARY KEY, \(name: "next") \(type(.int64)) NOT NULL)",
+      """
+      CREATE TABLE \(name: SQLSchema.metadataTable) \
+      (\(name: "key") \(text) NOT NULL PRIMARY KEY, \(name: "value") \(text) NOT NULL)
+      """,
+      """
+      CREATE TABLE \(name: SQLSchema.keyTable) \
+      (\(name: "entity") \(text) NOT NULL PRIMARY KEY, \(name: "next") \(type(.int64)) NOT NULL)
+      """,
     ]
   }
 
@@ -31,8 +37,8 @@ struct SchemaDefinition {
     let suffix = SQLFragment(.text(dialect.linkTableSuffix))
     return """
       CREATE TABLE \(name: table.name) (
-        \(name: SQLLinkTable.source) \(key) NOT NULL REFERENCES \(name: table.sourceTable) (\(name: SQLTable.id)) ON DELETE CASCADE,
-        \(name: SQLLinkTable.target) \(key) NOT NULL REFERENCES \(name: table.targetTable) (\(name: SQLTable.id)) ON DELETE CASCADE,
+        \(name: SQLLinkTable.source) \(key) NOT NULL \(end(in: table.sourceTable)),
+        \(name: SQLLinkTable.target) \(key) NOT NULL \(end(in: table.targetTable)),
         \(name: SQLLinkTable.sourcePosition) \(key),
         \(name: SQLLinkTable.targetPosition) \(key),
         PRIMARY KEY (\(name: SQLLinkTable.source), \(name: SQLLinkTable.target))
@@ -40,8 +46,13 @@ struct SchemaDefinition {
       """
   }
 
+  private func end(in table: String) -> SQLFragment {
+    "REFERENCES \(name: table) (\(name: SQLTable.id)) ON DELETE CASCADE"
+  }
+
   func createTargetIndex(_ table: SQLLinkTable) -> SQLFragment {
-    "CREATE INDEX \(name: table.targetIndex) ON \(name: table.name) (\(name: SQLLinkTable.target), \(name: SQLLinkTable.source))"
+    let columns = [SQLLinkTable.target, SQLLinkTable.source]
+    return "CREATE INDEX \(name: table.targetIndex) ON \(name: table.name) (\(names: columns))"
   }
 
   func dropTable(_ name: String) -> SQLFragment { "DROP TABLE \(name: name)" }
@@ -95,7 +106,8 @@ struct SchemaDefinition {
   private func clearDangling(_ column: String, of table: String, target: String) -> SQLFragment {
     """
     UPDATE \(name: table) SET \(name: column) = NULL WHERE \(name: column) IS NOT NULL AND NOT EXISTS \
-    (SELECT 1 FROM \(name: target) AS \(name: "t") WHERE \(name: "t").\(name: SQLTable.id) = \(name: table).\(name: column))
+    (SELECT 1 FROM \(name: target) AS \(name: "t") \
+    WHERE \(name: "t").\(name: SQLTable.id) = \(name: table).\(name: column))
     """
   }
 

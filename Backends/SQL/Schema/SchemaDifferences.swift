@@ -107,7 +107,8 @@ struct SchemaDifferences {
       let former = old.linkTables.first { stored in
         !wanted.contains(stored.links) && stored.links.split(separator: "-").contains { parts.contains($0) }
       }
-      return former == nil ? nil : "The inverse of '\(table.links.forward.name)' differs between the store and the model."
+      return former == nil
+        ? nil : "The inverse of '\(table.links.forward.name)' differs between the store and the model."
     }
   }
 }

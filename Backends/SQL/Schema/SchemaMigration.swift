@@ -123,7 +123,8 @@ package struct SchemaMigration: Sendable {
         statements.append(
           """
           UPDATE \(name: other.name) SET \(name: column.name) = NULL WHERE \(name: column.name) IN \
-          (SELECT \(name: SQLTable.id) FROM \(name: table.name) WHERE \(name: SQLTable.entity) \(list: gone, as: .string))
+          (SELECT \(name: SQLTable.id) FROM \(name: table.name) \
+          WHERE \(name: SQLTable.entity) \(list: gone, as: .string))
           """)
       }
     }

@@ -24,11 +24,13 @@ struct FetchPlan {
       throw CoherenceError(
         .invalidFetchRequest, "'\(entity.name)' has objects that are not of class '\(Result.self)'.")
     }
-    let predicate = try request.predicate.map { try PreparedPredicate($0, for: entity) }
+    let predicate = try request.predicate.map {
+      try PreparedPredicate($0.replacingReferences { context.current($0) }, for: entity)
+    }
     let order = request.sortKeys.isEmpty ? nil : try PreparedOrder(request.sortKeys, for: entity)
     try context.processDeletes()
     query = StoreQuery(
-      entity: entity, includesSubentities: request.includesSubentities, predicate: request.predicate,
+      entity: entity, includesSubentities: request.includesSubentities, predicate: predicate?.predicate,
       sortKeys: request.sortKeys, limit: request.fetchLimit, offset: request.fetchOffset)
     self.predicate = predicate
     self.order = order

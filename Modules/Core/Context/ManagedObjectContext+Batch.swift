@@ -15,12 +15,8 @@ extension ManagedObjectContext {
       lease.endForSave()
       var changes = ChangeSet()
       for store in try coordinator().stores(holding: entity) {
-        if let ids = try (store as? any BatchExecuting)?.batchUpdate(query, values: values) {
-          changes.refreshed += ids
-        } else {
-          changes.refreshed += try updateByFetching(query, values)
-          break
-        }
+        let ids = try (store as? any BatchExecuting)?.batchUpdate(query, values: values)
+        changes.refreshed += try ids ?? BatchFallback(context: self, store: store).update(query, values: values)
       }
       settleBatch(changes)
       return changes.refreshed
@@ -40,13 +36,10 @@ extension ManagedObjectContext {
       lease.endForSave()
       var changes = ChangeSet()
       for store in try coordinator().stores(holding: entity) {
-        if let outcome = try (store as? any BatchExecuting)?.batchDelete(query) {
-          changes.deleted += outcome.deleted
-          changes.refreshed += outcome.updated
-        } else {
-          changes.deleted += try deleteByFetching(query)
-          break
-        }
+        let batch = try (store as? any BatchExecuting)?.batchDelete(query)
+        let outcome = try batch ?? BatchFallback(context: self, store: store).delete(query)
+        changes.deleted += outcome.deleted
+        changes.refreshed += outcome.updated
       }
       settleBatch(changes)
       return changes.deleted
@@ -64,8 +57,10 @@ extension ManagedObjectContext {
   private final func batchQuery(
     _ entity: EntityDescription, _ predicate: FetchPredicate?, includesSubentities: Bool
   ) throws -> StoreQuery {
-    if let predicate { _ = try PreparedPredicate(predicate, for: entity) }
-    return StoreQuery(entity: entity, includesSubentities: includesSubentities, predicate: predicate)
+    let prepared = try predicate.map {
+      try PreparedPredicate($0.replacingReferences { current($0) }, for: entity)
+    }
+    return StoreQuery(entity: entity, includesSubentities: includesSubentities, predicate: prepared?.predicate)
   }
 
   private final func checkedValues(
@@ -82,33 +77,5 @@ extension ManagedObjectContext {
       result[attribute.slot] = try attribute.type.checked(value)
     }
     return result
-  }
-
-  // MARK: For stores that cannot
-
-  private final func byFetching(
-    _ query: StoreQuery, _ change: (ManagedObjectContext, ManagedObject) throws -> Void
-  ) throws -> [ManagedObjectID] {
-    let worker = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: try coordinator())
-    return try worker.performAndWait {
-      var request = FetchRequest<ManagedObject>(entityName: query.entity.name)
-      request.predicate = query.predicate
-      request.includesSubentities = query.includesSubentities
-      let objects = try worker.fetch(request)
-      let ids = objects.map(\.id)
-      for object in objects { try change(worker, object) }
-      try worker.save()
-      return ids
-    }
-  }
-
-  private final func updateByFetching(
-    _ query: StoreQuery, _ values: [Int: AttributeValue]
-  ) throws -> [ManagedObjectID] {
-    try byFetching(query) { _, object in for (slot, value) in values { try object.write(value, at: slot) } }
-  }
-
-  private final func deleteByFetching(_ query: StoreQuery) throws -> [ManagedObjectID] {
-    try byFetching(query) { worker, object in worker.delete(object) }
   }
 }

@@ -70,7 +70,7 @@ extension ManagedObjectContext {
     for store in plan.stores {
       try forEachRow(query, prepared: plan.predicate, in: store) { states += $0.map(RecordState.init) }
     }
-    return plan.range(of: try sorted(states, by: plan.order)).compactMap {
+    return plan.range(of: try sorted(states, by: plan.order, in: StoredRecords(context: self))).compactMap {
       if case .row(let row) = $0.values { return row }
       return nil
     }
@@ -84,17 +84,18 @@ extension ManagedObjectContext {
     }
     var remainder = plan.wantedRange
     let predicate = fetch.isPredicateExact ? nil : plan.predicate
+    let source = StoredRecords(context: self)
     guard fetch.isOrderExact else {
       var states: [RecordState] = []
-      try drain(fetch.cursor) { states += try matching($0, predicate).map(RecordState.init) }
+      try drain(fetch.cursor) { states += try matching($0, predicate, in: source).map(RecordState.init) }
       return try body(
-        plan.range(of: try sorted(states, by: plan.order)).compactMap {
+        plan.range(of: try sorted(states, by: plan.order, in: source)).compactMap {
           if case .row(let row) = $0.values { return row }
           return nil
         })
     }
     try drain(fetch.cursor, while: { remainder.isOpen }) { rows in
-      try body(remainder.take(try matching(rows, predicate)))
+      try body(remainder.take(try matching(rows, predicate, in: source)))
     }
   }
 
@@ -104,12 +105,14 @@ extension ManagedObjectContext {
   ) throws {
     let fetch = try reader(for: store).fetch(query)
     let predicate = fetch.isPredicateExact ? nil : prepared
-    try drain(fetch.cursor) { try body(try matching($0, predicate)) }
+    let source = StoredRecords(context: self)
+    try drain(fetch.cursor) { try body(try matching($0, predicate, in: source)) }
   }
 
-  private final func matching(_ rows: [Row], _ predicate: PreparedPredicate?) throws -> [Row] {
+  private final func matching<S: RecordSource>(
+    _ rows: [Row], _ predicate: PreparedPredicate?, in source: S
+  ) throws -> [Row] where S.Record == RecordState {
     guard let predicate else { return rows }
-    let source = ContextRecords(context: self)
     return try rows.filter { try predicate.matches(RecordState($0), in: source) }
   }
 
@@ -157,19 +160,20 @@ extension ManagedObjectContext {
     query.sortKeys = []
     if plan.dependsOnUnsaved { query.predicate = nil }
     let predicate = plan.predicate
+    let source = ContextRecords(context: self)
     var states: [RecordState] = []
     for store in plan.stores {
       let prepared = plan.dependsOnUnsaved ? nil : predicate
       try forEachRow(query, prepared: prepared, in: store) { rows in
         let clean = rows.filter { unsaved[$0.id] == nil }
-        states += try plan.dependsOnUnsaved ? matching(clean, predicate).map(RecordState.init) : clean.map(RecordState.init)
+        let found = try plan.dependsOnUnsaved ? matching(clean, predicate, in: source) : clean
+        states += found.map(RecordState.init)
       }
     }
-    let source = ContextRecords(context: self)
     for case .some(let state) in unsaved.values where plan.includes(state.entity) {
       if try predicate?.matches(state, in: source) != false { states.append(state) }
     }
-    return try sorted(states, by: plan.order)
+    return try sorted(states, by: plan.order, in: source)
   }
 
   /// The records that this context or a parent has not saved, by identifier; `nil` for deleted ones.
@@ -191,9 +195,10 @@ extension ManagedObjectContext {
   }
 
   /// States in a plan's order; ties by key, unsaved records last in order of insertion.
-  private final func sorted(_ states: [RecordState], by order: PreparedOrder?) throws -> [RecordState] {
+  private final func sorted<S: RecordSource>(
+    _ states: [RecordState], by order: PreparedOrder?, in source: S
+  ) throws -> [RecordState] where S.Record == RecordState {
     guard let order else { return states.sorted { ManagedObjectID.precedes($0.id, $1.id) } }
-    let source = ContextRecords(context: self)
     let decorated = try states.map { (values: try order.sortValues(of: $0, in: source), state: $0) }
     return decorated.sorted { left, right in
       let comparison = order.order(left.values, right.values)

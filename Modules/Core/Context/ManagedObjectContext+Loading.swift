@@ -28,8 +28,12 @@ extension ManagedObjectContext {
     switch inheritedState(of: id) {
     case .row(let row): return row
     case .deleted: return nil
-    case .none: break
+    case .none: return try committedRow(id)
     }
+  }
+
+  /// The row of a record as its store has it.
+  final func committedRow(_ id: ManagedObjectID) throws -> Row? {
     guard !id.isTemporaryID else { return nil }
     let store = try coordinator().store(of: id)
     guard let row = try reader(for: store).row(id.key, of: id.entity) else { return nil }
@@ -39,14 +43,22 @@ extension ManagedObjectContext {
   /// The states of records below this context; missing ones are left out.
   final func loadRows(_ ids: [ManagedObjectID]) throws -> [Row] {
     var result: [Row] = []
-    var wanted: [IDSpaceKey: [Int64]] = [:]
+    var committed: [ManagedObjectID] = []
     for id in ids {
       switch inheritedState(of: id) {
       case .row(let row): result.append(row)
       case .deleted: continue
-      case .none: if !id.isTemporaryID { wanted[IDSpaceKey(space: id.space), default: []].append(id.key) }
+      case .none: committed.append(id)
       }
     }
+    return try result + committedRows(committed)
+  }
+
+  /// The rows of records as their stores have them; missing ones are left out.
+  final func committedRows(_ ids: [ManagedObjectID]) throws -> [Row] {
+    var result: [Row] = []
+    var wanted: [IDSpaceKey: [Int64]] = [:]
+    for id in ids where !id.isTemporaryID { wanted[IDSpaceKey(space: id.space), default: []].append(id.key) }
     for (key, keys) in wanted {
       let store = try coordinator().store(of: ManagedObjectID(space: key.space, key: 0))
       var rows = try reader(for: store).rows(keys, of: key.space.root)
@@ -102,6 +114,13 @@ extension ManagedObjectContext {
   final func storedMembers(
     of relationship: RelationshipDescription, owners: [ManagedObjectID]
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
+    applyParents(to: try committedMembers(of: relationship, owners: owners), of: relationship, owners: owners)
+  }
+
+  /// The members of a to-many relationship of several owners, as their stores have them.
+  final func committedMembers(
+    of relationship: RelationshipDescription, owners: [ManagedObjectID]
+  ) throws -> [ManagedObjectID: [ManagedObjectID]] {
     var result: [ManagedObjectID: [ManagedObjectID]] = [:]
     for (_, ids) in Dictionary(grouping: owners.filter { !$0.isTemporaryID }, by: \.storeIdentifier) {
       let store = try coordinator().store(of: ids[0])
@@ -115,12 +134,14 @@ extension ManagedObjectContext {
         }
       result.merge(found) { $1 }
     }
-    return applyParents(to: result, of: relationship, owners: owners)
+    return result
   }
 
   private final func membersByColumn(
     _ inverse: RelationshipDescription, positionSlot: Int?, owners: [ManagedObjectID], in store: any PersistentStore
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
+    // Relationships do not cross stores: a store without the members' entity has no members.
+    guard store.holds(inverse.entity) else { return [:] }
     let query = StoreQuery(
       entity: inverse.entity,
       predicate: .membership(.path(PropertyPath(names: [inverse.name])), in: owners.map(AttributeValue.reference)))
@@ -145,6 +166,7 @@ extension ManagedObjectContext {
   private final func membersByLinks(
     _ table: LinkTable, isForward: Bool, owners: [ManagedObjectID], in store: any PersistentStore
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
+    guard store.holds(table.sourceRoot), store.holds(table.targetRoot) else { return [:] }
     let links = try reader(for: store).links(table, of: owners.map(\.key), fromSource: isForward)
     let ownerSpace = store.spaces[isForward ? table.sourceRoot : table.targetRoot]
     let memberSpace = store.spaces[isForward ? table.targetRoot : table.sourceRoot]
@@ -223,6 +245,10 @@ extension ManagedObjectContext {
       return try owner.memberIDs(of: relationship)
     }
   }
+}
+
+extension PersistentStore {
+  fileprivate func holds(_ entity: EntityDescription) -> Bool { environment.entities.contains { $0 === entity } }
 }
 
 /// A space as a key of a dictionary.

@@ -10,6 +10,7 @@ extension ManagedObjectContext {
   public final func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     operating {
       precondition(object.storage === storage, "The object belongs to another context, or to none.")
+      lease.end()
       object.flags.remove(.unavailable)
       storage.reported.removeAll { $0.objectID == object.id }
       object.collections = nil

@@ -187,12 +187,15 @@ extension ManagedObjectContext {
 
   /// Chooses the store that an inserted object will be saved in.
   ///
-  /// - Throws: ``ErrorCode/noStore`` when the store does not hold the entity, ``ErrorCode/illegalState`` when the object
-  ///   has its place already.
+  /// - Throws: ``ErrorCode/noStore`` when the store does not hold the entity, ``ErrorCode/storeDetached`` when it is
+  ///   not attached, ``ErrorCode/illegalState`` when the object has its place already.
   public final func assign(_ object: ManagedObject, to store: any PersistentStore) throws {
     try operating {
       guard let record = object.pending, record.kind == .inserted, object.id.isTemporaryID else {
         throw CoherenceError(.illegalState, "Only an inserted object without a permanent identifier can be assigned.")
+      }
+      guard try coordinator().persistentStores.contains(where: { $0 === store }) else {
+        throw CoherenceError(.storeDetached, "The store is not attached to the context's coordinator; attach it first.")
       }
       guard store.environment.entities.contains(where: { $0 === object.entity }) else {
         throw CoherenceError(.noStore, "The store does not hold '\(object.entity.name)'.")

@@ -47,6 +47,7 @@ public final class PersistentStoreCoordinator: Sendable {
   public func addPersistentStore(
     type: StoreType, configurationName: String? = nil, at url: URL? = nil, options: [String: OptionValue] = [:]
   ) throws -> any PersistentStore {
+    try checkOptions(options)
     let environment = environment(type: type, configurationName: configurationName, at: url, options: options)
     let factory = try (registry ?? .current).factory(for: type)
     if let url, persistentStores.contains(where: { Self.isSamePlace($0.url, url, $0.environment, environment) }) {
@@ -63,6 +64,16 @@ public final class PersistentStoreCoordinator: Sendable {
       throw attachedTwice(url)
     }
     return store
+  }
+
+  /// The options that every store knows must be of their type; a store checks its own.
+  private func checkOptions(_ options: [String: OptionValue]) throws(CoherenceError) {
+    for name in [StoreOption.migrateAutomatically, StoreOption.inferMapping, StoreOption.readOnly] {
+      switch options[name] {
+      case nil, .bool: continue
+      default: throw CoherenceError(.invalidOption, "The option '\(name)' must be true or false.")
+      }
+    }
   }
 
   /// Opens the store that a configuration describes and attaches it.

@@ -248,9 +248,13 @@ extension ManagedObject {
   final func removeMember(_ object: ManagedObject, from relationship: RelationshipDescription) throws {
     check()
     guard object.storage === storage, try memberIDs(of: relationship).contains(object.id) else { return }
-    if let inverse = relationship.inverse, !inverse.isToMany { return try object.setTarget(nil, of: inverse) }
+    // What is about to be deleted is not written to: its own side goes with it.
+    let isDeleted = object.pending?.kind == .deleted
+    if let inverse = relationship.inverse, !inverse.isToMany, !isDeleted {
+      return try object.setTarget(nil, of: inverse)
+    }
     try changeMembers(of: relationship) { $0.remove(object.id) }
-    if let inverse = relationship.inverse, object.pending?.kind != .deleted { try object.leave(self, of: inverse) }
+    if let inverse = relationship.inverse, !isDeleted { try object.leave(self, of: inverse) }
   }
 
   final func replaceMembers(of relationship: RelationshipDescription, with objects: [ManagedObject]) throws {

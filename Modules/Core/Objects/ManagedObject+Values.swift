@@ -38,7 +38,7 @@ extension ManagedObject {
 
   final func gone() -> CoherenceError {
     var error =
-      flags.contains(.gone)
+      flags.contains(.gone) || pending?.kind == .deleted
       ? CoherenceError(.objectDeleted, "The object of '\(entity.name)' was deleted, or its context was reset.")
       : CoherenceError(.objectNotFound, "The record of '\(entity.name)' does not exist any more.")
     error.objectIDs = [id]

@@ -3,9 +3,9 @@ import Foundation
 extension FetchPredicate: CustomStringConvertible {
   /// The predicate as format text.
   ///
-  /// ``init(format:_:)`` reads it back to an equal predicate, but for what format text cannot say: identifiers of objects,
-  /// and conjunctions and disjunctions of fewer than two parts. It contains the predicate's constants, so it does not
-  /// belong into a log.
+  /// ``init(format:_:)`` reads it back to an equal predicate, but for what format text cannot say: identifiers of
+  /// objects, and conjunctions and disjunctions of fewer than two parts. It contains the predicate's constants, so it
+  /// does not belong in a log.
   public var description: String {
     switch self {
     case .constant(let value):

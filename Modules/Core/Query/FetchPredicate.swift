@@ -35,7 +35,7 @@ public indirect enum FetchExpression: Sendable, Hashable {
   /// The value of a property, reached over to-one relationships. Null when one on the way is missing. A path that ends
   /// in a to-one relationship is the target's identifier; an empty path is the record's own.
   case path(PropertyPath)
-  /// The number of members of a to-many relationship.
+  /// The number of members of a to-many relationship; zero when a record on the way to it is missing.
   case count(PropertyPath)
 }
 

@@ -5,16 +5,19 @@ extension FetchPredicate {
   /// try FetchPredicate(format: "year >= %ld AND artist.name BEGINSWITH[cd] %@ AND ANY tracks.length > 300", 1990, "A")
   /// ```
   ///
-  /// | | |
-  /// |---|---|
-  /// | logic | `AND` `&&`, `OR` `\|\|`, `NOT` `!`, parentheses, `TRUEPREDICATE`, `FALSEPREDICATE` |
-  /// | comparison | `==` `=` `!=` `<>` `<` `<=` `=<` `>` `>=` `=>`, `BETWEEN {a, b}`, `IN {a, b}` |
-  /// | text | `BEGINSWITH` `ENDSWITH` `CONTAINS` `LIKE` `MATCHES` |
-  /// | options | after an operator: `[c]` for case, `[d]` for diacritics, `[cd]` for both |
-  /// | members | `ANY` (`SOME`), `ALL`, `NONE` before `path.to.many.attribute operator value`, or before `path.to.many (condition)` with names looked up at the member; `path.to.many.@count`; `value IN path.to.many` |
-  /// | values | numbers, `'text'` and `"text"` with `\\` `\"` `\'` `\n` `\r` `\t` `\uXXXX`, `TRUE` `FALSE` `YES` `NO` `NULL` `NIL`, `CAST("…", "UUID")` and so for `Decimal`, `Double`, `Data` (base 64), `Date` (microseconds since 1970) |
-  /// | names | `title`, `artist.name`, `SELF`; `#any` or `` `any` `` for a name that is also a keyword |
-  /// | arguments | `%@`, `%d`, `%ld` and other specifiers for a value; `%@` after `IN` and `BETWEEN` for an array; `%K` for a path |
+  /// - Logic: `AND` `&&`, `OR` `||`, `NOT` `!`, parentheses, `TRUEPREDICATE`, `FALSEPREDICATE`.
+  /// - Comparison: `==` `=` `!=` `<>` `<` `<=` `=<` `>` `>=` `=>`, `BETWEEN {a, b}`, `IN {a, b}`, `NOT IN {a, b}`.
+  /// - Text: `BEGINSWITH` `ENDSWITH` `CONTAINS` `LIKE` `MATCHES`.
+  /// - Options, after an operator: `[c]` for case, `[d]` for diacritics, `[cd]` for both.
+  /// - Members: `ANY` (or `SOME`), `ALL`, `NONE` before `path.to.many.attribute operator value`, or before
+  ///   `path.to.many (condition)`, whose names are looked up at the member; `path.to.many.@count`;
+  ///   `value IN path.to.many`.
+  /// - Values: numbers; `'text'` and `"text"` with `\\` `\"` `\'` `\n` `\r` `\t` `\uXXXX`; `TRUE` `FALSE` `YES` `NO`
+  ///   `NULL` `NIL`; `CAST("…", "UUID")`, and so for `Decimal`, `Double`, `Data` (base 64) and `Date` (a number:
+  ///   microseconds since 1970).
+  /// - Names: `title`, `artist.name`, `SELF`; `#any` or `` `any` `` for a name that is also a keyword.
+  /// - Arguments: `%@`, `%d`, `%ld` and other specifiers for a value; `%@` after `IN` and `BETWEEN` for an array; `%K`
+  ///   for a path.
   ///
   /// Keywords may be in small letters.
   ///

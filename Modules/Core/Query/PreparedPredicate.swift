@@ -1,7 +1,7 @@
 /// A predicate put to an entity, ready to be asked of many records.
 ///
-/// Preparing resolves names, checks types, and compiles patterns, once. Whoever fetches in memory prepares the predicate
-/// and then asks record after record; the meaning is that of ``FetchPredicate/evaluate(_:with:)``.
+/// Preparing resolves names, checks types, and compiles patterns, once. Whoever fetches in memory prepares the
+/// predicate and then asks record after record; the meaning is that of ``FetchPredicate/evaluate(_:with:)``.
 public struct PreparedPredicate: Sendable {
   /// The predicate as it was understood: names resolved, constants of their property's type. Preparing it again changes
   /// nothing.

@@ -1,6 +1,7 @@
 /// A quantifier's path before it is known where in it the to-many relationship is.
 ///
-/// Format text does not tell: in `ANY artist.albums.year > 1990` the members could be artists or albums. The entity does.
+/// Format text does not tell: in `ANY artist.albums.year > 1990` the members could be artists or albums. The entity
+/// does.
 struct QuantifiedPath {
   private let quantifier: FetchPredicate.Quantifier
   private let path: PropertyPath

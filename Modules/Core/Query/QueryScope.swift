@@ -2,7 +2,9 @@
 /// member of a to-many relationship.
 ///
 /// ```swift
-/// FetchPredicate.where(Album.self) { $0.year > 1990 && $0.artist.name.hasPrefix("A") && $0.tracks.any { $0.length > 300 } }
+/// FetchPredicate.where(Album.self) {
+///   $0.year > 1990 && $0.artist.name.hasPrefix("A") && $0.tracks.any { $0.length > 300 }
+/// }
 /// ```
 @dynamicMemberLookup
 public struct QueryScope<Root: KeyPathNaming> {

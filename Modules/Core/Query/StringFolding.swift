@@ -7,8 +7,8 @@ extension String {
   /// - `diacriticInsensitive` takes the text apart canonically, drops the marks, and puts it together again. Marks that
   ///   make another letter stay: nuktas, the voicing marks of kana, and viramas. Letters that Unicode does not take
   ///   apart, as `ø` and `ł`, stay too.
-  /// - `caseInsensitive` folds character by character: `ß` and `ẞ` are the same and differ from `ss`; the dotless `ı` is
-  ///   a letter of its own.
+  /// - `caseInsensitive` folds character by character: `ß` and `ẞ` are the same and differ from `ss`; the dotless `ı`
+  ///   is a letter of its own.
   public func folded(_ options: StringOptions) -> String {
     if options.isEmpty { return self }
     if utf8.allSatisfy({ $0 < 0x80 }) {
@@ -55,8 +55,8 @@ extension Unicode.Scalar {
     }
   }
 
-  /// Unicode's simple case folding, made of its simple case mappings: a letter's small form by way of its capital, where
-  /// both are one scalar.
+  /// Unicode's simple case folding, made of its case mappings: a letter's small form by way of its capital, where both
+  /// are one scalar.
   fileprivate var caseFolded: Unicode.Scalar {
     // The dotless i has I for its capital but does not fold with i.
     if value == 0x131 { return self }

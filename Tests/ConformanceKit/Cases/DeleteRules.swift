@@ -36,7 +36,7 @@ extension ConformanceSubject {
       try house(stack, with: "Tenant", "tenants")
       try stack.read { context in
         try deleteHouse(context)
-        let error = try expectThrows(.validationFailed) { try context.save() }
+        let error = try expectThrows(.deleteDenied) { try context.save() }
         try expectEqual(error.failures.map(\.code), [.deleteDenied])
         try expectEqual(error.failures.map(\.propertyName), ["tenants"])
       }

@@ -203,7 +203,8 @@ extension ConformanceSubject {
   private static func invalid(_ what: String, _ attribute: String, _ value: some AttributeConvertible) -> Case {
     Case("\(what) is invalid", model: Samples.model) { stack in
       try stack.read { context in
-        let account = try context.make("Account", ["name": "name", "email": "e", attribute: value])
+        let account = try context.make("Account", ["name": "name", "email": "e"])
+        try account.setValue(value, for: attribute)
         try account.setObject(try context.make("Owner", ["name": "o"]), for: "owner")
         let error = try expectThrows(.validationFailed) { try context.save() }
         try expectEqual(error.failures.map(\.propertyName), [attribute])

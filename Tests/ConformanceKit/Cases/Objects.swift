@@ -138,6 +138,7 @@ extension ConformanceSubject {
       try stack.read { context in
         let album = try context.make("Album", ["title": "A"])
         context.delete(album)
+        try context.processPendingChanges()
         try expect(!context.hasChanges, "nothing to save")
         try context.save()
       }
@@ -232,10 +233,10 @@ extension ConformanceSubject {
     }
     Case("a fetch brings clean objects up to date") { stack in
       let id = try album(stack)
-      try stack.read { context in
-        let album = try context.existingObject(with: id)
-        try album.load()
-        try change(stack, id, "year", to: 2000)
+      let context = stack.context()
+      let album = try context.performAndWait { try context.existingObject(with: id) }
+      try change(stack, id, "year", to: 2000)
+      try context.performAndWait {
         try expectEqual(try context.one("Album", where: equal("year", 2000)), album)
         try expectEqual(try album.value(for: "year"), .int(2000))
       }

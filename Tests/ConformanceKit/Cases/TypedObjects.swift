@@ -89,7 +89,7 @@ extension ConformanceSubject {
       try stack.read { context in
         let album = try unwrap(context.object(with: id) as? Album)
         try context.make("Genre", ["name": album.title.isEmpty ? "none" : album.title])
-        try expectThrows(.objectNotFound) { try context.save() }
+        try expectThrows(.validationFailed) { try context.save() }
       }
       try stack.read { try expectEqual(try $0.number(of: "Genre"), 0) }
     }

@@ -81,7 +81,14 @@ public struct DifferentialTest: Sendable {
         }
         worlds = try makeWorlds(model)
       } else if seed != seeds.last {
-        for world in worlds { try world.removeAllRecords() }
+        do {
+          for world in worlds { try world.removeAllRecords() }
+        } catch {
+          report.failedSeeds.append(seed)
+          report.failures.append("After seed \(seed), the records cannot all be deleted: \(error)")
+          for world in worlds { try world.destroy() }
+          worlds = try makeWorlds(model)
+        }
       }
     }
   }

@@ -53,11 +53,11 @@ public final class ConformanceStack: Sendable {
   @discardableResult
   func attach(
     _ location: any StoreLocation, to coordinator: PersistentStoreCoordinator, type: StoreType? = nil,
-    configuration: String? = nil, options: [String: OptionValue] = [:], overwriting: Bool = false
+    configuration: String? = nil, options: [String: OptionValue] = [:]
   ) throws -> any PersistentStore {
     let configuration = StoreConfiguration(
-      name: configuration, type: type ?? location.type, overwriteIncompatibleStore: overwriting,
-      options: location.options.merging(options) { $1 }, location: location.url)
+      name: configuration, type: type ?? location.type, options: location.options.merging(options) { $1 },
+      location: location.url)
     try location.willOpen(
       coordinator.environment(
         type: location.type, configurationName: configuration.name, at: location.url, options: configuration.options))
@@ -77,8 +77,7 @@ public final class ConformanceStack: Sendable {
   ///
   /// - Parameter location: Where to open a store instead; it is the case's place from then on.
   func reopen(
-    at location: (any StoreLocation)? = nil, model: ManagedObjectModel? = nil, type: StoreType? = nil, options: [String: OptionValue] = [:],
-    overwriting: Bool = false
+    at location: (any StoreLocation)? = nil, model: ManagedObjectModel? = nil, type: StoreType? = nil, options: [String: OptionValue] = [:]
   ) throws {
     try close()
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model ?? self.model)
@@ -87,7 +86,7 @@ public final class ConformanceStack: Sendable {
       if let model { $0.model = model }
       if let location { $0.location = location }
     }
-    try attach(self.location, to: coordinator, type: type, options: options, overwriting: overwriting)
+    try attach(self.location, to: coordinator, type: type, options: options)
   }
 
   /// Another coordinator on the same store.

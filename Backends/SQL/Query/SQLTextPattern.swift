@@ -1,0 +1,38 @@
+/// The pattern of a `like` comparison: `*` stands for any characters, `?` for one, and a backslash takes the next one
+/// as it is.
+package struct SQLTextPattern: Sendable {
+  package enum Part: Sendable {
+    case character(Unicode.Scalar)
+    case one
+    case any
+  }
+  package private(set) var parts: [Part] = []
+
+  package init(_ pattern: String) {
+    var isEscaped = false
+    for scalar in pattern.unicodeScalars {
+      switch scalar {
+      case "\\" where !isEscaped:
+        isEscaped = true
+        continue
+      case "*" where !isEscaped: parts.append(.any)
+      case "?" where !isEscaped: parts.append(.one)
+      default: parts.append(.character(scalar))
+      }
+      isEscaped = false
+    }
+    // With nothing to take, a backslash stands for itself.
+    if isEscaped { parts.append(.character("\\")) }
+  }
+
+  /// The pattern in another notation.
+  package func text(one: String, any: String, character: (Unicode.Scalar) -> String) -> String {
+    parts.reduce(into: "") { text, part in
+      switch part {
+      case .one: text += one
+      case .any: text += any
+      case .character(let scalar): text += character(scalar)
+      }
+    }
+  }
+}

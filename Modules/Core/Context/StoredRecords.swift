@@ -1,0 +1,48 @@
+/// Lets the evaluator look at a store's records, as they are saved: what a store leaves of a predicate or an order has to
+/// mean what it would mean in the store, whatever the context has in memory.
+///
+/// Made for one fetch; what was read once is not read again.
+final class StoredRecords: RecordSource {
+  private let context: ManagedObjectContext
+  private var rows: [ManagedObjectID: Row?] = [:]
+  private var members: [MembersKey: [RecordState]] = [:]
+
+  private struct MembersKey: Hashable {
+    let relationship: RelationshipDescription
+    let owner: ManagedObjectID
+  }
+
+  init(context: ManagedObjectContext) { self.context = context }
+
+  func id(of record: RecordState) -> ManagedObjectID { record.id }
+  func entity(of record: RecordState) -> EntityDescription { record.entity }
+  func value(_ slot: Int, of record: RecordState) throws -> AttributeValue { record[slot] }
+
+  func target(of relationship: RelationshipDescription, from record: RecordState) throws -> RecordState? {
+    guard let slot = relationship.slot, case .reference(let id) = record[slot] else { return nil }
+    if let known = rows[id] { return known.map(RecordState.init) }
+    let row = try context.committedRow(id)
+    rows[id] = .some(row)
+    return row.map { RecordState($0) }
+  }
+
+  func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {
+    let key = MembersKey(relationship: relationship, owner: record.id)
+    if let known = members[key] { return known }
+    let ids = try memberIDs(of: relationship, from: record)
+    for row in try context.committedRows(ids.filter { rows[$0] == nil }) { rows[row.id] = row }
+    let result = ids.compactMap { rows[$0].flatMap { $0 } }.map { RecordState($0) }
+    members[key] = result
+    return result
+  }
+
+  func memberCount(of relationship: RelationshipDescription, from record: RecordState) throws -> Int {
+    try memberIDs(of: relationship, from: record).count
+  }
+
+  private func memberIDs(
+    of relationship: RelationshipDescription, from record: RecordState
+  ) throws -> [ManagedObjectID] {
+    try context.committedMembers(of: relationship, owners: [record.id])[record.id] ?? []
+  }
+}

@@ -1,0 +1,35 @@
+extension FetchPredicate {
+  /// The same condition with other identifiers: those that records have now for those that they had before a save.
+  func replacingReferences(_ replace: (ManagedObjectID) -> ManagedObjectID) -> FetchPredicate {
+    switch self {
+    case .constant: self
+    case .comparison(let left, let comparison, let right, let options):
+      .comparison(left.replacingReferences(replace), comparison, right.replacingReferences(replace), options)
+    case .membership(let expression, let values, let options):
+      .membership(
+        expression.replacingReferences(replace), in: values.map { $0.replacingReference(replace) }, options)
+    case .between(let value, let lower, let upper):
+      .between(
+        value.replacingReferences(replace), lower.replacingReferences(replace), upper.replacingReferences(replace))
+    case .and(let parts): .and(parts.map { $0.replacingReferences(replace) })
+    case .or(let parts): .or(parts.map { $0.replacingReferences(replace) })
+    case .not(let part): .not(part.replacingReferences(replace))
+    case .quantified(let quantifier, let path, let part):
+      .quantified(quantifier, path, part.replacingReferences(replace))
+    }
+  }
+}
+
+extension FetchExpression {
+  fileprivate func replacingReferences(_ replace: (ManagedObjectID) -> ManagedObjectID) -> FetchExpression {
+    guard case .value(let value) = self else { return self }
+    return .value(value.replacingReference(replace))
+  }
+}
+
+extension AttributeValue {
+  fileprivate func replacingReference(_ replace: (ManagedObjectID) -> ManagedObjectID) -> AttributeValue {
+    guard case .reference(let id) = self else { return self }
+    return .reference(replace(id))
+  }
+}

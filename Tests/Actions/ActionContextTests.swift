@@ -1,0 +1,76 @@
+import CoherenceActions
+import CoherenceCore
+import Testing
+
+@Suite("Contexts of actions")
+struct ActionContextTests {
+  private let stack: ConnectStack
+
+  init() throws { stack = try ConnectStack.started() }
+
+  private func checkTen() throws {
+    try stack.read { context in
+      for id in Int64(1)...10 {
+        let request = FetchRequest(ConnectEntity1.self)
+          .filter(.comparison(.path(PropertyPath("id")), .equal, .value(.int(id))))
+        let object = try #require(try context.fetch(request).first)
+        let expected = ConnectEntity1.make(id, "String \(id)")
+        #expect(object.string == expected.string)
+        #expect(object.bool == expected.bool)
+        #expect(object.binary == expected.binary)
+      }
+    }
+  }
+
+  @Test func `objects made without a context are inserted and saved in perform`() async throws {
+    let context = stack.connect.newActionContext()
+    try await context.perform {
+      for id in Int64(1)...10 { context.insert(ConnectEntity1.make(id, "String \(id)")) }
+      try context.save()
+    }
+    try checkTen()
+  }
+
+  @Test func `objects made without a context are inserted and saved in performAndWait`() throws {
+    let objects = (Int64(1)...10).map { ConnectEntity1.make($0, "String \($0)") }
+    try stack.inActionContext { context in
+      for object in objects { context.insert(object) }
+      try context.save()
+    }
+    try checkTen()
+  }
+
+  @Test func `an object that is never inserted stays readable`() {
+    let object = ConnectEntity1.make(3, "three")
+    #expect(object.id == 3 && object.string == "three" && object.bool == false)
+    #expect(object.managedObjectContext == nil)
+  }
+
+  @Test func `a block that throws throws out of the context`() throws {
+    #expect(throws: MockError.self) { try stack.inActionContext { _ in throw MockError() } }
+  }
+
+  @Test func `in a conflict the properties that the action set win`() throws {
+    try stack.inActionContext { context in
+      context.insert(ConnectEntity1.make(1, "first"))
+      try context.save()
+    }
+    try stack.inActionContext { context in
+      let object = try #require(try context.fetch(FetchRequest(ConnectEntity1.self)).first)
+      object.string = "action"
+      let other = stack.connect.newBackgroundContext()
+      try other.performAndWait {
+        let same = try #require(try other.fetch(FetchRequest(ConnectEntity1.self)).first)
+        same.string = "other"
+        same.binary = nil
+        try other.save()
+      }
+      try context.save()
+    }
+    try stack.read { context in
+      let object = try #require(try context.fetch(FetchRequest(ConnectEntity1.self)).first)
+      #expect(object.string == "action")
+      #expect(object.binary == nil)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import CoherenceActions
+import CoherenceCore
+import Testing
+
+@Suite("Statistics of actions")
+struct ActionStatisticsTests {
+  @Test func `an action that did not start has no times`() throws {
+    let stack = try ConnectStack()
+    stack.connect.suspended = true
+    let proxy = try stack.connect.execute(MockGenericAction())
+    #expect(proxy.statistics.startTime == nil)
+    #expect(proxy.statistics.finishTime == nil)
+    #expect(proxy.statistics.executionTime == 0)
+    #expect(proxy.statistics.contextStatistics == nil)
+    #expect(
+      "\(proxy.statistics)" == """
+        {
+          executionTime: 0.0000
+          startTime: (not started)
+          finishTime: (not started)
+        }
+        """)
+    proxy.cancel()
+  }
+
+  @Test func `records are counted, saved and found`() async throws {
+    let stack = try ConnectStack.started()
+    let proxy = try stack.connect.execute(
+      ClosureAction(ConnectEntity1.self) { context in
+        try context.performAndWait {
+          for id in 1...5 { context.insert(ConnectEntity1.make(Int64(id), "Insert")) }
+          try context.save()
+          let objects = try context.fetch(FetchRequest(ConnectEntity1.self))
+          for object in objects.prefix(3) { object.string = "Update" }
+          context.delete(objects[4])
+          try context.save()
+        }
+      })
+    await proxy.waitUntilFinished()
+    let statistics = try #require(proxy.statistics.contextStatistics)
+    #expect(statistics.inserts == 5)
+    #expect(statistics.fetches == 5)
+    #expect(statistics.updates == 3)
+    #expect(statistics.deletes == 1)
+    #expect(statistics.contextBlockTime > 0)
+    #expect(statistics.fetchTime > 0 && statistics.saveTime > 0)
+    #expect(statistics.otherTime >= 0)
+    #expect(proxy.statistics.executionTime >= statistics.contextBlockTime)
+  }
+
+  @Test func `a failed action has its statistics, without what was not saved`() async throws {
+    let stack = try ConnectStack.started()
+    let proxy = try stack.connect.execute(
+      ClosureAction(ConnectEntity1.self) { context in
+        try context.performAndWait {
+          context.insert(ConnectEntity1.make(1, "Insert"))
+          try context.save()
+          try context.insertNewObject(forEntityName: "ConnectEntity1").setValue(nil, for: "stringAttribute")
+          try context.save()
+        }
+      })
+    await proxy.waitUntilFinished()
+    #expect(proxy.completionStatus == .failed)
+    let statistics = try #require(proxy.statistics.contextStatistics)
+    #expect(statistics.inserts == 1)
+    #expect(statistics.saveTime > 0)
+  }
+
+  @Test func `statistics can be read while the action runs`() async throws {
+    let stack = try ConnectStack.started()
+    let script = MockScript(waits: true)
+    let proxy = try stack.connect.execute(
+      ClosureAction(ConnectEntity1.self) { context in
+        try context.performAndWait {
+          context.insert(ConnectEntity1.make(1, "Insert"))
+          try context.save()
+        }
+        try script.run()
+      })
+    await script.untilBegun()
+    #expect(proxy.statistics.contextStatistics?.inserts == 1)
+    #expect(proxy.statistics.finishTime == nil)
+    script.release()
+    await proxy.waitUntilFinished()
+    #expect(proxy.statistics.finishTime != nil)
+  }
+}

@@ -1,0 +1,148 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceInMemory
+import CoherenceSQLite
+import CoherenceStrategies
+import Foundation
+import Testing
+
+@MainActor
+@Suite("A Connect as a container")
+struct ConnectContainerTests {
+  @Test func `a Connect keeps its stores where containers do`() {
+    #expect(
+      TestConnect.defaultStoreLocation()
+        == GenericPersistentContainer<ContextStrategy.Mixed>.defaultStoreLocation())
+  }
+
+  @Test func `a Connect is made for the registered model of its name, or throws`() throws {
+    let name = "Connect-\(UUID().uuidString)"
+    let model = try ManagedObjectModel(name: name) { Entity("A") { Attribute("id", .int64) } }
+    try model.register()
+    #expect(try TestConnect(name: name).managedObjectModel === model)
+    #expect { try TestConnect(name: "Missing") } throws: { ErrorCode.modelNotFound ~= $0 }
+  }
+
+  @Test func `a Connect keeps its name and model and opens nothing`() throws {
+    let stack = try ConnectStack()
+    #expect(stack.connect.name == "Connect")
+    #expect(stack.connect.managedObjectModel === ConnectModels.main)
+    #expect(stack.connect.persistentStoreCoordinator.persistentStores.isEmpty)
+  }
+
+  @Test func `stores are attached and detached without a start`() throws {
+    let stack = try ConnectStack()
+    let store = try stack.connect.attachPersistentStore(for: StoreConfiguration())
+    #expect(stack.directory.has("Connect.sqlite"))
+    try stack.connect.detach(persistentStore: store)
+    #expect(stack.connect.persistentStoreCoordinator.persistentStores.isEmpty)
+    let stores = try stack.connect.attachPersistentStores(for: [])
+    #expect(stores.count == 1)
+    try stack.connect.detach(persistentStores: stores)
+    #expect { try stack.connect.detach(persistentStores: stores) } throws: { ErrorCode.storeDetached ~= $0 }
+  }
+
+  @Test func `configurations that the model does not know are attached as files of their own`() throws {
+    let stack = try ConnectStack()
+    let stores = try stack.connect.attachPersistentStores(for: [
+      StoreConfiguration(name: "TransientEntities"), StoreConfiguration(name: "PersistentEntities"),
+    ])
+    #expect(stack.directory.has("Connect.transiententities.sqlite"))
+    #expect(stack.directory.has("Connect.persistententities.sqlite"))
+    try stack.connect.detach(persistentStores: stores)
+  }
+
+  @Test func `a store can be attached after the start`() throws {
+    let stack = try ConnectStack()
+    try stack.connect.attachPersistentStore(for: StoreConfiguration(fileName: "1.sqlite"))
+    try stack.connect.start()
+    try stack.connect.attachPersistentStore(for: StoreConfiguration(fileName: "2.sqlite"))
+    #expect(stack.directory.has("1.sqlite") && stack.directory.has("2.sqlite"))
+    try stack.connect.stop()
+    #expect(stack.connect.persistentStoreCoordinator.persistentStores.isEmpty)
+  }
+
+  @Test func `a store of another model is refused without migration, one or several`() throws {
+    let directory = TemporaryDirectory()
+    func makeConnect(_ model: ManagedObjectModel) -> TestConnect {
+      TestConnect(name: "Connect", managedObjectModel: model, storeLocation: directory.url)
+    }
+    try makeConnect(ConnectModels.empty).attachPersistentStore(for: StoreConfiguration(type: .sqlite))
+    let configuration = StoreConfiguration(type: .sqlite, options: [StoreOption.migrateAutomatically: false])
+    let connect = makeConnect(ConnectModels.main)
+    #expect { try connect.attachPersistentStore(for: configuration) } throws: { ErrorCode.incompatibleModel ~= $0 }
+    #expect { try connect.attachPersistentStores(for: [configuration]) } throws: {
+      ErrorCode.incompatibleModel ~= $0
+    }
+  }
+
+  // MARK: Contexts
+
+  @Test func `the view finds what a plain context on the coordinator saved`() throws {
+    let stack = try ConnectStack.started()
+    let context = ManagedObjectContext(concurrencyType: .privateQueue)
+    context.persistentStoreCoordinator = stack.connect.persistentStoreCoordinator
+    let id = try context.performAndWait {
+      let object = ConnectEntity1.make(7, "seven")
+      context.insert(object)
+      try context.save()
+      return object.objectID
+    }
+    let found = try #require(try stack.connect.viewContext.existingObject(with: id) as? ConnectEntity1)
+    #expect(found.id == 7 && found.string == "seven" && found.binary == Data("7".utf8))
+  }
+
+  @Test func `the view follows inserts, changes and deletes of a background context`() throws {
+    let stack = try ConnectStack.started()
+    let context = stack.connect.newBackgroundContext()
+    let view = stack.connect.viewContext
+    let request = FetchRequest(ConnectEntity1.self)
+      .filter(.comparison(.path(PropertyPath("id")), .equal, .value(.int(1))))
+    try context.performAndWait {
+      let object = ConnectEntity1.make(1, "first")
+      context.insert(object)
+      try context.save()
+    }
+    let shown = try #require(try view.fetch(request).first)
+    #expect(shown.string == "first")
+    try context.performAndWait {
+      try #require(try context.fetch(request).first).string = "second"
+      try context.save()
+    }
+    #expect(try view.fetch(request).first?.string == "second")
+    try context.performAndWait {
+      context.delete(try #require(try context.fetch(request).first))
+      try context.save()
+    }
+    #expect(try view.count(for: request) == 0)
+  }
+
+  @Test func `submitting an action does not wait for a store that is being opened`() async throws {
+    let slow = SlowFactory()
+    let stack = try ConnectStack()
+    let connect = stack.connect
+    let attaching = Task.detached {
+      try connect.attachPersistentStore(for: StoreConfiguration(type: StoreType("Slow", factory: slow)))
+    }
+    await slow.untilOpening()
+    let proxy = try connect.execute(MockGenericAction())
+    await proxy.waitUntilFinished()
+    #expect(!connect.suspended)
+    slow.release()
+    await #expect(throws: CoherenceError.self) { try await attaching.value }
+  }
+}
+
+/// Opens nothing, but takes its time.
+private final class SlowFactory: StoreFactory {
+  private let gate = MockScript(waits: true)
+  var usesFiles: Bool { false }
+  func untilOpening() async { await gate.untilBegun() }
+  func release() { gate.release() }
+  func open(_ environment: StoreEnvironment) throws -> any PersistentStore {
+    try gate.run()
+    throw CoherenceError(.unsupported, "There is no such store.")
+  }
+  func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? { nil }
+  func setAside(_ environment: StoreEnvironment) throws -> String { "nowhere" }
+}

@@ -1,0 +1,197 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceInMemory
+import CoherenceSQLite
+import CoherenceStrategies
+import Testing
+
+@Suite("Starting and stopping a Connect")
+struct ConnectStateTests {
+  private let stack: ConnectStack
+  private var connect: TestConnect { stack.connect }
+  private var stores: [any PersistentStore] { connect.persistentStoreCoordinator.persistentStores }
+
+  init() throws { stack = try ConnectStack() }
+
+  @Test func `starting with nothing attached attaches the default store, once`() throws {
+    try connect.start()
+    #expect(stores.count == 1)
+    #expect(stack.directory.has("Connect.sqlite"))
+    try connect.start()
+    #expect(stores.count == 1)
+  }
+
+  @Test func `starting and stopping can be repeated`() throws {
+    for _ in 0..<2 {
+      try connect.start()
+      #expect(stores.count == 1)
+      try connect.stop()
+      #expect(stores.isEmpty)
+    }
+    try connect.stop()
+    #expect(stores.isEmpty)
+  }
+
+  @Test func `starting and stopping without blocking call their blocks`() async throws {
+    let started = await withCheckedContinuation { continuation in
+      connect.start { continuation.resume(returning: $0 == nil) }
+    }
+    #expect(started)
+    #expect(stores.count == 1)
+    let stopped = await withCheckedContinuation { continuation in
+      connect.stop { continuation.resume(returning: $0 == nil) }
+    }
+    #expect(stopped)
+    #expect(stores.isEmpty)
+    try connect.stop()
+  }
+
+  @Test func `a stop remembers what was attached, and a start attaches it again`() throws {
+    try connect.attachPersistentStores(for: [
+      StoreConfiguration(fileName: "1.sqlite"), StoreConfiguration(fileName: "2.sqlite"),
+    ])
+    try connect.start()
+    let before = stores.map(\.identifier)
+    try connect.stop()
+    #expect(stores.isEmpty)
+    try connect.start()
+    #expect(stores.map(\.identifier) == before)
+    try connect.detach(persistentStore: stores[0])
+    try connect.stop()
+    try connect.start()
+    #expect(stores.map(\.identifier) == [before[1]])
+  }
+
+  @Test func `a store that was added to the coordinator is managed, stopped and started too`() throws {
+    let store = try connect.persistentStoreCoordinator.addPersistentStore(type: .inMemory)
+    try connect.start()
+    #expect(connect.isManaged(try stack.entity("ConnectEntity1")))
+    #expect(stores.count == 1 && stores[0] === store)
+    try connect.stop()
+    #expect(stores.isEmpty)
+    try connect.start()
+    #expect(stores.count == 1)
+    #expect(!stack.directory.has("Connect.sqlite"))
+  }
+
+  @Test func `a store that was attached while stopped is not attached twice by the start`() throws {
+    try connect.attachPersistentStore()
+    try connect.start()
+    try connect.stop()
+    try connect.attachPersistentStore()
+    try connect.start()
+    #expect(stores.count == 1)
+  }
+
+  @Test func `a start that cannot attach everything attaches nothing and can be repeated`() throws {
+    let good = StoreConfiguration(fileName: "good.sqlite")
+    let store = try connect.attachPersistentStore(for: good)
+    let other = try connect.attachPersistentStore(for: StoreConfiguration(fileName: "other.sqlite"))
+    try connect.start()
+    try connect.stop()
+    let held = try connect.persistentStoreCoordinator.addPersistentStore(type: .sqlite, at: other.url)
+    #expect { try connect.start() } throws: { ErrorCode.storeAttachedTwice ~= $0 }
+    #expect(stores.count == 1)
+    #expect(!connect.isManaged(try stack.entity("ConnectEntity1")))
+    try connect.persistentStoreCoordinator.remove(held)
+    try connect.start()
+    #expect(Set(stores.map(\.identifier)) == [store.identifier, other.identifier])
+  }
+
+  @Test func `a stop cancels what waits and waits for what runs`() async throws {
+    try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    try connect.start()
+    let script = MockScript(waits: true)
+    let waiting = MockScript()
+    let first = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
+    let second = try connect.execute(MockEntityAction<ConnectEntity1>(script: waiting))
+    await script.untilBegun()
+    try connect.stop()
+    #expect(first.state == .finished && first.completionStatus == .canceled)
+    #expect(second.state == .finished && second.completionStatus == .canceled)
+    #expect(waiting.runCount == 0)
+    #expect(script.cancelCount == 1)
+  }
+
+  @Test func `an action may stop its own Connect`() async throws {
+    try connect.start()
+    let proxy = try connect.execute(ClosureAction(ConnectEntity1.self) { [connect] _ in try connect.stop() })
+    await proxy.waitUntilFinished()
+    #expect(proxy.error == nil)
+    #expect(stores.isEmpty)
+  }
+
+  @Test func `detaching the last store of an entity ends its management and its actions`() async throws {
+    let store = try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    try connect.start()
+    let script = MockScript(waits: true)
+    let proxy = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
+    await script.untilBegun()
+    try connect.detach(persistentStore: store)
+    #expect(proxy.completionStatus == .canceled)
+    #expect(!connect.isManaged(try stack.entity("ConnectEntity1")))
+  }
+}
+
+@Suite("Suspending a Connect")
+struct ConnectSuspensionTests {
+  @Test func `a Connect is not suspended unless told to be`() throws {
+    let stack = try ConnectStack()
+    #expect(!stack.connect.suspended)
+    try stack.connect.start()
+    #expect(!stack.connect.suspended)
+    stack.connect.suspended = true
+    #expect(stack.connect.suspended)
+    try stack.connect.stop()
+  }
+
+  @Test func `suspended actions wait, in order, until they are resumed`() async throws {
+    let stack = try ConnectStack.started()
+    let running = MockScript(waits: true)
+    let first = try stack.connect.execute(MockEntityAction<ConnectEntity1>(script: running))
+    await running.untilBegun()
+    stack.connect.suspended = true
+    let log = OrderLog()
+    let waiting = try (0..<5).map { number in
+      try stack.connect.execute(ClosureAction(ConnectEntity1.self) { _ in log.enter(number) })
+    }
+    running.release()
+    await first.waitUntilFinished()
+    #expect(waiting.allSatisfy { $0.state == .pending })
+    stack.connect.suspended = false
+    for proxy in waiting { await proxy.waitUntilFinished() }
+    #expect(log.numbers == Array(0..<5))
+  }
+
+  @Test func `entities that come to be managed while suspended wait too`() async throws {
+    let stack = try ConnectStack()
+    stack.connect.suspended = true
+    try stack.connect.start()
+    let script = MockScript()
+    let proxy = try stack.connect.execute(MockEntityAction<ConnectEntity1>(script: script))
+    #expect(proxy.state == .pending)
+    stack.connect.suspended = false
+    await proxy.waitUntilFinished()
+    #expect(script.runCount == 1)
+  }
+
+  @Test func `an action that is canceled while suspended finishes at once`() async throws {
+    let stack = try ConnectStack.started()
+    stack.connect.suspended = true
+    let script = MockScript()
+    let proxy = try stack.connect.execute(MockEntityAction<ConnectEntity1>(script: script))
+    proxy.cancel()
+    await proxy.waitUntilFinished()
+    #expect(proxy.completionStatus == .canceled)
+    #expect(script.runCount == 0)
+  }
+
+  @Test func `what waits when a Connect goes is canceled`() async throws {
+    var stack: ConnectStack? = try ConnectStack.started()
+    stack?.connect.suspended = true
+    let proxy = try #require(try stack?.connect.execute(MockGenericAction()))
+    stack = nil
+    await proxy.waitUntilFinished()
+    #expect(proxy.completionStatus == .canceled)
+  }
+}

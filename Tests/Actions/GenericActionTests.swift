@@ -1,0 +1,123 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+import Testing
+
+@Suite("Generic actions")
+struct GenericActionTests {
+  private let stack: ConnectStack
+  private var connect: TestConnect { stack.connect }
+
+  init() throws { stack = try ConnectStack() }
+
+  /// Submits an action and waits for its completion block.
+  private func completed(_ action: MockGenericAction, then: (any ActionProxy) -> Void = { _ in }) async throws
+    -> any ActionProxy
+  {
+    let (stream, continuation) = AsyncStream<any ActionProxy>.makeStream()
+    let proxy = try connect.execute(action) { continuation.yield($0) }
+    then(proxy)
+    for await finished in stream {
+      #expect(finished === proxy)
+      break
+    }
+    return proxy
+  }
+
+  @Test func `an action that succeeds finishes successful and calls its completion`() async throws {
+    let proxy = try await completed(MockGenericAction())
+    #expect(proxy.state == .finished)
+    #expect(proxy.completionStatus == .successful)
+    #expect(proxy.error == nil)
+    #expect(proxy.action is MockGenericAction)
+  }
+
+  @Test func `an action that throws finishes failed with its error`() async throws {
+    let proxy = try await completed(MockGenericAction(script: MockScript(fails: true)))
+    #expect(proxy.error is MockError)
+    #expect(proxy.state == .finished)
+    #expect(proxy.completionStatus == .failed)
+  }
+
+  @Test func `an action that is canceled at once finishes canceled and calls its completion`() async throws {
+    let script = MockScript(waits: true)
+    let proxy = try await completed(MockGenericAction(script: script)) { $0.cancel() }
+    #expect(proxy.state == .finished)
+    #expect(proxy.completionStatus == .canceled)
+    #expect(script.cancelCount == 1)
+  }
+
+  @Test func `an action that is canceled while it runs finishes canceled`() async throws {
+    let script = MockScript(waits: true)
+    let proxy = try connect.execute(MockGenericAction(script: script))
+    await script.untilBegun()
+    #expect(proxy.state == .executing)
+    proxy.cancel()
+    proxy.cancel()
+    await proxy.waitUntilFinished()
+    #expect(proxy.completionStatus == .canceled)
+    #expect(script.cancelCount == 1)
+  }
+
+  @Test func `canceling wins over failing, and the error is kept`() async throws {
+    let script = MockScript(waits: true, fails: true)
+    let proxy = try connect.execute(MockGenericAction(script: script))
+    await script.untilBegun()
+    proxy.cancel()
+    await proxy.waitUntilFinished()
+    #expect(proxy.error is MockError)
+    #expect(proxy.completionStatus == .canceled)
+  }
+
+  @Test func `a cancel after the end changes nothing`() async throws {
+    let script = MockScript(fails: true)
+    let proxy = try await completed(MockGenericAction(script: script))
+    proxy.cancel()
+    #expect(proxy.completionStatus == .failed)
+    #expect(proxy.error is MockError)
+    #expect(script.cancelCount == 0)
+  }
+
+  @Test func `at most five generic actions run at once, and all of them run`() async throws {
+    let scripts = (0..<8).map { _ in MockScript(waits: true) }
+    let proxies = try scripts.map { try connect.execute(MockGenericAction(script: $0)) }
+    for script in scripts.prefix(5) { await script.untilBegun() }
+    #expect(proxies.map(\.state) == Array(repeating: .executing, count: 5) + Array(repeating: .pending, count: 3))
+    for script in scripts { script.release() }
+    for proxy in proxies { await proxy.waitUntilFinished() }
+    #expect(proxies.allSatisfy { $0.completionStatus == .successful })
+  }
+
+  @Test func `an asynchronous action answers its result`() async throws {
+    struct Sum: AsyncGenericAction {
+      let numbers: [Int]
+      func execute() async throws -> Int {
+        await Task.yield()
+        return numbers.reduce(0, +)
+      }
+    }
+    let handle = try connect.execute(Sum(numbers: [1, 2, 3]))
+    #expect(try await handle.value == 6)
+    #expect(handle.completionStatus == .successful)
+  }
+
+  @Test func `canceling an asynchronous action cancels its task`() async throws {
+    struct Endless: AsyncGenericAction {
+      let script: MockScript
+      func execute() async throws {
+        try script.run()
+        while true {
+          try Task.checkCancellation()
+          await Task.yield()
+        }
+      }
+    }
+    let script = MockScript()
+    let handle = try connect.execute(Endless(script: script))
+    await script.untilBegun()
+    handle.cancel()
+    await #expect(throws: CancellationError.self) { try await handle.value }
+    #expect(handle.completionStatus == .canceled)
+  }
+}

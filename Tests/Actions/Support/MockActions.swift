@@ -1,0 +1,69 @@
+import CoherenceActions
+import CoherenceCore
+import Dispatch
+import Synchronization
+
+struct MockError: Error {}
+
+/// What a mock action does: says that it began, waits until it may go on, and throws if told to.
+final class MockScript: Sendable {
+  private let waits: Bool
+  private let fails: Bool
+  private let gate = DispatchSemaphore(value: 0)
+  private let cancels = Atomic<Int>(0)
+  private let runs = Atomic<Int>(0)
+  private let (stream, continuation) = AsyncStream<Void>.makeStream()
+
+  /// - Parameter waits: Whether the action goes on only when it is canceled or released.
+  init(waits: Bool = false, fails: Bool = false) {
+    self.waits = waits
+    self.fails = fails
+  }
+
+  var cancelCount: Int { cancels.load(ordering: .sequentiallyConsistent) }
+  var runCount: Int { runs.load(ordering: .sequentiallyConsistent) }
+
+  /// Waits until the action began.
+  func untilBegun() async { for await _ in stream { return } }
+
+  func release() { gate.signal() }
+
+  func cancel() {
+    cancels.add(1, ordering: .sequentiallyConsistent)
+    gate.signal()
+  }
+
+  func run() throws {
+    runs.add(1, ordering: .sequentiallyConsistent)
+    continuation.yield()
+    if waits { _ = gate.wait(timeout: .now() + 20) }
+    if fails { throw MockError() }
+  }
+}
+
+struct MockGenericAction: GenericAction {
+  var script = MockScript()
+  func execute() throws { try script.run() }
+  func cancel() { script.cancel() }
+}
+
+struct MockEntityAction<Object: ManagedObject>: EntityAction {
+  typealias ManagedObjectType = Object
+  var script = MockScript()
+  func execute(context: ActionContext) throws { try script.run() }
+  func cancel() { script.cancel() }
+}
+
+/// An entity action that runs a closure.
+struct ClosureAction<Object: ManagedObject>: EntityAction {
+  typealias ManagedObjectType = Object
+  var entityName: String?
+  let body: @Sendable (ActionContext) throws -> Void
+
+  init(_ type: Object.Type, entityName: String? = nil, body: @escaping @Sendable (ActionContext) throws -> Void) {
+    self.entityName = entityName
+    self.body = body
+  }
+
+  func execute(context: ActionContext) throws { try body(context) }
+}

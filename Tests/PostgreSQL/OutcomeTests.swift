@@ -1,0 +1,80 @@
+import CoherenceCore
+@testable import CoherencePostgreSQL
+import CoherenceSQL
+import Foundation
+import Testing
+
+@Suite(.needsServer) struct OutcomeTests {
+  private let schema: TemporarySchema
+
+  init() throws { schema = try TemporarySchema() }
+
+  /// Has the server end the connection when a record is inserted: at once, or when its transaction commits.
+  private func endConnections(_ event: SQLFragment, _ timing: SQLFragment) throws {
+    _ = try schema.administration().run(
+      [
+        """
+        CREATE FUNCTION \(name: "end") () RETURNS trigger LANGUAGE plpgsql AS \
+        'BEGIN PERFORM pg_catalog.pg_terminate_backend(pg_catalog.pg_backend_pid()); RETURN NEW; END'
+        """,
+        """
+        CREATE \(event) INSERT ON \(name: "Person") \(timing) FOR EACH ROW EXECUTE FUNCTION \(name: "end") ()
+        """,
+      ], isKept: false)
+  }
+
+  @Test func `a save whose connection breaks in the middle is not applied`() throws {
+    let store = try schema.open(PeopleModel.make())
+    let first = try store.insert("Person", ["name": .string("a")])
+    try endConnections("TRIGGER t BEFORE", "")
+    let row = try store.row("Person")
+    let error = #expect(throws: CoherenceError.self) {
+      try store.save(first.update(["name": .string("b")]), .insert(row.entity, [row]))
+    }
+    #expect(error?.code == .connectionLost)
+    #expect(error?.outcome == .notApplied)
+    #expect(error?.isRetryable == true)
+    #expect(try store.fetch("Person").map(\.version) == [1])
+  }
+
+  @Test func `a large save whose connection breaks in the middle is not applied`() throws {
+    let store = try schema.open(PeopleModel.make())
+    try endConnections("TRIGGER t BEFORE", "")
+    let rows = try (0..<2000).map { _ in try store.row("Person") }
+    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(rows[0].entity, rows)) }
+    #expect(error?.code == .connectionLost)
+    #expect(error?.outcome == .notApplied)
+    #expect(try store.fetch("Person").isEmpty)
+  }
+
+  @Test func `a save whose connection breaks before the server has committed is known not to be applied`() throws {
+    let store = try schema.open(PeopleModel.make())
+    try endConnections("CONSTRAINT TRIGGER t AFTER", "DEFERRABLE INITIALLY DEFERRED")
+    let row = try store.row("Person")
+    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(row.entity, [row])) }
+    #expect(error?.code == .connectionLost)
+    #expect(error?.outcome == .notApplied)
+    #expect(try store.fetch("Person").isEmpty)
+  }
+
+  @Test func `a save whose answer is lost is known to be applied`() throws {
+    let proxy = try SocketProxy(to: schema.url)
+    let store = try schema.open(PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]))
+    let row = try store.row("Person")
+    proxy.loseAnswers(after: "COMMIT")
+    try store.save(.insert(row.entity, [row]))
+    #expect(proxy.hasLostAnswers)
+    #expect(try store.fetch("Person").map(\.id) == [row.id])
+  }
+
+  @Test func `a save whose answer is lost for good is of unknown outcome`() throws {
+    let proxy = try SocketProxy(to: schema.url)
+    let store = try schema.open(PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]))
+    let row = try store.row("Person")
+    proxy.loseAnswers(after: "COMMIT", forGood: true)
+    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(row.entity, [row])) }
+    #expect(error?.code == .connectionLost)
+    #expect(error?.outcome == .unknown)
+    #expect(error?.isRetryable == false)
+  }
+}

@@ -1,0 +1,16 @@
+import CoherenceCore
+
+/// The model of most tests.
+enum PeopleModel {
+  static func make() throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity("Person", uniqueness: [["email"]]) {
+        Attribute("name", .string, optional: true)
+        Attribute("email", .string, optional: true)
+        Relationship("boss", toOne: "Person", inverse: "staff")
+        Relationship("staff", toMany: "Person", inverse: "boss", ordered: true)
+        Relationship("friends", toMany: "Person", inverse: "friends")
+      }
+    }
+  }
+}

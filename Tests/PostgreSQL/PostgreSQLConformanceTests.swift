@@ -1,0 +1,36 @@
+import CoherenceConformance
+import CoherenceCore
+import CoherencePostgreSQL
+import Foundation
+import Testing
+
+@Suite(.needsServer) struct PostgreSQLConformanceTests {
+  @Test(arguments: ConformanceSuite.cases)
+  func `the store conforms`(conformanceCase: ConformanceCase) async throws {
+    try await ConformanceSuite.run(conformanceCase, on: PostgreSQLHarness())
+  }
+
+  @Test func `every skip has its case and its reason`() {
+    #expect(ConformanceSuite.faults(of: PostgreSQLHarness()) == [])
+  }
+}
+
+private struct PostgreSQLHarness: StoreHarness {
+  let name = "PostgreSQL"
+
+  func makeLocation() throws -> any StoreLocation { try PostgreSQLLocation() }
+}
+
+/// A schema of its own.
+private final class PostgreSQLLocation: StoreLocation {
+  let type = StoreType.postgreSQL
+  private let schema: TemporarySchema
+
+  init() throws { schema = try TemporarySchema() }
+
+  var url: URL? { schema.url }
+  var options: [String: OptionValue] { [PostgreSQLOption.schema: .string(schema.name)] }
+
+  /// The schema goes with its owner.
+  func destroy() throws {}
+}

@@ -1,0 +1,109 @@
+import CoherenceCore
+import Foundation
+import Testing
+
+@Suite(.needsServer) struct ReaderTests {
+  private let schema: TemporarySchema
+  private let store: any PersistentStore
+
+  init() throws {
+    schema = try TemporarySchema()
+    store = try schema.open(PeopleModel.make())
+  }
+
+  private func fill(_ count: Int) throws -> [Row] {
+    let rows = try (0..<count).map { try store.row("Person", ["name": .string("\($0)")]) }
+    try store.save(.insert(store.entity("Person"), rows))
+    return rows
+  }
+
+  private var all: StoreQuery { StoreQuery(entity: store.entity("Person")) }
+  /// A condition that only the evaluator knows.
+  private var residual: FetchPredicate { .path("name", .matches, .string("[0-9]+")) }
+
+  @Test func `a reader sees one state, from its first read on`() throws {
+    let row = try store.insert("Person", ["name": .string("old")])
+    try store.reading { reader in
+      let fetch = try reader.fetch(all)
+      try store.save(row.update(["name": .string("new")]))
+      try store.insert("Person")
+      var rows: [Row] = []
+      while try fetch.cursor.next(into: &rows) {}
+      #expect(rows.map { $0["name"] } == [.string("old")])
+      #expect(try reader.row(row.key, of: row.entity)?["name"] == .string("old"))
+      #expect(try reader.count(all) == 1)
+    }
+    #expect(try store.current(row)?["name"] == .string("new"))
+  }
+
+  @Test func `other reads can go between the batches of a fetch`() throws {
+    let rows = try fill(5000)
+    try store.reading { reader in
+      let fetch = try reader.fetch(all)
+      var found: [Row] = []
+      #expect(try fetch.cursor.next(into: &found))
+      #expect(try reader.row(rows[4711].key, of: rows[0].entity)?["name"] == .string("4711"))
+      let second = try reader.fetch(all)
+      var again: [Row] = []
+      while try second.cursor.next(into: &again) {}
+      while try fetch.cursor.next(into: &found) {}
+      #expect(found.map(\.id) == rows.map(\.id))
+      #expect(again.map(\.id) == rows.map(\.id))
+    }
+  }
+
+  @Test func `a fetch that ends early leaves its reader in the same state`() throws {
+    let rows = try fill(20_000)
+    var query = all
+    query.predicate = residual
+    query.limit = 1
+    try store.reading { reader in
+      let fetch = try reader.fetch(query)
+      #expect(!fetch.isPredicateExact && !fetch.isRangeExact && fetch.isOrderExact)
+      var found: [Row] = []
+      #expect(try fetch.cursor.next(into: &found))
+      try store.save(rows[0].update(["name": .string("new")]))
+      fetch.cursor.close()
+      #expect(try reader.row(rows[0].key, of: rows[0].entity)?["name"] == .string("0"))
+      #expect(try reader.all(all).count == 20_000)
+      let unlimited = try reader.fetch(all)
+      #expect(try unlimited.cursor.next(into: &found))
+      unlimited.cursor.close()
+      #expect(try reader.count(all) == 20_000)
+    }
+  }
+
+  @Test func `an abandoned fetch does not disturb what comes after`() throws {
+    _ = try fill(5000)
+    try store.reading { reader in
+      _ = try reader.fetch(all)
+      #expect(try reader.count(all) == 5000)
+      _ = try reader.fetch(all)
+    }
+    #expect(try store.fetch("Person").count == 5000)
+  }
+
+  @Test func `a reader that was ended answers no more`() throws {
+    let reader = try store.makeReader()
+    _ = try reader.count(all)
+    reader.finish()
+    let error = #expect(throws: CoherenceError.self) { try reader.count(all) }
+    #expect(error?.code == .illegalState)
+  }
+
+  @Test func `a closed store answers no more`() throws {
+    let reader = try store.makeReader()
+    _ = try reader.count(all)
+    let other = try store.makeReader()
+    store.close()
+    store.close()
+    for reader in [reader, other] {
+      let error = #expect(throws: CoherenceError.self) { try reader.count(all) }
+      #expect(error?.code == .storeDetached)
+      reader.finish()
+    }
+    let error = #expect(throws: CoherenceError.self) { try store.makeReader() }
+    #expect(error?.code == .storeDetached)
+  }
+
+}

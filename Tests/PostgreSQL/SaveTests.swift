@@ -1,0 +1,158 @@
+import CoherenceCore
+@testable import CoherencePostgreSQL
+import CoherenceSQL
+import Foundation
+import Testing
+
+@Suite(.needsServer) struct SaveTests {
+  private let schema: TemporarySchema
+  private let store: any PersistentStore
+
+  init() throws {
+    schema = try TemporarySchema()
+    store = try schema.open(PeopleModel.make())
+  }
+
+  private var person: EntityDescription { store.entity("Person") }
+
+  @Test func `an update writes its slots and the version`() throws {
+    let row = try store.insert("Person", ["name": .string("a"), "email": .string("e")])
+    try store.save(row.update(["name": .string("b")]))
+    let found = try #require(try store.current(row))
+    #expect(found.version == 2)
+    #expect(found["name"] == .string("b"))
+    #expect(found["email"] == .string("e"))
+  }
+
+  @Test func `every conflict of a save is reported and nothing is applied`() throws {
+    let one = try store.insert("Person", ["name": .string("one")])
+    let two = try store.insert("Person", ["name": .string("two")])
+    let three = try store.insert("Person", ["name": .string("three")])
+    try store.save(one.update(["name": .string("changed")]))
+    try store.save(.delete(person, [RowDelete(id: two.id, baseVersion: 1)]))
+    let failure = #expect(throws: StoreConflict.Failure.self) {
+      try store.save(
+        three.update(["name": .string("new")]), one.update(["name": .string("mine")]),
+        .delete(person, [RowDelete(id: two.id, baseVersion: 1)]))
+    }
+    #expect(failure?.conflicts.map(\.id) == [one.id, two.id])
+    #expect(failure?.conflicts.first?.storeRow?["name"] == .string("changed"))
+    #expect(failure?.conflicts.last?.storeRow == nil)
+    #expect(try store.current(three)?["name"] == .string("three"))
+  }
+
+  @Test func `versions are looked at before uniqueness`() throws {
+    let one = try store.insert("Person", ["email": .string("taken")])
+    let two = try store.insert("Person", ["email": .string("free")])
+    try store.save(one.update(["name": .string("x")]))
+    let double = try store.row("Person", ["email": .string("taken")])
+    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(person, [double])) }
+    #expect(error?.code == .uniquenessViolated)
+    #expect(error?.objectIDs == [double.id, one.id])
+    #expect(error?.outcome == .notApplied)
+    #expect(error.map { "\($0) \($0.underlying.map { "\($0)" } ?? "")".contains("taken") } == false)
+    #expect(throws: StoreConflict.Failure.self) {
+      try store.save(two.update(["email": .string("taken")]), one.update(["name": .string("y")], from: 1))
+    }
+  }
+
+  @Test func `a row that a large insert fails by is named`() throws {
+    let taken = try store.insert("Person", ["email": .string("7")])
+    let rows = try (0..<1000).map { try store.row("Person", ["email": .string("\($0)")]) }
+    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(person, rows)) }
+    #expect(error?.code == .uniquenessViolated)
+    #expect(error?.objectIDs == [rows[7].id, taken.id])
+    #expect(try store.fetch("Person").map(\.id) == [taken.id])
+    try store.save(.insert(person, rows.filter { $0.id != rows[7].id }))
+    #expect(try store.fetch("Person").count == 1000)
+  }
+
+  @Test func `a reference to nothing is refused with both ends`() throws {
+    let nobody = ManagedObjectID(space: store.spaces[person], key: 4711)
+    let row = try store.row("Person", ["boss": .reference(nobody)])
+    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(person, [row])) }
+    #expect(error?.code == .danglingReference)
+    #expect(error?.objectIDs == [row.id, nobody])
+  }
+
+  @Test func `a record that is referred to cannot be deleted`() throws {
+    let boss = try store.insert("Person")
+    let clerk = try store.insert("Person", ["boss": .reference(boss.id)])
+    let error = #expect(throws: CoherenceError.self) {
+      try store.save(.delete(person, [RowDelete(id: boss.id, baseVersion: 1)]))
+    }
+    #expect(error?.code == .danglingReference)
+    #expect(error?.objectIDs == [clerk.id, boss.id])
+  }
+
+  @Test func `links are added, moved and removed`() throws {
+    guard case .links(let table, _)? = person.relationship(named: "friends")?.storage else {
+      Issue.record("friends are links")
+      return
+    }
+    let rows = try (0..<3).map { _ in try store.insert("Person") }
+    let links = rows.dropFirst().map { Link(source: rows[0].key, target: $0.key) }
+    try store.save(.link(table, Array(links)))
+    try store.save(.link(table, [Link(source: rows[0].key, target: rows[1].key, sourcePosition: 9)]))
+    #expect(
+      try store.reading { try $0.links(table, of: [rows[0].key], fromSource: true) } == [
+        links[1], Link(source: rows[0].key, target: rows[1].key, sourcePosition: 9),
+      ])
+    try store.save(.unlink(table, [links[0]]))
+    #expect(try store.reading { try $0.links(table, of: [rows[2].key], fromSource: false) } == [links[1]])
+    let nobody = Link(source: rows[0].key, target: 4711)
+    let error = #expect(throws: CoherenceError.self) { try store.save(.link(table, [nobody])) }
+    #expect(error?.code == .danglingReference)
+    #expect(error?.objectIDs.map(\.key) == [rows[0].key, 4711])
+  }
+
+  @Test func `saves that block each other are made again`() async throws {
+    let store = store
+    let rows = try (0..<40).map { _ in try store.insert("Person") }
+    let entity = person
+    let slots = SlotSet([entity.attribute(named: "name")!.slot])
+    func write(_ order: [Row], _ name: String) throws {
+      while true {
+        let updates = try order.compactMap { try store.current($0) }.map {
+          RowUpdate(row: $0.changed(["name": .string(name)]), baseVersion: $0.version)
+        }
+        do {
+          return try store.save(.update(entity, slots: slots, updates))
+        } catch is StoreConflict.Failure {
+          continue
+        }
+      }
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { for round in 0..<10 { try write(rows, "up \(round)") } }
+      group.addTask { for round in 0..<10 { try write(rows.reversed(), "down \(round)") } }
+      try await group.waitForAll()
+    }
+    #expect(try store.fetch("Person").allSatisfy { $0.version == 21 })
+  }
+
+  @Test func `keys are not handed out twice, whoever writes`() async throws {
+    let stores = try (0..<3).map { _ in try schema.open(store.environment.model) }
+    let keys = try await withThrowingTaskGroup(of: [Int64].self) { group in
+      for store in stores {
+        group.addTask {
+          try (0..<50).flatMap { try Array(store.allocateKeys($0 % 9 + 1, for: store.entity("Person"))) }
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(Set(keys).count == keys.count)
+    let stranger = try store.row("Person", key: (keys.max() ?? 0) + 100_000)
+    try store.save(.insert(person, [stranger]))
+    let fresh = try schema.open(store.environment.model).allocateKeys(1, for: person)
+    #expect(fresh.lowerBound > stranger.key)
+  }
+
+  @Test func `a store that is opened to read only refuses to save`() throws {
+    let row = try store.insert("Person")
+    let reader = try schema.open(store.environment.model, options: [StoreOption.readOnly: true])
+    #expect(try reader.current(row)?.id.key == row.key)
+    let error = #expect(throws: CoherenceError.self) { try reader.save(row.update(["name": .string("x")])) }
+    #expect(error?.code == .storeReadOnly)
+  }
+}

@@ -1,0 +1,106 @@
+import CoherenceCore
+@testable import CoherencePostgreSQL
+import CoherenceSQL
+import Foundation
+import Testing
+
+@Suite(.needsServer) struct SchemaTests {
+  private let schema: TemporarySchema
+
+  init() throws { schema = try TemporarySchema() }
+
+  @Test func `a store that is opened again is the same`() throws {
+    let model = try PeopleModel.make()
+    let factory = PostgreSQLStoreFactory()
+    #expect(try factory.metadata(schema.environment(model)) == nil)
+    let store = try schema.open(model)
+    let row = try store.insert("Person", ["name": .string("x")])
+    try store.setUserInfo(["a": "b"])
+    store.close()
+    let again = try schema.open(model)
+    #expect(again.identifier == store.identifier)
+    #expect(try again.metadata().userInfo == ["a": "b"])
+    #expect(try factory.metadata(schema.environment(model)) == again.metadata())
+    #expect(try again.fetch("Person").map(\.values) == [row.values])
+  }
+
+  @Test func `processes that make a store at once make one`() async throws {
+    let model = try PeopleModel.make()
+    let schema = schema
+    let identifiers = try await withThrowingTaskGroup(of: StoreIdentifier.self) { group in
+      for _ in 0..<4 { group.addTask { try schema.open(model).identifier } }
+      return try await group.reduce(into: Set()) { $0.insert($1) }
+    }
+    #expect(identifiers.count == 1)
+  }
+
+  @Test func `a schema with tables of something else is left alone`() throws {
+    _ = try schema.administration().run(
+      ["CREATE SCHEMA \(name: schema.name)", "CREATE TABLE \(name: schema.name).\(name: "Person") (a integer)"],
+      isKept: false)
+    let error = #expect(throws: CoherenceError.self) { try schema.open(PeopleModel.make()) }
+    #expect(error?.code == .notADatabase)
+    #expect(try PostgreSQLStoreFactory().metadata(schema.environment(PeopleModel.make())) == nil)
+  }
+
+  @Test func `a store that is set aside makes place for another and can be had back`() throws {
+    let model = try PeopleModel.make()
+    let store = try schema.open(model)
+    try store.insert("Person", ["name": .string("kept")])
+    store.close()
+    let place = try PostgreSQLStoreFactory().setAside(schema.environment(model))
+    let target = try #require(place.split(separator: "'").last.map(String.init))
+    defer { _ = try? schema.administration().run("DROP SCHEMA \(name: target) CASCADE", isKept: false) }
+    let fresh = try schema.open(model)
+    #expect(fresh.identifier != store.identifier)
+    #expect(try fresh.fetch("Person").isEmpty)
+    let old = try schema.open(model, options: [PostgreSQLOption.schema: .string(target)])
+    #expect(old.identifier == store.identifier)
+    #expect(try old.fetch("Person").map { $0["name"] } == [.string("kept")])
+  }
+
+  @Test func `names that mean something to the server are names like others`() throws {
+    let names = [
+      "text", "uuid", "pg_class", "ctid", "select", "a\"b", "Ä.ö", String(repeating: "long", count: 30),
+      String(repeating: "long", count: 30) + "er",
+    ]
+    let model = try ManagedObjectModel(
+      entities: names.map { name in
+        Entity(name, uniqueness: [["ctid"]]) {
+          for attribute in names { Attribute(attribute, .string, optional: true) }
+          Relationship("one", toOne: name, inverse: "many")
+          Relationship("many", toMany: name, inverse: "one")
+          Relationship("all", toMany: name, inverse: "all")
+        }
+      })
+    let store = try schema.open(model)
+    for name in names {
+      let values = Dictionary(uniqueKeysWithValues: names.map { ($0, AttributeValue.string($0)) })
+      let row = try store.insert(name, values)
+      #expect(try store.fetch(name, where: .path(names[2], .equal, .string(names[2]))).map(\.values) == [row.values])
+    }
+    store.close()
+    #expect(try schema.open(model).fetch("text").count == 1)
+  }
+
+  @Test func `an attribute that is added gets its default, and one that is left out goes`() throws {
+    let store = try schema.open(PeopleModel.make())
+    try store.insert("Person", ["name": .string("x")])
+    store.close()
+    let model = try ManagedObjectModel {
+      Entity("Person") {
+        Attribute("name", .string, optional: true)
+        Attribute("age", .int16, default: 7)
+        Relationship("boss", toOne: "Person", inverse: "staff")
+        Relationship("staff", toMany: "Person", inverse: "boss", ordered: true)
+      }
+    }
+    let refused = #expect(throws: CoherenceError.self) {
+      try schema.open(model, options: [StoreOption.migrateAutomatically: false])
+    }
+    #expect(refused?.code == .incompatibleModel)
+    let migrated = try schema.open(model)
+    #expect(migrated.identifier == store.identifier)
+    #expect(try migrated.fetch("Person").map { $0["age"] } == [.int(7)])
+  }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import DemoClient
+import DemoService
+import Foundation
+import Logging
+
+/// Synchronises the store with the service and tells about it.
+struct Run: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Pull the packages from a service into a store, and ask the graph (the default).",
+    discussion: """
+      Serves the packages of this machine on the loopback interface, unless --url names another service. Run it twice: \
+      the second run writes nothing. Press Control-C at any moment: the next run goes on from there.
+      """)
+
+  @OptionGroup(title: "What is served") var source: CatalogOptions
+  @OptionGroup(title: "Where it is kept") var store: StoreOptions
+
+  @Option(help: ArgumentHelp("Pull from the service at this URL, as `serve` prints it.", valueName: "url"))
+  var url: String?
+
+  @Option(help: ArgumentHelp("Edit this many packages at the service first.", valueName: "count"))
+  var edit = 0
+
+  @Option(help: ArgumentHelp("Show what this package needs, directly and indirectly.", valueName: "package"))
+  var needs: String?
+
+  @Option(help: ArgumentHelp("Packages on a page.", valueName: "count"))
+  var pageSize = 100
+
+  @Option(help: ArgumentHelp("Wait this long after each page, to have time to interrupt.", valueName: "milliseconds"))
+  var pause = 0
+
+  @Flag(help: "Write the framework's log to standard error.")
+  var verbose = false
+
+  func validate() throws {
+    if !(1...1000).contains(pageSize) { throw ValidationError("--page-size takes a number from 1 to 1000.") }
+    if edit < 0 || pause < 0 { throw ValidationError("--edit and --pause take numbers from 0 on.") }
+    if let url, URL(string: url)?.host == nil { throw ValidationError("--url takes one like http://127.0.0.1:8080.") }
+  }
+
+  func run() async throws {
+    let service = try await startedService()
+    let logger = verbose ? Logger(label: "coherence.demo", factory: StreamLogHandler.standardError) : .silent
+    let stack = try await DemoStack(place: store.place, reset: store.reset, logger: logger)
+    let terminal = Terminal()
+    terminal.write("Packages from \(service.url.absoluteString)\n")
+    terminal.write("Catalog in \(store.description); session in memory; strategy Mixed\n\n")
+    let session = Session(stack: stack, service: ServiceClient(base: service.url), terminal: terminal, options: self)
+    let work = Task { try await session.run() }
+    let interrupt = Interrupt { work.cancel() }
+    let result = await work.result
+    try await stack.stop()
+    await service.running?.stop()
+    withExtendedLifetime(interrupt) {}
+    if case .failure(let error) = result {
+      guard work.isCancelled else { throw error }
+      throw ExitCode(130)
+    }
+  }
+
+  /// The service to pull from, started unless it is another's.
+  private func startedService() async throws -> (url: URL, running: CatalogService?) {
+    if let url, let address = URL(string: url) { return (address, nil) }
+    let service = CatalogService(catalog: try source.catalog())
+    return (try await service.start(), service)
+  }
+}

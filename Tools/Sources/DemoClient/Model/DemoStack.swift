@@ -1,0 +1,65 @@
+import Coherence
+import CoherencePostgreSQL
+import Foundation
+import Logging
+
+/// The demo's Connect: an in-memory store and a lasting one under one stack.
+package struct DemoStack: Sendable {
+  /// Where the catalog is kept.
+  package enum Place: Sendable {
+    /// A SQLite file in a directory.
+    case directory(URL)
+    /// A PostgreSQL database.
+    case postgreSQL(URL)
+  }
+
+  package typealias Connect = GenericConnect<ContextStrategy.Mixed>
+
+  package let connect: Connect
+  /// The store that lasts.
+  package let catalog: any PersistentStore
+
+  /// Attaches the stores and starts.
+  ///
+  /// - Parameter reset: Whether to begin with an empty catalog. A store of another shape is moved aside then.
+  package init(place: Place, reset: Bool = false, logger: Logger = .silent) async throws {
+    connect = Connect(name: "Packages", managedObjectModel: try CatalogModel.make(), logger: logger)
+    let session = StoreConfiguration(name: CatalogModel.session, type: .inMemory)
+    try connect.attachPersistentStore(for: session)
+    switch place {
+    case .directory(let directory):
+      let configuration = StoreConfiguration(
+        name: CatalogModel.catalog, type: .sqlite, overwriteIncompatibleStore: reset)
+      catalog = try connect.attachPersistentStore(at: directory, for: configuration)
+    case .postgreSQL(let url):
+      let configuration = StoreConfiguration(
+        name: CatalogModel.catalog, type: .postgreSQL, overwriteIncompatibleStore: reset,
+        options: [PostgreSQLOption.schema: "coherence_demo"], location: url)
+      catalog = try connect.attachPersistentStore(for: configuration)
+    }
+    try connect.start()
+    if reset { try await empty() }
+  }
+
+  private func empty() async throws {
+    try await connect.performBackgroundTask { context in
+      for name in ["Package", "Section", "Maintainer"] {
+        _ = try context.execute(BatchDeleteRequest(entityName: name))
+      }
+    }
+  }
+
+  /// Cancels what is going on, waits for its end and closes the stores.
+  package func stop() async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      connect.stop { error in
+        if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+      }
+    }
+  }
+}
+
+extension Logger {
+  /// Writes nothing.
+  package static var silent: Logger { Logger(label: "coherence.demo") { _ in SwiftLogNoOpLogHandler() } }
+}

@@ -1,0 +1,63 @@
+import Coherence
+
+/// Questions to the graph, asked in the view context.
+@MainActor
+package struct GraphAnswers {
+  private let context: ManagedObjectContext
+
+  package init(_ stack: DemoStack) { context = stack.connect.viewContext }
+
+  /// A package, and a number of others that have to do with it.
+  package struct Degree: Equatable, Sendable {
+    package let name: String
+    package let count: Int
+  }
+
+  /// The package that the most others need directly.
+  package func mostNeeded() throws -> Degree? { try most("dependents") { $0.dependents.count } }
+
+  /// The package that needs the most others directly.
+  package func mostNeedy() throws -> Degree? { try most("dependencies") { $0.dependencies.count } }
+
+  private func most(_ relationship: String, _ count: (Package) -> Int) throws -> Degree? {
+    var request = FetchRequest(Package.self).sort(\.name, order: .reverse)
+    request.relationshipsForPrefetching = [relationship]
+    // Of equal ones the last in this order, which is the first by name.
+    return try context.fetch(request).map { Degree(name: $0.name, count: count($0)) }.max { $0.count < $1.count }
+  }
+
+  /// The sections with the most packages.
+  package func largestSections(_ limit: Int) throws -> [Degree] {
+    var request = FetchRequest(Section.self)
+    request.relationshipsForPrefetching = ["packages"]
+    let sections = try context.fetch(request).map { Degree(name: $0.name, count: $0.packages.count) }
+    return Array(sections.sorted { ($1.count, $0.name) < ($0.count, $1.name) }.prefix(limit))
+  }
+
+  /// The largest packages of more than so many KiB that no other package needs, with their sizes.
+  package func largestUnneeded(above size: Int, limit: Int) throws -> [Degree] {
+    let request = FetchRequest(Package.self)
+      .filter { $0.installedSize > size && $0.dependents.isEmpty && !$0.section.name.hasSuffix("doc") }
+      .sort(\.installedSize, order: .reverse)
+      .limit(limit)
+    return try context.fetch(request).map { Degree(name: $0.name, count: $0.installedSize) }
+  }
+
+  package func needs(of name: String) throws -> Needs? { try Needs(of: name, in: context) }
+
+  /// How many records of an entity there are.
+  package func count<O: ManagedObject>(_ type: O.Type) throws -> Int { try context.count(for: FetchRequest(type)) }
+
+  /// The pages that were fetched in this run, slowest first.
+  package func pages() throws -> [(page: Int, packages: Int, bytes: Int, seconds: Double)] {
+    try context.fetch(FetchRequest(PageFetch.self).sort(\.seconds, order: .reverse))
+      .map { ($0.page, $0.packages, $0.bytes, $0.seconds) }
+  }
+
+  /// Packages by name, with the versions of their rows.
+  package func packages(_ rows: [RowChange]) throws -> [(name: String, summary: String, row: RowChange)] {
+    let changes = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0) })
+    return try context.fetch(FetchRequest(Package.self).filter { $0.isIn(rows.map(\.id)) }.sort(\.name))
+      .compactMap { package in changes[package.objectID].map { (package.name, package.summary, $0) } }
+  }
+}

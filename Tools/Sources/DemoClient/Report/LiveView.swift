@@ -1,0 +1,72 @@
+import Coherence
+import Foundation
+import Synchronization
+
+/// Stands for a list on a screen: holds the packages of the view context, and is told what others change.
+@MainActor
+package final class LiveView {
+  /// What came in, in packages.
+  package struct Tally: Sendable, Equatable {
+    package var inserted = 0
+    package var refreshed = 0
+    package var deleted = 0
+    /// Whether so much came at once that it was not told apart.
+    package var isOverrun = false
+  }
+
+  private let context: ManagedObjectContext
+  private let observation: Observation
+  /// A view learns of changes to the objects that it holds.
+  private var shown: [Package]
+
+  package init(_ stack: DemoStack) throws {
+    context = stack.connect.viewContext
+    shown = try context.fetch(FetchRequest(Package.self))
+    observation = Observation(of: context)
+  }
+
+  /// How many packages the view has now.
+  package func count() throws -> Int { try context.count(for: FetchRequest(Package.self)) }
+
+  /// What came in up to now, with what waits to be taken in.
+  package func tally() throws -> Tally {
+    try context.processPendingChanges()
+    return observation.tally
+  }
+}
+
+/// Counts what notifications tell. They come on the main actor, in the order of the changes.
+private final class Observation: Sendable {
+  private let counts: Counts
+  private nonisolated(unsafe) let token: any NSObjectProtocol
+
+  private final class Counts: Sendable {
+    let tally = Mutex(LiveView.Tally())
+  }
+
+  var tally: LiveView.Tally { counts.tally.withLock { $0 } }
+
+  init(of context: ManagedObjectContext) {
+    let counts = Counts()
+    self.counts = counts
+    // The token is only ever given back to the centre, which may be asked from any thread.
+    token = NotificationCenter.default.addObserver(
+      forName: .managedObjectContextObjectsDidChange, object: context, queue: nil
+    ) { notification in
+      let info = notification.userInfo ?? [:]
+      func packages(_ key: String) -> Int { (info[key] as? Set<ManagedObject>)?.count { $0 is Package } ?? 0 }
+      let inserted = packages(ManagedObjectContext.NotificationKey.inserted)
+      let refreshed = packages(ManagedObjectContext.NotificationKey.refreshed)
+      let deleted = packages(ManagedObjectContext.NotificationKey.deleted)
+      let isOverrun = info[ManagedObjectContext.NotificationKey.isEverything] as? Bool ?? false
+      counts.tally.withLock { tally in
+        tally.inserted += inserted
+        tally.refreshed += refreshed
+        tally.deleted += deleted
+        tally.isOverrun = tally.isOverrun || isOverrun
+      }
+    }
+  }
+
+  deinit { NotificationCenter.default.removeObserver(token) }
+}

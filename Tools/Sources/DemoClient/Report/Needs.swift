@@ -1,0 +1,29 @@
+import Coherence
+
+/// What a package needs, and what that needs, and so on: level by level, with one fetch each.
+package struct Needs: Sendable, Equatable {
+  package let name: String
+  /// The names of what is needed, sorted, by the number of steps that lead there.
+  package let levels: [[String]]
+
+  package var count: Int { levels.joined().count }
+
+  /// - Returns: `nil` when there is no package of the name.
+  package init?(of name: String, in context: ManagedObjectContext) throws {
+    guard let package = try context.fetch(FetchRequest(Package.self).filter { $0.name == name }).first else {
+      return nil
+    }
+    var seen: Set<ManagedObjectID> = [package.objectID]
+    var frontier = [package.objectID]
+    var levels: [[String]] = []
+    while !frontier.isEmpty {
+      let sources = frontier
+      let request = FetchRequest(Package.self).filter { $0.dependents.any { $0.isIn(sources) } }.sort(\.name)
+      let found = try context.fetch(request).filter { seen.insert($0.objectID).inserted }
+      if !found.isEmpty { levels.append(found.map(\.name)) }
+      frontier = found.map(\.objectID)
+    }
+    self.name = name
+    self.levels = levels
+  }
+}

@@ -1,0 +1,28 @@
+/// A line that shows how far the work is: drawn again and again on a terminal, written now and then elsewhere.
+package struct ProgressLine {
+  private static let width = 28
+  private let isInteractive: Bool
+  private var lastPhase: SyncStep.Phase?
+  private var lastTenth = 0
+
+  package init(isInteractive: Bool) { self.isInteractive = isInteractive }
+
+  /// What to write for a step, line ends included; nothing when it is not worth a line.
+  package mutating func text(for step: SyncStep, note: String) -> String {
+    let isFinished = step.done >= step.total
+    if isInteractive {
+      return "\r\u{1B}[K\(bar(step)) \(label(step)) · \(note)" + (isFinished ? "\n" : "")
+    }
+    let tenth = step.total > 0 ? step.done * 10 / step.total : 10
+    guard step.phase != lastPhase || tenth != lastTenth || isFinished else { return "" }
+    (lastPhase, lastTenth) = (step.phase, tenth)
+    return "\(label(step)) · \(note)\n"
+  }
+
+  private func label(_ step: SyncStep) -> String { "\(step.phase.rawValue) \(step.done)/\(step.total)" }
+
+  private func bar(_ step: SyncStep) -> String {
+    let filled = step.total > 0 ? min(Self.width, Self.width * step.done / step.total) : Self.width
+    return String(repeating: "█", count: filled) + String(repeating: "░", count: Self.width - filled)
+  }
+}

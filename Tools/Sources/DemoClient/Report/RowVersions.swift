@@ -1,0 +1,56 @@
+import Coherence
+
+/// The version of every row of the catalog: a row that is written, for whatever reason, gets another version.
+package struct RowVersions: Sendable, Equatable {
+  private let versions: [ManagedObjectID: Int64]
+
+  /// Reads the store.
+  package init(of stack: DemoStack) async throws {
+    versions = try await stack.connect.performBackgroundTask { context in
+      var versions: [ManagedObjectID: Int64] = [:]
+      for name in ["Package", "Section", "Maintainer"] {
+        for object in try context.fetch(FetchRequest<ManagedObject>(entityName: name)) {
+          versions[object.objectID] = object.version
+        }
+      }
+      return versions
+    }
+  }
+
+  package var isEmpty: Bool { versions.isEmpty }
+  package var count: Int { versions.count }
+
+  /// A number for all of it (FNV-1a), which is the same in every run as long as no row is written.
+  package var fingerprint: String {
+    let lines = versions.map { "\($0.key) \($0.value)\n" }.sorted().joined()
+    let hash = lines.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+    return String(hash, radix: 16)
+  }
+
+  /// What became of the rows since.
+  package func changes(to later: RowVersions) -> RowChanges {
+    RowChanges(
+      inserted: later.versions.keys.filter { versions[$0] == nil },
+      updated: later.versions.compactMap { id, version in
+        versions[id].flatMap { $0 == version ? nil : RowChange(id: id, from: $0, to: version) }
+      },
+      deleted: versions.keys.filter { later.versions[$0] == nil })
+  }
+}
+
+/// The rows that differ between two moments.
+package struct RowChanges: Sendable {
+  package let inserted: [ManagedObjectID]
+  package let updated: [RowChange]
+  package let deleted: [ManagedObjectID]
+
+  package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
+}
+
+/// A row that was written.
+package struct RowChange: Sendable {
+  package let id: ManagedObjectID
+  /// The versions of the row.
+  package let from: Int64
+  package let to: Int64
+}

@@ -1,0 +1,67 @@
+import Coherence
+import DemoService
+
+extension ActionContext {
+  /// Adds and updates packages, and the sections and maintainers that they belong to. Dependencies are left as they are:
+  /// they may lead to packages that are still to come. Writes only what differs.
+  func mergePackages(_ records: [PackageRecord]) throws -> Changes {
+    let options = MergeOptions(mode: .upsertOnly)
+    let sections = Set(records.map(\.section)).sorted().map(Section.record)
+    let maintainers = Set(records.map(\.maintainer)).sorted { ($0.email, $0.name) < ($1.email, $1.name) }
+    var changes = Changes()
+    changes += try merge(records: sections, for: entity(for: Section.self), options: options)
+    changes += try merge(
+      records: maintainers.map(Maintainer.record), for: entity(for: Maintainer.self), options: options)
+    changes += try merge(records: records.map(Package.record), for: entity(for: Package.self), options: options)
+    return changes
+  }
+
+  /// Links packages to what they need. All of these must be in the store.
+  func mergeDependencies(_ dependencies: [String: [String]]) throws -> Changes {
+    let names = dependencies.keys.sorted()
+    // Loads the links of all packages at once; the merge would look them up one by one.
+    var request = FetchRequest(Package.self).filter { $0.name.isIn(names) }
+    request.relationshipsForPrefetching = ["dependencies"]
+    let packages = try fetch(request)
+    let records = names.map { name in
+      MergeRecord(["name": name], links: ["dependencies": .many(dependencies[name, default: []].map { MergeKey($0) })])
+    }
+    return try withExtendedLifetime(packages) {
+      var changes = Changes()
+      changes += try merge(
+        records: records, for: entity(for: Package.self), options: MergeOptions(mode: .upsertOnly))
+      return changes
+    }
+  }
+
+  func entity(for objectClass: ManagedObject.Type) throws -> EntityDescription {
+    guard let coordinator = persistentStoreCoordinator else {
+      throw DemoError("The context of an action has no stores; start the Connect before actions are executed.")
+    }
+    return try coordinator.managedObjectModel.entity(for: objectClass)
+  }
+}
+
+extension Section {
+  static func record(_ name: String) -> MergeRecord { MergeRecord(["name": name]) }
+}
+
+extension Maintainer {
+  static func record(_ maintainer: MaintainerRecord) -> MergeRecord {
+    MergeRecord(["email": maintainer.email, "name": maintainer.name])
+  }
+}
+
+extension Package {
+  static func record(_ package: PackageRecord) -> MergeRecord {
+    MergeRecord(
+      [
+        "name": package.name, "version": package.version, "architecture": package.architecture,
+        "installedSize": package.installedSize, "summary": package.summary, "revision": package.revision,
+      ],
+      links: [
+        "section": .one(MergeKey(package.section)),
+        "maintainer": .one(MergeKey(package.maintainer.email, package.maintainer.name)),
+      ])
+  }
+}

@@ -1,0 +1,13 @@
+/// How far a synchronisation is.
+package struct SyncStep: Sendable, Equatable {
+  package enum Phase: String, Sendable {
+    case pulling = "Pulling pages"
+    case linking = "Linking packages"
+    case pruning = "Deleting what is gone"
+  }
+
+  package let phase: Phase
+  /// The parts of the phase that are done.
+  package let done: Int
+  package let total: Int
+}
