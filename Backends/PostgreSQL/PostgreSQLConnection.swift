@@ -32,6 +32,8 @@ final class PostgreSQLConnection {
   init(_ raw: OpaquePointer, logger: Logger) {
     self.raw = raw
     self.logger = logger
+    // libpq would print what the server remarks, values and all.
+    PQsetNoticeProcessor(raw, { _, _ in }, nil)
   }
 
   deinit { PQfinish(raw) }

@@ -7,6 +7,8 @@ final class SQLiteReader: StoreReader {
   private let connection: SQLiteConnection
   private var hasBegun = false
   private var isFinished = false
+  /// How rows are read by key, for each hierarchy that was asked for.
+  private var rowLookups: [RowLookup] = []
   /// The fetches that did not come to their end.
   private var running: [ObjectIdentifier: SQLiteRowCursor] = [:]
 
@@ -48,13 +50,22 @@ final class SQLiteReader: StoreReader {
   }
 
   func row(_ key: Int64, of root: EntityDescription) throws -> Row? {
-    let query = try store.rowQuery(root)
-    return try read { session in
-      let statement = try session.rowStatement(root, query.one)
-      defer { statement.reset() }
-      try statement.bind(key, at: 1)
-      return try statement.step() ? query.decoder.row(statement.handle) : nil
+    guard !isFinished, let lookup = rowLookups.first(where: { $0.root === root }) else {
+      try prepareLookup(of: root)
+      return try row(key, of: root)
     }
+    try store.checkOpen()
+    do {
+      return try lookup.row(key)
+    } catch {
+      throw store.errors.translated(error)
+    }
+  }
+
+  private func prepareLookup(of root: EntityDescription) throws {
+    let query = try store.rowQuery(root)
+    let statement = try read { try $0.rowStatement(root, query.one) }
+    rowLookups.append(RowLookup(root: root, statement: statement, decoder: query.decoder))
   }
 
   func rows(_ keys: [Int64], of root: EntityDescription) throws -> [Row] {
@@ -98,6 +109,7 @@ final class SQLiteReader: StoreReader {
   func finish() {
     guard !isFinished else { return }
     isFinished = true
+    rowLookups = []
     let cursors = running.values
     running = [:]
     let isUsable: ()? = try? connection.use { session in
@@ -109,6 +121,22 @@ final class SQLiteReader: StoreReader {
 
   /// Forgets a fetch that came to its end.
   fileprivate func ended(_ cursor: SQLiteRowCursor) { running[ObjectIdentifier(cursor)] = nil }
+}
+
+/// Reads rows of a hierarchy by key.
+///
+/// It runs on the reader's own thread, without a hop to the connection's queue: a lent connection is used by one reader,
+/// and a reader by one thread at a time, which is all that SQLite asks for.
+private struct RowLookup {
+  let root: EntityDescription
+  let statement: SQLiteStatement
+  let decoder: SQLiteRowDecoder
+
+  func row(_ key: Int64) throws -> Row? {
+    defer { statement.reset() }
+    try statement.bind(key, at: 1)
+    return try statement.step() ? decoder.row(statement.handle) : nil
+  }
 }
 
 extension [Int64] {

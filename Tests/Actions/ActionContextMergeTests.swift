@@ -134,7 +134,7 @@ struct ActionContextMergeTests {
   }
 
   @Test func `two objects of one key are refused, or one of them wins`() throws {
-    let twice = objects(1...1, "first") + objects(1...1, "last")
+    var twice: [ConnectEntity1] { objects(1...1, "first") + objects(1...1, "last") }
     #expect { try merge(twice) } throws: { ErrorCode.invalidMergeKey ~= $0 }
     #expect(try stack.strings().isEmpty)
     #expect(
@@ -144,6 +144,12 @@ struct ActionContextMergeTests {
     #expect(
       try merge(twice, options: MergeOptions(duplicates: .lastWins)).counts == MergeResult.with(updated: 1, skipped: 1))
     #expect(try stack.strings() == [1: "last"])
+  }
+
+  @Test func `an object that belonged to a context that is gone is refused`() throws {
+    let used = objects(1...2, "Insert")
+    try merge(used)
+    #expect { try merge(used) } throws: { ErrorCode.wrongContext ~= $0 }
   }
 
   @Test func `an object of a context is refused`() throws {
@@ -173,7 +179,7 @@ struct ActionContextMergeTests {
       ClosureAction(ConnectEntity1.self) { [entity] context in
         try script.run()
         try context.performAndWait {
-          try context.merge(objects: [ConnectEntity1.make(1, "one")], for: entity)
+          _ = try context.merge(objects: [ConnectEntity1.make(1, "one")], for: entity)
         }
       })
     await script.untilBegun()

@@ -13,7 +13,7 @@ struct EntityActionTests {
     let proxy = try stack.connect.execute(
       ClosureAction(ConnectEntity1.self) { context in
         try context.performAndWait {
-          try context.merge(objects: [ConnectEntity1](), for: ConnectModels.main.entity(for: ConnectEntity1.self))
+          _ = try context.merge(objects: [ConnectEntity1](), for: ConnectModels.main.entity(for: ConnectEntity1.self))
         }
       })
     await proxy.waitUntilFinished()

@@ -61,7 +61,7 @@ import Testing
     let proxy = try SocketProxy(to: schema.url)
     let store = try schema.open(PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]))
     let row = try store.row("Person")
-    proxy.loseAnswers(after: "COMMIT")
+    proxy.loseAnswers(after: "COMMIT\0")
     try store.save(.insert(row.entity, [row]))
     #expect(proxy.hasLostAnswers)
     #expect(try store.fetch("Person").map(\.id) == [row.id])
@@ -71,7 +71,7 @@ import Testing
     let proxy = try SocketProxy(to: schema.url)
     let store = try schema.open(PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]))
     let row = try store.row("Person")
-    proxy.loseAnswers(after: "COMMIT", forGood: true)
+    proxy.loseAnswers(after: "COMMIT\0", forGood: true)
     let error = #expect(throws: CoherenceError.self) { try store.save(.insert(row.entity, [row])) }
     #expect(error?.code == .connectionLost)
     #expect(error?.outcome == .unknown)

@@ -44,7 +44,7 @@ final class SocketProxy: Sendable {
 
   var hasLostAnswers: Bool { state.withLock { $0.hasTriggered } }
 
-  /// Cuts the connection on which a text is sent as soon as the server has answered it.
+  /// Cuts the connection on which a text, with the zero that ends it, is sent as soon as the server has answered it.
   ///
   /// - Parameter forGood: Whether connections cannot be made any more from then on.
   func loseAnswers(after text: String, forGood: Bool = false) {

@@ -30,30 +30,46 @@ package struct BatchStatements: Sendable {
     return "DELETE FROM \(name: table.name) WHERE \(name: SQLTable.id) IN (\(keys)) RETURNING \(name: SQLTable.id)"
   }
 
-  /// For each to-one relationship that leads to the hierarchy: clears the references to the records, with their places
-  /// in order, and answers the keys of the records changed, which are of `root`.
+  /// For each table with to-one relationships that lead to the hierarchy: clears the references to the records, with their
+  /// places in order, and answers the keys of the records changed, which are of `root`. A record that loses several
+  /// references is changed once.
   package func clearReferences(to root: EntityDescription, keys: SQLFragment) -> [(
     root: EntityDescription, statement: SQLFragment
   )] {
-    schema.tables.flatMap { table in
-      table.columns.compactMap { column in
-        guard case .reference(let relationship) = column.slot, relationship.destination.root === root else {
-          return nil
-        }
-        let place = table.columns.first {
-          if case .position(let owner) = $0.slot { return owner === relationship }
-          return false
-        }
-        var set = [column, place].compactMap { $0 }.map { "\(name: $0.name) = NULL" as SQLFragment }
-        set.append("\(name: SQLTable.version) = \(name: SQLTable.version) + 1")
-        return (
-          table.root,
-          """
-          UPDATE \(name: table.name) SET \(set.joined(separator: ", ")) \
-          WHERE \(name: column.name) IN (\(keys)) RETURNING \(name: SQLTable.id)
-          """
-        )
+    schema.tables.compactMap { table in
+      let references = table.columns.filter { column in
+        guard case .reference(let relationship) = column.slot else { return false }
+        return relationship.destination.root === root
       }
+      guard !references.isEmpty else { return nil }
+      var set = references.flatMap { reference in
+        [reference, table.place(of: reference)].compactMap { $0 }.map { column -> SQLFragment in
+          """
+          \(name: column.name) = CASE WHEN \(name: reference.name) IN (\(keys)) \
+          THEN NULL ELSE \(name: column.name) END
+          """
+        }
+      }
+      set.append("\(name: SQLTable.version) = \(name: SQLTable.version) + 1")
+      let isReferring = references.map { "\(name: $0.name) IN (\(keys))" as SQLFragment }
+      return (
+        table.root,
+        """
+        UPDATE \(name: table.name) SET \(set.joined(separator: ", ")) \
+        WHERE \(isReferring.joined(separator: " OR ")) RETURNING \(name: SQLTable.id)
+        """
+      )
+    }
+  }
+}
+
+extension SQLTable {
+  /// The column for a record's place among the members of the target of a reference.
+  fileprivate func place(of reference: SQLColumn) -> SQLColumn? {
+    guard case .reference(let relationship) = reference.slot else { return nil }
+    return columns.first {
+      if case .position(let owner) = $0.slot { return owner === relationship }
+      return false
     }
   }
 }

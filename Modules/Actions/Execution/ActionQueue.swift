@@ -2,23 +2,33 @@ import Dispatch
 import Synchronization
 
 /// Runs executions in the order in which they came, up to a number of them at once.
+///
+/// Each of those that run at once has a lane, a serial queue: actions block, and only serial queues are sure of a thread
+/// of their own, however many others are blocked.
 final class ActionQueue: Sendable {
   let name: String
-  private let width: Int
-  private let threads: DispatchQueue
+  private let lanes: [DispatchQueue]
   private let content: Mutex<Content>
 
   private struct Content {
     var pending: [ActionExecution] = []
-    var running: [ActionExecution] = []
+    /// What runs in each lane.
+    var running: [ActionExecution?]
     var isSuspended: Bool
+
+    /// Gives the next execution that waits to a lane that is free.
+    mutating func takeNext() -> (lane: Int, execution: ActionExecution)? {
+      guard !isSuspended, !pending.isEmpty, let lane = running.firstIndex(where: { $0 == nil }) else { return nil }
+      let execution = pending.removeFirst()
+      running[lane] = execution
+      return (lane, execution)
+    }
   }
 
   init(name: String, width: Int, isSuspended: Bool) {
     self.name = name
-    self.width = width
-    threads = DispatchQueue(label: name, qos: .utility, attributes: .concurrent)
-    content = Mutex(Content(isSuspended: isSuspended))
+    lanes = (0..<width).map { _ in DispatchQueue(label: name, qos: .utility) }
+    content = Mutex(Content(running: Array(repeating: nil, count: width), isSuspended: isSuspended))
   }
 
   /// Whether executions that wait go on waiting. Running ones are not affected.
@@ -36,40 +46,33 @@ final class ActionQueue: Sendable {
     startNext()
   }
 
-  /// Finishes an execution that waits, ahead of its turn.
+  /// Finishes a canceled execution that waits, ahead of its turn.
   func withdraw(_ execution: ActionExecution) {
     let wasPending = content.withLock { content in
       guard let index = content.pending.firstIndex(where: { $0 === execution }) else { return false }
       content.pending.remove(at: index)
       return true
     }
-    if wasPending { threads.async { execution.run {} } }
+    if wasPending { execution.run {} }
   }
 
-  /// Cancels all executions and answers them: those that waited finish on their own, those that run when they heed it.
+  /// Cancels all executions and answers them: those that waited are finished, those that run finish when they heed it.
   func cancelAll() -> [ActionExecution] {
-    let executions = content.withLock { $0.pending + $0.running }
+    let executions = content.withLock { $0.pending + $0.running.compactMap { $0 } }
     for execution in executions { execution.cancel() }
     return executions
   }
 
+  /// Cancels the executions that wait.
   func cancelPending() {
     for execution in content.withLock({ $0.pending }) { execution.cancel() }
   }
 
   private func startNext() {
-    let ready = content.withLock { content in
-      guard !content.isSuspended else { return [ActionExecution]() }
-      let count = min(width - content.running.count, content.pending.count)
-      let ready = Array(content.pending.prefix(count))
-      content.pending.removeFirst(count)
-      content.running += ready
-      return ready
-    }
-    for execution in ready {
-      threads.async {
+    while let (lane, execution) = content.withLock({ $0.takeNext() }) {
+      lanes[lane].async {
         execution.run {
-          self.content.withLock { $0.running.removeAll { $0 === execution } }
+          self.content.withLock { $0.running[lane] = nil }
           self.startNext()
         }
       }

@@ -17,7 +17,7 @@ extension ActionContext {
   /// - Throws: ``ErrorCode/unmanagedEntity``; ``ErrorCode/invalidMergeKey`` for objects without a key or with the same
   ///   one, unless the options allow it; ``ErrorCode/wrongContext`` for an object of a context;
   ///   ``ErrorCode/cancelled`` when the action was canceled; errors of fetching and saving. A context without other
-  ///   changes is rolled back then.
+  ///   changes is rolled back then, and objects that were inserted cannot be used again.
   @discardableResult
   public func merge<O: ManagedObject>(
     objects: [O], for entity: EntityDescription, ignoreAttributes: [String] = [], subsetFilter: FetchPredicate? = nil,

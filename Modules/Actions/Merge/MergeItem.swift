@@ -19,9 +19,10 @@ struct ObjectMergeItem: MergeItem {
   var links: [String: MergeLink] { [:] }
 
   init(_ object: ManagedObject, for entity: EntityDescription, keyAttributes: [AttributeDescription]) throws {
-    guard object.managedObjectContext == nil else {
+    guard Self.isUnattached(object) else {
       throw CoherenceError(
-        .wrongContext, "An object to merge belongs to a context; make it with `init(entity:insertInto: nil)`.")
+        .wrongContext,
+        "An object to merge belongs, or belonged, to a context; make it with `init(entity:insertInto: nil)`.")
     }
     guard object.entity.isKind(of: entity) else {
       throw CoherenceError(
@@ -32,6 +33,11 @@ struct ObjectMergeItem: MergeItem {
     self.object = object
     self.values = values
     key = MergeKey(values: keyAttributes.map { values[$0.name] ?? .null })
+  }
+
+  /// Whether the object never had a context. One whose context is gone has none either, but cannot be used any more.
+  private static func isUnattached(_ object: ManagedObject) -> Bool {
+    object.managedObjectContext == nil && !object.isInserted && !object.isFault && object.version == 0
   }
 
   func insert(into context: ActionContext, entity: EntityDescription) throws -> ManagedObject {

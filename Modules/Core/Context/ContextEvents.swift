@@ -15,7 +15,7 @@ public struct ObjectChanges: Sendable, Hashable {
 
 extension Notification.Name {
   /// Posted after a context saved, on the thread of the save. The object is the context; `userInfo` has the
-  /// ``ChangeSet`` and the sets of identifiers, see ``ManagedObjectContext/NotificationKey``.
+  /// ``ChangeSet``, see ``ManagedObjectContext/NotificationKey``.
   public static let managedObjectContextDidSave = Notification.Name("Coherence.ManagedObjectContext.DidSave")
   /// Posted in the context after its objects changed, by its own work or by what others saved: at the end of the
   /// outermost `perform`, at `processPendingChanges`, and before a save. `userInfo` has the sets of objects.
@@ -28,7 +28,7 @@ extension ManagedObjectContext {
   public enum NotificationKey {
     /// A ``ChangeSet``, in did-save.
     public static let changes = "changes"
-    /// `Set<ManagedObject>` in objects-did-change, `Set<ManagedObjectID>` in did-save.
+    /// `Set<ManagedObject>`, in objects-did-change.
     public static let inserted = "inserted"
     public static let updated = "updated"
     public static let refreshed = "refreshed"

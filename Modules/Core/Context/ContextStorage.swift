@@ -7,12 +7,16 @@ final class ContextStorage: @unchecked Sendable {
 
   let confinement: Confinement
   let registry = ObjectRegistry()
-  weak var context: ManagedObjectContext?
+  /// The context, while it lives.
+  private(set) var handle: ContextHandle?
+  var context: ManagedObjectContext? { handle?.context }
 
   /// Guards what child contexts read from their own threads.
   private let pendingLock = Mutex(())
   /// What is to be saved, by record.
   private(set) var records: [ManagedObjectID: PendingRecord] = [:]
+  /// The same in the order in which they came, with gaps of records that are not current any more.
+  private var sequence: [PendingRecord] = []
   /// Changed records that no notification told of yet.
   var unannounced: [PendingRecord] = []
   /// Raised for a to-many relationship when loaded lists of its members may be out of date.
@@ -29,6 +33,9 @@ final class ContextStorage: @unchecked Sendable {
 
   init(confinement: Confinement) { self.confinement = confinement }
 
+  /// Called once, before anybody else knows the storage.
+  func connect(to handle: ContextHandle) { self.handle = handle }
+
   @inline(__always) func withPending<T>(_ body: () throws -> T) rethrows -> T {
     pendingLock._unsafeLock()
     defer { pendingLock._unsafeUnlock() }
@@ -38,8 +45,13 @@ final class ContextStorage: @unchecked Sendable {
   /// Takes a record into what is to be saved.
   func adopt(_ record: PendingRecord) {
     withPending { records[record.id] = record }
+    record.isCurrent = true
+    sequence.append(record)
     announce(record)
   }
+
+  /// What is to be saved, in the order in which it came.
+  var orderedRecords: [PendingRecord] { sequence.filter(\.isCurrent) }
 
   func announce(_ record: PendingRecord) {
     guard !record.isAnnounced else { return }
@@ -50,6 +62,25 @@ final class ContextStorage: @unchecked Sendable {
   /// Drops a record from what is to be saved.
   func forget(_ record: PendingRecord) {
     withPending { if records[record.id] === record { records[record.id] = nil } }
+    release(record)
+    if sequence.count > 64, sequence.count > records.count * 4 { sequence = orderedRecords }
+  }
+
+  /// Drops records that were saved, all at once when nothing else is to be saved.
+  func forget(_ saved: [PendingRecord]) {
+    withPending {
+      if saved.count == records.count {
+        records = [:]
+      } else {
+        for record in saved { records[record.id] = nil }
+      }
+    }
+    for record in saved { release(record) }
+    sequence = records.isEmpty ? [] : orderedRecords
+  }
+
+  private func release(_ record: PendingRecord) {
+    record.isCurrent = false
     record.object?.pending = nil
     record.object = nil
   }
@@ -58,10 +89,8 @@ final class ContextStorage: @unchecked Sendable {
   func forgetAll() {
     let dropped = records
     withPending { records = [:] }
-    for record in dropped.values {
-      record.object?.pending = nil
-      record.object = nil
-    }
+    for record in dropped.values { release(record) }
+    sequence = []
     unannounced = []
     undelivered = []
   }

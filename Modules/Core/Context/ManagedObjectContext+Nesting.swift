@@ -18,6 +18,7 @@ extension ManagedObjectContext {
     for record in records where !isNew(record) {
       let object = try fault(for: record.id, of: record.entity)
       try object.loadRow()
+      if record.kind != .deleted, object.isDeleted { throw object.gone() }
       targets[record.id] = object
     }
     for record in records where isNew(record) { absorbInsert(record) }

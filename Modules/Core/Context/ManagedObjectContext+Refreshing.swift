@@ -120,7 +120,7 @@ extension ManagedObjectContext {
   /// May be called from anywhere.
   public final func mergeChanges(fromContextDidSave changes: ChangeSet) {
     guard inbox.post(changes) else { return }
-    storage.confinement.queue.async { [weak self] in self?.inside {} }
+    storage.confinement.queue.async { [storage] in storage.context?.inside {} }
   }
 
   /// A main-queue context that is used without `perform` takes in what others saved when it is asked for objects.
@@ -230,10 +230,9 @@ extension ManagedObjectContext {
   final func rename(_ object: ManagedObject, to id: ManagedObjectID) {
     let former = object.id
     if object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = id }
-    storage.registry.remove(object, id: former)
-    if let record = object.pending { storage.rename(record, to: id) }
+    if let record = object.pending, record.isCurrent { storage.rename(record, to: id) }
     object.id = id
-    storage.registry.insert(object)
+    storage.registry.move(object, from: former)
   }
 }
 

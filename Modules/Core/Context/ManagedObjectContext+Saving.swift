@@ -47,12 +47,12 @@ extension ManagedObjectContext {
   /// Delete rules, the objects' own last changes, places in orders; then validation.
   private final func prepareSave() throws {
     try processDeletes()
-    for record in Array(storage.records.values) where record.kind != .deleted { record.object?.willSave() }
+    for record in storage.orderedRecords where record.kind != .deleted { record.object?.willSave() }
     try processDeletes()
     try assignPositions()
     announceChanges()
     var validation = Validation()
-    for record in storage.records.values.sorted(by: { ManagedObjectID.precedes($0.id, $1.id) }) where !record.isVoid {
+    for record in storage.orderedRecords where !record.isVoid {
       if record.kind == .deleted { try validation.checkDelete(record) } else { try validation.check(record) }
     }
     try validation.conclude()
@@ -67,7 +67,7 @@ extension ManagedObjectContext {
 
   /// Writes the places of members of ordered relationships into their rows, changing as few as possible.
   private final func assignPositions() throws {
-    for record in Array(storage.records.values) where record.kind != .deleted {
+    for record in storage.orderedRecords where record.kind != .deleted && !record.members.isEmpty {
       guard let owner = record.object else { continue }
       for (relationship, changes) in record.members where relationship.isOrdered && !changes.isEmpty {
         guard case .inverseColumn(_, let slot?) = relationship.storage else { continue }
@@ -93,7 +93,6 @@ extension ManagedObjectContext {
     lease.endForSave()
     var changes = ChangeSet()
     let result = saver.run { unit, committed in self.publish(unit, committed, into: &changes) }
-    changes.permanentIDs = saver.publishedIDs
     if !changes.isEmpty { spread(changes) }
     try result.get()
     storage.reported = []
@@ -108,16 +107,21 @@ extension ManagedObjectContext {
     }
     for listener in listeners { listener.mergeChanges(fromContextDidSave: changes) }
     events.saves.send { changes }
-    let info: [AnyHashable: Any] = [
-      NotificationKey.changes: changes, NotificationKey.inserted: Set(changes.insertedIDs),
-      NotificationKey.updated: Set(changes.updatedIDs), NotificationKey.deleted: Set(changes.deleted),
-    ]
-    NotificationCenter.default.post(name: .managedObjectContextDidSave, object: self, userInfo: info)
+    NotificationCenter.default.post(
+      name: .managedObjectContextDidSave, object: self, userInfo: [NotificationKey.changes: changes])
   }
 
   /// Makes the objects of a committed unit clean.
   private final func publish(_ unit: UnitOfWork, _ committed: CommittedRows, into changes: inout ChangeSet) {
-    for change in unit.changes where change.kind != .delete { publish(change, committed, &changes) }
+    let isHeard = !listeners.isEmpty
+    var clean: [PendingRecord] = []
+    clean.reserveCapacity(unit.changes.count)
+    for change in unit.changes where change.kind != .delete {
+      note(change, in: &changes, isHeard: isHeard)
+      if let object = change.record.object { becomeClean(object, change, permanent: committed.permanentID) }
+      clean.append(change.record)
+    }
+    storage.forget(clean)
     for change in unit.changes where change.kind == .delete {
       changes.deleted.append(change.id)
       if let object = change.record.object { forgetDeleted(object) } else { storage.forget(change.record) }
@@ -126,16 +130,24 @@ extension ManagedObjectContext {
     changes.relinked.merge(unit.links.owners) { $0.union($1) }
   }
 
-  private final func publish(_ change: RecordChange, _ committed: CommittedRows, _ changes: inout ChangeSet) {
-    let record = change.record
-    let object = record.object
-    let row = committed.rows[change.id] ?? change.base
-    if record.id != change.id { object.map { rename($0, to: change.id) } }
-    if let object { keepMembers(of: object, record, permanent: committed.permanentID) }
-    storage.forget(record)
-    object?.row = row
-    guard let row, committed.rows[change.id] != nil else { return }
+  /// Enters a committed change into what is told of the save.
+  private final func note(_ change: RecordChange, in changes: inout ChangeSet, isHeard: Bool) {
+    guard change.isWritten, let row = change.row else { return }
     if change.kind == .insert { changes.inserted.append(row) } else { changes.updated.append(row) }
+    let former = change.record.id
+    if former != change.id, isHeard || change.record.object?.flags.contains(.temporaryIDExposed) == true {
+      changes.permanentIDs[former] = change.id
+    }
+  }
+
+  private final func becomeClean(
+    _ object: ManagedObject, _ change: RecordChange, permanent: (ManagedObjectID) -> ManagedObjectID
+  ) {
+    let record = change.record
+    if !record.members.isEmpty { keepMembers(of: object, record, permanent: permanent) }
+    object.pending = nil
+    object.row = change.row
+    if object.id != change.id { rename(object, to: change.id) }
   }
 
   /// The members with the changes that were just saved become what the store has.

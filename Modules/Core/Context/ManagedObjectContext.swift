@@ -37,17 +37,16 @@ open class ManagedObjectContext: @unchecked Sendable {
     var parent: ManagedObjectContext?
     var mergePolicy = MergePolicy.error
     var savesThroughParent = false
-    var children: [WeakContext] = []
-    var followers: [WeakContext] = []
+    var children: [ContextHandle] = []
+    var followers: [ContextHandle] = []
   }
-  struct WeakContext { weak var context: ManagedObjectContext? }
 
   /// A context without a coordinator or parent. Give it one before its first use.
   public required init(concurrencyType: ConcurrencyType = .privateQueue) {
     self.concurrencyType = concurrencyType
     let confinement = Confinement(isMain: concurrencyType == .mainQueue, label: "coherence.context")
     storage = ContextStorage(confinement: confinement)
-    storage.context = self
+    storage.connect(to: ContextHandle(self))
   }
 
   /// A context that reads from and saves to a coordinator's stores.
@@ -63,6 +62,7 @@ open class ManagedObjectContext: @unchecked Sendable {
   }
 
   deinit {
+    storage.handle?.clear()
     lease.end()
     storage.forgetAll()
     events.finish()
@@ -87,7 +87,8 @@ open class ManagedObjectContext: @unchecked Sendable {
     get { settings.withLock { $0.parent } }
     set {
       settings.withLock { $0.parent = newValue }
-      newValue?.settings.withLock { $0.children.append(WeakContext(context: self)) }
+      guard let handle = storage.handle else { return }
+      newValue?.settings.withLock { $0.children.append(handle) }
     }
   }
 
@@ -107,7 +108,8 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// Makes this context follow another: each save of the other is posted to this context's inbox. Neither keeps the
   /// other alive.
   public final func follow(_ other: ManagedObjectContext) {
-    other.settings.withLock { $0.followers.append(WeakContext(context: self)) }
+    guard let handle = storage.handle else { return }
+    other.settings.withLock { $0.followers.append(handle) }
   }
 
   /// The contexts that are told of a save: followers and children.

@@ -55,6 +55,14 @@ final class ObjectRegistry: @unchecked Sendable {
     lock.withLock { _ in makeTable(object.id.space).keys.set(Self.word(object), for: object.id.key) }
   }
 
+  /// Enters an object by another identifier, which it has now.
+  func move(_ object: ManagedObject, from id: ManagedObjectID) {
+    lock.withLock { _ in
+      table(id.space)?.keys.remove(id.key, ifWord: Self.word(object))
+      makeTable(object.id.space).keys.set(Self.word(object), for: object.id.key)
+    }
+  }
+
   /// Takes an object out, if it is the one that is entered by that identifier.
   func remove(_ object: ManagedObject, id: ManagedObjectID) {
     lock.withLock { _ in table(id.space)?.keys.remove(id.key, ifWord: Self.word(object)) }

@@ -18,6 +18,8 @@ final class PendingRecord {
   var members: [RelationshipDescription: MemberChanges] = [:]
   /// The object: changed objects are kept.
   var object: ManagedObject?
+  /// Whether the record is still to be saved.
+  var isCurrent = false
   /// Whether the next notification knows of the record already.
   var isAnnounced = false
   /// The key that was set aside for a fresh record, kept when a save fails.

@@ -161,43 +161,48 @@ public final class PersistentStoreCoordinator: Sendable {
     return store
   }
 
-  /// Sets keys aside for inserted records, those that have none yet.
+  /// Sets keys aside for inserted records, those that have none yet, ascending in the order given.
   func reserveIDs(for records: [PendingRecord]) throws {
-    struct Destination: Hashable {
-      let store: StoreIdentifier
-      let root: ObjectIdentifier
+    var groups: [(store: any PersistentStore, entity: EntityDescription, records: [PendingRecord])] = []
+    var candidates: [ObjectIdentifier: [any PersistentStore]] = [:]
+    for record in records where record.kind == .inserted && record.id.isTemporaryID && record.reservedID == nil {
+      let key = ObjectIdentifier(record.entity)
+      if candidates[key] == nil { candidates[key] = try stores(holding: record.entity) }
+      let store = try destination(of: record, among: candidates[key]!)
+      let root = record.entity.root
+      if let place = groups.lastIndex(where: { $0.store === store && $0.entity === root }) {
+        groups[place].records.append(record)
+      } else {
+        groups.append((store, root, [record]))
+      }
     }
-    var waiting: [Destination: [PendingRecord]] = [:]
-    for record in records where record.id.isTemporaryID && record.reservedID == nil {
-      let store = try destination(of: record)
-      waiting[Destination(store: store, root: ObjectIdentifier(record.entity.root)), default: []].append(record)
-    }
-    for (destination, group) in waiting {
-      guard let store = persistentStore(with: destination.store) else { continue }
-      let root = group[0].entity.root
-      let keys = try store.allocateKeys(group.count, for: root)
-      let space = store.spaces[root]
-      let ordered = group.sorted { $0.id.key < $1.id.key }
-      for (record, key) in zip(ordered, keys) { record.reservedID = ManagedObjectID(space: space, key: key) }
+    for group in groups {
+      let keys = try group.store.allocateKeys(group.records.count, for: group.entity)
+      let space = group.store.spaces[group.entity]
+      for (record, key) in zip(group.records, keys) { record.reservedID = ManagedObjectID(space: space, key: key) }
     }
   }
 
   /// Where a fresh record goes: the store that was chosen, else that of an object it refers to, else the first that
   /// holds the entity.
-  private func destination(of record: PendingRecord) throws(CoherenceError) -> StoreIdentifier {
-    let candidates = try stores(holding: record.entity)
+  private func destination(
+    of record: PendingRecord, among candidates: [any PersistentStore]
+  ) throws(CoherenceError) -> any PersistentStore {
     if let assigned = record.assignedStore {
-      guard candidates.contains(where: { $0.identifier == assigned }) else {
+      guard let store = candidates.first(where: { $0.identifier == assigned }) else {
         throw CoherenceError(.storeDetached, "The store chosen for an object of '\(record.entity.name)' is not attached.")
       }
-      return assigned
+      return store
     }
-    if candidates.count > 1 {
-      for slot in record.entity.referenceSlots {
-        if case .reference(let target) = record.values[slot], let home = target.storeIdentifier { return home }
+    guard candidates.count > 1 else { return candidates[0] }
+    for slot in record.entity.referenceSlots {
+      if case .reference(let target) = record.values[slot], let home = target.storeIdentifier,
+        let store = candidates.first(where: { $0.identifier == home })
+      {
+        return store
       }
     }
-    return candidates[0].identifier
+    return candidates[0]
   }
 
   // MARK: Identifiers

@@ -17,6 +17,7 @@ public final class ManagedObjectModel: Sendable {
   /// What is allowed but probably not meant: a relationship without inverse.
   public let warnings: [String]
   let members: [String: [EntityDescription]]
+  private let entitiesByClass: [ObjectIdentifier: [EntityDescription]]
 
   /// Builds a model.
   ///
@@ -47,6 +48,7 @@ public final class ManagedObjectModel: Sendable {
     self.entities = linked
     self.entitiesByName = byName
     self.versionIdentifiers = versionIdentifiers
+    self.entitiesByClass = Dictionary(grouping: linked) { ObjectIdentifier($0.objectClass) }
     self.members = configurations.mapValues { names in
       let chosen = Set(names.flatMap { byName[$0]!.hierarchy.map(\.name) })
       return linked.filter { chosen.contains($0.name) }
@@ -79,7 +81,7 @@ public final class ManagedObjectModel: Sendable {
   ///
   /// - Throws: ``ErrorCode/unknownEntity`` when no entity, or more than one, has the class.
   public func entity(for objectClass: ManagedObject.Type) throws(CoherenceError) -> EntityDescription {
-    let matches = entities.filter { $0.objectClass == objectClass }
+    let matches = entitiesByClass[ObjectIdentifier(objectClass)] ?? []
     guard matches.count == 1 else {
       let reason = matches.isEmpty ? "No entity has" : "Several entities have"
       throw CoherenceError(.unknownEntity, "\(reason) the class '\(objectClass)'; name the entity instead.")

@@ -6,32 +6,51 @@ extension ManagedObject {
   /// An attribute's value, for accessors. Neither throws nor traps: when the record cannot be loaded, the type's default
   /// is answered, the object is marked unavailable, the error is reported on the context, and the next save refuses.
   /// A value that the type refuses on assignment is reported the same way.
-  public final subscript<Value>(key: AttributeKey<Value>) -> Value {
-    get {
-      let slot = key.cache.slot(in: entity) { findSlot(of: key.name) }
-      guard slot >= 0 else { return Value.attributeDefault }
-      return Value(attributeValue: accessibleValue(at: slot)) ?? defaultValue(at: slot)
+  @inlinable public final subscript<Value>(key: AttributeKey<Value>) -> Value {
+    get { Value(attributeValue: accessibleValue(of: key)) ?? fallback(for: key) }
+    set { writeAccessible(newValue.attributeValue, of: key) }
+  }
+
+  @inlinable @inline(never) final func fallback<Value>(for key: AttributeKey<Value>) -> Value {
+    Value(attributeValue: declaredDefault(of: key)) ?? Value.attributeDefault
+  }
+
+  /// The value of an attribute for an accessor that cannot throw: null, the object marked unavailable and the error
+  /// reported on the context, when the record cannot be loaded.
+  @usableFromInline final func accessibleValue(of key: PropertyKey) -> AttributeValue {
+    check()
+    let slot = key.slot(in: entity)
+    if pending == nil, let row, slot >= 0 { return row[slot] }
+    return slowValue(of: key, at: slot)
+  }
+
+  @inline(never) private final func slowValue(of key: PropertyKey, at slot: Int) -> AttributeValue {
+    guard slot >= 0 else {
+      unknown(key.name)
+      return .null
     }
-    set {
-      let slot = key.cache.slot(in: entity) { findSlot(of: key.name) }
-      guard slot >= 0, case .attribute(let attribute) = entity.slots[slot] else { return unknown(key.name) }
-      do {
-        try write(try attribute.type.checked(newValue.attributeValue), at: slot)
-      } catch {
-        becomeUnavailable(error)
-      }
+    do {
+      return try loadedValue(at: slot)
+    } catch {
+      becomeUnavailable(error)
+      return .null
     }
   }
 
-  private final func defaultValue<Value: AttributeConvertible>(at slot: Int) -> Value {
-    Value(attributeValue: entity.defaultValues[slot]) ?? Value.attributeDefault
+  @usableFromInline final func declaredDefault(of key: PropertyKey) -> AttributeValue {
+    let slot = key.slot(in: entity)
+    return slot >= 0 ? entity.defaultValues[slot] : .null
   }
 
-  /// The slot of an attribute, negative when there is none of that name, which is reported.
-  private final func findSlot(of name: String) -> Int {
-    if let attribute = entity.attribute(named: name) { return attribute.slot }
-    unknown(name)
-    return -1
+  /// Writes an attribute for an accessor that cannot throw.
+  @usableFromInline final func writeAccessible(_ value: AttributeValue, of key: PropertyKey) {
+    let slot = key.slot(in: entity)
+    guard slot >= 0, case .attribute(let attribute) = entity.slots[slot] else { return unknown(key.name) }
+    do {
+      try write(try attribute.type.checked(value), at: slot)
+    } catch {
+      becomeUnavailable(error)
+    }
   }
 
   final func unknown(_ name: String) {

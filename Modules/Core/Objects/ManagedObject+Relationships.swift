@@ -281,7 +281,8 @@ extension ManagedObjectID {
   /// The order of records that are equal otherwise: saved ones by key, then unsaved ones in order of insertion.
   static func precedes(_ left: ManagedObjectID, _ right: ManagedObjectID) -> Bool {
     if left.isTemporaryID != right.isTemporaryID { return right.isTemporaryID }
-    return left.key < right.key
+    // Keys of different hierarchies may be the same.
+    return left.key == right.key ? left.entity.position < right.entity.position : left.key < right.key
   }
 }
 

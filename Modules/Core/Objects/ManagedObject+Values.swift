@@ -10,20 +10,6 @@ extension ManagedObject {
     return row[slot]
   }
 
-  /// The value of a slot for an accessor that cannot throw: null, the object marked unavailable and the error reported
-  /// on the context, when the record cannot be loaded.
-  @usableFromInline final func accessibleValue(at slot: Int) -> AttributeValue {
-    check()
-    if let pending { return pending.values[slot] }
-    if let row { return row[slot] }
-    do {
-      return try loadedValue(at: slot)
-    } catch {
-      becomeUnavailable(error)
-      return .null
-    }
-  }
-
   final func becomeUnavailable(_ error: any Error) {
     flags.insert(.unavailable)
     storage?.context?.report(error, for: self)
@@ -74,14 +60,5 @@ extension ManagedObject {
       return
     }
     storage.withPending { record.set(value, at: slot) }
-  }
-
-  /// Writes a slot for an accessor that cannot throw.
-  final func writeAccessible(_ value: AttributeValue, at slot: Int) {
-    do {
-      try write(value, at: slot)
-    } catch {
-      becomeUnavailable(error)
-    }
   }
 }

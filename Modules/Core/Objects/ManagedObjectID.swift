@@ -20,8 +20,8 @@ public struct ManagedObjectID: Sendable, Hashable {
   }
 
   @inlinable public func hash(into hasher: inout Hasher) {
-    hasher.combine(key)
-    hasher.combine(space.number)
+    // One word: a key rarely needs its upper bits, and equality tells the rest apart.
+    hasher.combine(UInt64(bitPattern: key) ^ UInt64(truncatingIfNeeded: space.number) << 40)
   }
 
   /// Whether the record has no place in a store yet.

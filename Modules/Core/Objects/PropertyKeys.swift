@@ -12,16 +12,14 @@ import Synchronization
 /// }
 /// ```
 /// A key finds its slot once for each entity and remembers the last, so an access costs a comparison.
-public final class AttributeKey<Value: AttributeConvertible>: Sendable {
-  public let name: String
-  @usableFromInline let cache = SlotCache()
-  public init(_ name: String) { self.name = name }
+public final class AttributeKey<Value: AttributeConvertible>: PropertyKey, @unchecked Sendable {
+  // Sendable: as its superclass, which is all it has.
+  public override init(_ name: String) { super.init(name) }
 }
 
 /// Names a to-one relationship for a typed accessor.
-public final class ToOneKey<Target: ManagedObject>: Sendable {
+public struct ToOneKey<Target: ManagedObject>: Sendable {
   public let name: String
-  @usableFromInline let cache = SlotCache()
   public init(_ name: String) { self.name = name }
 }
 
@@ -37,16 +35,25 @@ public struct OrderedToManyKey<Target: ManagedObject>: Sendable {
   public init(_ name: String) { self.name = name }
 }
 
-/// Remembers where a property is in the entity that was asked last: the entity's token above, the index below.
-@usableFromInline final class SlotCache: Sendable {
-  @usableFromInline let word = Atomic<UInt64>(0)
-  @usableFromInline init() {}
+/// A property's name, with the memory of where the property is in the entity that was asked last.
+public class PropertyKey: @unchecked Sendable {
+  // Sendable: a constant and an atomic; the class is not final for its generic subclass only.
+  public final let name: String
+  /// The entity's token above, the slot below.
+  private final let cache = Atomic<UInt64>(0)
 
-  @inlinable @inline(__always) func slot(in entity: EntityDescription, find: () -> Int) -> Int {
-    let known = word.load(ordering: .relaxed)
+  init(_ name: String) { self.name = name }
+
+  /// The attribute's slot in an entity; negative when it has no such attribute.
+  @inline(__always) final func slot(in entity: EntityDescription) -> Int {
+    let known = cache.load(ordering: .relaxed)
     if UInt32(truncatingIfNeeded: known >> 32) == entity.token { return Int(UInt32(truncatingIfNeeded: known)) }
-    let slot = find()
-    word.store(UInt64(entity.token) << 32 | UInt64(slot), ordering: .relaxed)
+    return findSlot(in: entity)
+  }
+
+  @inline(never) private final func findSlot(in entity: EntityDescription) -> Int {
+    guard let slot = entity.attribute(named: name)?.slot else { return -1 }
+    cache.store(UInt64(entity.token) << 32 | UInt64(slot), ordering: .relaxed)
     return slot
   }
 }

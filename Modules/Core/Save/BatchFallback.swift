@@ -56,9 +56,7 @@ struct BatchFallback {
   ) -> RecordChange {
     let values = row.values.enumerated().map { slot, value in changed[slot] ?? value }
     let record = PendingRecord(id: row.id, entity: row.entity, kind: .updated, base: row, values: values)
-    return RecordChange(
-      record: record, id: row.id, entity: row.entity, kind: kind, base: row, values: values,
-      changed: SlotSet(changed.keys))
+    return RecordChange(record, id: row.id, kind: kind, base: row, values: values, changed: SlotSet(changed.keys))
   }
 
   private func save(_ changes: [RecordChange]) throws {

@@ -15,7 +15,7 @@ struct SavePlan {
   init(_ unit: UnitOfWork) {
     self.unit = unit
     inserts = unit.changes.filter { $0.kind == .insert }
-    updates = unit.changes.filter { $0.kind == .update && !$0.changed.isEmpty }
+    updates = unit.changes.filter { $0.kind == .update && $0.isWritten }
     deletes = unit.changes.filter { $0.kind == .delete }
   }
 
@@ -48,18 +48,21 @@ struct SavePlan {
     return rows.sorted { $0.key.precedes($1.key) }.map { .fix($0.key.entity, slots: $0.key.slots, $0.value) }
   }
 
-  /// Slots of updated records under a uniqueness constraint whose new values another updated record gives up.
+  /// Slots of updated records under a uniqueness constraint whose old values another record of the save takes over.
   private var releasedSlots: [ManagedObjectID: SlotSet] {
     var result: [ManagedObjectID: SlotSet] = [:]
     for (entity, group) in Dictionary(grouping: updates, by: { $0.entity.root }) {
+      let fresh = inserts.filter { $0.entity.root === entity }
       let constraints = Set(entity.hierarchy.flatMap(\.uniquenessConstraints))
       for constraint in constraints {
         let slots = constraint.map(\.slotInRow)
         let concerned = group.filter { change in
           change.entity.uniquenessConstraints.contains(constraint) && slots.contains { change.changed.contains($0) }
         }
-        guard concerned.count > 1 else { continue }
-        let wanted = Set(concerned.map { change in slots.map { change.values[$0] } })
+        guard !concerned.isEmpty else { continue }
+        let claiming = concerned + fresh.filter { $0.entity.uniquenessConstraints.contains(constraint) }
+        guard claiming.count > 1 else { continue }
+        let wanted = Set(claiming.compactMap(\.row).map { row in slots.map { row[$0] } })
         for change in concerned {
           guard let base = change.base, wanted.contains(slots.map { base[$0] }) else { continue }
           result[change.id, default: SlotSet()].insert(slots.first { change.changed.contains($0) }!)
@@ -81,7 +84,7 @@ struct SavePlan {
 
   private var insertion: (inserts: [SaveStep], fixes: [SaveStep]) {
     guard inserts.contains(where: { !$0.entity.referenceSlots.isEmpty }) else {
-      return (groups(inserts, ranked: { $0 }).map { .insert($0, $1.map(\.row)) }, [])
+      return (groups(inserts, ranked: { $0 }).map { .insert($0, $1.compactMap(\.row)) }, [])
     }
     var pending = Set(inserts.map(\.id))
     var steps: [SaveStep] = []
@@ -89,12 +92,12 @@ struct SavePlan {
     for (entity, group) in groups(inserts, ranked: { $0 }) {
       var rows: [Row] = []
       for change in group {
+        guard let row = change.row else { continue }
         pending.remove(change.id)
         var late = SlotSet()
         for slot in entity.referenceSlots {
-          if case .reference(let target) = change.values[slot], pending.contains(target) { late.insert(slot) }
+          if case .reference(let target) = row[slot], pending.contains(target) { late.insert(slot) }
         }
-        let row = change.row
         rows.append(late.isEmpty ? row : row.clearing(late, version: row.version))
         if !late.isEmpty { fixes[SlotGroup(entity, late), default: []].append(row) }
       }
@@ -106,19 +109,30 @@ struct SavePlan {
   // MARK: Updating
 
   private var updating: [SaveStep] {
-    var rows: [SlotGroup: [RowUpdate]] = [:]
+    var groups: [(key: SlotGroup, updates: [RowUpdate])] = []
+    var places: [SlotGroup: Int] = [:]
     for change in updates {
-      rows[SlotGroup(change.entity, change.changed), default: []]
-        .append(RowUpdate(row: change.row, baseVersion: change.base?.version ?? 0))
+      guard let row = change.row else { continue }
+      let update = RowUpdate(row: row, baseVersion: change.base?.version ?? 0)
+      let key = SlotGroup(change.entity, change.changed)
+      if let last = groups.last, last.key == key {
+        groups[groups.count - 1].updates.append(update)
+      } else if let place = places[key] {
+        groups[place].updates.append(update)
+      } else {
+        places[key] = groups.count
+        groups.append((key, [update]))
+      }
     }
-    return rows.sorted { $0.key.precedes($1.key) }.map { .update($0.key.entity, slots: $0.key.slots, $0.value) }
+    return groups.sorted { $0.key.precedes($1.key) }.map { .update($0.key.entity, slots: $0.key.slots, $0.updates) }
   }
 
   /// Changes by entity, in the order of ranks.
   private func groups(
     _ changes: [RecordChange], ranked rank: (Int) -> Int
   ) -> [(EntityDescription, [RecordChange])] {
-    guard !changes.isEmpty else { return [] }
+    guard let first = changes.first else { return [] }
+    guard changes.contains(where: { $0.entity !== first.entity }) else { return [(first.entity, changes)] }
     let groups = Dictionary(grouping: changes, by: { ObjectIdentifier($0.entity) }).values.map { ($0[0].entity, $0) }
     let ranks = ReferenceRanks(groups.map(\.0))
     return groups.sorted { left, right in
@@ -132,6 +146,10 @@ struct SavePlan {
 private struct SlotGroup: Hashable {
   let entity: EntityDescription
   let slots: SlotSet
+
+  static func == (left: SlotGroup, right: SlotGroup) -> Bool {
+    left.entity === right.entity && left.slots == right.slots
+  }
   init(_ entity: EntityDescription, _ slots: SlotSet) {
     self.entity = entity
     self.slots = slots

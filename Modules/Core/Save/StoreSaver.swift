@@ -4,65 +4,75 @@ final class StoreSaver {
   private let policy: MergePolicy
   private let coordinator: PersistentStoreCoordinator
   private var units: [(store: any PersistentStore, unit: UnitOfWork)] = []
-  /// The permanent identifiers that the save gives, by temporary ones.
+  /// The permanent identifiers that the save gives, by temporary ones. Empty when nothing refers to anything.
   private var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
-  private(set) var publishedIDs: [ManagedObjectID: ManagedObjectID] = [:]
 
   /// Reserves identifiers and gathers the changes. Reads what it needs; writes nothing.
   init(context: ManagedObjectContext, coordinator: PersistentStoreCoordinator) throws {
     policy = context.mergePolicy
     self.coordinator = coordinator
-    let records = context.storage.records.values.filter { !$0.isVoid && !context.isParentsInsert($0) }
-    try coordinator.reserveIDs(for: records.filter { $0.kind == .inserted && $0.id.isTemporaryID })
-    for record in records {
-      if record.id.isTemporaryID, let permanent = record.reservedID { permanentIDs[record.id] = permanent }
+    let isNested = context.parent != nil
+    let records = context.storage.orderedRecords.filter { record in
+      !record.isVoid && !(isNested && context.isParentsInsert(record))
     }
-    try gather(records, context)
+    try coordinator.reserveIDs(for: records)
+    if records.contains(where: { !$0.members.isEmpty || !$0.entity.referenceSlots.isEmpty }) {
+      for record in records where record.id.isTemporaryID { permanentIDs[record.id] = record.reservedID }
+    }
+    try gather(records, context, isNested: isNested)
   }
 
   // MARK: Gathering
 
-  private func gather(_ records: [PendingRecord], _ context: ManagedObjectContext) throws {
-    var byStore: [StoreIdentifier: UnitOfWork] = [:]
+  private func gather(_ records: [PendingRecord], _ context: ManagedObjectContext, isNested: Bool) throws {
+    var groups: [(space: IDSpace, changes: [RecordChange])] = []
     for record in records {
-      let id = permanentIDs[record.id] ?? record.id
-      guard let store = id.storeIdentifier else { throw unsaved(record) }
-      byStore[store, default: UnitOfWork()].changes.append(try change(record, id: id, context))
+      let id = record.reservedID ?? record.id
+      guard !id.isTemporaryID else { throw unsaved(record) }
+      let change = try change(record, id: id, stored: isNested ? context.storedBase(of: record) : nil)
+      if let place = groups.lastIndex(where: { $0.space === id.space }) {
+        groups[place].changes.append(change)
+      } else {
+        groups.append((id.space, [change]))
+      }
     }
     for store in try coordinator.openStores() {
-      guard var unit = byStore.removeValue(forKey: store.identifier) else { continue }
-      unit.changes.sort { $0.id.key < $1.id.key }
+      var unit = UnitOfWork()
+      for group in groups where group.space.store == store.identifier { unit.changes += group.changes }
+      guard !unit.changes.isEmpty else { continue }
+      groups.removeAll { $0.space.store == store.identifier }
       var gatherer = LinkGatherer(store: store, permanentID: { self.permanentIDs[$0] ?? $0 })
       for change in unit.changes { try gatherer.gather(change, context) }
       unit.links = gatherer.links
       units.append((store, unit))
     }
-    if !byStore.isEmpty {
-      throw CoherenceError(.storeDetached, "The store of a changed object is not attached any more; attach it and save again.")
+    guard groups.isEmpty else {
+      throw CoherenceError(
+        .storeDetached, "The store of a changed object is not attached any more; attach it and save again.")
     }
   }
 
-  private func change(_ record: PendingRecord, id: ManagedObjectID, _ context: ManagedObjectContext) throws -> RecordChange {
+  /// - Parameter stored: What the store has below a parent's unsaved state; the parent's edits stay out of the save.
+  private func change(_ record: PendingRecord, id: ManagedObjectID, stored: Row?) throws -> RecordChange {
+    var values = record.values
+    if let stored {
+      values = stored.values
+      for slot in record.changed { values[slot] = record.values[slot] }
+    }
     let kind: RecordChange.Kind =
       switch record.kind {
       case .inserted: .insert
       case .updated: .update
       case .deleted: .delete
       }
-    var base = record.base
-    var values = record.values
-    if let stored = context.storedBase(of: record) {
-      // The base was a parent's unsaved state: what the store has is below it, and the parent's edits stay out.
-      base = stored
-      values = stored.values
-      for slot in record.changed { values[slot] = record.values[slot] }
-    }
-    if record.kind != .deleted { try makePermanent(&values, record, store: id.storeIdentifier) }
+    if kind != .delete { try makePermanent(&values, record, store: id.storeIdentifier) }
     return RecordChange(
-      record: record, id: id, entity: record.entity, kind: kind, base: base, values: values, changed: record.changed)
+      record, id: id, kind: kind, base: stored ?? record.base, values: values, changed: record.changed)
   }
 
-  private func makePermanent(_ values: inout [AttributeValue], _ record: PendingRecord, store: StoreIdentifier?) throws {
+  private func makePermanent(
+    _ values: inout [AttributeValue], _ record: PendingRecord, store: StoreIdentifier?
+  ) throws {
     for slot in record.entity.referenceSlots {
       guard case .reference(let target) = values[slot] else { continue }
       if let permanent = permanentIDs[target] { values[slot] = .reference(permanent) }
@@ -97,7 +107,6 @@ final class StoreSaver {
         let (final, committed) = try commit(unit, to: store)
         outcomes[store.identifier] = .applied
         publish(final, committed)
-        publishedIDs.merge(committed.given) { $1 }
       } catch {
         return .failure(failure(error, of: store, outcomes))
       }
@@ -111,8 +120,7 @@ final class StoreSaver {
     guard var result = error as? CoherenceError else {
       return CoherenceError(.inputOutput, "The store failed to save.", underlying: error)
     }
-    let temporary = Dictionary(permanentIDs.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
-    result.objectIDs = result.objectIDs.map { temporary[$0] ?? $0 }
+    result.objectIDs = presentIDs(result.objectIDs)
     guard outcomes.values.contains(.applied) else {
       result.outcomes = Dictionary(uniqueKeysWithValues: units.map { ($0.store.identifier, SaveOutcome.notApplied) })
       result.outcomes[store.identifier] = result.outcome
@@ -130,6 +138,14 @@ final class StoreSaver {
     return partial
   }
 
+  /// The identifiers that records have now, for those that they would have had after the save.
+  private func presentIDs(_ ids: [ManagedObjectID]) -> [ManagedObjectID] {
+    let wanted = Set(ids)
+    var present: [ManagedObjectID: ManagedObjectID] = [:]
+    for change in units.flatMap(\.unit.changes) where wanted.contains(change.id) { present[change.id] = change.record.id }
+    return ids.map { present[$0] ?? $0 }
+  }
+
   /// Saves one unit, resolving conflicts until the store takes it.
   private func commit(_ unit: UnitOfWork, to store: any PersistentStore) throws -> (UnitOfWork, CommittedRows) {
     var unit = unit
@@ -138,7 +154,7 @@ final class StoreSaver {
       do {
         let request = SavePlan(unit).request
         if !request.steps.isEmpty { try store.save(request) }
-        return (unit, committed(unit, request, surrendered))
+        return (unit, committed(unit, surrendered))
       } catch let failure as StoreConflict.Failure {
         try resolve(failure.conflicts, in: &unit, &surrendered)
       }
@@ -148,21 +164,21 @@ final class StoreSaver {
       isRetryable: true)
   }
 
-  private func committed(
-    _ unit: UnitOfWork, _ request: StoreSaveRequest, _ surrendered: [CommittedRows.Surrender]
-  ) -> CommittedRows {
-    var result = CommittedRows(permanentIDs: permanentIDs)
-    result.surrendered = surrendered
-    var bySpace: [IDSpaceKey: [Row]] = [:]
-    for change in unit.changes where change.kind == .insert || (change.kind == .update && !change.changed.isEmpty) {
-      bySpace[IDSpaceKey(space: change.id.space), default: []].append(change.row)
-      if change.kind == .insert, change.record.id != change.id { result.given[change.record.id] = change.id }
+  private func committed(_ unit: UnitOfWork, _ surrendered: [CommittedRows.Surrender]) -> CommittedRows {
+    var rows: [Row] = []
+    rows.reserveCapacity(unit.changes.count)
+    var space: IDSpace?
+    for change in unit.changes where change.isWritten {
+      guard let row = change.row else { continue }
+      if row.id.space !== space {
+        space?.rows.share(&rows)
+        rows.removeAll(keepingCapacity: true)
+        space = row.id.space
+      }
+      rows.append(row)
     }
-    for (key, var rows) in bySpace {
-      key.space.rows.share(&rows)
-      for row in rows { result.rows[row.id] = row }
-    }
-    return result
+    space?.rows.share(&rows)
+    return CommittedRows(permanentIDs: permanentIDs, surrendered: surrendered)
   }
 
   // MARK: Conflicts
@@ -181,11 +197,11 @@ final class StoreSaver {
       switch try policy.resolve(conflict, changed: change.changed) {
       case .fail: failed.append(conflict)
       case .write(let values): unit.changes[place] = try rebased(change, onto: met.storeRow, values)
-      case .delete:
-        if let row = met.storeRow { unit.changes[place].base = row } else { dropped.insert(place) }
-      case .giveUp: dropped.insert(place)
-      }
-      if dropped.contains(place) {
+      case .delete where met.storeRow != nil:
+        unit.changes[place] = RecordChange(
+          change.record, id: change.id, kind: .delete, base: met.storeRow, values: [], changed: change.changed)
+      case .delete, .giveUp:
+        dropped.insert(place)
         surrendered.append(CommittedRows.Surrender(record: change.record, storeRow: met.storeRow))
       }
     }
@@ -198,15 +214,13 @@ final class StoreSaver {
     guard values.count == change.entity.slotCount else {
       throw CoherenceError(.invalidValue, "A merge policy must answer one value for each slot of the row.")
     }
-    var result = change
-    result.values = values
-    if let row {
-      result.base = row
-      result.changed = SlotSet(values.indices.filter { values[$0] != row[$0] })
-    } else {
-      result.kind = .insert
+    guard let row else {
+      return RecordChange(
+        change.record, id: change.id, kind: .insert, base: change.base, values: values, changed: change.changed)
     }
-    return result
+    return RecordChange(
+      change.record, id: change.id, kind: .update, base: row, values: values,
+      changed: SlotSet(values.indices.filter { values[$0] != row[$0] }))
   }
 
   private func conflictError(_ conflicts: [Conflict]) -> CoherenceError {
@@ -227,12 +241,8 @@ struct CommittedRows {
     let storeRow: Row?
   }
   let permanentIDs: [ManagedObjectID: ManagedObjectID]
-  /// The new rows.
-  var rows: [ManagedObjectID: Row] = [:]
-  /// Identifiers given, by temporary ones.
-  var given: [ManagedObjectID: ManagedObjectID] = [:]
   /// Records whose changes were given up.
-  var surrendered: [Surrender] = []
+  let surrendered: [Surrender]
 
   func permanentID(_ id: ManagedObjectID) -> ManagedObjectID { permanentIDs[id] ?? id }
 }

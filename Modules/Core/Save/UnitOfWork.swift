@@ -7,22 +7,35 @@ struct UnitOfWork {
 }
 
 /// What a save wants to change of one record.
-struct RecordChange {
+final class RecordChange {
   enum Kind { case insert, update, delete }
   let record: PendingRecord
   /// The record's permanent identifier.
   let id: ManagedObjectID
-  let entity: EntityDescription
-  var kind: Kind
+  let kind: Kind
   /// The row that the store is expected to have.
-  var base: Row?
-  /// The new values, references permanent.
-  var values: [AttributeValue]
-  var changed: SlotSet
+  let base: Row?
+  /// The slots that differ from the base.
+  let changed: SlotSet
+  /// The row to write; for a delete and for a change of links alone, the base.
+  let row: Row?
 
-  var version: Int64 { (base?.version ?? 0) + 1 }
-  /// The row to write.
-  var row: Row { Row.make(id: id, entity: entity, version: version, values: values) }
+  var entity: EntityDescription { record.entity }
+  /// Whether the save writes ``row``.
+  var isWritten: Bool { kind == .insert || (kind == .update && !changed.isEmpty) }
+
+  /// - Parameter values: The new values, references permanent.
+  init(_ record: PendingRecord, id: ManagedObjectID, kind: Kind, base: Row?, values: [AttributeValue], changed: SlotSet) {
+    self.record = record
+    self.id = id
+    self.kind = kind
+    self.base = base
+    self.changed = changed
+    let isWritten = kind == .insert || (kind == .update && !changed.isEmpty)
+    row =
+      isWritten
+      ? Row.make(id: id, entity: record.entity, version: (base?.version ?? 0) + 1, values: values) : base
+  }
 }
 
 /// The links to add and remove, each once, whichever side asked for it.

@@ -17,8 +17,8 @@ public protocol AttributeConvertible: Sendable {
 
 extension Int64: AttributeConvertible {
   public static var attributeType: AttributeType { .int64 }
-  public static var attributeDefault: Int64 { 0 }
-  public var attributeValue: AttributeValue { .int(self) }
+  @inlinable public static var attributeDefault: Int64 { 0 }
+  @inlinable public var attributeValue: AttributeValue { .int(self) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .int(let value) = attributeValue else { return nil }
     self = value
@@ -27,8 +27,8 @@ extension Int64: AttributeConvertible {
 
 extension Int: AttributeConvertible {
   public static var attributeType: AttributeType { .int64 }
-  public static var attributeDefault: Int { 0 }
-  public var attributeValue: AttributeValue { .int(Int64(self)) }
+  @inlinable public static var attributeDefault: Int { 0 }
+  @inlinable public var attributeValue: AttributeValue { .int(Int64(self)) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .int(let value) = attributeValue, let exact = Int(exactly: value) else { return nil }
     self = exact
@@ -37,8 +37,8 @@ extension Int: AttributeConvertible {
 
 extension Int32: AttributeConvertible {
   public static var attributeType: AttributeType { .int32 }
-  public static var attributeDefault: Int32 { 0 }
-  public var attributeValue: AttributeValue { .int(Int64(self)) }
+  @inlinable public static var attributeDefault: Int32 { 0 }
+  @inlinable public var attributeValue: AttributeValue { .int(Int64(self)) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .int(let value) = attributeValue, let exact = Int32(exactly: value) else { return nil }
     self = exact
@@ -47,8 +47,8 @@ extension Int32: AttributeConvertible {
 
 extension Int16: AttributeConvertible {
   public static var attributeType: AttributeType { .int16 }
-  public static var attributeDefault: Int16 { 0 }
-  public var attributeValue: AttributeValue { .int(Int64(self)) }
+  @inlinable public static var attributeDefault: Int16 { 0 }
+  @inlinable public var attributeValue: AttributeValue { .int(Int64(self)) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .int(let value) = attributeValue, let exact = Int16(exactly: value) else { return nil }
     self = exact
@@ -57,8 +57,8 @@ extension Int16: AttributeConvertible {
 
 extension Bool: AttributeConvertible {
   public static var attributeType: AttributeType { .bool }
-  public static var attributeDefault: Bool { false }
-  public var attributeValue: AttributeValue { .bool(self) }
+  @inlinable public static var attributeDefault: Bool { false }
+  @inlinable public var attributeValue: AttributeValue { .bool(self) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .bool(let value) = attributeValue else { return nil }
     self = value
@@ -67,8 +67,8 @@ extension Bool: AttributeConvertible {
 
 extension Double: AttributeConvertible {
   public static var attributeType: AttributeType { .double }
-  public static var attributeDefault: Double { 0 }
-  public var attributeValue: AttributeValue { .double(self) }
+  @inlinable public static var attributeDefault: Double { 0 }
+  @inlinable public var attributeValue: AttributeValue { .double(self) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .double(let value) = attributeValue else { return nil }
     self = value
@@ -77,8 +77,8 @@ extension Double: AttributeConvertible {
 
 extension Float: AttributeConvertible {
   public static var attributeType: AttributeType { .float }
-  public static var attributeDefault: Float { 0 }
-  public var attributeValue: AttributeValue { .double(Double(self)) }
+  @inlinable public static var attributeDefault: Float { 0 }
+  @inlinable public var attributeValue: AttributeValue { .double(Double(self)) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .double(let value) = attributeValue else { return nil }
     self = Float(value)
@@ -87,8 +87,8 @@ extension Float: AttributeConvertible {
 
 extension Decimal: AttributeConvertible {
   public static var attributeType: AttributeType { .decimal }
-  public static var attributeDefault: Decimal { 0 }
-  public var attributeValue: AttributeValue { .decimal(self) }
+  @inlinable public static var attributeDefault: Decimal { 0 }
+  @inlinable public var attributeValue: AttributeValue { .decimal(self) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .decimal(let value) = attributeValue else { return nil }
     self = value
@@ -97,8 +97,8 @@ extension Decimal: AttributeConvertible {
 
 extension String: AttributeConvertible {
   public static var attributeType: AttributeType { .string }
-  public static var attributeDefault: String { "" }
-  public var attributeValue: AttributeValue { .string(self) }
+  @inlinable public static var attributeDefault: String { "" }
+  @inlinable public var attributeValue: AttributeValue { .string(self) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .string(let value) = attributeValue else { return nil }
     self = value
@@ -107,8 +107,8 @@ extension String: AttributeConvertible {
 
 extension Data: AttributeConvertible {
   public static var attributeType: AttributeType { .data }
-  public static var attributeDefault: Data { Data() }
-  public var attributeValue: AttributeValue { .data(self) }
+  @inlinable public static var attributeDefault: Data { Data() }
+  @inlinable public var attributeValue: AttributeValue { .data(self) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .data(let value) = attributeValue else { return nil }
     self = value
@@ -118,9 +118,9 @@ extension Data: AttributeConvertible {
 extension Date: AttributeConvertible {
   public static var attributeType: AttributeType { .date }
   /// The reference date of 1970.
-  public static var attributeDefault: Date { Date(timeIntervalSince1970: 0) }
+  @inlinable public static var attributeDefault: Date { Date(timeIntervalSince1970: 0) }
   /// Rounded to the microsecond. A date that no store can keep becomes a value that validation refuses.
-  public var attributeValue: AttributeValue { Timestamp(self).map(AttributeValue.date) ?? .double(.nan) }
+  @inlinable public var attributeValue: AttributeValue { Timestamp(self).map(AttributeValue.date) ?? .double(.nan) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .date(let value) = attributeValue else { return nil }
     self = value.date
@@ -130,8 +130,8 @@ extension Date: AttributeConvertible {
 extension UUID: AttributeConvertible {
   public static var attributeType: AttributeType { .uuid }
   /// The nil UUID.
-  public static var attributeDefault: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
-  public var attributeValue: AttributeValue { .uuid(self) }
+  @inlinable public static var attributeDefault: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+  @inlinable public var attributeValue: AttributeValue { .uuid(self) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .uuid(let value) = attributeValue else { return nil }
     self = value
@@ -140,8 +140,8 @@ extension UUID: AttributeConvertible {
 
 extension URL: AttributeConvertible {
   public static var attributeType: AttributeType { .url }
-  public static var attributeDefault: URL { URL(string: "about:blank")! }
-  public var attributeValue: AttributeValue { .string(absoluteString) }
+  @inlinable public static var attributeDefault: URL { URL(string: "about:blank")! }
+  @inlinable public var attributeValue: AttributeValue { .string(absoluteString) }
   public init?(attributeValue: AttributeValue) {
     guard case .string(let text) = attributeValue, let url = URL(string: text) else { return nil }
     self = url
@@ -150,7 +150,7 @@ extension URL: AttributeConvertible {
 
 extension Optional: AttributeConvertible where Wrapped: AttributeConvertible {
   public static var attributeType: AttributeType { Wrapped.attributeType }
-  public static var attributeDefault: Wrapped? { nil }
+  @inlinable public static var attributeDefault: Wrapped? { nil }
   @inlinable public var attributeValue: AttributeValue { self?.attributeValue ?? .null }
   @inlinable public init?(attributeValue: AttributeValue) {
     if case .null = attributeValue {
@@ -165,9 +165,9 @@ extension Optional: AttributeConvertible where Wrapped: AttributeConvertible {
 
 extension AttributeConvertible where Self: RawRepresentable & CaseIterable, RawValue: AttributeConvertible {
   public static var attributeType: AttributeType { .enumeration(Self.self) }
-  public static var attributeDefault: Self { allCases.first! }
-  public var attributeValue: AttributeValue { rawValue.attributeValue }
-  public init?(attributeValue: AttributeValue) {
+  @inlinable public static var attributeDefault: Self { allCases.first! }
+  @inlinable public var attributeValue: AttributeValue { rawValue.attributeValue }
+  @inlinable public init?(attributeValue: AttributeValue) {
     guard let raw = RawValue(attributeValue: attributeValue) else { return nil }
     self.init(rawValue: raw)
   }

@@ -67,10 +67,18 @@ extension AttributeType {
   }
 
   private static func text(_ text: String, _ value: AttributeValue) throws(CoherenceError) -> AttributeValue {
-    guard !text.utf8.contains(0) else {
+    guard !text.containsNUL else {
       throw CoherenceError(.invalidValue, "Text with the character U+0000 cannot be stored.")
     }
     return value
+  }
+}
+
+extension String {
+  /// Whether the text has the character U+0000.
+  fileprivate var containsNUL: Bool {
+    var text = self
+    return text.withUTF8 { $0.count > 0 && memchr($0.baseAddress!, 0, $0.count) != nil }
   }
 }
 

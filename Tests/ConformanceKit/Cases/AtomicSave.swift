@@ -93,7 +93,8 @@ extension ConformanceSubject {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
           for year in 1...25 {
-            try stack.write { context in for album in try context.all("Album") { try album.setValue(year, for: "year") } }
+            try stack.write { context in for album in try context.all("Album") { try album.setValue(year, for: "year") }
+            }
           }
         }
         group.addTask {

@@ -62,7 +62,8 @@ extension ConformanceSubject {
     refused("a condition on an unknown property is refused", .unknownProperty, naming: ["nonsense"]) {
       _ = try $0.all("Album", where: equal("nonsense", 1))
     }
-    refused("a condition on an unknown property of a related entity is refused", .unknownProperty, naming: ["nonsense"]) {
+    refused("a condition on an unknown property of a related entity is refused", .unknownProperty, naming: ["nonsense"])
+    {
       _ = try $0.all("Album", where: equal("artist.nonsense", 1))
     }
     refused("an order by an unknown property is refused", .unknownProperty, naming: ["nonsense"]) {

@@ -67,7 +67,9 @@ extension ConformanceSubject {
   @CasesBuilder private static var similar: [Case] {
     Case("names that differ in case alone are two names") { stack in
       let model = try ManagedObjectModel {
-        Entity("Item") { Attribute("name", .string); Attribute("Name", .string); Attribute("NAME", .int32) }
+        Entity("Item") {
+          Attribute("name", .string); Attribute("Name", .string); Attribute("NAME", .int32)
+        }
         Entity("item") { Attribute("name", .string) }
       }
       try stack.reopen(at: try stack.makeLocation(), model: model)
@@ -86,7 +88,9 @@ extension ConformanceSubject {
     Case("long names that differ at their ends are two names") { stack in
       let long = String(repeating: "x", count: 70)
       let model = try ManagedObjectModel {
-        Entity(long + "1") { Attribute(long + "a", .string); Attribute(long + "b", .string) }
+        Entity(long + "1") {
+          Attribute(long + "a", .string); Attribute(long + "b", .string)
+        }
         Entity(long + "2") { Attribute(long + "a", .string) }
       }
       try stack.reopen(at: try stack.makeLocation(), model: model)

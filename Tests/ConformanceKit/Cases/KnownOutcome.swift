@@ -63,7 +63,8 @@ extension ConformanceSubject {
     }
     Case("a connection lost before the save says that nothing was applied") { stack in
       let interposition = try stack.interpose()
-      interposition.beforeSave { _ in throw CoherenceError(.connectionLost, "The connection broke.", isRetryable: true) }
+      interposition.beforeSave { _ in throw CoherenceError(.connectionLost, "The connection broke.", isRetryable: true)
+      }
       try stack.read { context in
         try context.make("Genre", ["name": "Jazz"])
         let error = try expectThrows(.connectionLost) { try context.save() }

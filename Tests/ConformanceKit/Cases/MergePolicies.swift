@@ -113,7 +113,9 @@ extension ConformanceSubject {
       try expect(error.conflicts.count == 1 && error.conflicts[0].store == nil, "a conflict without a store row")
     }
     Case("the error policy reports a delete of a record that was changed") { stack in
-      let error = try expectThrows(.versionConflict) { try race(stack, .error, first: setting("first"), second: delete) }
+      let error = try expectThrows(.versionConflict) {
+        try race(stack, .error, first: setting("first"), second: delete)
+      }
       try expect(error.conflicts.count == 1 && error.conflicts[0].mine == nil, "a conflict without a row of mine")
       try expectEqual(try outcome(stack), [.string("first"), .int(1959)])
     }

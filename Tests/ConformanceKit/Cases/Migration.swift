@@ -133,9 +133,12 @@ extension ConformanceSubject {
     } check: { context in
       try expectEqual(try context.names("Book"), ["Edda", "Egla"])
     }
-    migrated("another default leaves existing records alone", from: base.changed {
-      $0.book.append(Attribute("copies", .int32, default: 3))
-    }) {
+    migrated(
+      "another default leaves existing records alone",
+      from: base.changed {
+        $0.book.append(Attribute("copies", .int32, default: 3))
+      }
+    ) {
       Library.replace("copies", in: &$0.book, by: Attribute("copies", .int32, default: 5))
     } check: { context in
       try expectEqual(try context.number(of: "Book", where: equal("copies", 3)), 2)
@@ -210,7 +213,9 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var rules: [Case] {
-    migrated("an index is added") { $0.indexes = [["pages"], ["author", "title"]] } check: { context in
+    migrated("an index is added") {
+      $0.indexes = [["pages"], ["author", "title"]]
+    } check: { context in
       try expectEqual(try context.names("Book", where: equal("pages", 101)), ["Egla"])
     }
     migrated("an index is dropped", from: base.changed { $0.indexes = [["pages"]] }) {

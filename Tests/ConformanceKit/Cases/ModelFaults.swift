@@ -7,7 +7,11 @@ extension ConformanceSubject {
     faulty("an unknown superentity", "Nowhere") { [Entity("A", parent: "Nowhere")] }
     faulty("an entity that inherits from itself", "itself") { [Entity("A", parent: "B"), Entity("B", parent: "A")] }
     faulty("two properties of one name", "x") {
-      [Entity("A") { Attribute("x", .string); Attribute("x", .int32) }]
+      [
+        Entity("A") {
+          Attribute("x", .string); Attribute("x", .int32)
+        }
+      ]
     }
     faulty("a property of an inherited name", "x") {
       [Entity("A") { Attribute("x", .string) }, Entity("B", parent: "A") { Attribute("x", .string) }]
@@ -35,7 +39,9 @@ extension ConformanceSubject {
     Case("every fault of a model is named") { _ in
       let error = try expectThrows(.invalidModel) {
         try ManagedObjectModel(entities: [
-          Entity("A") { Attribute("x", .int32, default: "one"); Relationship("b", toOne: "B", inverse: nil) }
+          Entity("A") {
+            Attribute("x", .int32, default: "one"); Relationship("b", toOne: "B", inverse: nil)
+          }
         ])
       }
       try expect(error.message.contains("'A.x'") && error.message.contains("'B'"), "both faults to be named")
@@ -52,10 +58,15 @@ extension ConformanceSubject {
     }
     Case("the order of declaration does not change a model") { _ in
       let one = try ManagedObjectModel(entities: [
-        Entity("A") { Attribute("x", .string); Attribute("y", .int32) }, Entity("B"),
+        Entity("A") {
+          Attribute("x", .string); Attribute("y", .int32)
+        }, Entity("B"),
       ])
       let other = try ManagedObjectModel(entities: [
-        Entity("B"), Entity("A") { Attribute("y", .int32); Attribute("x", .string) },
+        Entity("B"),
+        Entity("A") {
+          Attribute("y", .int32); Attribute("x", .string)
+        },
       ])
       try expectEqual(one.versionHashes, other.versionHashes)
       try expect(one == other, "the models to be equal")

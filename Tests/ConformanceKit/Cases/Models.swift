@@ -95,9 +95,11 @@ extension ConformanceSubject {
       }
       try expectEqual(Set(ids).count, 4)
       try stack.read { context in
-        try expectEqual(try ids.map { try context.existingObject(with: $0).entity.name }, [
-          "Artist", "Band", "Legend", "Band",
-        ])
+        try expectEqual(
+          try ids.map { try context.existingObject(with: $0).entity.name },
+          [
+            "Artist", "Band", "Legend", "Band",
+          ])
       }
     }
     Case("an abstract entity cannot be inserted") { stack in

@@ -3,39 +3,60 @@ import Foundation
 
 extension ConformanceSubject {
   static let order = ConformanceSubject("Order") {
-    ordered("numbers ascend with missing ones first", "Album", [SortKey("year"), SortKey("title")], [
-      "Untitled", "Kind of Blue", "Live in Berlin", "Bitches Brew", "Tago Mago", "Arrival", "100% Pure_", "Debut",
-    ])
-    ordered("numbers descend with missing ones last", "Album", [SortKey("year", ascending: false), SortKey("title")], [
-      "100% Pure_", "Debut", "Arrival", "Tago Mago", "Bitches Brew", "Live in Berlin", "Kind of Blue", "Untitled",
-    ])
-    ordered("decimals are ordered by value", "Album", [SortKey("price"), SortKey("title")], [
-      "Arrival", "Untitled", "100% Pure_", "Debut", "Kind of Blue", "Live in Berlin", "Tago Mago", "Bitches Brew",
-    ])
-    ordered("texts are ordered by bytes, upper case first", "Performer", [SortKey("name")], [
-      "Abba", "Bj\u{F6}rk", "Can", "Ella", "Miles", "nina",
-    ])
-    ordered("texts descend", "Performer", [SortKey("name", ascending: false)], [
-      "nina", "Miles", "Ella", "Can", "Bj\u{F6}rk", "Abba",
-    ])
-    ordered("texts are ordered without case when asked to", "Track", [SortKey("title", options: .caseInsensitive)], [
-      "Blue in Green", "caf\u{E9}", "Crying", "Dancing Queen", "Freddie Freeloader", "Human Behaviour",
-      "Mack the Knife", "Pharaoh's Dance", "So What",
-    ])
-    ordered("booleans are ordered false first", "Album", [SortKey("isLive", ascending: false), SortKey("title")], [
-      "Live in Berlin", "100% Pure_", "Arrival", "Bitches Brew", "Debut", "Kind of Blue", "Tago Mago", "Untitled",
-    ])
-    ordered("a path orders by the related record, missing ones first", "Album", [
-      SortKey("artist.name"), SortKey("title"),
-    ], [
-      "100% Pure_", "Untitled", "Arrival", "Debut", "Tago Mago", "Live in Berlin", "Bitches Brew", "Kind of Blue",
-    ])
-    ordered("several keys order one after the other", "Performer", [
-      SortKey("country", ascending: false), SortKey("rating"), SortKey("name"),
-    ], ["nina", "Miles", "Ella", "Abba", "Bj\u{F6}rk", "Can"])
-    ordered("an attribute of a subentity orders the others as missing", "Performer", [
-      SortKey("formed", ascending: false), SortKey("name"),
-    ], ["Abba", "Bj\u{F6}rk", "Can", "Ella", "Miles", "nina"])
+    ordered(
+      "numbers ascend with missing ones first", "Album", [SortKey("year"), SortKey("title")],
+      [
+        "Untitled", "Kind of Blue", "Live in Berlin", "Bitches Brew", "Tago Mago", "Arrival", "100% Pure_", "Debut",
+      ])
+    ordered(
+      "numbers descend with missing ones last", "Album", [SortKey("year", ascending: false), SortKey("title")],
+      [
+        "100% Pure_", "Debut", "Arrival", "Tago Mago", "Bitches Brew", "Live in Berlin", "Kind of Blue", "Untitled",
+      ])
+    ordered(
+      "decimals are ordered by value", "Album", [SortKey("price"), SortKey("title")],
+      [
+        "Arrival", "Untitled", "100% Pure_", "Debut", "Kind of Blue", "Live in Berlin", "Tago Mago", "Bitches Brew",
+      ])
+    ordered(
+      "texts are ordered by bytes, upper case first", "Performer", [SortKey("name")],
+      [
+        "Abba", "Bj\u{F6}rk", "Can", "Ella", "Miles", "nina",
+      ])
+    ordered(
+      "texts descend", "Performer", [SortKey("name", ascending: false)],
+      [
+        "nina", "Miles", "Ella", "Can", "Bj\u{F6}rk", "Abba",
+      ])
+    ordered(
+      "texts are ordered without case when asked to", "Track", [SortKey("title", options: .caseInsensitive)],
+      [
+        "Blue in Green", "caf\u{E9}", "Crying", "Dancing Queen", "Freddie Freeloader", "Human Behaviour",
+        "Mack the Knife", "Pharaoh's Dance", "So What",
+      ])
+    ordered(
+      "booleans are ordered false first", "Album", [SortKey("isLive", ascending: false), SortKey("title")],
+      [
+        "Live in Berlin", "100% Pure_", "Arrival", "Bitches Brew", "Debut", "Kind of Blue", "Tago Mago", "Untitled",
+      ])
+    ordered(
+      "a path orders by the related record, missing ones first", "Album",
+      [
+        SortKey("artist.name"), SortKey("title"),
+      ],
+      [
+        "100% Pure_", "Untitled", "Arrival", "Debut", "Tago Mago", "Live in Berlin", "Bitches Brew", "Kind of Blue",
+      ])
+    ordered(
+      "several keys order one after the other", "Performer",
+      [
+        SortKey("country", ascending: false), SortKey("rating"), SortKey("name"),
+      ], ["nina", "Miles", "Ella", "Abba", "Bj\u{F6}rk", "Can"])
+    ordered(
+      "an attribute of a subentity orders the others as missing", "Performer",
+      [
+        SortKey("formed", ascending: false), SortKey("name"),
+      ], ["Abba", "Bj\u{F6}rk", "Can", "Ella", "Miles", "nina"])
     ties
   }
 
@@ -69,7 +90,9 @@ extension ConformanceSubject {
       }
     }
     Case("unsaved records come after saved ones that are equal, in order of insertion") { stack in
-      try stack.write { context in for title in ["s1", "s2"] { try context.make("Album", ["title": title, "year": 1]) } }
+      try stack.write { context in
+        for title in ["s1", "s2"] { try context.make("Album", ["title": title, "year": 1]) }
+      }
       try stack.read { context in
         for title in ["u2", "u1", "u3"] { try context.make("Album", ["title": title, "year": 1]) }
         let titles = try context.all("Album", sort: [SortKey("year")]).map { try $0.label }

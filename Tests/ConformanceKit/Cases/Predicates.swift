@@ -36,28 +36,38 @@ extension ConformanceSubject {
     finds(
       "not equal finds other numbers and missing ones", "Album", compare("year", .notEqual, 1993),
       ["Arrival", "Bitches Brew", "Kind of Blue", "Live in Berlin", "Tago Mago", "Untitled"])
-    finds("less leaves out the bound and missing numbers", "Album", compare("year", .less, 1970), [
-      "Kind of Blue", "Live in Berlin",
-    ])
-    finds("less or equal takes in the bound", "Album", compare("year", .lessOrEqual, 1960), [
-      "Kind of Blue", "Live in Berlin",
-    ])
+    finds(
+      "less leaves out the bound and missing numbers", "Album", compare("year", .less, 1970),
+      [
+        "Kind of Blue", "Live in Berlin",
+      ])
+    finds(
+      "less or equal takes in the bound", "Album", compare("year", .lessOrEqual, 1960),
+      [
+        "Kind of Blue", "Live in Berlin",
+      ])
     finds("greater leaves out the bound", "Album", compare("year", .greater, 1976), ["100% Pure_", "Debut"])
-    finds("greater or equal takes in the bound", "Album", compare("year", .greaterOrEqual, 1976), [
-      "100% Pure_", "Arrival", "Debut",
-    ])
+    finds(
+      "greater or equal takes in the bound", "Album", compare("year", .greaterOrEqual, 1976),
+      [
+        "100% Pure_", "Arrival", "Debut",
+      ])
     finds("an integer is compared with a fraction by value", "Album", compare("year", .less, 1959.5), ["Kind of Blue"])
     finds("an integer equals a double of its value", "Album", equal("year", 1959.0), ["Kind of Blue"])
     finds("an integer equals no fraction", "Album", equal("year", 1959.5), [])
     finds("a double is compared with an integer", "Performer", compare("rating", .greater, 4), ["Ella", "Miles"])
     finds("decimals are compared exactly", "Album", equal("price", decimal("9.99")), ["100% Pure_", "Debut"])
-    finds("a decimal is compared with an integer", "Album", compare("price", .greater, 12), [
-      "Bitches Brew", "Tago Mago",
-    ])
+    finds(
+      "a decimal is compared with an integer", "Album", compare("price", .greater, 12),
+      [
+        "Bitches Brew", "Tago Mago",
+      ])
     finds("booleans are compared", "Album", equal("isLive", true), ["Live in Berlin"])
-    finds("texts are compared by bytes, upper case first", "Performer", compare("name", .less, "a"), [
-      "Abba", "Bj\u{F6}rk", "Can", "Ella", "Miles",
-    ])
+    finds(
+      "texts are compared by bytes, upper case first", "Performer", compare("name", .less, "a"),
+      [
+        "Abba", "Bj\u{F6}rk", "Can", "Ella", "Miles",
+      ])
     finds("an enumeration is compared by its raw value", "Album", equal("format", AlbumFormat.disc), [])
     finds(
       "two attributes are compared with each other", "Album",
@@ -73,21 +83,27 @@ extension ConformanceSubject {
 
   @CasesBuilder private static var nulls: [Case] {
     finds("equal to nothing finds missing values", "Album", equal("year", nil), ["Untitled"])
-    finds("not equal to nothing finds present values", "Performer", compare("rating", .notEqual, nil), [
-      "Abba", "Bj\u{F6}rk", "Ella", "Miles",
-    ])
+    finds(
+      "not equal to nothing finds present values", "Performer", compare("rating", .notEqual, nil),
+      [
+        "Abba", "Bj\u{F6}rk", "Ella", "Miles",
+      ])
     finds("less than nothing is false", "Album", compare("year", .less, nil), [])
     finds("greater or equal to nothing is false even for nothing", "Album", compare("year", .greaterOrEqual, nil), [])
     finds(
       "not turns a comparison with a missing value into true", "Album", .not(compare("year", .less, 1993)),
       ["100% Pure_", "Debut", "Untitled"])
-    finds("not equal is the opposite of equal", "Album", .not(compare("price", .notEqual, decimal("12"))), [
-      "Live in Berlin",
-    ])
+    finds(
+      "not equal is the opposite of equal", "Album", .not(compare("price", .notEqual, decimal("12"))),
+      [
+        "Live in Berlin"
+      ])
     finds("a missing relationship equals nothing", "Album", equal("artist", nil), ["100% Pure_", "Untitled"])
-    finds("an attribute behind a missing relationship is missing", "Album", equal("artist.name", nil), [
-      "100% Pure_", "Untitled",
-    ])
+    finds(
+      "an attribute behind a missing relationship is missing", "Album", equal("artist.name", nil),
+      [
+        "100% Pure_", "Untitled",
+      ])
     finds(
       "an attribute behind a missing relationship differs from every value", "Album",
       compare("artist.name", .notEqual, "Miles"),
@@ -100,33 +116,45 @@ extension ConformanceSubject {
   @CasesBuilder private static var lists: [Case] {
     finds("membership finds listed values", "Album", among("year", [1959, 1976, 2000]), ["Arrival", "Kind of Blue"])
     finds("membership of an empty list is false", "Album", among("year", []), [])
-    finds("a missing value is in a list that has it", "Album", among("year", [1959, nil]), [
-      "Kind of Blue", "Untitled",
-    ])
-    finds("a missing value is not in a list without it", "Performer", .not(among("country", ["US", "IS"])), [
-      "Abba", "Can",
-    ])
-    finds("membership of texts ignores case when asked to", "Genre", among("name", ["jAZZ", "POP"], .caseInsensitive), [
-      "Jazz", "Pop",
-    ])
-    finds("membership of a thousand values", "Album", among("year", (1000..<2000).filter { $0 % 2 == 1 }), [
-      "100% Pure_", "Debut", "Kind of Blue", "Tago Mago",
-    ])
+    finds(
+      "a missing value is in a list that has it", "Album", among("year", [1959, nil]),
+      [
+        "Kind of Blue", "Untitled",
+      ])
+    finds(
+      "a missing value is not in a list without it", "Performer", .not(among("country", ["US", "IS"])),
+      [
+        "Abba", "Can",
+      ])
+    finds(
+      "membership of texts ignores case when asked to", "Genre", among("name", ["jAZZ", "POP"], .caseInsensitive),
+      [
+        "Jazz", "Pop",
+      ])
+    finds(
+      "membership of a thousand values", "Album", among("year", (1000..<2000).filter { $0 % 2 == 1 }),
+      [
+        "100% Pure_", "Debut", "Kind of Blue", "Tago Mago",
+      ])
     finds("between takes in both bounds", "Album", between("year", 1959, 1970), jazz)
     finds("between swapped bounds there is nothing", "Album", between("year", 1970, 1959), [])
     finds("between is false for missing values", "Album", .not(between("year", 0, 3000)), ["Untitled"])
     finds("between with a missing bound is false", "Album", between("year", nil, 3000), [])
-    finds("between works for decimals", "Album", between("price", decimal("9.99"), decimal("10.5")), [
-      "100% Pure_", "Debut", "Kind of Blue",
-    ])
+    finds(
+      "between works for decimals", "Album", between("price", decimal("9.99"), decimal("10.5")),
+      [
+        "100% Pure_", "Debut", "Kind of Blue",
+      ])
     finds("between works for texts", "Genre", between("name", "K", "Q"), ["Modal", "Pop"])
   }
 
   @CasesBuilder private static var logic: [Case] {
     finds("and needs every condition", "Album", .and([equal("year", 1993), equal("artist", nil)]), ["100% Pure_"])
-    finds("or needs one condition", "Album", .or([equal("year", 1959), equal("year", nil)]), [
-      "Kind of Blue", "Untitled",
-    ])
+    finds(
+      "or needs one condition", "Album", .or([equal("year", 1959), equal("year", nil)]),
+      [
+        "Kind of Blue", "Untitled",
+      ])
     finds("and of nothing is true", "Genre", .and([]), ["Jazz", "Modal", "Pop", "Rock"])
     finds("or of nothing is false", "Genre", .or([]), [])
     finds("not of not is the condition itself", "Album", .not(.not(equal("year", 1959))), ["Kind of Blue"])
@@ -145,12 +173,16 @@ extension ConformanceSubject {
     finds("a path leads over two relationships", "Track", equal("album.artist.name", "Ella"), ["Mack the Knife"])
     finds("a path leads over a relationship to its own entity", "Genre", equal("parent.name", "Jazz"), ["Modal"])
     finds("a path ends at an attribute of a subentity", "Performer", compare("formed", .greater, 1970), ["Abba"])
-    finds("a path leads to an attribute of the target's subentity", "Album", equal("artist.honours", 3), [
-      "Live in Berlin",
-    ])
-    finds("records of other entities have no value for a subentity's attribute", "Performer", equal("honours", nil), [
-      "Abba", "Bj\u{F6}rk", "Can", "Miles", "nina",
-    ])
+    finds(
+      "a path leads to an attribute of the target's subentity", "Album", equal("artist.honours", 3),
+      [
+        "Live in Berlin"
+      ])
+    finds(
+      "records of other entities have no value for a subentity's attribute", "Performer", equal("honours", nil),
+      [
+        "Abba", "Bj\u{F6}rk", "Can", "Miles", "nina",
+      ])
     Case("a relationship is compared with an identifier") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in

@@ -11,15 +11,21 @@ extension ConformanceSubject {
 
   @CasesBuilder private static var oneToMany: [Case] {
     finds("any member satisfies", "Album", members(.any, "tracks", long), ["Bitches Brew", "Kind of Blue"])
-    finds("no record without members has any", "Album", members(.any, "tracks", .constant(true)), [
-      "100% Pure_", "Arrival", "Bitches Brew", "Debut", "Kind of Blue", "Live in Berlin",
-    ])
-    finds("all members satisfy, also when there are none", "Album", members(.all, "tracks", long), [
-      "Bitches Brew", "Kind of Blue", "Tago Mago", "Untitled",
-    ])
-    finds("no member satisfies, also when there are none", "Album", members(.none, "tracks", long), [
-      "100% Pure_", "Arrival", "Debut", "Live in Berlin", "Tago Mago", "Untitled",
-    ])
+    finds(
+      "no record without members has any", "Album", members(.any, "tracks", .constant(true)),
+      [
+        "100% Pure_", "Arrival", "Bitches Brew", "Debut", "Kind of Blue", "Live in Berlin",
+      ])
+    finds(
+      "all members satisfy, also when there are none", "Album", members(.all, "tracks", long),
+      [
+        "Bitches Brew", "Kind of Blue", "Tago Mago", "Untitled",
+      ])
+    finds(
+      "no member satisfies, also when there are none", "Album", members(.none, "tracks", long),
+      [
+        "100% Pure_", "Arrival", "Debut", "Live in Berlin", "Tago Mago", "Untitled",
+      ])
     finds("none is not any", "Album", .not(members(.none, "tracks", long)), ["Bitches Brew", "Kind of Blue"])
     finds(
       "several conditions hold of one member", "Album",
@@ -36,18 +42,26 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var manyToMany: [Case] {
-    finds("any many-to-many member satisfies", "Album", members(.any, "genres", equal("name", "Rock")), [
-      "Bitches Brew", "Tago Mago",
-    ])
-    finds("any is asked from the other side", "Genre", members(.any, "albums", compare("year", .less, 1965)), [
-      "Jazz", "Modal",
-    ])
-    finds("all many-to-many members satisfy", "Album", members(.all, "genres", equal("name", "Jazz")), [
-      "Live in Berlin", "Untitled",
-    ])
-    finds("no many-to-many member satisfies", "Genre", members(.none, "albums", equal("artist", nil)), [
-      "Jazz", "Modal", "Rock",
-    ])
+    finds(
+      "any many-to-many member satisfies", "Album", members(.any, "genres", equal("name", "Rock")),
+      [
+        "Bitches Brew", "Tago Mago",
+      ])
+    finds(
+      "any is asked from the other side", "Genre", members(.any, "albums", compare("year", .less, 1965)),
+      [
+        "Jazz", "Modal",
+      ])
+    finds(
+      "all many-to-many members satisfy", "Album", members(.all, "genres", equal("name", "Jazz")),
+      [
+        "Live in Berlin", "Untitled",
+      ])
+    finds(
+      "no many-to-many member satisfies", "Genre", members(.none, "albums", equal("artist", nil)),
+      [
+        "Jazz", "Modal", "Rock",
+      ])
     finds(
       "two conditions on members may hold of different members", "Album",
       .and([members(.any, "genres", equal("name", "Jazz")), members(.any, "genres", equal("name", "Rock"))]),
@@ -58,10 +72,14 @@ extension ConformanceSubject {
     finds("members are counted", "Album", memberCount("tracks", .equal, 3), ["Kind of Blue"])
     finds("records without members count none", "Album", memberCount("tracks", .equal, 0), ["Tago Mago", "Untitled"])
     finds("a count is compared", "Album", memberCount("genres", .greaterOrEqual, 2), ["Bitches Brew", "Kind of Blue"])
-    finds("many-to-many members are counted from the other side", "Genre", memberCount("albums", .greater, 2), ["Jazz", "Pop"])
-    finds("members behind a relationship are counted", "Album", memberCount("artist.albums", .equal, 2), [
-      "Bitches Brew", "Kind of Blue",
-    ])
+    finds(
+      "many-to-many members are counted from the other side", "Genre", memberCount("albums", .greater, 2),
+      ["Jazz", "Pop"])
+    finds(
+      "members behind a relationship are counted", "Album", memberCount("artist.albums", .equal, 2),
+      [
+        "Bitches Brew", "Kind of Blue",
+      ])
     finds(
       "two counts are compared", "Album",
       .comparison(.count(PropertyPath("tracks")), .greater, .count(PropertyPath("genres")), []),

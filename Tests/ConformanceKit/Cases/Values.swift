@@ -210,7 +210,8 @@ extension ConformanceSubject {
   @CasesBuilder private static var enumerations: [Case] {
     kept("a case of an enumeration of texts", "mood", Mood.gloomy)
     kept("a case of an enumeration of numbers", "level", Level.high)
-    Case("a raw value that no case has is kept where the model does not list the cases", model: Samples.model) { stack in
+    Case("a raw value that no case has is kept where the model does not list the cases", model: Samples.model) {
+      stack in
       try stack.write { try $0.make("Sample", ["level": 5]) }
       try stack.read { context in
         let sample = try context.one("Sample")

@@ -77,7 +77,8 @@ public final class ConformanceStack: Sendable {
   ///
   /// - Parameter location: Where to open a store instead; it is the case's place from then on.
   func reopen(
-    at location: (any StoreLocation)? = nil, model: ManagedObjectModel? = nil, type: StoreType? = nil, options: [String: OptionValue] = [:]
+    at location: (any StoreLocation)? = nil, model: ManagedObjectModel? = nil, type: StoreType? = nil,
+    options: [String: OptionValue] = [:]
   ) throws {
     try close()
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model ?? self.model)

@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceInMemory
+import CoherencePostgreSQL
 import CoherenceSQLite
 import Foundation
 import Testing
@@ -8,17 +9,22 @@ import Testing
 enum Backend: String, Sendable, CaseIterable, CustomTestStringConvertible {
   case inMemory = "in memory"
   case sqlite = "SQLite"
+  case postgreSQL = "PostgreSQL"
 
   static let serverURL = ProcessInfo.processInfo.environment["COHERENCE_POSTGRESQL_URL"].flatMap(URL.init(string:))
 
   /// PostgreSQL takes part when there is a server to test with.
-  static let available = allCases
+  static let available = allCases.filter { $0 != .postgreSQL || serverURL != nil }
 
   /// A store of its own for each call, except that the same name in the same place is the same store.
   func configuration(named name: String) -> StoreConfiguration {
     switch self {
     case .inMemory: StoreConfiguration(type: .inMemory, options: [InMemoryOption.sharedName: .string(name)])
     case .sqlite: StoreConfiguration(fileName: "\(name).sqlite", type: .sqlite)
+    case .postgreSQL:
+      StoreConfiguration(
+        type: .postgreSQL, options: [PostgreSQLOption.schema: .string("strategies_\(name.prefix(32))")],
+        location: Self.serverURL)
     }
   }
 

@@ -42,7 +42,7 @@ struct Run: AsyncParsableCommand {
 
   func run() async throws {
     let service = try await startedService()
-    let logger = verbose ? Logger(label: "coherence.demo", factory: StreamLogHandler.standardError) : .silent
+    let logger = verbose ? Logger.standardError : .silent
     let stack = try await DemoStack(place: store.place, reset: store.reset, logger: logger)
     let terminal = Terminal()
     terminal.write("Packages from \(service.url.absoluteString)\n")

@@ -58,8 +58,3 @@ package struct DemoStack: Sendable {
     }
   }
 }
-
-extension Logger {
-  /// Writes nothing.
-  package static var silent: Logger { Logger(label: "coherence.demo") { _ in SwiftLogNoOpLogHandler() } }
-}

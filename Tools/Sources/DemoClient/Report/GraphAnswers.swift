@@ -1,4 +1,5 @@
 import Coherence
+import Foundation
 
 /// Questions to the graph, asked in the view context.
 @MainActor

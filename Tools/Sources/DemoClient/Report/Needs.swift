@@ -1,4 +1,5 @@
 import Coherence
+import Foundation
 
 /// What a package needs, and what that needs, and so on: level by level, with one fetch each.
 package struct Needs: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import Coherence
+import DemoService
 
 /// Fetches one page of packages and merges it: the unit that is there completely, or not at all, after a crash.
 struct PullPage: AsyncEntityAction {

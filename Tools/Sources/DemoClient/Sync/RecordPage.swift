@@ -1,4 +1,5 @@
 import Coherence
+import DemoService
 
 /// Notes in the session's store what a page was like. An action that blocks: it runs on a thread of its own.
 struct RecordPage: EntityAction {

@@ -1,0 +1,27 @@
+import CoherenceRuntime
+import Synchronization
+
+/// A reference to a context that does not keep it.
+///
+/// In place of `weak`: a weak reference would give the context a side table, and every retain of the context, which
+/// bulk work does for each object, would take the runtime's slow path. The context clears the handle in its `deinit`,
+/// under the lock under which others take their reference.
+final class ContextHandle: @unchecked Sendable {
+  // Sendable: `address` is used under `lock` only.
+  private let lock = Mutex(())
+  private var address: UnsafeMutableRawPointer?
+
+  init(_ context: ManagedObjectContext) { address = Unmanaged.passUnretained(context).toOpaque() }
+
+  /// The context; `nil` once its deinitialisation has begun.
+  var context: ManagedObjectContext? {
+    var result: ManagedObjectContext?
+    lock.withLock { _ in
+      guard let address, let retained = swift_tryRetain(address) else { return }
+      result = Unmanaged<ManagedObjectContext>.fromOpaque(retained).takeRetainedValue()
+    }
+    return result
+  }
+
+  func clear() { lock.withLock { _ in address = nil } }
+}
