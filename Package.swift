@@ -86,7 +86,7 @@ let package = Package(
       path: "Tests/PostgreSQL", swiftSettings: strict),
     .testTarget(
       name: "StrategiesTests",
-      dependencies: ["CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL"],
+      dependencies: ["CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", logging],
       path: "Tests/Strategies", swiftSettings: strict),
     .testTarget(
       name: "ActionsTests", dependencies: ["CoherenceActions", "CoherenceInMemory", "CoherenceSQLite"],

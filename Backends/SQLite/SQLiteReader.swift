@@ -125,8 +125,8 @@ final class SQLiteReader: StoreReader {
 
 /// Reads rows of a hierarchy by key.
 ///
-/// It runs on the reader's own thread, without a hop to the connection's queue: a lent connection is used by one reader,
-/// and a reader by one thread at a time, which is all that SQLite asks for.
+/// It runs on the reader's own thread, without a hop to the connection's queue: a lent connection is used by one
+/// reader, and a reader by one thread at a time, which is all that SQLite asks for.
 private struct RowLookup {
   let root: EntityDescription
   let statement: SQLiteStatement

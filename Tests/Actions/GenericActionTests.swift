@@ -89,6 +89,14 @@ struct GenericActionTests {
     #expect(proxies.allSatisfy { $0.completionStatus == .successful })
   }
 
+  @Test func `a completion block that takes long holds up neither actions nor other completions`() async throws {
+    let slow = MockScript(waits: true)
+    try connect.execute(MockGenericAction()) { _ in try? slow.run() }
+    await slow.untilBegun()
+    #expect(try await completed(MockGenericAction()).completionStatus == .successful)
+    slow.release()
+  }
+
   @Test func `an asynchronous action answers its result`() async throws {
     struct Sum: AsyncGenericAction {
       let numbers: [Int]

@@ -19,6 +19,8 @@ final class SocketProxy: Sendable {
 
   /// - Parameter url: The server's URL, with the directory of its socket as the host.
   init(to url: URL) throws {
+    // Writing to a closed socket is an error here, not the end of the process.
+    signal(SIGPIPE, SIG_IGN)
     let items = URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems ?? []
     let host = try #require(items.first { $0.name == "host" }?.value)
     server = host + "/.s.PGSQL.5432"

@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceStrategies
+import Logging
 import Testing
 
 @MainActor
@@ -52,6 +53,18 @@ struct BackgroundTaskTests {
       startFailingTask(in: container)
     }
     #expect(error is TestError)
+  }
+
+  @Test func `an error that nobody waits for is logged once, before the handler is told`() async throws {
+    let log = LogRecorder()
+    let errors = await withCheckedContinuation { continuation in
+      let container = GenericPersistentContainer<ContextStrategy.Mixed>(
+        name: "Logged", managedObjectModel: ContainerModels.users,
+        asyncErrorBlock: { _ in continuation.resume(returning: log.texts(.error)) }, logger: log.logger)
+      startFailingTask(in: container)
+    }
+    #expect(errors.count == 1)
+    #expect(errors.first?.contains("TestError") == true)
   }
 
   private func startFailingTask(in container: any PersistentContainer) {

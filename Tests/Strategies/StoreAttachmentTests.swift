@@ -3,6 +3,7 @@ import CoherenceInMemory
 import CoherenceSQLite
 import CoherenceStrategies
 import Foundation
+import Logging
 import Testing
 
 @Suite("Attaching and detaching stores")
@@ -89,6 +90,14 @@ struct StoreAttachmentTests {
     #expect(store.environment.entities.isEmpty)
     #expect(directory.has("Stores.unknown.sqlite"))
     try container.detach(persistentStore: store)
+  }
+
+  @Test func `a configuration that the model does not know is warned of once`() throws {
+    let log = LogRecorder()
+    let container = Container(
+      name: "Stores", managedObjectModel: ContainerModels.users, storeLocation: directory.url, logger: log.logger)
+    try container.attachPersistentStore(for: StoreConfiguration(name: "Unknown", type: .inMemory))
+    #expect(log.texts(.warning).count { $0.contains("Unknown") } == 1)
   }
 
   @Test func `a detached store is gone from the coordinator`() throws {

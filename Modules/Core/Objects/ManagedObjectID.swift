@@ -1,3 +1,4 @@
+import CoherenceRuntime
 import Synchronization
 
 /// The identity of a record, the same in every context of a coordinator.
@@ -76,17 +77,31 @@ public final class IDSpace: Sendable {
     let store: StoreIdentifier
     let root: ObjectIdentifier
   }
-  private struct Reference { weak var space: IDSpace? }
-  private static let known = Mutex<[Key: Reference]>([:])
+  /// The spaces that are in use, by address. They are not kept: a space takes itself out in its `deinit`, under the
+  /// lock under which others take their reference. A weak reference would do the same, at the price of a side table
+  /// that every row of the space would pay for.
+  private static let known = Mutex<[Key: UInt]>([:])
 
   static func shared(store: StoreIdentifier, root: EntityDescription) -> IDSpace {
     let key = Key(store: store, root: ObjectIdentifier(root))
     return known.withLock { known in
-      if let space = known[key]?.space { return space }
-      if known.count > 1024 { known = known.filter { $0.value.space != nil } }
+      if let address = known[key].flatMap({ UnsafeMutableRawPointer(bitPattern: $0) }),
+        let retained = swift_tryRetain(address)
+      {
+        return Unmanaged<IDSpace>.fromOpaque(retained).takeRetainedValue()
+      }
       let space = IDSpace(store: store, root: root)
-      known[key] = Reference(space: space)
+      known[key] = UInt(bitPattern: Unmanaged.passUnretained(space).toOpaque())
       return space
+    }
+  }
+
+  deinit {
+    guard let store else { return }
+    let key = Key(store: store, root: ObjectIdentifier(root))
+    let address = UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
+    Self.known.withLock { known in
+      if known[key] == address { known[key] = nil }
     }
   }
 }

@@ -109,22 +109,23 @@ struct SavePlan {
   // MARK: Updating
 
   private var updating: [SaveStep] {
-    var groups: [(key: SlotGroup, updates: [RowUpdate])] = []
+    var keys: [SlotGroup] = []
+    var groups: [[RowUpdate]] = []
     var places: [SlotGroup: Int] = [:]
     for change in updates {
       guard let row = change.row else { continue }
       let update = RowUpdate(row: row, baseVersion: change.base?.version ?? 0)
       let key = SlotGroup(change.entity, change.changed)
-      if let last = groups.last, last.key == key {
-        groups[groups.count - 1].updates.append(update)
-      } else if let place = places[key] {
-        groups[place].updates.append(update)
-      } else {
-        places[key] = groups.count
-        groups.append((key, [update]))
+      // Most saves change the same slots of many records in a row.
+      let place = keys.last == key ? keys.count - 1 : places[key] ?? keys.count
+      if place == keys.count {
+        places[key] = place
+        keys.append(key)
+        groups.append([])
       }
+      groups[place].append(update)
     }
-    return groups.sorted { $0.key.precedes($1.key) }.map { .update($0.key.entity, slots: $0.key.slots, $0.updates) }
+    return zip(keys, groups).sorted { $0.0.precedes($1.0) }.map { .update($0.entity, slots: $0.slots, $1) }
   }
 
   /// Changes by entity, in the order of ranks.

@@ -1,10 +1,9 @@
 import CoherenceCore
 
 extension ConformanceSubject {
-  static let refusedMigration = ConformanceSubject("Refused migration") {
-    kinds
-    options
-  }
+  static let refusedMigration = ConformanceSubject("Refused migration") { kinds }
+
+  static let migrationOptions = ConformanceSubject("Options of migration") { options }
 
   /// A store does not open with the changed model, says why, and still opens with its own.
   private static func refused(

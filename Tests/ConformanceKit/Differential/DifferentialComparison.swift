@@ -14,16 +14,16 @@ struct DifferentialComparison {
 
   /// The first difference, if there is one.
   ///
-  /// - Parameter note: Called for each step with what it came to.
+  /// - Parameter note: Called for each step with what it came to, the first store's first.
   func run(
-    _ sequence: DifferentialSequence, note: (DifferentialOperation, DifferentialOutcome) -> Void = { _, _ in }
+    _ sequence: DifferentialSequence, note: (DifferentialOperation, [DifferentialOutcome]) -> Void = { _, _ in }
   ) -> DifferentialMismatch? {
     for world in worlds { world.beginSequence(sequence.contexts) }
     defer { for world in worlds { world.endSequence() } }
     for (step, operation) in sequence.operations.enumerated() {
       let outcomes = worlds.map { $0.take(operation) }
-      note(operation, outcomes[0])
-      guard outcomes.allSatisfy({ $0.text == outcomes[0].text }) else {
+      note(operation, outcomes)
+      guard outcomes.allSatisfy({ $0.isAdmissible(besides: outcomes[0]) }) else {
         return mismatch(at: step, outcomes.map(\.text))
       }
     }

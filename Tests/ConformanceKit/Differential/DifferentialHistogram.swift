@@ -5,10 +5,14 @@ public struct DifferentialHistogram: Sendable, CustomStringConvertible {
   public private(set) var operations: [String: Int] = [:]
   public private(set) var codes: [String: Int] = [:]
   public private(set) var sequences = 0
+  /// How often stores reported another error than the model, as they may.
+  public private(set) var excused = 0
 
-  mutating func note(_ operation: DifferentialOperation, _ outcome: DifferentialOutcome) {
+  /// - Parameter outcomes: What the step came to on each store.
+  mutating func note(_ operation: DifferentialOperation, _ outcomes: [DifferentialOutcome]) {
     operations[operation.action.kind, default: 0] += 1
-    for code in outcome.codes { codes[code.rawValue, default: 0] += 1 }
+    for code in outcomes[0].codes { codes[code.rawValue, default: 0] += 1 }
+    if outcomes.contains(where: { $0.isExcused(besides: outcomes[0]) }) { excused += 1 }
   }
 
   mutating func noteSequence() { sequences += 1 }
@@ -17,6 +21,7 @@ public struct DifferentialHistogram: Sendable, CustomStringConvertible {
     operations.merge(other.operations, uniquingKeysWith: +)
     codes.merge(other.codes, uniquingKeysWith: +)
     sequences += other.sequences
+    excused += other.excused
   }
 
   /// The errors that random sequences have to meet, or they would not be random enough.
@@ -28,13 +33,16 @@ public struct DifferentialHistogram: Sendable, CustomStringConvertible {
   /// The steps and errors that hardly occurred, which means that nothing was found out about them.
   public var gaps: [String] {
     let steps = DifferentialOperation.Action.kinds.filter { (operations[$0] ?? 0) * 8 < sequences }
-    return steps + Self.expectedCodes.map(\.rawValue).filter { (codes[$0] ?? 0) * 50 < sequences }
+    let rare = Self.expectedCodes.map(\.rawValue).filter { (codes[$0] ?? 0) * 50 < sequences }
+    // Excuses for more than a few would hide that a store mistakes one error for the other.
+    let excuses = excused * 10 > (codes[ErrorCode.uniquenessViolated.rawValue] ?? 0) ? ["\(excused) excuses"] : []
+    return steps + rare + excuses
   }
 
   public var description: String {
     func lines(_ counts: [String: Int]) -> String {
       counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     }
-    return "\(sequences) sequences.\nSteps: \(lines(operations)).\nErrors: \(lines(codes))."
+    return "\(sequences) sequences.\nSteps: \(lines(operations)).\nErrors: \(lines(codes)); \(excused) excused."
   }
 }

@@ -34,6 +34,16 @@ struct DifferentialOutcome: Sendable, Equatable {
 
   private static func version(_ row: Row?) -> String { row.map { "\($0.version)" } ?? "-" }
 
+  /// Whether a store may come to this where the model of stores comes to the other.
+  ///
+  /// Nothing ranks the two errors of constraints, and a database may look at references before it looks at uniqueness,
+  /// where the model looks at uniqueness first. So the other way round is no excuse.
+  func isAdmissible(besides model: DifferentialOutcome) -> Bool { self == model || isExcused(besides: model) }
+
+  func isExcused(besides model: DifferentialOutcome) -> Bool {
+    codes == [.danglingReference] && model.codes == [.uniquenessViolated]
+  }
+
   mutating func append(_ other: DifferentialOutcome) {
     text += "; " + other.text
     codes += other.codes

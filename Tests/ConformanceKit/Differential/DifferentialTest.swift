@@ -66,9 +66,9 @@ public struct DifferentialTest: Sendable {
     for seed in seeds {
       Self.trace("seed \(seed)")
       let sequence = RandomSequence.sequence(seed: seed, model: model)
-      let found = DifferentialComparison(worlds: worlds).run(sequence) { operation, outcome in
-        report.histogram.note(operation, outcome)
-        Self.trace("  \(DifferentialText.text(operation, model: model)) -> \(outcome.text)")
+      let found = DifferentialComparison(worlds: worlds).run(sequence) { operation, outcomes in
+        report.histogram.note(operation, outcomes)
+        Self.trace("  \(DifferentialText.text(operation, model: model)) -> \(outcomes[0].text)")
       }
       report.histogram.noteSequence()
       if let found {

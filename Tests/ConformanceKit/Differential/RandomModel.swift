@@ -132,7 +132,7 @@ struct RandomModel {
   }
 
   private mutating func deleteRule() -> DeleteRule {
-    random.weighted([(50, .nullify), (20, .cascade), (18, .deny), (12, .noAction)])
+    random.weighted([(46, .nullify), (18, .cascade), (24, .deny), (12, .noAction)])
   }
 
   // MARK: Constraints

@@ -26,6 +26,7 @@ struct RandomSequence {
   static func sequence(seed: UInt64, model: ManagedObjectModel) -> DifferentialSequence {
     var sequence = RandomSequence(seed: seed, model: model)
     let count = sequence.random.number(20...100)
+    sequence.addPopulation()
     while sequence.operations.count < count { sequence.addOperation() }
     return DifferentialSequence(contexts: sequence.contexts, operations: sequence.operations)
   }
@@ -92,15 +93,25 @@ struct RandomSequence {
   }
 
   private static let weights: [(Int, Step)] = [
-    (17, .insert), (15, .set), (7, .read), (9, .relate), (15, .members), (4, .delete), (3, .find), (13, .fetch),
+    (17, .insert), (15, .set), (7, .read), (9, .relate), (15, .members), (6, .delete), (3, .find), (13, .fetch),
     (5, .count), (3, .filter), (2, .listPending), (1, .processPending), (6, .save), (9, .saveOrRollback),
     (1, .rollback), (3, .refresh), (1, .refreshAll), (1, .reset), (2, .mergeChanges), (1, .obtainPermanentIDs),
     (2, .updateBatch), (1, .deleteBatch), (2, .choosePolicy),
   ]
 
+  /// Some saved objects to begin with, which every context sees. Each has a save of its own: what keeps one from being
+  /// saved does not keep the others.
+  private mutating func addPopulation() {
+    for _ in 0..<random.number(3...7) {
+      addInsert(0)
+      operations.append(DifferentialOperation(context: 0, action: .saveOrRollback))
+    }
+    noteSave(0)
+  }
+
   private mutating func addOperation() {
     let context = random.number(0...(contexts.count - 1))
-    let step = objects.count < 4 ? .insert : random.weighted(Self.weights.map { (weight: $0.0, element: $0.1) })
+    let step = random.weighted(Self.weights.map { (weight: $0.0, element: $0.1) })
     if step == .insert { return addInsert(context) }
     guard let action = action(step, context) else { return addInsert(context) }
     operations.append(DifferentialOperation(context: context, action: action))

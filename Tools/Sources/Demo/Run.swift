@@ -19,7 +19,9 @@ struct Run: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Pull from the service at this URL, as `serve` prints it.", valueName: "url"))
   var url: String?
 
-  @Option(help: ArgumentHelp("Edit this many packages at the service first.", valueName: "count"))
+  @Option(
+    help: ArgumentHelp(
+      "Edit this many packages at the service first; it forgets the edits when it ends.", valueName: "count"))
   var edit = 0
 
   @Option(help: ArgumentHelp("Show what this package needs, directly and indirectly.", valueName: "package"))

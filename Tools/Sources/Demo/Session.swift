@@ -23,32 +23,32 @@ final class Session {
 
   func run() async throws {
     let view = try LiveView(stack)
+    let before = try await RowVersions(of: stack)
+    let start = ContinuousClock.now
+    let (edited, outcome) = try await synchronize(view)
+    let time = (ContinuousClock.now - start) / .seconds(1)
+    let report = RunReport(stack)
+    terminal.paragraph(
+      ["Synchronised in \(String(format: "%.2f", time)) s."] + (try report.pages()) + followed(view)
+        + remarks(outcome))
+    let after = try await RowVersions(of: stack)
+    terminal.paragraph(try report.changes(from: before, to: after, edited: edited))
+    tellStatistics()
+    terminal.paragraph(try report.graph(needsOf: options.needs))
+  }
+
+  private func synchronize(_ view: LiveView) async throws -> (edited: [String], outcome: SyncOutcome) {
+    let sync = CatalogSync(stack, service: service, pageSize: options.pageSize, ledger: ledger) { step in
+      await self.show(step, view)
+    }
     do {
-      try await synchronize(view)
+      let edited = options.edit > 0 ? try await sync.edit(options.edit) : []
+      if !edited.isEmpty { terminal.write("Edited at the service: \(edited.joined(separator: ", "))\n") }
+      return (edited, try await sync.run())
     } catch {
       tellWhereItStopped(view)
       throw error
     }
-  }
-
-  private func synchronize(_ view: LiveView) async throws {
-    let start = ContinuousClock.now
-    let before = try await RowVersions(of: stack)
-    let sync = CatalogSync(stack, service: service, pageSize: options.pageSize, ledger: ledger) { step in
-      await self.show(step, view)
-    }
-    let edited = options.edit > 0 ? try await sync.edit(options.edit) : []
-    if !edited.isEmpty { terminal.write("Edited at the service: \(edited.joined(separator: ", "))\n") }
-    let outcome = try await sync.run()
-    let time = ContinuousClock.now - start
-    let report = RunReport(stack)
-    terminal.paragraph(
-      ["Synchronised in \(time.formatted(.units(allowed: [.seconds], fractionalPart: .show(length: 2))))."]
-        + (try report.pages()) + followed(view) + remarks(outcome))
-    let after = try await RowVersions(of: stack)
-    terminal.paragraph(try report.changes(from: before, to: after, edited: edited))
-    terminal.paragraph(StatisticsTable(ledger.proxies).lines)
-    terminal.paragraph(try report.graph(needsOf: options.needs))
   }
 
   private func show(_ step: SyncStep, _ view: LiveView) async {
@@ -83,6 +83,13 @@ final class Session {
     terminal.paragraph([
       "Stopped \(place): \(count(view)) packages are in the store. Run again, and it goes on from there."
     ])
-    terminal.paragraph(ledger.proxies.isEmpty ? [] : StatisticsTable(ledger.proxies).lines)
+    tellStatistics()
+  }
+
+  private func tellStatistics() {
+    guard !ledger.proxies.isEmpty else { return }
+    terminal.paragraph(
+      ["What the actions did, in objects; a new link counts at both of its ends:"]
+        + StatisticsTable(ledger.proxies).lines)
   }
 }

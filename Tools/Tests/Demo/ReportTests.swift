@@ -45,7 +45,7 @@ struct ReportTests {
   @Test func `away from a terminal, progress is plain lines`() {
     var line = ProgressLine(isInteractive: false)
     let texts = (1...100).map { line.text(for: SyncStep(phase: .linking, done: $0, total: 100), note: "note") }
-    #expect(texts.filter { !$0.isEmpty }.count == 11)
+    #expect(texts.filter { !$0.isEmpty }.count == 4)
     #expect(texts.last == "Linking packages 100/100 · note\n")
     #expect(!texts.joined().contains("\r"))
   }

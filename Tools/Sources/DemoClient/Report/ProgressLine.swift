@@ -3,7 +3,7 @@ package struct ProgressLine {
   private static let width = 28
   private let isInteractive: Bool
   private var lastPhase: SyncStep.Phase?
-  private var lastTenth = 0
+  private var lastQuarter = 0
 
   package init(isInteractive: Bool) { self.isInteractive = isInteractive }
 
@@ -13,9 +13,9 @@ package struct ProgressLine {
     if isInteractive {
       return "\r\u{1B}[K\(bar(step)) \(label(step)) · \(note)" + (isFinished ? "\n" : "")
     }
-    let tenth = step.total > 0 ? step.done * 10 / step.total : 10
-    guard step.phase != lastPhase || tenth != lastTenth || isFinished else { return "" }
-    (lastPhase, lastTenth) = (step.phase, tenth)
+    let quarter = step.total > 0 ? step.done * 4 / step.total : 4
+    guard quarter > (step.phase == lastPhase ? lastQuarter : 0) || isFinished else { return "" }
+    (lastPhase, lastQuarter) = (step.phase, quarter)
     return "\(label(step)) · \(note)\n"
   }
 

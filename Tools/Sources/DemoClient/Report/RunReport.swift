@@ -14,7 +14,7 @@ package struct RunReport {
   /// - Parameter edited: The names of the packages that this run edited at the service.
   package func changes(from before: RowVersions, to after: RowVersions, edited: [String]) throws -> [String] {
     let changes = before.changes(to: after)
-    if before.isEmpty { return ["First run: \(try contents()) are in the store now."] + fingerprint(after) }
+    if before.isEmpty { return ["The store was empty; it has \(try contents()) now."] + fingerprint(after) }
     if changes.isEmpty {
       return ["Nothing changed: no row of \(try contents()) was written."] + fingerprint(after)
     }
@@ -40,7 +40,8 @@ package struct RunReport {
     let count = changes.updated.count
     lines.append(
       isExact
-        ? "Exactly the \(count) packages that were edited changed, and no other row:" : "\(count) rows changed:")
+        ? "Exactly the \(count) packages that were edited changed, and no other row:"
+        : "\(count) rows changed to what the service says now:")
     lines += packages.prefix(Self.shownLimit).map { package in
       "  \(package.name): row version \(package.row.from) → \(package.row.to), “\(package.summary)”"
     }

@@ -51,7 +51,8 @@ package struct ServiceClient: Sendable {
     }
     guard response.statusCode == 200 else {
       let problem = try? JSONDecoder().decode(ServiceProblem.self, from: data)
-      throw DemoError("The service refused a request (\(response.statusCode)): \(problem?.message ?? "no reason given")")
+      throw DemoError(
+        "The service refused a request (\(response.statusCode)): \(problem?.message ?? "no reason given")")
     }
     return (data, response)
   }
@@ -62,7 +63,8 @@ package struct ServiceClient: Sendable {
     } catch {
       try Task.checkCancellation()
       throw DemoError(
-        "The service at \(base.absoluteString) does not answer; start it with `Tools/demo serve`. (\(error))")
+        "The service at \(base.absoluteString) does not answer; start it with `Tools/demo serve`. "
+          + "(\(error.localizedDescription))")
     }
   }
 }

@@ -10,4 +10,10 @@ package struct SyncStep: Sendable, Equatable {
   /// The parts of the phase that are done.
   package let done: Int
   package let total: Int
+
+  package init(phase: Phase, done: Int, total: Int) {
+    self.phase = phase
+    self.done = done
+    self.total = total
+  }
 }
