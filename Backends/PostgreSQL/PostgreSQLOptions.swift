@@ -11,8 +11,8 @@ public enum PostgreSQLOption {
   /// The most connections that the store has open at once, one of which is kept for saves. An `int` from 2 on, 8 by
   /// default.
   public static let poolSize = "poolSize"
-  /// How many seconds to wait for a connection before ``ErrorCode/tooManyConnections``. An `int` or `double`, 30 by
-  /// default.
+  /// How many seconds to wait for a connection before ``ErrorCode/tooManyConnections``, and for a server that went away
+  /// while it committed to say whether it did. An `int` or `double`, 30 by default.
   public static let poolTimeout = "poolTimeout"
   /// How many seconds the server may work on one statement before ``ErrorCode/storeBusy``. An `int` or `double`; without
   /// it, the server's own setting counts.

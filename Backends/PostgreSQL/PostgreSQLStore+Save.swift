@@ -5,6 +5,7 @@ import Logging
 
 extension PostgreSQLStore {
   func save(_ request: StoreSaveRequest) throws {
+    try pool.checkIsOpen()
     guard !request.steps.isEmpty else { return }
     try write { connection in
       do {

@@ -76,17 +76,17 @@ struct PostgreSQLTransaction {
     }
   }
 
-  /// Asks the server, on another connection, what became of the transaction.
+  /// Asks the server, on another connection, what became of the transaction. The pool's patience counts here too.
   private func findOut(_ error: CoherenceError) throws {
-    let deadline = Date(timeIntervalSinceNow: 15)
-    while Date.now < deadline {
+    let deadline = Date(timeIntervalSinceNow: pool.options.poolTimeout)
+    repeat {
       switch try? state() {
       case "committed": return
       case "aborted": throw error
       case "in progress", nil: Thread.sleep(forTimeInterval: 0.1)
       default: throw unknown(error)
       }
-    }
+    } while Date.now < deadline
     throw unknown(error)
   }
 

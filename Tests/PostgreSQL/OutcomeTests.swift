@@ -69,7 +69,9 @@ import Testing
 
   @Test func `a save whose answer is lost for good is of unknown outcome`() throws {
     let proxy = try SocketProxy(to: schema.url)
-    let store = try schema.open(PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]))
+    let store = try schema.open(
+      PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
+      options: [PostgreSQLOption.poolTimeout: 0.5])
     let row = try store.row("Person")
     proxy.loseAnswers(after: "COMMIT\0", forGood: true)
     let error = #expect(throws: CoherenceError.self) { try store.save(.insert(row.entity, [row])) }

@@ -29,7 +29,10 @@ private final class PostgreSQLLocation: StoreLocation {
   init() throws { schema = try TemporarySchema() }
 
   var url: URL? { schema.url }
-  var options: [String: OptionValue] { [PostgreSQLOption.schema: .string(schema.name)] }
+  /// Some cases have a dozen units of reading at once.
+  var options: [String: OptionValue] {
+    [PostgreSQLOption.schema: .string(schema.name), PostgreSQLOption.poolSize: 16]
+  }
 
   /// The schema goes with its owner.
   func destroy() throws {}

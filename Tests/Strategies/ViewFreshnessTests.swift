@@ -86,6 +86,9 @@ struct ViewFreshnessTests {
     let shown = try stack.view.user(id)
     try stack.change(id) { $0.userName = "grace" }
     #expect(shown.userName == "ada")
+    // A view that followed would take the change in here.
+    #expect(try stack.view.user(id) === shown)
+    #expect(shown.userName == "ada")
     stack.view.refreshAll()
     #expect(shown.userName == "grace")
   }

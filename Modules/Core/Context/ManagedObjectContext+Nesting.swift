@@ -91,14 +91,22 @@ extension ManagedObjectContext {
     return false
   }
 
-  /// The row that the store has below a parent's unsaved changes; `nil` when no parent has any.
-  final func storedBase(of record: PendingRecord) -> Row? {
+  /// The row that the store has below a parent's unsaved changes; `nil` when the record's base is that row.
+  final func storedBase(of record: PendingRecord) throws -> Row? {
     var ancestor = parent
     var result: Row?
     while let context = ancestor {
       if let base = context.storage.withPending({ context.storage.records[record.id]?.base }) { result = base }
       ancestor = context.parent
     }
-    return result
+    return try result ?? storedBaseUnderAbandonedChanges(of: record)
+  }
+
+  /// The store's row for a record that was read with a parent's unsaved changes, which the parent gave up since then.
+  private final func storedBaseUnderAbandonedChanges(of record: PendingRecord) throws -> Row? {
+    guard let base = record.base, base.id.space.rows.row(base.key)?.isIdentical(to: base) != true,
+      let stored = try committedRow(base.id), stored.version == base.version
+    else { return nil }
+    return stored
   }
 }

@@ -29,7 +29,7 @@ final class StoreSaver {
     for record in records {
       let id = record.reservedID ?? record.id
       guard !id.isTemporaryID else { throw unsaved(record) }
-      let change = try change(record, id: id, stored: isNested ? context.storedBase(of: record) : nil)
+      let change = try change(record, id: id, stored: isNested ? try context.storedBase(of: record) : nil)
       if let place = groups.lastIndex(where: { $0.space === id.space }) {
         groups[place].changes.append(change)
       } else {

@@ -20,10 +20,10 @@ package struct GraphAnswers {
   /// The package that needs the most others directly.
   package func mostNeedy() throws -> Degree? { try most("dependencies") { $0.dependencies.count } }
 
+  /// Of equal ones, the first by name.
   private func most(_ relationship: String, _ count: (Package) -> Int) throws -> Degree? {
-    var request = FetchRequest(Package.self).sort(\.name, order: .reverse)
+    var request = FetchRequest(Package.self).sort(\.name)
     request.relationshipsForPrefetching = [relationship]
-    // Of equal ones the last in this order, which is the first by name.
     return try context.fetch(request).map { Degree(name: $0.name, count: count($0)) }.max { $0.count < $1.count }
   }
 

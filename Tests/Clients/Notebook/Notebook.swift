@@ -1,0 +1,89 @@
+import CoherenceCore
+import Foundation
+import Synchronization
+
+/// A place where records are kept in plain dictionaries behind a lock, for as long as the notebook itself is kept.
+///
+/// It shows how little a store needs: it evaluates no predicate, sorts nothing and has no index, and leaves all of that
+/// to Core. What is written down knows nothing of the model's descriptions, so stores of several coordinators can be
+/// open on one notebook.
+///
+/// ```swift
+/// let notebook = Notebook()
+/// try coordinator.addPersistentStore(type: notebook.storeType)
+/// ```
+public final class Notebook: Sendable {
+  private let content = Mutex<NotebookContent?>(nil)
+  private let archive = Mutex<[NotebookContent]>([])
+
+  public init() {}
+
+  /// The type of stores that write into this notebook.
+  public var storeType: StoreType { StoreType("Notebook", factory: NotebookFactory(notebook: self)) }
+
+  /// What is written down; `nil` when no store was ever opened here.
+  var present: NotebookContent? { content.withLock { $0 } }
+
+  /// Makes the content when there is none.
+  ///
+  /// - Throws: ``ErrorCode/incompatibleModel`` when it was made for other entities.
+  func prepare(for environment: StoreEnvironment) throws -> StoreIdentifier {
+    try content.withLock { content in
+      let identifier = content?.metadata.identifier ?? StoreIdentifier(UUID().uuidString)
+      let expected = environment.freshMetadata(identifier: identifier)
+      if let found = content?.metadata.versionHashes { try check(found, against: expected.versionHashes) }
+      if content == nil { content = NotebookContent(metadata: expected) }
+      return identifier
+    }
+  }
+
+  private func check(_ found: [String: String], against expected: [String: String]) throws {
+    let names = Set(found.keys).union(expected.keys).filter { found[$0] != expected[$0] }
+    guard !names.isEmpty else { return }
+    throw CoherenceError(
+      .incompatibleModel,
+      "The notebook was written with another model and cannot be migrated; these entities differ: "
+        + "\(names.sorted().joined(separator: ", ")). Open it with its own model, or take a fresh notebook.")
+  }
+
+  /// Changes the content as a whole, or, when the closure throws, not at all.
+  func change<Result>(_ body: (inout NotebookContent) throws -> Result) throws -> Result {
+    try content.withLock { content in
+      guard var next = content else {
+        throw CoherenceError(.storeDetached, "The notebook was set aside; open the store again.")
+      }
+      let result = try body(&next)
+      content = next
+      return result
+    }
+  }
+
+  /// Keeps the content apart and begins afresh.
+  ///
+  /// - Returns: The number of contents that are kept apart now.
+  func setAside() -> Int {
+    let old = content.withLock { content in
+      defer { content = nil }
+      return content
+    }
+    return archive.withLock { archive in
+      if let old { archive.append(old) }
+      return archive.count
+    }
+  }
+}
+
+/// Opens stores on a notebook.
+struct NotebookFactory: StoreFactory {
+  let notebook: Notebook
+
+  var usesFiles: Bool { false }
+
+  func open(_ environment: StoreEnvironment) throws -> any PersistentStore {
+    NotebookStore(notebook: notebook, identifier: try notebook.prepare(for: environment), environment: environment)
+  }
+
+  func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? { notebook.present?.metadata }
+
+  func setAside(_ environment: StoreEnvironment) throws -> String { "content \(notebook.setAside()) of the archive" }
+}

@@ -1,0 +1,30 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One place for the language settings of every target of this package; the same as in the root package.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .treatAllWarnings(as: .error),
+]
+
+let coherence = Target.Dependency.product(name: "Coherence", package: "coherence")
+let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence")
+let conformance = Target.Dependency.product(name: "CoherenceConformance", package: "coherence")
+
+/// A package of its own, so that it sees what users see: the products, and of them what is public.
+let package = Package(
+  name: "coherence-clients",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "coherence", path: "../..")],
+  targets: [
+    .executableTarget(name: "coherence-example", dependencies: [coherence], path: "Example", swiftSettings: strict),
+    .target(name: "Notebook", dependencies: [core], path: "Notebook", swiftSettings: strict),
+    .testTarget(
+      name: "NotebookTests", dependencies: ["Notebook", core, conformance], path: "Tests/Notebook",
+      swiftSettings: strict),
+    .testTarget(
+      name: "ClientTests", dependencies: ["coherence-example", coherence], path: "Tests/Client", swiftSettings: strict),
+  ]
+)

@@ -1,0 +1,60 @@
+import Testing
+
+@testable import CoherenceCore
+
+@Suite struct InboxTests {
+  private let space: IDSpace
+
+  init() throws {
+    let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } }
+    space = IDSpaces(store: StoreIdentifier("inbox"), model: model)[try model.entity(named: "Thing")]
+  }
+
+  private func id(_ key: Int) -> ManagedObjectID { ManagedObjectID(space: space, key: Int64(key)) }
+
+  private func refresh(_ keys: Range<Int>) -> ChangeSet {
+    var changes = ChangeSet()
+    changes.refreshed = keys.map(id)
+    return changes
+  }
+
+  @Test func `changes up to the bound are told apart, in the order in which they came`() {
+    let inbox = Inbox()
+    #expect(inbox.post(refresh(0..<1)))
+    #expect(!inbox.post(refresh(1..<Inbox.bound)))
+    guard case .changes(let list, let count) = inbox.drain() else {
+      Issue.record("The changes were not kept apart.")
+      return
+    }
+    #expect(count == Inbox.bound)
+    #expect(list.flatMap(\.refreshed) == (0..<Inbox.bound).map(id))
+    #expect(inbox.isEmpty)
+  }
+
+  @Test func `an inbox that nobody empties stops growing at ten thousand records`() {
+    let inbox = Inbox()
+    for start in stride(from: 0, to: 20_000, by: 100) { _ = inbox.post(refresh(start..<(start + 100))) }
+    guard case .everything = inbox.drain() else {
+      Issue.record("Twenty thousand changes were kept one by one.")
+      return
+    }
+  }
+
+  @Test func `what cannot be found again is kept beyond the bound`() {
+    let inbox = Inbox()
+    var first = refresh(0..<20_000)
+    first.deleted = [id(1)]
+    first.permanentIDs = [id(-1): id(2)]
+    _ = inbox.post(first)
+    var second = ChangeSet()
+    second.deleted = [id(3)]
+    second.permanentIDs = [id(-2): id(4)]
+    #expect(!inbox.post(second))
+    guard case .everything(let permanentIDs, let deleted) = inbox.drain() else {
+      Issue.record("Twenty thousand changes were kept one by one.")
+      return
+    }
+    #expect(deleted == [id(1), id(3)])
+    #expect(permanentIDs == [id(-1): id(2), id(-2): id(4)])
+  }
+}

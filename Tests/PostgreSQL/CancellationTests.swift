@@ -1,0 +1,65 @@
+import CoherenceCore
+@testable import CoherencePostgreSQL
+import CoherenceSQL
+import Foundation
+import Testing
+
+@Suite(.needsServer) struct CancellationTests {
+  private let schema: TemporarySchema
+  private let store: any PersistentStore
+  private let row: Row
+
+  init() throws {
+    schema = try TemporarySchema()
+    store = try schema.open(PeopleModel.make())
+    row = try store.insert("Person", ["name": .string("old")])
+  }
+
+  /// Runs a block in a task that waits for a lock in the server, cancels the task there, and answers what it came to.
+  private func cancelled(_ body: @escaping @Sendable () throws -> Void) async throws -> (any Error)? {
+    let administration = try schema.administration()
+    _ = try administration.run(
+      ["BEGIN", "LOCK TABLE \(name: "Person") IN ACCESS EXCLUSIVE MODE"], isKept: false)
+    let task = Task.detached { try body() }
+    while try !isWaiting(for: administration) { await Task.yield() }
+    task.cancel()
+    let result = await task.result
+    try administration.run("ROLLBACK", isKept: false)
+    if case .failure(let error) = result { return error }
+    return nil
+  }
+
+  private func isWaiting(for connection: PostgreSQLConnection) throws -> Bool {
+    try connection.run(
+      """
+      SELECT 1 FROM pg_catalog.pg_stat_activity \
+      WHERE pg_catalog.pg_backend_pid() = ANY(pg_catalog.pg_blocking_pids(pid))
+      """
+    ).rowCount > 0
+  }
+
+  @Test func `a cancelled task interrupts a fetch in the server`() async throws {
+    let store = store
+    let error = try await cancelled { _ = try store.fetch("Person") }
+    #expect((error as? CoherenceError)?.code == .cancelled)
+    #expect(try store.fetch("Person").count == 1)
+  }
+
+  @Test func `a cancelled task interrupts a save in the server, which is not applied`() async throws {
+    let store = store
+    let row = row
+    let error = try await cancelled { try store.save(row.update(["name": .string("new")])) }
+    #expect((error as? CoherenceError)?.code == .cancelled)
+    #expect((error as? CoherenceError)?.outcome == .notApplied)
+    #expect(try store.current(row)?["name"] == .string("old"))
+  }
+
+  @Test func `a statement that takes too long is given up`() async throws {
+    let impatient = try schema.open(store.environment.model, options: [PostgreSQLOption.statementTimeout: 0.05])
+    let error = try await cancelled {
+      while true { _ = try impatient.fetch("Person") }
+    }
+    #expect((error as? CoherenceError)?.code == .storeBusy)
+    #expect((error as? CoherenceError)?.isRetryable == true)
+  }
+}

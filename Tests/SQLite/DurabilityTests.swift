@@ -1,0 +1,43 @@
+import CoherenceCore
+import CoherenceSQL
+@testable import CoherenceSQLite
+import Testing
+
+/// The writing connection is asked itself: what another connection is set to says nothing of it.
+@Suite struct DurabilityTests {
+  private let place: TemporaryStore
+  private let model: ManagedObjectModel
+
+  init() throws {
+    place = try TemporaryStore()
+    model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } }
+  }
+
+  /// What SQLite says of the connection that saves: 0 is off, 1 normal, 2 full.
+  private func setting(of store: any PersistentStore) throws -> [Int64] {
+    let store = try #require(store as? SQLiteStore)
+    return try store.write { try $0.integers("PRAGMA synchronous") }
+  }
+
+  @Test func `a save waits for the disk unless an option says otherwise`() throws {
+    let store = try place.open(model)
+    #expect(try setting(of: store) == [2])
+    try store.insert("Thing", ["name": .string("a")])
+    #expect(try setting(of: store) == [2])
+  }
+
+  @Test(arguments: [("full", 2), ("normal", 1), ("off", 0)] as [(String, Int64)])
+  func `a save waits for the disk as the option says`(mode: String, number: Int64) throws {
+    #expect(try setting(of: place.open(model, options: [SQLiteOption.synchronous: .string(mode)])) == [number])
+  }
+
+  @Test func `of two stores on one file the stricter decides`() throws {
+    let lax = try place.open(model, options: [SQLiteOption.synchronous: "off"])
+    #expect(try setting(of: lax) == [0])
+    let strict = try place.open(model)
+    #expect(try setting(of: lax) == [2])
+    let third = try place.open(model, options: [SQLiteOption.synchronous: "normal"])
+    #expect(try setting(of: third) == [2])
+    #expect(try setting(of: strict) == [2])
+  }
+}
