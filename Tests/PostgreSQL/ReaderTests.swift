@@ -36,6 +36,16 @@ import Testing
     #expect(try store.current(row)?["name"] == .string("new"))
   }
 
+  @Test func `missing values come first ascending, last descending, and ties by key`() throws {
+    let names: [AttributeValue] = [.string("b"), .null, .string("a"), .null, .string("b")]
+    let rows = try names.map { try store.insert("Person", ["name": $0]) }
+    func order(ascending: Bool) throws -> [ManagedObjectID] {
+      try store.fetch("Person", by: [SortKey("name", ascending: ascending)]).map(\.id)
+    }
+    #expect(try order(ascending: true) == [1, 3, 2, 0, 4].map { rows[$0].id })
+    #expect(try order(ascending: false) == [0, 4, 2, 1, 3].map { rows[$0].id })
+  }
+
   @Test func `other reads can go between the batches of a fetch`() throws {
     let rows = try fill(5000)
     try store.reading { reader in

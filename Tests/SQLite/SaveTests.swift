@@ -58,6 +58,19 @@ import Testing
     #expect(try store.current(three)?["name"] == .string("three"))
   }
 
+  @Test func `a record at another version is neither changed nor deleted`() throws {
+    let row = try store.insert("Person", ["name": .string("a")])
+    try save(update(row, ["name": .string("b")]))
+    let steps = [
+      update(row, ["name": .string("mine")], from: 1), .delete(row.entity, [RowDelete(id: row.id, baseVersion: 1)]),
+    ]
+    for step in steps {
+      let failure = #expect(throws: StoreConflict.Failure.self) { try save(step) }
+      #expect(failure?.conflicts.map(\.id) == [row.id])
+      #expect(try store.current(row)?["name"] == .string("b"))
+    }
+  }
+
   @Test func `versions are looked at before uniqueness`() throws {
     let one = try store.insert("Person", ["email": .string("taken")])
     let two = try store.insert("Person", ["email": .string("free")])

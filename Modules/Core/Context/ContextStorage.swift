@@ -14,11 +14,11 @@ final class ContextStorage: @unchecked Sendable {
   /// Guards what child contexts read from their own threads.
   private let pendingLock = Mutex(())
   /// What is to be saved, by record.
-  private(set) var records: [ManagedObjectID: PendingRecord] = [:]
+  @exclusivity(unchecked) private(set) var records: [ManagedObjectID: PendingRecord] = [:]
   /// The same in the order in which they came, with gaps of records that are not current any more.
-  private var sequence: [PendingRecord] = []
+  @exclusivity(unchecked) private var sequence: [PendingRecord] = []
   /// Changed records that no notification told of yet.
-  var unannounced: [PendingRecord] = []
+  @exclusivity(unchecked) var unannounced: [PendingRecord] = []
   /// Raised for a to-many relationship when loaded lists of its members may be out of date.
   var generations: [RelationshipDescription: Int] = [:]
   private var epoch = 0

@@ -215,7 +215,10 @@ extension ManagedObjectContext {
     var request = FetchRequest<ManagedObject>(entityName: relationship.destination.name)
     request.predicate =
       relationship.inverse?.isToMany == false && !owner.id.isTemporaryID
-      ? .and([.comparison(.path(PropertyPath(names: [relationship.inverse!.name])), .equal, .value(.reference(owner.id))), predicate])
+      ? .and([
+        .comparison(.path(PropertyPath(names: [relationship.inverse!.name])), .equal, .value(.reference(owner.id))),
+        predicate,
+      ])
       : .and([.membership(.path(.own), in: members.map(AttributeValue.reference)), predicate])
     let found = Dictionary(try fetch(request).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     return members.compactMap { found[$0] as? Member }

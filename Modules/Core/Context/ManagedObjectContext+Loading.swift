@@ -114,12 +114,19 @@ extension ManagedObjectContext {
   final func storedMembers(
     of relationship: RelationshipDescription, owners: [ManagedObjectID]
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
-    applyParents(to: try committedMembers(of: relationship, owners: owners), of: relationship, owners: owners)
+    let members = try committedMembers(of: relationship, owners: owners) { rows in
+      // Faults that are there get the rows that came along.
+      var unused: [ManagedObject] = []
+      objects(for: rows.filter { storage.registry.object(for: $0.id)?.row == nil }, into: &unused)
+    }
+    return applyParents(to: members, of: relationship, owners: owners)
   }
 
   /// The members of a to-many relationship of several owners, as their stores have them.
+  ///
+  /// - Parameter note: Called with rows of members that were read on the way.
   final func committedMembers(
-    of relationship: RelationshipDescription, owners: [ManagedObjectID]
+    of relationship: RelationshipDescription, owners: [ManagedObjectID], note: ([Row]) -> Void
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
     var result: [ManagedObjectID: [ManagedObjectID]] = [:]
     for (_, ids) in Dictionary(grouping: owners.filter { !$0.isTemporaryID }, by: \.storeIdentifier) {
@@ -127,7 +134,7 @@ extension ManagedObjectContext {
       let found: [ManagedObjectID: [ManagedObjectID]] =
         switch relationship.storage {
         case .inverseColumn(let inverse, let positionSlot):
-          try membersByColumn(inverse, positionSlot: positionSlot, owners: ids, in: store)
+          try membersByColumn(inverse, positionSlot: positionSlot, owners: ids, in: store, note: note)
         case .links(let table, let isForward):
           try membersByLinks(table, isForward: isForward, owners: ids, in: store)
         case .column: [:]
@@ -138,7 +145,8 @@ extension ManagedObjectContext {
   }
 
   private final func membersByColumn(
-    _ inverse: RelationshipDescription, positionSlot: Int?, owners: [ManagedObjectID], in store: any PersistentStore
+    _ inverse: RelationshipDescription, positionSlot: Int?, owners: [ManagedObjectID], in store: any PersistentStore,
+    note: ([Row]) -> Void
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
     // Relationships do not cross stores: a store without the members' entity has no members.
     guard store.holds(inverse.entity) else { return [:] }
@@ -155,8 +163,7 @@ extension ManagedObjectContext {
         if let positionSlot, case .int(let place) = row[positionSlot] { position = place }
         members[owner, default: []].append((position, row.id))
       }
-      var unused: [ManagedObject] = []
-      objects(for: rows.filter { storage.registry.object(for: $0.id)?.row == nil }, into: &unused)
+      note(rows)
     }
     return members.mapValues { list in
       list.sorted { ($0.0 ?? -1, $0.1.key) < ($1.0 ?? -1, $1.1.key) }.map(\.1)

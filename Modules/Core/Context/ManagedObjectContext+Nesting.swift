@@ -71,7 +71,9 @@ extension ManagedObjectContext {
       return forgetDeleted(object)
     }
     for relationship in record.members.keys {
-      guard object.collections?[relationship] != nil, let ids = try? object.memberIDs(of: relationship) else { continue }
+      guard object.collections?[relationship] != nil, let ids = try? object.memberIDs(of: relationship) else {
+        continue
+      }
       object.setMemberList(ids, of: relationship)
     }
     let row = record.snapshot

@@ -9,11 +9,11 @@ import Synchronization
 final class ObjectRegistry: @unchecked Sendable {
   // Sendable: `tables` is used under `lock` only.
   private let lock = Mutex(())
-  private var tables: [SpaceTable] = []
+  @exclusivity(unchecked) private var tables: [SpaceTable] = []
 
   private final class SpaceTable {
     let space: IDSpace
-    var keys = KeyTable()
+    @exclusivity(unchecked) var keys = KeyTable()
     init(space: IDSpace) { self.space = space }
   }
 

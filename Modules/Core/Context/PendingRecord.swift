@@ -5,23 +5,24 @@
 final class PendingRecord {
   enum Kind { case inserted, updated, deleted }
 
-  var id: ManagedObjectID
+  // What bulk work touches for every record goes without the runtime's check of overlapping access.
+  @exclusivity(unchecked) var id: ManagedObjectID
   let entity: EntityDescription
-  var kind: Kind
+  @exclusivity(unchecked) var kind: Kind
   /// The state that the changes started from; `nil` for a record that is in no store and no parent.
-  var base: Row?
+  @exclusivity(unchecked) var base: Row?
   /// The values as the context sees them, by slot.
-  var values: [AttributeValue]
+  @exclusivity(unchecked) var values: [AttributeValue]
   /// The slots that were set to something else than the base has.
-  var changed = SlotSet()
+  @exclusivity(unchecked) var changed = SlotSet()
   /// What was added to and removed from to-many relationships.
-  var members: [RelationshipDescription: MemberChanges] = [:]
+  @exclusivity(unchecked) var members: [RelationshipDescription: MemberChanges] = [:]
   /// The object: changed objects are kept.
-  var object: ManagedObject?
+  @exclusivity(unchecked) var object: ManagedObject?
   /// Whether the record is still to be saved.
-  var isCurrent = false
+  @exclusivity(unchecked) var isCurrent = false
   /// Whether the next notification knows of the record already.
-  var isAnnounced = false
+  @exclusivity(unchecked) var isAnnounced = false
   /// The key that was set aside for a fresh record, kept when a save fails.
   var reservedID: ManagedObjectID?
   /// Without a context: the objects that relationships lead to, which go into a context together with this one.

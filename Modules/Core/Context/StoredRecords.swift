@@ -1,5 +1,5 @@
-/// Lets the evaluator look at a store's records, as they are saved: what a store leaves of a predicate or an order has to
-/// mean what it would mean in the store, whatever the context has in memory.
+/// Lets the evaluator look at a store's records, as they are saved: what a store leaves of a predicate or an order has
+/// to mean what it would mean in the store, whatever the context has in memory.
 ///
 /// Made for one fetch; what was read once is not read again.
 final class StoredRecords: RecordSource {
@@ -43,6 +43,9 @@ final class StoredRecords: RecordSource {
   private func memberIDs(
     of relationship: RelationshipDescription, from record: RecordState
   ) throws -> [ManagedObjectID] {
-    try context.committedMembers(of: relationship, owners: [record.id])[record.id] ?? []
+    let members = try context.committedMembers(of: relationship, owners: [record.id]) { known in
+      for row in known { rows[row.id] = row }
+    }
+    return members[record.id] ?? []
   }
 }

@@ -8,7 +8,7 @@ import Synchronization
 final class RowTable: @unchecked Sendable {
   // Sendable: `keys` is used under `lock` only.
   private let lock = Mutex(())
-  private var keys = KeyTable()
+  @exclusivity(unchecked) private var keys = KeyTable()
 
   /// Replaces rows by the ones that are known already, at the same or a higher version, and enters the others.
   func share(_ rows: inout [Row]) {

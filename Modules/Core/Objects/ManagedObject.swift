@@ -10,12 +10,13 @@
 open class ManagedObject {
   /// The record's entity.
   public final let entity: EntityDescription
-  final var id: ManagedObjectID
-  final var storage: ContextStorage?
-  final var row: Row?
-  final var pending: PendingRecord?
+  // Confinement is checked at every access; the runtime's own check of overlapping access would cost as much again.
+  @exclusivity(unchecked) final var id: ManagedObjectID
+  @exclusivity(unchecked) final var storage: ContextStorage?
+  @exclusivity(unchecked) final var row: Row?
+  @exclusivity(unchecked) final var pending: PendingRecord?
   final var collections: [RelationshipDescription: MemberList]?
-  final var flags: Flags = []
+  @exclusivity(unchecked) final var flags: Flags = []
 
   struct Flags: OptionSet {
     let rawValue: UInt8

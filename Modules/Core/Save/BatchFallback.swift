@@ -1,5 +1,5 @@
-/// Batch requests on a store that cannot do them: reads the rows concerned and saves their new state, with the meaning of
-/// ``BatchExecuting``.
+/// Batch requests on a store that cannot do them: reads the rows concerned and saves their new state, with the meaning
+/// of ``BatchExecuting``.
 struct BatchFallback {
   let context: ManagedObjectContext
   let store: any PersistentStore

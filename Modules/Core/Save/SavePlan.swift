@@ -27,7 +27,7 @@ struct SavePlan {
 
   // MARK: Clearing
 
-  /// References to deleted records, and values that change places, set to null first.
+  /// References to deleted records that a store would miss, and values that change places, set to null first.
   private var clearing: [SaveStep] {
     let deleted = Set(deletes.map(\.id))
     var rows: [SlotGroup: [Row]] = [:]
@@ -36,7 +36,7 @@ struct SavePlan {
       guard let base = change.base else { continue }
       var slots = released[change.id] ?? SlotSet()
       if !deleted.isEmpty {
-        for slot in change.entity.referenceSlots {
+        for slot in change.entity.constrainedSlots {
           if case .reference(let target) = base[slot], deleted.contains(target), target != change.id {
             slots.insert(slot)
           }
@@ -205,6 +205,16 @@ extension PropertyDescription {
     case let attribute as AttributeDescription: attribute.slot
     case let relationship as RelationshipDescription: relationship.slot ?? -1
     default: -1
+    }
+  }
+}
+
+extension EntityDescription {
+  /// Slots whose references lead to records that are there. Others may dangle, and are left alone.
+  fileprivate var constrainedSlots: [Int] {
+    referenceSlots.filter { slot in
+      guard case .reference(let relationship) = slots[slot] else { return false }
+      return relationship.isConstrained
     }
   }
 }

@@ -98,6 +98,33 @@ extension ConformanceSubject {
         try expectEqual(try album.labels(of: "genres"), ["Jazz"])
       }
     }
+    Case("a child's changes of the members of saved records reach parent and store") { stack in
+      try stack.write { context in
+        let album = try context.make("Album", ["title": "A"])
+        let genres = try ["Jazz", "Modal", "Rock"].map { try context.make("Genre", ["name": $0]) }
+        try album.setObjects(Array(genres.prefix(2)), for: "genres")
+        try album.setObjects(try ["1", "2"].map { try context.make("Track", ["title": $0]) }, for: "tracks")
+        try context.make("Track", ["title": "3"])
+      }
+      try nested(stack) { parent, child in
+        let album = try child.one("Album")
+        let genres = try ["Modal", "Rock"].map { try child.one("Genre", where: equal("name", $0)) }
+        try album.setObjects(genres, for: "genres")
+        let tracks = try ["3", "1"].map { try child.one("Track", where: equal("title", $0)) }
+        try album.setObjects(tracks, for: "tracks")
+        try child.save()
+        try expectEqual(try parent.one("Album").labels(of: "genres"), ["Modal", "Rock"])
+        try expectEqual(try parent.one("Album").labels(of: "tracks"), ["3", "1"])
+        try expectEqual(try parent.one("Genre", where: equal("name", "Jazz")).labels(of: "albums"), [])
+        try expectEqual(try parent.one("Genre", where: equal("name", "Rock")).labels(of: "albums"), ["A"])
+        try parent.save()
+      }
+      try stack.read { context in
+        try expectEqual(try context.one("Album").labels(of: "genres"), ["Modal", "Rock"])
+        try expectEqual(try context.one("Album").labels(of: "tracks"), ["3", "1"])
+        try expectEqual(try context.one("Genre", where: equal("name", "Jazz")).labels(of: "albums"), [])
+      }
+    }
     Case("a fresh record of a child becomes permanent when the parent saves") { stack in
       try nested(stack) { parent, child in
         let album = try child.make("Album", ["title": "A"])

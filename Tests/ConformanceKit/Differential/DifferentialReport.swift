@@ -9,7 +9,8 @@ public struct DifferentialReport: Sendable, CustomStringConvertible {
   public internal(set) var failedSeeds: [UInt64] = []
 
   public var description: String {
-    let summary = failedSeeds.isEmpty ? "" : "\nThe stores differ on: \(failedSeeds.map(String.init).joined(separator: ", "))."
+    let summary =
+      failedSeeds.isEmpty ? "" : "\nThe stores differ on: \(failedSeeds.map(String.init).joined(separator: ", "))."
     return "\(histogram)\(summary)"
   }
 
@@ -26,7 +27,9 @@ extension DifferentialReport {
     seed: UInt64, declarations: [Entity], sequence: DifferentialSequence, mismatch: DifferentialMismatch,
     model: ManagedObjectModel
   ) -> String {
-    var lines = ["The stores differ on seed \(seed). Replay it with:", "  \(DifferentialTest.replayCommand(seed: seed))"]
+    var lines = [
+      "The stores differ on seed \(seed). Replay it with:", "  \(DifferentialTest.replayCommand(seed: seed))",
+    ]
     lines += ["Model:"] + DifferentialText.text(declarations).map { "  " + $0 }
     lines += ["Contexts:"] + DifferentialText.text(sequence.contexts).map { "  " + $0 }
     lines += ["Steps:"]

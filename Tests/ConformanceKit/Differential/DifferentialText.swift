@@ -65,7 +65,9 @@ enum DifferentialText {
   static func text(_ request: FetchRequest<ManagedObject>) -> String {
     var parts = [request.entityName ?? ""]
     if let predicate = request.predicate { parts.append("where " + text(predicate)) }
-    for key in request.sortKeys { parts.append("sort \(key.path)\(text(key.options)) \(key.isAscending ? "up" : "down")") }
+    for key in request.sortKeys {
+      parts.append("sort \(key.path)\(text(key.options)) \(key.isAscending ? "up" : "down")")
+    }
     if let limit = request.fetchLimit { parts.append("limit \(limit)") }
     if request.fetchOffset > 0 { parts.append("offset \(request.fetchOffset)") }
     if !request.includesSubentities { parts.append("without subentities") }

@@ -48,8 +48,9 @@ extension DifferentialWorld {
 
   // MARK: Reading
 
-  /// Everything that an object says of itself.
+  /// Everything that an object says of itself, loaded: when a fault loads by itself is no matter of meaning.
   func describe(_ object: ManagedObject) -> String {
+    try? object.load()
     var parts = ["\(object.entity.name) version \(object.version)"]
     for property in object.entity.properties {
       do {

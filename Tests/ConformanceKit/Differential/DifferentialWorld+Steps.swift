@@ -77,7 +77,7 @@ extension DifferentialWorld {
   func hold(_ objects: [ManagedObject], _ index: Int) -> [String] {
     objects.map { object in
       let name = name(object.objectID)
-      held[index][name] = object
+      if ids[name] != nil { held[index][name] = object }
       return name
     }
   }

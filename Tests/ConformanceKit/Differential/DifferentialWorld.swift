@@ -101,6 +101,12 @@ final class DifferentialWorld {
     for (index, context) in contexts.enumerated() {
       context.performAndWait { for (name, object) in held[index] { note(object, name: name) } }
     }
+    for (name, id) in ids where id.isTemporaryID { findPermanentID(of: name, id) }
+  }
+
+  /// Finds the identifier of an object that nobody holds: its context was reset before the parent saved it.
+  private func findPermanentID(of name: String, _ id: ManagedObjectID) {
+    for context in contexts { context.performAndWait { note(context.object(with: id), name: name) } }
   }
 
   // MARK: Saves

@@ -91,14 +91,31 @@ struct RandomModel {
   private mutating func addRelationship() {
     let source = random.number(0...(entities.count - 1))
     let target = random.chance(20) ? source : random.number(0...(entities.count - 1))
-    switch random.weighted([(10, Shape.toOneAlone), (12, .toManyAlone), (12, .oneToOne), (35, .oneToMany),
-      (22, .manyToMany), (3, .symmetricToOne), (6, .symmetricToMany)])
+    switch random.weighted([
+      (10, Shape.toOneAlone), (12, .toManyAlone), (12, .oneToOne), (35, .oneToMany),
+      (22, .manyToMany), (3, .symmetricToOne), (6, .symmetricToMany),
+    ])
     {
     case .toOneAlone: add(toOne(to: target, inverse: nil), to: source)
     case .toManyAlone: add(toMany(to: target, inverse: nil), to: source)
-    case .oneToOne: addPair(source, target) { $0.toOne(to: $1, inverse: $2) } back: { $0.toOne(to: $1, inverse: $2) }
-    case .oneToMany: addPair(source, target) { $0.toMany(to: $1, inverse: $2) } back: { $0.toOne(to: $1, inverse: $2) }
-    case .manyToMany: addPair(source, target) { $0.toMany(to: $1, inverse: $2) } back: { $0.toMany(to: $1, inverse: $2) }
+    case .oneToOne:
+      addPair(source, target) {
+        $0.toOne(to: $1, inverse: $2)
+      } back: {
+        $0.toOne(to: $1, inverse: $2)
+      }
+    case .oneToMany:
+      addPair(source, target) {
+        $0.toMany(to: $1, inverse: $2)
+      } back: {
+        $0.toOne(to: $1, inverse: $2)
+      }
+    case .manyToMany:
+      addPair(source, target) {
+        $0.toMany(to: $1, inverse: $2)
+      } back: {
+        $0.toMany(to: $1, inverse: $2)
+      }
     case .symmetricToOne: add(toOne(to: source, inverse: "r\(relationshipCount + 1)"), to: source)
     case .symmetricToMany: add(toMany(to: source, inverse: "r\(relationshipCount + 1)"), to: source)
     }

@@ -2,8 +2,8 @@ import CoherenceCore
 
 /// Random steps over random contexts.
 ///
-/// The steps are made without running them. What becomes of the objects is guessed, so that most steps meet objects that
-/// are there; some meet objects that are not, and have to fail alike.
+/// The steps are made without running them. What becomes of the objects is guessed, so that most steps meet objects
+/// that are there; some meet objects that are not, and have to fail alike.
 struct RandomSequence {
   private typealias Action = DifferentialOperation.Action
   private typealias PropertyValue = DifferentialOperation.PropertyValue
@@ -68,7 +68,9 @@ struct RandomSequence {
       if let parent = contexts[context].parent, !contexts[context].savesThroughParent { descendants(parent) } else {
         Set(contexts.indices)
       }
-    for index in objects.indices where objects[index].visible.contains(context) { objects[index].visible.formUnion(seers) }
+    for index in objects.indices where objects[index].visible.contains(context) {
+      objects[index].visible.formUnion(seers)
+    }
   }
 
   /// The name of an object that the context probably sees, or sometimes of any object.
@@ -82,7 +84,6 @@ struct RandomSequence {
   }
 
   private func entity(of name: String) -> EntityDescription { objects.first { $0.name == name }!.entity }
-
 
   // MARK: Steps
 
@@ -219,7 +220,8 @@ struct RandomSequence {
     else { return nil }
     let property = relationship.name
     switch random.number(0...99) {
-    case 0..<50: return .addMember(name, relationship: property, member, at: random.chance(25) ? random.number(0...3) : nil)
+    case 0..<50:
+      return .addMember(name, relationship: property, member, at: random.chance(25) ? random.number(0...3) : nil)
     case 50..<70: return .removeMember(name, relationship: property, member)
     case 70..<85:
       let candidates = objects.filter { $0.entity.isKind(of: relationship.destination) && $0.visible.contains(context) }
