@@ -79,7 +79,8 @@ let package = Package(
       name: "InMemoryTests", dependencies: ["CoherenceInMemory", "CoherenceConformance"], path: "Tests/InMemory",
       swiftSettings: strict),
     .testTarget(
-      name: "SQLiteTests", dependencies: ["CoherenceSQLite", "CoherenceInMemory", "CoherenceConformance", grdb], path: "Tests/SQLite",
+      name: "SQLiteTests", dependencies: ["CoherenceSQLite", "CoherenceInMemory", "CoherenceConformance", grdb],
+      path: "Tests/SQLite",
       swiftSettings: strict),
     .testTarget(
       name: "PostgreSQLTests", dependencies: ["CoherencePostgreSQL", "CoherenceConformance"],

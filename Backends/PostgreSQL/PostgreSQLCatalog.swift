@@ -38,7 +38,8 @@ struct PostgreSQLCatalog {
   }
 
   private func hasSchema(_ name: String) throws -> Bool {
-    try connection.run("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = \(text: name)", isKept: false).rowCount > 0
+    try connection.run("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = \(text: name)", isKept: false).rowCount
+      > 0
   }
 
   // MARK: Changing

@@ -46,7 +46,8 @@ extension PostgreSQLConnection {
       // The message quotes what it does not understand.
       PQfreemem(message)
       throw CoherenceError(
-        .invalidOption, "The URL of the PostgreSQL database cannot be read; write it postgresql://user@host/database "
+        .invalidOption,
+        "The URL of the PostgreSQL database cannot be read; write it postgresql://user@host/database "
           + "and percent-encode what is special in names and password.")
     }
     defer { PQconninfoFree(parts) }

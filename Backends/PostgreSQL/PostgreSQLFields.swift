@@ -46,7 +46,9 @@ final class PostgreSQLFields {
   ) rethrows -> T {
     while formats.count < starts.count { formats.append(1) }
     pointers.removeAll(keepingCapacity: true)
-    for start in starts { pointers.append(start.map { UnsafePointer((buffer.base + $0).assumingMemoryBound(to: CChar.self)) }) }
+    for start in starts {
+      pointers.append(start.map { UnsafePointer((buffer.base + $0).assumingMemoryBound(to: CChar.self)) })
+    }
     return try body(Int32(starts.count), pointers, lengths, formats)
   }
 }

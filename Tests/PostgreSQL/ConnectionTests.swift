@@ -40,7 +40,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "postgresql://user:can@ary@localhost/db", "postgresql://user:can/ary@localhost/db", "postgresql://user:can%zzary@h/db",
+    "postgresql://user:can@ary@localhost/db", "postgresql://user:can/ary@localhost/db",
+    "postgresql://user:can%zzary@h/db",
     "host=localhost password=canary port=canary", "password='canary",
   ])
   func `a connection string with a fault is refused without its password`(_ text: String) throws {

@@ -115,7 +115,8 @@ extension PersistentStore {
     return try body(reader)
   }
 
-  func fetch(_ entityName: String, where predicate: FetchPredicate? = nil, by sortKeys: [SortKey] = []) throws -> [Row] {
+  func fetch(_ entityName: String, where predicate: FetchPredicate? = nil, by sortKeys: [SortKey] = []) throws -> [Row]
+  {
     try reading { try $0.all(StoreQuery(entity: entity(entityName), predicate: predicate, sortKeys: sortKeys)) }
   }
 

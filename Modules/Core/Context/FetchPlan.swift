@@ -52,7 +52,8 @@ struct FetchPlan {
   /// The part of ordered results that the request asks for.
   func range<T>(of results: [T]) -> ArraySlice<T> {
     let start = min(query.offset, results.count)
-    return results[start..<min(results.count, query.limit.map { start + min($0, results.count - start) } ?? results.count)]
+    return results[
+      start..<min(results.count, query.limit.map { start + min($0, results.count - start) } ?? results.count)]
   }
 
   var wantedRange: WantedRange { WantedRange(offset: query.offset, limit: query.limit) }

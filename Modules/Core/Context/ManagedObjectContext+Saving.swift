@@ -47,12 +47,15 @@ extension ManagedObjectContext {
   /// Delete rules, the objects' own last changes, places in orders; then validation.
   private final func prepareSave() throws {
     try processDeletes()
-    for record in storage.orderedRecords where record.kind != .deleted { record.object?.willSave() }
+    var records = storage.orderedRecords
+    for record in records where record.kind != .deleted { record.object?.willSave() }
     try processDeletes()
-    try assignPositions()
+    if records.contains(where: { !$0.members.isEmpty }) { try assignPositions() }
     announceChanges()
+    // What the objects did in `willSave` is saved too.
+    if records.count != storage.records.count { records = storage.orderedRecords }
     var validation = Validation()
-    for record in storage.orderedRecords where !record.isVoid {
+    for record in records where record.isCurrent && !record.isVoid {
       if record.kind == .deleted { try validation.checkDelete(record) } else { try validation.check(record) }
     }
     try validation.conclude()

@@ -190,7 +190,8 @@ public final class PersistentStoreCoordinator: Sendable {
   ) throws(CoherenceError) -> any PersistentStore {
     if let assigned = record.assignedStore {
       guard let store = candidates.first(where: { $0.identifier == assigned }) else {
-        throw CoherenceError(.storeDetached, "The store chosen for an object of '\(record.entity.name)' is not attached.")
+        throw CoherenceError(
+          .storeDetached, "The store chosen for an object of '\(record.entity.name)' is not attached.")
       }
       return store
     }

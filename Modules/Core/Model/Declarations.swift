@@ -57,7 +57,8 @@ public struct Attribute: PropertyDeclaration {
   public var userInfo: [String: String]
 
   public init(
-    _ name: String, _ type: AttributeType, optional: Bool = false, default defaultValue: (any AttributeConvertible)? = nil,
+    _ name: String, _ type: AttributeType, optional: Bool = false,
+    default defaultValue: (any AttributeConvertible)? = nil,
     validation: [ValidationRule] = [], userInfo: [String: String] = [:]
   ) {
     self.name = name

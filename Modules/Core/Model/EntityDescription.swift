@@ -13,7 +13,10 @@ public final class EntityDescription: @unchecked Sendable {
   /// The entities that inherit from this one directly, in order of declaration.
   public internal(set) var subentities: [EntityDescription] = []
   /// The topmost ancestor, whose hierarchy shares one space of keys and one table. The entity itself, if it has none.
-  public internal(set) var root: EntityDescription { get { rootEntity } set { rootEntity = newValue } }
+  public internal(set) var root: EntityDescription {
+    get { rootEntity }
+    set { rootEntity = newValue }
+  }
   // A cycle, as all of a model is.
   private var rootEntity: EntityDescription!
 

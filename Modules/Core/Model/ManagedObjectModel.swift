@@ -119,7 +119,8 @@ extension ManagedObjectModel {
   /// - Throws: ``ErrorCode/invalidModel`` when the model has no name.
   public func register() throws {
     guard let name else {
-      throw CoherenceError(.invalidModel, "A model without a name cannot be registered; give it one in its initialiser.")
+      throw CoherenceError(
+        .invalidModel, "A model without a name cannot be registered; give it one in its initialiser.")
     }
     Self.registered.withLock { $0[name] = self }
   }

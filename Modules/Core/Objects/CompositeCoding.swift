@@ -58,9 +58,10 @@ enum CompositeCoding {
       case .decimal: (element as? NSNumber).map { .decimal($0.decimalValue) }
       case .string: (element as? String).map(AttributeValue.string)
       case .data: (element as? String).flatMap { Data(base64Encoded: $0) }.map(AttributeValue.data)
-      case .date: (element as? NSNumber).flatMap {
-        Timestamp(Date(timeIntervalSinceReferenceDate: $0.doubleValue))
-      }.map(AttributeValue.date)
+      case .date:
+        (element as? NSNumber).flatMap {
+          Timestamp(Date(timeIntervalSinceReferenceDate: $0.doubleValue))
+        }.map(AttributeValue.date)
       case .uuid: (element as? String).flatMap(UUID.init(uuidString:)).map(AttributeValue.uuid)
       case .reference: nil
       }

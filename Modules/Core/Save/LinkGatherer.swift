@@ -81,7 +81,9 @@ struct LinkGatherer {
       for isSource in [true, false] {
         let root = isSource ? table.sourceRoot : table.targetRoot
         guard root === change.entity.root else { continue }
-        for link in try reader.links(table, of: [change.id.key], fromSource: isSource) { links.remove(link, from: table) }
+        for link in try reader.links(table, of: [change.id.key], fromSource: isSource) {
+          links.remove(link, from: table)
+        }
       }
     }
   }

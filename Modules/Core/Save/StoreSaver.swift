@@ -142,7 +142,9 @@ final class StoreSaver {
   private func presentIDs(_ ids: [ManagedObjectID]) -> [ManagedObjectID] {
     let wanted = Set(ids)
     var present: [ManagedObjectID: ManagedObjectID] = [:]
-    for change in units.flatMap(\.unit.changes) where wanted.contains(change.id) { present[change.id] = change.record.id }
+    for change in units.flatMap(\.unit.changes) where wanted.contains(change.id) {
+      present[change.id] = change.record.id
+    }
     return ids.map { present[$0] ?? $0 }
   }
 

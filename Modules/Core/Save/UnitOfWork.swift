@@ -25,7 +25,8 @@ final class RecordChange {
   var isWritten: Bool { kind == .insert || (kind == .update && !changed.isEmpty) }
 
   /// - Parameter values: The new values, references permanent.
-  init(_ record: PendingRecord, id: ManagedObjectID, kind: Kind, base: Row?, values: [AttributeValue], changed: SlotSet) {
+  init(_ record: PendingRecord, id: ManagedObjectID, kind: Kind, base: Row?, values: [AttributeValue], changed: SlotSet)
+  {
     self.record = record
     self.id = id
     self.kind = kind

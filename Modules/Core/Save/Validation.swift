@@ -12,7 +12,8 @@ struct Validation {
     for slot in entity.checkedSlots where record.kind == .inserted || record.changed.contains(slot) {
       check(slot, of: record)
     }
-    for relationship in entity.countedRelationships where record.kind == .inserted || record.members[relationship] != nil {
+    for relationship in entity.countedRelationships
+    where record.kind == .inserted || record.members[relationship] != nil {
       try checkCount(of: relationship, record)
     }
     do {
@@ -35,9 +36,12 @@ struct Validation {
         }
       let remaining = ids.contains { id in
         guard let target = try? object.member(id, of: relationship) else { return false }
-        return target.pending?.kind != .deleted && !target.flags.contains(.gone) && target.isStillRelated(to: object, relationship)
+        return target.pending?.kind != .deleted && !target.flags.contains(.gone)
+          && target.isStillRelated(to: object, relationship)
       }
-      if remaining { denials.append(failure(.deleteDenied, record, relationship.name, "still has members, and denies the delete")) }
+      if remaining {
+        denials.append(failure(.deleteDenied, record, relationship.name, "still has members, and denies the delete"))
+      }
     }
   }
 
@@ -82,7 +86,8 @@ struct Validation {
   private mutating func checkCount(of relationship: RelationshipDescription, _ record: PendingRecord) throws {
     guard let count = try record.object?.memberIDs(of: relationship).count else { return }
     if count < relationship.minimumCount {
-      failures.append(failure(.missingValue, record, relationship.name, "needs at least \(relationship.minimumCount) members"))
+      failures.append(
+        failure(.missingValue, record, relationship.name, "needs at least \(relationship.minimumCount) members"))
     }
     if let maximum = relationship.maximumCount, count > maximum {
       failures.append(failure(.invalidValue, record, relationship.name, "may have at most \(maximum) members"))

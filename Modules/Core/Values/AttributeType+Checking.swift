@@ -44,7 +44,8 @@ extension AttributeType {
       }
       return checked
     default:
-      throw CoherenceError(.wrongType, "A value of type \(value.typeName) was given where \(canonicalName) is expected.")
+      throw CoherenceError(
+        .wrongType, "A value of type \(value.typeName) was given where \(canonicalName) is expected.")
     }
   }
 

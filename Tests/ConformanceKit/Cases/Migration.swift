@@ -133,6 +133,15 @@ extension ConformanceSubject {
     } check: { context in
       try expectEqual(try context.names("Book"), ["Edda", "Egla"])
     }
+    migrated("an optional attribute becomes required, and its default fills the gaps alone") {
+      Library.replace("pages", in: &$0.book, by: Attribute("pages", .int32, default: 7))
+    } fill: { context in
+      try fillLibrary(context)
+      try context.one("Book", where: equal("title", "Egla")).setValue(Int?.none, for: "pages")
+    } check: { context in
+      try expectEqual(try context.names("Book", where: equal("pages", 100)), ["Edda"])
+      try expectEqual(try context.names("Book", where: equal("pages", 7)), ["Egla"])
+    }
     migrated(
       "another default leaves existing records alone",
       from: base.changed {

@@ -26,7 +26,9 @@ final class LogRecorder: Sendable {
     }
 
     func log(event: LogEvent) {
-      recorder.entries.withLock { $0.append((event.level, "\(event.message) \(event.metadata ?? [:]) \(event.error.map { "\($0)" } ?? "")")) }
+      recorder.entries.withLock {
+        $0.append((event.level, "\(event.message) \(event.metadata ?? [:]) \(event.error.map { "\($0)" } ?? "")"))
+      }
     }
   }
 }
