@@ -50,7 +50,7 @@ extension ManagedObjectContext {
     var records = storage.orderedRecords
     for record in records where record.kind != .deleted { record.object?.willSave() }
     try processDeletes()
-    if records.contains(where: { !$0.members.isEmpty }) { try assignPositions() }
+    if storage.records.values.contains(where: { !$0.members.isEmpty }) { try assignPositions() }
     announceChanges()
     // What the objects did in `willSave` is saved too.
     if records.count != storage.records.count { records = storage.orderedRecords }

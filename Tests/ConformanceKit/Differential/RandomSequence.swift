@@ -25,8 +25,8 @@ struct RandomSequence {
   /// The sequence of a seed.
   static func sequence(seed: UInt64, model: ManagedObjectModel) -> DifferentialSequence {
     var sequence = RandomSequence(seed: seed, model: model)
-    let count = sequence.random.number(20...100)
     sequence.addPopulation()
+    let count = sequence.operations.count + sequence.random.number(10...80)
     while sequence.operations.count < count { sequence.addOperation() }
     return DifferentialSequence(contexts: sequence.contexts, operations: sequence.operations)
   }
@@ -80,7 +80,9 @@ struct RandomSequence {
       entity.map { object.entity.isKind(of: $0) } != false
         && (!isStrict || (object.visible.contains(context) && !object.isDeleted))
     }
-    return candidates.isEmpty ? nil : random.pick(candidates).name
+    // Some objects meet more often than others, so that they have many members and many writers.
+    let favourites = random.chance(40) ? Array(candidates.prefix(3)) : candidates
+    return candidates.isEmpty ? nil : random.pick(favourites).name
   }
 
   private func entity(of name: String) -> EntityDescription { objects.first { $0.name == name }!.entity }
@@ -103,11 +105,16 @@ struct RandomSequence {
   /// Some saved objects to begin with, which every context sees. Each has a save of its own: what keeps one from being
   /// saved does not keep the others.
   private mutating func addPopulation() {
-    for _ in 0..<random.number(3...7) {
+    for _ in 0..<random.number(4...8) {
       addInsert(0)
       operations.append(DifferentialOperation(context: 0, action: .saveOrRollback))
     }
     noteSave(0)
+    for _ in 0..<random.number(0...8) {
+      guard let action = random.chance(30) ? relate(0) : members(0) else { continue }
+      operations.append(DifferentialOperation(context: 0, action: action))
+    }
+    operations.append(DifferentialOperation(context: 0, action: .saveOrRollback))
   }
 
   private mutating func addOperation() {

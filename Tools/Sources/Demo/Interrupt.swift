@@ -3,6 +3,7 @@ import Foundation
 
 /// Calls a block when the user presses Control-C, or the process is asked to end. A second time ends it at once.
 final class Interrupt: Sendable {
+  // Set once; between `init` and `deinit` only Dispatch uses the sources, which are safe to use from anywhere.
   private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
   init(_ block: @escaping @Sendable () -> Void) {

@@ -4,14 +4,16 @@ import Testing
 
 @Suite("A store in the making")
 struct SkeletonConformanceTests {
+  // Nobody can save before there are keys, so `save` comes to light later; what sets stores aside, last.
+
   @Test func `the report on a skeleton names the parts that are missing`() async {
     let missing = await missingParts { SkeletonStore($0) }
-    #expect(missing == ["metadata()", "setUserInfo(_:)", "makeReader()", "allocateKeys(_:for:)", "setAside(_:)"])
+    #expect(missing == ["metadata()", "setUserInfo(_:)", "makeReader()", "allocateKeys(_:for:)"])
   }
 
   @Test func `with one part written the report names the next one`() async {
     let missing = await missingParts { KeyedSkeletonStore($0) }
-    #expect(missing == ["metadata()", "setUserInfo(_:)", "makeReader()", "save(_:)", "setAside(_:)"])
+    #expect(missing == ["metadata()", "setUserInfo(_:)", "makeReader()", "save(_:)"])
   }
 
   /// The parts that failures of the suite name.

@@ -38,6 +38,7 @@ package final class LiveView {
 /// Counts what notifications tell. They come on the main actor, in the order of the changes.
 private final class Observation: Sendable {
   private let counts: Counts
+  // Set once, and only handed back to the notification center.
   private nonisolated(unsafe) let token: any NSObjectProtocol
 
   private final class Counts: Sendable {
