@@ -32,6 +32,8 @@ struct PostgreSQLDialect: SQLDialect {
     }
   }
   var altersConstraints: Bool { true }
+  // Backwards it is the descending order with missing values last.
+  var indexColumnSuffix: SQLFragment { " NULLS FIRST" }
 
   func boolean(_ value: Bool) -> SQLFragment { value ? "TRUE" : "FALSE" }
   var nullSafeEqual: SQLFragment { "IS NOT DISTINCT FROM" }

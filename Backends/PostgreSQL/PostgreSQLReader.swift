@@ -212,6 +212,7 @@ final class PostgreSQLCursor: RowCursor {
 
   private func receive(_ count: Int, into rows: inout [Row], _ connection: PostgreSQLConnection) throws {
     var left = count
+    let decoder = decoder
     while left > 0, !isAtEnd {
       guard let result = try connection.receiveRow() else {
         isAtEnd = true

@@ -22,9 +22,9 @@ final class PostgreSQLResult {
 
   /// The bytes of a field; `nil` for null.
   func bytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
-    guard PQgetisnull(raw, Int32(row), Int32(column)) == 0 else { return nil }
-    return UnsafeRawBufferPointer(
-      start: PQgetvalue(raw, Int32(row), Int32(column)), count: Int(PQgetlength(raw, Int32(row), Int32(column))))
+    let length = PQgetlength(raw, Int32(row), Int32(column))
+    if length == 0, PQgetisnull(raw, Int32(row), Int32(column)) == 1 { return nil }
+    return UnsafeRawBufferPointer(start: PQgetvalue(raw, Int32(row), Int32(column)), count: Int(length))
   }
 
   /// A `bigint`; `nil` for null and for anything else.

@@ -8,12 +8,19 @@ final class PostgreSQLRowDecoder: Sendable {
   private let kinds: [Kind]
 
   /// How the rows of one entity are read.
-  private struct Kind: Sendable {
+  private final class Kind: Sendable {
     let entity: EntityDescription
     let name: [UInt8]
     let columns: [Column]
     /// For each column, the space of the keys in it; the row's own where there are none.
     let spaces: [IDSpace]
+
+    init(_ entity: EntityDescription, columns: [Column], spaces: [IDSpace]) {
+      self.entity = entity
+      name = Array(entity.name.utf8)
+      self.columns = columns
+      self.spaces = spaces
+    }
   }
 
   private struct Column: Sendable {
@@ -27,8 +34,7 @@ final class PostgreSQLRowDecoder: Sendable {
     space = own
     kinds = zip(layout.entities, layout.positions).map { entity, positions in
       Kind(
-        entity: entity, name: Array(entity.name.utf8),
-        columns: zip(entity.slots, positions).map { Column(storage: $0.storage, index: $1) },
+        entity, columns: zip(entity.slots, positions).map { Column(storage: $0.storage, index: $1) },
         spaces: entity.slots.map { slot in
           if case .reference(let relationship) = slot { return spaces[relationship.destination] }
           return own

@@ -103,4 +103,24 @@ import Testing
     #expect(migrated.identifier == store.identifier)
     #expect(try migrated.fetch("Person").map { $0["age"] } == [.int(7)])
   }
+
+  @Test func `an index has the order of fetches`() throws {
+    let model = try ManagedObjectModel {
+      Entity("Person", indexes: [["name"]]) { Attribute("name", .string, optional: true) }
+    }
+    let store = try schema.open(model)
+    let rows = try (0..<2000).map { try store.row("Person", ["name": .string("\($0)")]) }
+    try store.save(.insert(store.entity("Person"), rows))
+    let administration = try schema.administration()
+    try administration.run("ANALYZE \(name: "Person")", isKept: false)
+    for direction in [" NULLS FIRST", " DESC NULLS LAST"] as [SQLFragment] {
+      let plan = try administration.run(
+        """
+        EXPLAIN SELECT \(name: "$id") FROM \(name: "Person") \
+        ORDER BY \(name: "name")\(direction), \(name: "$id") LIMIT 3
+        """, isKept: false)
+      let lines = (0..<plan.rowCount).compactMap { plan.text($0, 0) }
+      #expect(lines.contains { $0.contains("Index") })
+    }
+  }
 }

@@ -29,6 +29,8 @@ package protocol SQLDialect: Sendable {
   /// Whether constraints are added to and dropped from existing tables. Otherwise foreign keys are part of the column
   /// and are changed by replacing it.
   var altersConstraints: Bool { get }
+  /// What follows a column in the definition of an index, so that it has the order of fetches.
+  var indexColumnSuffix: SQLFragment { get }
 
   // MARK: Expressions
 
@@ -65,4 +67,5 @@ extension SQLDialect {
   package func folded(_ text: SQLFragment, _ options: StringOptions) -> SQLFragment? { nil }
   package func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment? { nil }
   package var linkTableSuffix: String { "" }
+  package var indexColumnSuffix: SQLFragment { "" }
 }

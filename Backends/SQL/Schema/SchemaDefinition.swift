@@ -115,7 +115,8 @@ struct SchemaDefinition {
 
   func create(_ index: SQLIndex, on table: String) -> SQLFragment {
     let kind: SQLFragment = index.isUnique ? "CREATE UNIQUE INDEX" : "CREATE INDEX"
-    let statement: SQLFragment = "\(kind) \(name: index.name) ON \(name: table) (\(names: index.columns))"
+    let columns = index.columns.map { "\(name: $0)\(dialect.indexColumnSuffix)" as SQLFragment }.joined(separator: ", ")
+    let statement: SQLFragment = "\(kind) \(name: index.name) ON \(name: table) (\(columns))"
     guard let entities = index.entities else { return statement }
     return statement + " WHERE \(entityCondition(entities))"
   }
