@@ -76,7 +76,7 @@ extension ManagedObjectContext {
     object.pending = nil
     object.row = nil
     object.collections = nil
-    object.flags.insert(.gone)
+    object.flags.formUnion([.gone, .deleted])
     storage.registry.remove(object, id: object.id)
   }
 }

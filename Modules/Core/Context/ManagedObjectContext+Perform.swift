@@ -6,6 +6,7 @@ extension ManagedObjectContext {
   ///
   /// Calls nest. A main-queue context that is used off the main actor runs the block on the main queue; when nobody
   /// takes it up there within ten seconds, the call fails with a sentence instead of waiting forever.
+  @discardableResult
   public final func performAndWait<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try inside(body) }
     if storage.confinement.isMain {
@@ -18,6 +19,7 @@ extension ManagedObjectContext {
   ///
   /// The block is synchronous, so the unit of work cannot be torn by another one; what it answers must be `Sendable`:
   /// identifiers and values, not objects.
+  @discardableResult
   public final func perform<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     try Task.checkCancellation()
     return try await withCheckedThrowingContinuation { continuation in

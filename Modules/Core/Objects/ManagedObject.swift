@@ -20,8 +20,10 @@ open class ManagedObject {
 
   struct Flags: OptionSet {
     let rawValue: UInt8
-    /// The record was deleted and the delete saved, or the object forgotten.
+    /// The object belongs to no context any more: its record was deleted, or the context was reset.
     static let gone = Flags(rawValue: 1)
+    /// The record was deleted, here or by somebody else.
+    static let deleted = Flags(rawValue: 8)
     /// An accessor could not load the object.
     static let unavailable = Flags(rawValue: 2)
     /// The temporary identifier was handed out.
@@ -105,15 +107,13 @@ extension ManagedObject {
   /// Whether the object was changed, not inserted or deleted, and not saved.
   public final var isUpdated: Bool { pending?.kind == .updated && hasChanges }
   /// Whether the object is to be deleted by the next save, or was by the last.
-  public final var isDeleted: Bool { pending?.kind == .deleted || wasDeleted }
+  public final var isDeleted: Bool { pending?.kind == .deleted || flags.contains(.deleted) }
   /// Whether the object's values are still to be loaded.
   public final var isFault: Bool { row == nil && pending == nil }
   /// Whether an accessor answered a default because the record could not be loaded.
   public final var isUnavailable: Bool { flags.contains(.unavailable) }
   /// The version of the row that the object shows; zero for an object that was never saved.
   public final var version: Int64 { pending.map { $0.base?.version ?? 0 } ?? row?.version ?? 0 }
-
-  private final var wasDeleted: Bool { flags.contains(.gone) && pending == nil && row == nil && storage != nil }
 
   /// Fails loudly when the object is used where its context may not be.
   @inline(__always) final func check() { storage?.confinement.check() }

@@ -12,7 +12,7 @@ public struct DifferentialTest: Sendable {
   private let stores: [any StoreHarness]
   /// How many failures to shrink and describe; the seeds of all are told.
   public var describedFailures = 3
-  /// How many sequences of each model to run.
+  /// How many sequences of each model to run at most; fewer when there are few, so that there are models enough.
   public var sequencesPerModel: UInt64 = 20
 
   /// - Parameter stores: At least two.
@@ -34,7 +34,7 @@ public struct DifferentialTest: Sendable {
   ///
   /// - Parameter firstModel: The number of the first model; its seeds begin at 64 times that.
   public func run(sequences: Int, firstModel: UInt64) throws -> DifferentialReport {
-    let perModel = Int(sequencesPerModel)
+    let perModel = max(1, min(Int(sequencesPerModel), sequences / 40))
     let models = (sequences + perModel - 1) / perModel
     let result = Mutex((report: DifferentialReport(), errors: [any Error]()))
     DispatchQueue.concurrentPerform(iterations: models) { index in
