@@ -56,9 +56,6 @@ final class Confinement: Sendable {
     if depth.subtract(1, ordering: .relaxed).newValue == 0 { owner.store(0, ordering: .relaxed) }
   }
 
-  /// Whether the caller is about to leave for good.
-  var isOutermost: Bool { depth.load(ordering: .relaxed) == 1 }
-
   // MARK: Main
 
   private static let mainKey = DispatchSpecificKey<Bool>()

@@ -29,7 +29,7 @@ extension ManagedObjectContext {
         }
       }
     }
-    guard let record = object.pending, record.base == nil, parentHasNot(object.id) else { return }
+    guard let record = object.pending, record.base == nil, isUnknownBelow(object.id) else { return }
     forgetDeleted(object)
   }
 
@@ -60,11 +60,6 @@ extension ManagedObjectContext {
     } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
       // Somebody else deleted it: there is nothing to forget.
     }
-  }
-
-  private final func parentHasNot(_ id: ManagedObjectID) -> Bool {
-    if case .none = inheritedState(of: id) { return true }
-    return false
   }
 
   /// Takes a deleted object out of the context.

@@ -87,6 +87,12 @@ extension ManagedObjectContext {
     case deleted
   }
 
+  /// Whether no parent has unsaved changes of a record.
+  final func isUnknownBelow(_ id: ManagedObjectID) -> Bool {
+    if case .none = inheritedState(of: id) { return true }
+    return false
+  }
+
   /// What the nearest parent with unsaved changes of a record says of it.
   final func inheritedState(of id: ManagedObjectID) -> InheritedState {
     var ancestor = parent

@@ -64,9 +64,12 @@ extension ManagedObjectContext {
   /// Drops all changes. Inserted objects are forgotten, changed and deleted ones are as they were saved.
   public final func rollback() {
     operating {
-      let records = storage.records.values
-      let inserted = records.filter { $0.base == nil && parentHasNo($0.id) }.compactMap(\.object)
-      let others = records.compactMap(\.object).filter { object in !inserted.contains { $0 === object } }
+      var inserted: [ManagedObject] = []
+      var others: [ManagedObject] = []
+      for record in storage.orderedRecords {
+        guard let object = record.object else { continue }
+        if record.base == nil, isUnknownBelow(record.id) { inserted.append(object) } else { others.append(object) }
+      }
       storage.forgetAll()
       storage.reported = []
       for object in inserted {
@@ -84,11 +87,6 @@ extension ManagedObjectContext {
         object.flags.remove(.unavailable)
       }
     }
-  }
-
-  private final func parentHasNo(_ id: ManagedObjectID) -> Bool {
-    if case .none = inheritedState(of: id) { return true }
-    return false
   }
 
   /// Forgets all objects. Those that somebody still holds belong to no context any more.
