@@ -11,6 +11,8 @@ final class SQLiteStatement {
   private let statement: Statement
   let handle: OpaquePointer
   private let connection: OpaquePointer
+  /// Where texts stay while a run uses them.
+  private var texts = TextArena()
 
   init(_ text: String, in database: Database) throws {
     self.text = text
@@ -55,6 +57,17 @@ final class SQLiteStatement {
 // MARK: - Parameters
 
 extension SQLiteStatement {
+  /// To be called before all parameters of a run are given their values: makes room for their texts.
+  @inline(__always) func beginParameters() { texts.clear() }
+
+  /// Gives a parameter its value for one run: texts are not copied once more by SQLite.
+  @inline(__always)
+  func bindOnce(_ value: AttributeValue, at index: CInt) throws {
+    guard case .string(let text) = value, let place = texts.add(text) else { return try bind(value, at: index) }
+    // A `nil` destructor is SQLITE_STATIC.
+    try check(sqlite3_bind_text(handle, index, place.start, CInt(place.count), nil))
+  }
+
   // SQLite copies what it is given at once.
   private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 

@@ -98,6 +98,7 @@ private struct SQLiteSave {
       for element in elements {
         let change = change(element)
         do {
+          statement.beginParameters()
           try bind(template.parameters, to: statement, change)
           try statement.run()
         } catch let failure as SQLiteFailure where failure.isConstraint {
@@ -113,7 +114,7 @@ private struct SQLiteSave {
     for index in parameters.indices {
       let place = CInt(index + 1)
       switch parameters[index] {
-      case .slot(let slot, _): try statement.bind(change.row![slot], at: place)
+      case .slot(let slot, _): try statement.bindOnce(change.row![slot], at: place)
       case .id: try statement.bind(change.row?.key ?? change.id!.key, at: place)
       case .version: try statement.bind(change.row!.version, at: place)
       case .baseVersion: try statement.bind(change.baseVersion, at: place)

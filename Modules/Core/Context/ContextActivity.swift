@@ -29,7 +29,7 @@ extension ManagedObjectContext {
 
   /// The save of what is to be saved now.
   final var pendingSave: ContextActivity {
-    let kinds = storage.records.values.filter { !$0.isVoid }.map(\.kind)
+    let kinds = storage.records.filter { !$0.isVoid }.map(\.kind)
     return .save(
       inserted: kinds.count { $0 == .inserted }, updated: kinds.count { $0 == .updated },
       deleted: kinds.count { $0 == .deleted })

@@ -55,11 +55,11 @@ extension ManagedObjectContext {
 
   /// Posts what changed since the last time.
   final func announceChanges() {
-    for record in storage.unannounced {
-      record.isAnnounced = false
-      if let object = record.object { events.note(object, record.kind) }
+    let records = storage.unannounced
+    if !records.isEmpty {
+      storage.unannounced = []
+      events.note(records)
     }
-    storage.unannounced.removeAll(keepingCapacity: true)
     events.announce(from: self)
   }
 }
@@ -68,19 +68,35 @@ extension ManagedObjectContext {
 final class ContextEvents {
   let saves = Broadcast<ChangeSet>()
   let changes = Broadcast<ObjectChanges>()
-  private var inserted: Set<ManagedObject> = []
-  private var updated: Set<ManagedObject> = []
-  private var refreshed: Set<ManagedObject> = []
-  private var deleted: Set<ManagedObject> = []
+  @exclusivity(unchecked) private var inserted: Set<ManagedObject> = []
+  @exclusivity(unchecked) private var updated: Set<ManagedObject> = []
+  @exclusivity(unchecked) private var refreshed: Set<ManagedObject> = []
+  @exclusivity(unchecked) private var deleted: Set<ManagedObject> = []
   private var isEverything = false
 
-  func note(_ object: ManagedObject, _ kind: PendingRecord.Kind) {
-    switch kind {
-    case .inserted: inserted.insert(object)
-    case .updated: updated.insert(object)
-    case .deleted: deleted.insert(object)
+  /// Takes in changes that the context made, each record once.
+  func note(_ records: [PendingRecord]) {
+    if let kind = records.first?.kind { reserve(records.count, for: kind) }
+    for record in records {
+      record.isAnnounced = false
+      guard let object = record.object else { continue }
+      switch record.kind {
+      case .inserted: inserted.insert(object)
+      case .updated: updated.insert(object)
+      case .deleted: deleted.insert(object)
+      }
     }
   }
+
+  /// Makes room for what is mostly of one kind, so that no set grows step by step.
+  private func reserve(_ count: Int, for kind: PendingRecord.Kind) {
+    switch kind {
+    case .inserted: inserted.reserveCapacity(inserted.count + count)
+    case .updated: updated.reserveCapacity(updated.count + count)
+    case .deleted: deleted.reserveCapacity(deleted.count + count)
+    }
+  }
+
   func noteInserted(_ object: ManagedObject) { inserted.insert(object) }
   func noteRefreshed(_ object: ManagedObject) { refreshed.insert(object) }
   func noteDeleted(_ object: ManagedObject) { deleted.insert(object) }
@@ -92,8 +108,10 @@ final class ContextEvents {
 
   func announce(from context: ManagedObjectContext) {
     guard !isEmpty else { return }
-    updated.subtract(inserted)
-    refreshed.subtract(inserted)
+    if !inserted.isEmpty {
+      if !updated.isEmpty { updated.subtract(inserted) }
+      if !refreshed.isEmpty { refreshed.subtract(inserted) }
+    }
     let info: [AnyHashable: Any] = [
       ManagedObjectContext.NotificationKey.inserted: inserted,
       ManagedObjectContext.NotificationKey.updated: updated,

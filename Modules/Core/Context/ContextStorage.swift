@@ -2,8 +2,8 @@ import Synchronization
 
 /// What a context's objects need of it, kept apart so that an object that outlives its context does no harm.
 final class ContextStorage: @unchecked Sendable {
-  // Sendable: `records` and the records in it are changed by the context's owner under `pendingLock` and read by others
-  // under it; everything else mutable is used by the owner alone, which `confinement` checks.
+  // Sendable: what is to be saved is changed by the context's owner under `pendingLock` and read by others under it;
+  // everything else mutable is used by the owner alone, which `confinement` checks.
 
   let confinement: Confinement
   let registry = ObjectRegistry()
@@ -13,10 +13,12 @@ final class ContextStorage: @unchecked Sendable {
 
   /// Guards what child contexts read from their own threads.
   private let pendingLock = Mutex(())
-  /// What is to be saved, by record.
-  @exclusivity(unchecked) private(set) var records: [ManagedObjectID: PendingRecord] = [:]
+  /// What is to be saved, by identifier: the addresses of records that `sequence` keeps.
+  @exclusivity(unchecked) private var table = IDTable()
   /// The same in the order in which they came, with gaps of records that are not current any more.
   @exclusivity(unchecked) private var sequence: [PendingRecord] = []
+  /// The number of records that are to be saved.
+  @exclusivity(unchecked) private(set) var recordCount = 0
   /// Changed records that no notification told of yet.
   @exclusivity(unchecked) var unannounced: [PendingRecord] = []
   /// Raised for a to-many relationship when loaded lists of its members may be out of date.
@@ -36,22 +38,43 @@ final class ContextStorage: @unchecked Sendable {
   /// Called once, before anybody else knows the storage.
   func connect(to handle: ContextHandle) { self.handle = handle }
 
+  @inline(__always) func lockPending() { pendingLock._unsafeLock() }
+  @inline(__always) func unlockPending() { pendingLock._unsafeUnlock() }
+
   @inline(__always) func withPending<T>(_ body: () throws -> T) rethrows -> T {
-    pendingLock._unsafeLock()
-    defer { pendingLock._unsafeUnlock() }
+    lockPending()
+    defer { unlockPending() }
     return try body()
   }
 
   /// Takes a record into what is to be saved.
   func adopt(_ record: PendingRecord) {
-    withPending { records[record.id] = record }
-    record.isCurrent = true
-    sequence.append(record)
+    withPending {
+      record.isCurrent = true
+      recordCount += 1
+      sequence.append(record)
+      table.set(Self.word(record), for: record.id)
+    }
     announce(record)
   }
 
+  /// What is to be saved of a record.
+  @inline(__always) func record(for id: ManagedObjectID) -> PendingRecord? {
+    guard let address = UnsafeRawPointer(bitPattern: table[id]) else { return nil }
+    return Unmanaged<PendingRecord>.fromOpaque(address).takeUnretainedValue()
+  }
+
+  @inline(__always) private static func word(_ record: PendingRecord) -> UInt {
+    UInt(bitPattern: Unmanaged.passUnretained(record).toOpaque())
+  }
+
   /// What is to be saved, in the order in which it came.
-  var orderedRecords: [PendingRecord] { sequence.filter(\.isCurrent) }
+  var records: [PendingRecord] {
+    sequence.count == recordCount ? sequence : sequence.filter(\.isCurrent)
+  }
+
+  /// Whether there is anything to save.
+  var hasChanges: Bool { sequence.contains { $0.isCurrent && !$0.isVoid } }
 
   func announce(_ record: PendingRecord) {
     guard !record.isAnnounced else { return }
@@ -61,22 +84,33 @@ final class ContextStorage: @unchecked Sendable {
 
   /// Drops a record from what is to be saved.
   func forget(_ record: PendingRecord) {
-    withPending { if records[record.id] === record { records[record.id] = nil } }
+    withPending {
+      drop(record)
+      if sequence.count > 64, sequence.count > recordCount * 4 { sequence = records }
+    }
     release(record)
-    if sequence.count > 64, sequence.count > records.count * 4 { sequence = orderedRecords }
   }
 
   /// Drops records that were saved, all at once when nothing else is to be saved.
-  func forget(_ saved: [PendingRecord]) {
+  func forget(_ saved: [RecordChange]) {
     withPending {
-      if saved.count == records.count {
-        records = [:]
+      if saved.count == recordCount {
+        table.removeAll()
+        recordCount = 0
+        sequence = []
       } else {
-        for record in saved { records[record.id] = nil }
+        for change in saved { drop(change.record) }
+        sequence = records
       }
     }
-    for record in saved { release(record) }
-    sequence = records.isEmpty ? [] : orderedRecords
+    for change in saved { release(change.record) }
+  }
+
+  private func drop(_ record: PendingRecord) {
+    guard record.isCurrent else { return }
+    record.isCurrent = false
+    recordCount -= 1
+    table.remove(record.id, ifWord: Self.word(record))
   }
 
   private func release(_ record: PendingRecord) {
@@ -88,9 +122,12 @@ final class ContextStorage: @unchecked Sendable {
   /// Drops everything that is to be saved, and what refers to it.
   func forgetAll() {
     let dropped = records
-    withPending { records = [:] }
-    for record in dropped.values { release(record) }
-    sequence = []
+    withPending {
+      table.removeAll()
+      recordCount = 0
+      sequence = []
+    }
+    for record in dropped { release(record) }
     unannounced = []
     undelivered = []
   }
@@ -98,9 +135,9 @@ final class ContextStorage: @unchecked Sendable {
   /// Enters a record by another identifier.
   func rename(_ record: PendingRecord, to id: ManagedObjectID) {
     withPending {
-      records[record.id] = nil
+      table.remove(record.id, ifWord: Self.word(record))
       record.id = id
-      records[id] = record
+      table.set(Self.word(record), for: id)
     }
   }
 

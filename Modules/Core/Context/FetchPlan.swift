@@ -84,7 +84,7 @@ private struct UnsavedKinds {
     var ancestor: ManagedObjectContext? = context
     while let current = ancestor {
       current.storage.withPending {
-        for record in current.storage.records.values where !record.isVoid {
+        for record in current.storage.records where !record.isVoid {
           roots.insert(ObjectIdentifier(record.entity.root))
         }
       }

@@ -1,25 +1,31 @@
-/// A hash table from keys to words, for the two places that look up every row of a fetch: the registry of objects and
-/// the cache of rows. Open addressing with linear probing and backward shift; keys are spread by Fibonacci hashing.
+/// A hash table from keys to words, for what is looked up for every row of a fetch or a save: objects, rows, and unsaved
+/// changes. Open addressing with linear probing and backward shift. Fibonacci hashing spreads groups of eight keys that
+/// follow each other, as the keys of records that come together do, so that they share cache lines.
 ///
-/// A word of zero means "nothing", so it cannot be stored.
+/// A word of zero means "nothing", so it cannot be stored. An empty table has no memory of its own.
 struct KeyTable: ~Copyable {
   private struct Entry {
     var key: Int64
     var word: UInt
   }
 
-  private var entries: UnsafeMutablePointer<Entry>
-  private var shift: UInt64
-  private var mask: Int
+  private static let smallestCapacity = 16
+  // Never written: an entry is set only after `grow`, which an empty table does first.
+  nonisolated(unsafe) private static let nothing = allocate(smallestCapacity)
+
+  private var entries = KeyTable.nothing
+  private var shift: UInt64 = 60
+  private var mask = KeyTable.smallestCapacity - 1
   private(set) var count = 0
+  private var hasMemory = false
 
-  init() {
-    mask = 15
-    shift = 60
-    entries = Self.allocate(16)
+  deinit { if hasMemory { entries.deallocate() } }
+
+  /// Gives all memory back.
+  mutating func removeAll() {
+    if hasMemory { entries.deallocate() }
+    (entries, shift, mask, count, hasMemory) = (Self.nothing, 60, Self.smallestCapacity - 1, 0, false)
   }
-
-  deinit { entries.deallocate() }
 
   private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
     let entries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
@@ -28,7 +34,9 @@ struct KeyTable: ~Copyable {
   }
 
   @inline(__always) private func home(_ key: Int64) -> Int {
-    Int(truncatingIfNeeded: (UInt64(bitPattern: key) &* 0x9E37_79B9_7F4A_7C15) >> shift)
+    let key = UInt64(bitPattern: key)
+    let group = ((key >> 3) &* 0x9E37_79B9_7F4A_7C15) >> (shift &+ 3)
+    return Int(truncatingIfNeeded: group << 3 | key & 7)
   }
 
   /// The word of a key; zero when there is none.
@@ -50,6 +58,11 @@ struct KeyTable: ~Copyable {
         return
       }
       index = (index + 1) & mask
+    }
+    guard hasMemory else {
+      entries = Self.allocate(Self.smallestCapacity)
+      hasMemory = true
+      return set(word, for: key)
     }
     entries[index] = Entry(key: key, word: word)
     count += 1
@@ -81,6 +94,7 @@ struct KeyTable: ~Copyable {
     }
     entries[hole].word = 0
     count -= 1
+    if count == 0 { removeAll() }
   }
 
   private mutating func grow() {

@@ -183,8 +183,9 @@ extension ManagedObjectContext {
     var ancestor: ManagedObjectContext? = self
     while let context = ancestor {
       context.storage.withPending {
-        for (id, record) in context.storage.records where record.entity.root === root && result[id] == nil {
-          guard !record.isVoid else { continue }
+        for record in context.storage.records where record.entity.root === root && !record.isVoid {
+          let id = record.id
+          guard result[id] == nil else { continue }
           let state = context === self ? RecordState(record) : RecordState(record.snapshot)
           result[id] = .some(record.kind == .deleted ? nil : state)
         }

@@ -98,7 +98,7 @@ extension ManagedObjectContext {
     var ancestor = parent
     while let context = ancestor {
       let state: InheritedState = context.storage.withPending {
-        guard let record = context.storage.records[id] else { return .none }
+        guard let record = context.storage.record(for: id) else { return .none }
         return record.kind == .deleted ? .deleted : .row(record.snapshot)
       }
       if case .none = state {} else { return state }
@@ -206,7 +206,7 @@ extension ManagedObjectContext {
     var result = members
     for context in ancestors.reversed() {
       for owner in owners {
-        let changes = context.storage.withPending { context.storage.records[owner]?.members[relationship] }
+        let changes = context.storage.withPending { context.storage.record(for: owner)?.members[relationship] }
         guard let changes, !changes.isEmpty else { continue }
         var ids = changes.applied(to: result[owner] ?? [])
         if !relationship.isOrdered { ids.sort(by: ManagedObjectID.precedes) }

@@ -3,7 +3,7 @@
 extension ManagedObjectContext {
   /// Hands the changes to the parent, in memory.
   final func save(into parent: ManagedObjectContext) throws {
-    let records = storage.records.values.filter { !$0.isVoid }.sorted { ManagedObjectID.precedes($0.id, $1.id) }
+    let records = storage.records.filter { !$0.isVoid }.sorted { ManagedObjectID.precedes($0.id, $1.id) }
     try parent.performAndWait { try parent.absorb(records) }
     var changes = ChangeSet()
     for record in records { settle(record, &changes) }
@@ -35,7 +35,7 @@ extension ManagedObjectContext {
   private final func absorbInsert(_ record: PendingRecord) {
     let object = record.entity.objectClass.init(
       ObjectBirth(entity: record.entity, id: record.id, storage: storage, row: nil))
-    let own = PendingRecord(id: record.id, entity: record.entity, kind: .inserted, base: nil, values: record.values)
+    let own = PendingRecord(inserting: record.id, record.snapshot)
     own.members = record.members
     own.assignedStore = record.assignedStore
     own.object = object
@@ -48,7 +48,7 @@ extension ManagedObjectContext {
   private final func absorbUpdate(_ record: PendingRecord, of object: ManagedObject) throws {
     let own = try object.changeable()
     storage.withPending {
-      for slot in record.changed { own.set(record.values[slot], at: slot) }
+      for slot in record.changed { own.set(record[slot], at: slot) }
       for (relationship, changes) in record.members {
         own.members[relationship, default: MemberChanges()].merge(changes)
         object.collections?[relationship]?.effective = nil
@@ -86,7 +86,7 @@ extension ManagedObjectContext {
   final func isParentsInsert(_ record: PendingRecord) -> Bool {
     var ancestor = parent
     while let context = ancestor {
-      let isInserted = context.storage.withPending { context.storage.records[record.id]?.kind == .inserted }
+      let isInserted = context.storage.withPending { context.storage.record(for: record.id)?.kind == .inserted }
       if isInserted { return true }
       ancestor = context.parent
     }
@@ -98,7 +98,7 @@ extension ManagedObjectContext {
     var ancestor = parent
     var result: Row?
     while let context = ancestor {
-      if let base = context.storage.withPending({ context.storage.records[record.id]?.base }) { result = base }
+      if let base = context.storage.withPending({ context.storage.record(for: record.id)?.base }) { result = base }
       ancestor = context.parent
     }
     return try result ?? storedBaseUnderAbandonedChanges(of: record)

@@ -12,8 +12,7 @@ extension ManagedObjectContext {
     }
     let object = entity.objectClass.init(
       ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil, row: nil))
-    object.pending = PendingRecord(
-      id: object.id, entity: entity, kind: .inserted, base: nil, values: entity.defaultValues)
+    object.pending = PendingRecord(inserting: object.id, entity.blankRow)
     insert(object)
     return object
   }
@@ -33,11 +32,15 @@ extension ManagedObjectContext {
       record.object = object
       storage.registry.insert(object)
       storage.adopt(record)
-      let companions = record.companions
-      record.companions = [:]
-      for companion in companions.values where companion.storage == nil { insert(companion) }
+      if !record.companions.isEmpty { insertCompanions(of: record) }
       object.awakeFromInsert()
     }
+  }
+
+  private final func insertCompanions(of record: PendingRecord) {
+    let companions = record.companions
+    record.companions = [:]
+    for companion in companions.values where companion.storage == nil { insert(companion) }
   }
 
   /// Marks an object to be deleted by the next save. Its delete rules are applied by the next fetch,
@@ -100,13 +103,13 @@ extension ManagedObjectContext {
 
   /// Whether there is anything to save.
   public final var hasChanges: Bool {
-    operating { !storage.undelivered.isEmpty || storage.records.values.contains { !$0.isVoid } }
+    operating { !storage.undelivered.isEmpty || storage.hasChanges }
   }
 
   private final func objects(of kind: PendingRecord.Kind) -> Set<ManagedObject> {
     operating {
       try? processDeletes()
-      return Set(storage.records.values.filter { $0.kind == kind && !$0.isVoid }.compactMap(\.object))
+      return Set(storage.records.filter { $0.kind == kind && !$0.isVoid }.compactMap(\.object))
     }
   }
 

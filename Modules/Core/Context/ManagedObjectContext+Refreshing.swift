@@ -66,7 +66,7 @@ extension ManagedObjectContext {
     operating {
       var inserted: [ManagedObject] = []
       var others: [ManagedObject] = []
-      for record in storage.orderedRecords {
+      for record in storage.records {
         guard let object = record.object else { continue }
         if record.base == nil, isUnknownBelow(record.id) { inserted.append(object) } else { others.append(object) }
       }
@@ -213,10 +213,10 @@ extension ManagedObjectContext {
   /// Replaces identifiers in everything that is to be saved.
   final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
     storage.withPending {
-      for record in storage.records.values {
+      for record in storage.records {
         for slot in record.entity.referenceSlots {
-          guard case .reference(let id) = record.values[slot], let permanent = permanentIDs[id] else { continue }
-          record.values[slot] = .reference(permanent)
+          guard case .reference(let id) = record[slot], let permanent = permanentIDs[id] else { continue }
+          record.replace(.reference(permanent), at: slot)
         }
         record.members = record.members.mapValues { $0.mapped { permanentIDs[$0] ?? $0 } }
       }

@@ -38,7 +38,7 @@ extension ManagedObjectContext {
     }
     try prepareSave()
     if activityObserver != nil { saved = pendingSave }
-    guard storage.records.values.contains(where: { !$0.isVoid }) else { return dropVoidRecords() }
+    guard storage.hasChanges else { return dropVoidRecords() }
     if Task.isCancelled { throw CoherenceError(.cancelled, "The task was cancelled before the save began.") }
     if let parent, !savesThroughParent { return try save(into: parent) }
     try saveIntoStores()
@@ -47,13 +47,15 @@ extension ManagedObjectContext {
   /// Delete rules, the objects' own last changes, places in orders; then validation.
   private final func prepareSave() throws {
     try processDeletes()
-    var records = storage.orderedRecords
+    var records = storage.records
     for record in records where record.kind != .deleted { record.object?.willSave() }
     try processDeletes()
-    if storage.records.values.contains(where: { !$0.members.isEmpty }) { try assignPositions() }
+    if records.contains(where: { !$0.members.isEmpty }) || storage.recordCount != records.count {
+      try assignPositions()
+    }
     announceChanges()
     // What the objects did in `willSave` is saved too.
-    if records.count != storage.records.count { records = storage.orderedRecords }
+    if records.count != storage.recordCount { records = storage.records }
     var validation = Validation()
     for record in records where record.isCurrent && !record.isVoid {
       if record.kind == .deleted { try validation.checkDelete(record) } else { try validation.check(record) }
@@ -62,7 +64,7 @@ extension ManagedObjectContext {
   }
 
   private final func dropVoidRecords() {
-    for record in Array(storage.records.values) {
+    for record in storage.records {
       if let object = record.object, object.row == nil { object.row = record.base }
       storage.forget(record)
     }
@@ -70,7 +72,7 @@ extension ManagedObjectContext {
 
   /// Writes the places of members of ordered relationships into their rows, changing as few as possible.
   private final func assignPositions() throws {
-    for record in storage.orderedRecords where record.kind != .deleted && !record.members.isEmpty {
+    for record in storage.records where record.kind != .deleted && !record.members.isEmpty {
       guard let owner = record.object else { continue }
       for (relationship, changes) in record.members where relationship.isOrdered && !changes.isEmpty {
         guard case .inverseColumn(_, let slot?) = relationship.storage else { continue }
@@ -117,15 +119,13 @@ extension ManagedObjectContext {
   /// Makes the objects of a committed unit clean.
   private final func publish(_ unit: UnitOfWork, _ committed: CommittedRows, into changes: inout ChangeSet) {
     let isHeard = !listeners.isEmpty
-    var clean: [PendingRecord] = []
-    clean.reserveCapacity(unit.changes.count)
-    for change in unit.changes where change.kind != .delete {
+    let (deleted, kept) = unit.changesByFate
+    for change in kept {
       note(change, in: &changes, isHeard: isHeard)
       if let object = change.record.object { becomeClean(object, change, permanent: committed.permanentID) }
-      clean.append(change.record)
     }
-    storage.forget(clean)
-    for change in unit.changes where change.kind == .delete {
+    storage.forget(kept)
+    for change in deleted {
       changes.deleted.append(change.id)
       if let object = change.record.object { forgetDeleted(object) } else { storage.forget(change.record) }
     }

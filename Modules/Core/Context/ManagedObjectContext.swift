@@ -39,6 +39,8 @@ open class ManagedObjectContext: @unchecked Sendable {
     var savesThroughParent = false
     var children: [ContextHandle] = []
     var followers: [ContextHandle] = []
+    /// The class that an object was last made of by class, and the entity that it stands for.
+    var lastClass: (type: ObjectIdentifier, entity: EntityDescription)?
   }
 
   /// A context without a coordinator or parent. Give it one before its first use.
@@ -79,7 +81,12 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// The coordinator that the context works with: its own, or its parent's.
   public final var persistentStoreCoordinator: PersistentStoreCoordinator? {
     get { settings.withLock { $0.coordinator } ?? parent?.persistentStoreCoordinator }
-    set { settings.withLock { $0.coordinator = newValue } }
+    set {
+      settings.withLock {
+        $0.coordinator = newValue
+        $0.lastClass = nil
+      }
+    }
   }
 
   /// The context that this one reads from and saves into.
@@ -131,6 +138,18 @@ open class ManagedObjectContext: @unchecked Sendable {
   }
 
   final func model() throws(CoherenceError) -> ManagedObjectModel { try coordinator().managedObjectModel }
+
+  /// The entity of the context's model that a class stands for.
+  final func entity(for objectClass: ManagedObject.Type) throws(CoherenceError) -> EntityDescription {
+    let type = ObjectIdentifier(objectClass)
+    if let known = settings.withLock({ $0.lastClass?.type == type ? $0.lastClass?.entity : nil }) { return known }
+    let model = try model()
+    let entity = try model.entity(for: objectClass)
+    settings.withLock { settings in
+      if settings.coordinator?.managedObjectModel === model { settings.lastClass = (type, entity) }
+    }
+    return entity
+  }
 
   // MARK: Accessor failures
 

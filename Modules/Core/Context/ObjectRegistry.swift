@@ -7,26 +7,14 @@ import Synchronization
 /// before its memory goes; and whoever looks an object up takes a reference under the same lock, which the runtime
 /// refuses once deinitialisation has begun.
 final class ObjectRegistry: @unchecked Sendable {
-  // Sendable: `tables` is used under `lock` only.
+  // Sendable: `table` is used under `lock` only.
   private let lock = Mutex(())
-  @exclusivity(unchecked) private var tables: [SpaceTable] = []
+  @exclusivity(unchecked) private var table = IDTable()
 
-  private final class SpaceTable {
-    let space: IDSpace
-    @exclusivity(unchecked) var keys = KeyTable()
-    init(space: IDSpace) { self.space = space }
-  }
-
-  private func table(_ space: IDSpace) -> SpaceTable? {
-    for table in tables where table.space === space { return table }
-    return nil
-  }
-
-  private func makeTable(_ space: IDSpace) -> SpaceTable {
-    if let table = table(space) { return table }
-    let table = SpaceTable(space: space)
-    tables.append(table)
-    return table
+  @inline(__always) private func locked<T>(_ body: () -> T) -> T {
+    lock._unsafeLock()
+    defer { lock._unsafeUnlock() }
+    return body()
   }
 
   private static func retained(_ word: UInt) -> ManagedObject? {
@@ -36,37 +24,26 @@ final class ObjectRegistry: @unchecked Sendable {
     return Unmanaged<ManagedObject>.fromOpaque(object).takeRetainedValue()
   }
 
-  private static func word(_ object: ManagedObject) -> UInt {
+  @inline(__always) private static func word(_ object: ManagedObject) -> UInt {
     UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
   }
 
   /// The object of that identifier, if there is one.
-  func object(for id: ManagedObjectID) -> ManagedObject? {
-    var result: ManagedObject?
-    lock.withLock { _ in
-      guard let table = table(id.space) else { return }
-      result = Self.retained(table.keys[id.key])
-    }
-    return result
-  }
+  func object(for id: ManagedObjectID) -> ManagedObject? { locked { Self.retained(table[id]) } }
 
   /// Enters an object by its present identifier.
-  func insert(_ object: ManagedObject) {
-    lock.withLock { _ in makeTable(object.id.space).keys.set(Self.word(object), for: object.id.key) }
-  }
+  func insert(_ object: ManagedObject) { locked { table.set(Self.word(object), for: object.id) } }
 
   /// Enters an object by another identifier, which it has now.
   func move(_ object: ManagedObject, from id: ManagedObjectID) {
-    lock.withLock { _ in
-      table(id.space)?.keys.remove(id.key, ifWord: Self.word(object))
-      makeTable(object.id.space).keys.set(Self.word(object), for: object.id.key)
+    locked {
+      table.remove(id, ifWord: Self.word(object))
+      table.set(Self.word(object), for: object.id)
     }
   }
 
   /// Takes an object out, if it is the one that is entered by that identifier.
-  func remove(_ object: ManagedObject, id: ManagedObjectID) {
-    lock.withLock { _ in table(id.space)?.keys.remove(id.key, ifWord: Self.word(object)) }
-  }
+  func remove(_ object: ManagedObject, id: ManagedObjectID) { locked { table.remove(id, ifWord: Self.word(object)) } }
 
   /// Finds or makes the objects of many rows of one space, appending them to `objects` in the order of the rows.
   ///
@@ -78,18 +55,19 @@ final class ObjectRegistry: @unchecked Sendable {
     for rows: [Row], into objects: inout [O], make: (Row) -> ManagedObject,
     found: (ManagedObject, Row) -> Void
   ) {
-    guard let first = rows.first else { return }
+    guard let first = rows.first?.id else { return }
     var known: [(ManagedObject, Row)] = []
-    lock.withLock { _ in
-      var table = makeTable(first.id.space)
+    locked {
+      var (space, keys) = (first, table.makeKeys(beside: first))
       for row in rows {
-        if row.id.space !== table.space { table = makeTable(row.id.space) }
-        if let object = Self.retained(table.keys[row.key]) {
+        let id = row.id
+        if !id.isNeighbour(of: space) { (space, keys) = (id, table.makeKeys(beside: id)) }
+        if let object = Self.retained(keys.pointee[id.key]) {
           known.append((object, row))
           objects.append(unsafeDowncast(object, to: O.self))
         } else {
           let object = make(row)
-          table.keys.set(Self.word(object), for: row.key)
+          keys.pointee.set(Self.word(object), for: id.key)
           objects.append(unsafeDowncast(object, to: O.self))
         }
       }
@@ -99,17 +77,15 @@ final class ObjectRegistry: @unchecked Sendable {
 
   /// Every object there is.
   var all: [ManagedObject] {
-    var result: [ManagedObject] = []
-    lock.withLock { _ in
-      for table in tables {
-        table.keys.forEach { word in
-          if let object = Self.retained(word) { result.append(object) }
-        }
+    locked {
+      var result: [ManagedObject] = []
+      table.forEach { word in
+        if let object = Self.retained(word) { result.append(object) }
       }
+      return result
     }
-    return result
   }
 
   /// Forgets every object.
-  func removeAll() { lock.withLock { _ in tables.removeAll() } }
+  func removeAll() { locked { table.removeAll() } }
 }

@@ -7,12 +7,12 @@ final class PendingRecord {
 
   // What bulk work touches for every record goes without the runtime's check of overlapping access.
   @exclusivity(unchecked) var id: ManagedObjectID
-  let entity: EntityDescription
+  unowned(unsafe) let entity: EntityDescription
   @exclusivity(unchecked) var kind: Kind
   /// The state that the changes started from; `nil` for a record that is in no store and no parent.
   @exclusivity(unchecked) var base: Row?
-  /// The values as the context sees them, by slot.
-  @exclusivity(unchecked) var values: [AttributeValue]
+  /// The values as the context sees them. A save makes this buffer the row that it writes.
+  @exclusivity(unchecked) private(set) var draft: Row
   /// The slots that were set to something else than the base has.
   @exclusivity(unchecked) var changed = SlotSet()
   /// What was added to and removed from to-many relationships.
@@ -30,84 +30,55 @@ final class PendingRecord {
   /// The store that the user chose for a fresh record.
   var assignedStore: StoreIdentifier?
 
-  init(id: ManagedObjectID, entity: EntityDescription, kind: Kind, base: Row?, values: [AttributeValue]) {
+  /// A record that is in no store.
+  init(inserting id: ManagedObjectID, _ draft: Row) {
     self.id = id
-    self.entity = entity
-    self.kind = kind
+    entity = draft.entity
+    kind = .inserted
+    self.draft = draft
+  }
+
+  /// A record with changes of what is saved, none so far.
+  init(changing base: Row) {
+    id = base.id
+    entity = base.entity
+    kind = .updated
     self.base = base
-    self.values = values
+    draft = Row(draftOf: base)
   }
 
   /// Whether nothing is left to save.
   var isVoid: Bool { kind == .updated && changed.isEmpty && members.allSatisfy(\.value.isEmpty) }
 
+  /// The value of a slot as the context sees it.
+  @inline(__always) subscript(slot: Int) -> AttributeValue { draft[slot] }
+
   /// Writes a slot and keeps account of whether it differs from the base.
-  func set(_ value: AttributeValue, at slot: Int) {
-    values[slot] = value
-    if let base, base[slot] == value { changed.remove(slot) } else { changed.insert(slot) }
+  @inline(__always) func set(_ value: consuming AttributeValue, at slot: Int) {
+    if base == nil || differsFromBase(value, at: slot) { changed.insert(slot) } else { changed.remove(slot) }
+    draft.set(value, at: slot)
   }
 
-  /// The record as an immutable row at its base's version.
-  var snapshot: Row { Row.make(id: id, entity: entity, version: base?.version ?? 0, values: values) }
+  private func differsFromBase(_ value: AttributeValue, at slot: Int) -> Bool {
+    base.map { $0[slot] != value } ?? true
+  }
+
+  /// Writes a slot that stays as changed as it was.
+  func replace(_ value: AttributeValue, at slot: Int) { draft.set(value, at: slot) }
+
+  /// The record as a row of its own at its base's version.
+  var snapshot: Row { Row.make(id: id, entity: entity, version: base?.version ?? 0, values: draft.values) }
+
+  /// The draft as the row to write. It is shared from then on: a later change goes to a copy.
+  func sealed(as id: ManagedObjectID, version: Int64) -> Row {
+    draft.seal(id: id, version: version)
+    return draft
+  }
 
   /// Takes a newer base, keeping the context's own edits.
   func rebase(onto row: Row) {
-    for slot in 0..<values.count where !changed.contains(slot) { values[slot] = row[slot] }
+    for slot in 0..<draft.count where !changed.contains(slot) { draft.set(row[slot], at: slot) }
     base = row
-    for slot in changed where row[slot] == values[slot] { changed.remove(slot) }
-  }
-}
-
-/// What a context did to the members of a to-many relationship.
-struct MemberChanges {
-  /// In the order in which they were added.
-  private(set) var added: [ManagedObjectID] = []
-  private(set) var removed: Set<ManagedObjectID> = []
-  private var addedSet: Set<ManagedObjectID> = []
-  /// For an ordered relationship whose order was changed: all members in their new order.
-  var order: [ManagedObjectID]?
-
-  var isEmpty: Bool { added.isEmpty && removed.isEmpty && order == nil }
-
-  mutating func add(_ id: ManagedObjectID) {
-    if order?.contains(id) == false { order?.append(id) }
-    if removed.remove(id) != nil { return }
-    if addedSet.insert(id).inserted { added.append(id) }
-  }
-
-  mutating func remove(_ id: ManagedObjectID) {
-    order?.removeAll { $0 == id }
-    if addedSet.remove(id) != nil {
-      added.removeAll { $0 == id }
-    } else {
-      removed.insert(id)
-    }
-  }
-
-  /// The members, given those from below.
-  func applied(to base: [ManagedObjectID]) -> [ManagedObjectID] {
-    if let order { return order }
-    guard !added.isEmpty || !removed.isEmpty else { return base }
-    var result = removed.isEmpty ? base : base.filter { !removed.contains($0) }
-    let present = Set(result)
-    result += added.filter { !present.contains($0) }
-    return result
-  }
-
-  /// The same with identifiers replaced.
-  func mapped(_ map: (ManagedObjectID) -> ManagedObjectID) -> MemberChanges {
-    var result = MemberChanges()
-    result.added = added.map(map)
-    result.addedSet = Set(result.added)
-    result.removed = Set(removed.map(map))
-    result.order = order?.map(map)
-    return result
-  }
-
-  /// Takes over what a child context did.
-  mutating func merge(_ child: MemberChanges) {
-    for id in child.removed { remove(id) }
-    for id in child.added { add(id) }
-    if let order = child.order { self.order = order }
+    for slot in changed where row[slot] == draft[slot] { changed.remove(slot) }
   }
 }

@@ -23,7 +23,7 @@ struct RecordState {
   subscript(slot: Int) -> AttributeValue {
     switch values {
     case .row(let row): row[slot]
-    case .pending(let record): record.values[slot]
+    case .pending(let record): record[slot]
     }
   }
 }
@@ -45,7 +45,7 @@ struct ContextRecords: RecordSource {
     let owner = try context.fault(for: record.id, of: record.entity)
     let ids = try owner.memberIDs(of: relationship)
     let unknown = ids.filter { id in
-      context.storage.records[id] == nil && context.storage.registry.object(for: id)?.row == nil
+      context.storage.record(for: id) == nil && context.storage.registry.object(for: id)?.row == nil
     }
     let loaded = Dictionary(try context.loadRows(unknown).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     return try ids.compactMap { id in try loaded[id].map(RecordState.init) ?? state(of: id) }
@@ -53,7 +53,7 @@ struct ContextRecords: RecordSource {
 
   /// The state of a record; `nil` when it is deleted or missing.
   func state(of id: ManagedObjectID) throws -> RecordState? {
-    if let record = context.storage.records[id] { return record.kind == .deleted ? nil : RecordState(record) }
+    if let record = context.storage.record(for: id) { return record.kind == .deleted ? nil : RecordState(record) }
     if let row = context.storage.registry.object(for: id)?.row { return RecordState(row) }
     return try context.loadRow(id).map { RecordState($0) }
   }

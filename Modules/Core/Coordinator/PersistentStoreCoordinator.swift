@@ -165,16 +165,21 @@ public final class PersistentStoreCoordinator: Sendable {
   func reserveIDs(for records: [PendingRecord]) throws {
     var groups: [(store: any PersistentStore, entity: EntityDescription, records: [PendingRecord])] = []
     var candidates: [ObjectIdentifier: [any PersistentStore]] = [:]
+    var last: (entity: EntityDescription, group: Int)?
     for record in records where record.kind == .inserted && record.id.isTemporaryID && record.reservedID == nil {
+      // Most saves insert many records of one entity in a row, which one store can hold.
+      if let last, last.entity === record.entity, record.assignedStore == nil {
+        groups[last.group].records.append(record)
+        continue
+      }
       let key = ObjectIdentifier(record.entity)
       if candidates[key] == nil { candidates[key] = try stores(holding: record.entity) }
       let store = try destination(of: record, among: candidates[key]!)
       let root = record.entity.root
-      if let place = groups.lastIndex(where: { $0.store === store && $0.entity === root }) {
-        groups[place].records.append(record)
-      } else {
-        groups.append((store, root, [record]))
-      }
+      let place = groups.lastIndex { $0.store === store && $0.entity === root } ?? groups.count
+      if place == groups.count { groups.append((store, root, [])) }
+      groups[place].records.append(record)
+      last = candidates[key]!.count == 1 ? (record.entity, place) : nil
     }
     for group in groups {
       let keys = try group.store.allocateKeys(group.records.count, for: group.entity)
@@ -197,7 +202,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
     guard candidates.count > 1 else { return candidates[0] }
     for slot in record.entity.referenceSlots {
-      if case .reference(let target) = record.values[slot], let home = target.storeIdentifier,
+      if case .reference(let target) = record[slot], let home = target.storeIdentifier,
         let store = candidates.first(where: { $0.identifier == home })
       {
         return store

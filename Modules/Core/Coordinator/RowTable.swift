@@ -25,11 +25,25 @@ final class RowTable: @unchecked Sendable {
           }
           replaced.append(known)
         }
-        row.storage.header.isShared = true
+        row.storage.content.pointee.isShared = true
         keys.set(word(row.storage), for: row.key)
       }
     }
     withExtendedLifetime(replaced) {}
+  }
+
+  /// Enters a row that a save wrote, in place of an older one.
+  func enter(_ row: Row) {
+    // What the row replaces may be its last reference: it must not go while the lock is held.
+    var known: Row?
+    lock._unsafeLock()
+    known = retained(row.key)
+    if known.map({ $0.version < row.version }) != false {
+      row.storage.content.pointee.isShared = true
+      keys.set(word(row.storage), for: row.key)
+    }
+    lock._unsafeUnlock()
+    withExtendedLifetime(known) {}
   }
 
   /// The known row of a key.
@@ -40,7 +54,9 @@ final class RowTable: @unchecked Sendable {
   }
 
   fileprivate func remove(_ storage: RowStorage) {
-    lock.withLock { _ in keys.remove(storage.header.id.key, ifWord: word(storage)) }
+    lock._unsafeLock()
+    keys.remove(storage.content.pointee.id.key, ifWord: word(storage))
+    lock._unsafeUnlock()
   }
 
   private func retained(_ key: Int64) -> Row? {
@@ -57,5 +73,7 @@ final class RowTable: @unchecked Sendable {
 
 extension RowStorage {
   /// Takes the row out of its space's table, where ``RowTable/share(_:)`` entered it.
-  @usableFromInline func leaveTable() { header.id.space.rows.remove(self) }
+  @usableFromInline func leaveTable() {
+    content.pointee.id.unmanagedSpace._withUnsafeGuaranteedRef { $0.rows.remove(self) }
+  }
 }

@@ -59,12 +59,21 @@ public final class EntityDescription: @unchecked Sendable {
     rootEntity = self
   }
 
-  private(set) lazy var checked = EntityChecks(self)
+  /// Made when the model is linked.
+  private(set) var checked: EntityChecks!
+  /// What the slots take as it is. Never given back, as the description is not.
+  private(set) var plainValues = UnsafeMutablePointer<PlainValues>.allocate(capacity: 0)
+  /// The values of a fresh object, for its draft to start from.
+  private(set) lazy var blankRow = Row.make(
+    id: ManagedObjectID(space: root.temporarySpace, key: 0), entity: self, version: 0, values: defaultValues)
 
   /// Makes what is made on first use, before the description is shared.
   func freeze() {
     _ = temporarySpace
-    _ = checked
+    checked = EntityChecks(self)
+    plainValues = .allocate(capacity: slotCount)
+    for slot in slots.indices { (plainValues + slot).initialize(to: PlainValues(slots[slot])) }
+    _ = blankRow
   }
 
   /// The attribute of that name.

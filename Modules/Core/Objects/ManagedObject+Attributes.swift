@@ -19,8 +19,8 @@ extension ManagedObject {
   /// reported on the context, when the record cannot be loaded.
   @usableFromInline final func accessibleValue(of key: PropertyKey) -> AttributeValue {
     check()
-    let slot = key.slot(in: entity)
-    if pending == nil, let row, slot >= 0 { return row[slot] }
+    let slot = key.slot(in: self)
+    if pending == nil, slot >= 0, let row { return row[slot] }
     return slowValue(of: key, at: slot)
   }
 
@@ -43,8 +43,19 @@ extension ManagedObject {
   }
 
   /// Writes an attribute for an accessor that cannot throw.
-  @usableFromInline final func writeAccessible(_ value: AttributeValue, of key: PropertyKey) {
-    let slot = key.slot(in: entity)
+  @usableFromInline final func writeAccessible(_ value: consuming AttributeValue, of key: PropertyKey) {
+    check()
+    let slot = key.slot(in: self)
+    guard slot >= 0, let record = unmanagedPending, let storage = unmanagedStorage,
+      record._withUnsafeGuaranteedRef({ $0.isAnnounced && $0.kind != .deleted }),
+      unmanagedEntity._withUnsafeGuaranteedRef({ $0.plainValues[slot] }).contains(value)
+    else { return writeChecked(value, of: key, at: slot) }
+    storage._withUnsafeGuaranteedRef { $0.lockPending() }
+    record.takeUnretainedValue().set(value, at: slot)
+    storage._withUnsafeGuaranteedRef { $0.unlockPending() }
+  }
+
+  @inline(never) private final func writeChecked(_ value: AttributeValue, of key: PropertyKey, at slot: Int) {
     guard slot >= 0, case .attribute(let attribute) = entity.slots[slot] else { return unknown(key.name) }
     do {
       try write(try attribute.type.checked(value), at: slot)
@@ -163,7 +174,7 @@ extension ManagedObject {
     var result: [String: AttributeValue] = [:]
     for slot in pending.changed {
       if case .position = entity.slots[slot] { continue }
-      result[entity.slots[slot].name] = pending.values[slot]
+      result[entity.slots[slot].name] = pending[slot]
     }
     for (relationship, changes) in pending.members where !changes.isEmpty { result[relationship.name] = .null }
     return result

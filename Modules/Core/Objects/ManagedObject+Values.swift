@@ -3,7 +3,7 @@
 extension ManagedObject {
   /// Whether the object has a place for the slot's value in memory; loads it otherwise.
   @inline(__always) final func loadedValue(at slot: Int) throws -> AttributeValue {
-    if let pending { return pending.values[slot] }
+    if let pending { return pending[slot] }
     if let row { return row[slot] }
     try loadRow()
     guard let row else { throw gone() }
@@ -43,7 +43,7 @@ extension ManagedObject {
     guard let storage, !flags.contains(.gone) else { throw gone() }
     if row == nil { try loadRow() }
     guard let row else { throw gone() }
-    let record = PendingRecord(id: id, entity: entity, kind: .updated, base: row, values: row.values)
+    let record = PendingRecord(changing: row)
     record.object = self
     storage.adopt(record)
     pending = record

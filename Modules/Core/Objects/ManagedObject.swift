@@ -9,7 +9,11 @@
 /// Subclasses add accessors, not state: see ``AttributeKey``.
 open class ManagedObject {
   /// The record's entity.
-  public final let entity: EntityDescription
+  public final var entity: EntityDescription { unmanagedEntity.takeUnretainedValue() }
+  // Descriptions live as long as the process.
+  final let unmanagedEntity: Unmanaged<EntityDescription>
+  /// The entity's, at hand for property keys.
+  final let entityToken: UInt32
   // Confinement is checked at every access; the runtime's own check of overlapping access would cost as much again.
   @exclusivity(unchecked) final var id: ManagedObjectID
   @exclusivity(unchecked) final var storage: ContextStorage?
@@ -32,7 +36,8 @@ open class ManagedObject {
 
   /// Makes an object for the framework. Inherited by subclasses, never called by users.
   public required init(_ birth: ObjectBirth) {
-    entity = birth.entity
+    unmanagedEntity = birth.entity
+    entityToken = birth.entity._withUnsafeGuaranteedRef { $0.token }
     id = birth.id
     storage = birth.storage
     row = birth.row
@@ -45,7 +50,7 @@ open class ManagedObject {
   public convenience init(entity: EntityDescription, insertInto context: ManagedObjectContext?) {
     precondition(!entity.isAbstract, "'\(entity.name)' is abstract: make an object of one of its subentities.")
     self.init(ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil, row: nil))
-    pending = PendingRecord(id: id, entity: entity, kind: .inserted, base: nil, values: entity.defaultValues)
+    pending = PendingRecord(inserting: id, entity.blankRow)
     context?.insert(self)
   }
 
@@ -54,7 +59,7 @@ open class ManagedObject {
   /// - Throws: ``ErrorCode/unknownEntity`` when no entity, or more than one, of the context's model has the class;
   ///   ``ErrorCode/contextWithoutStore`` when the context has no coordinator.
   public convenience init(context: ManagedObjectContext) throws {
-    let entity = try context.model().entity(for: Self.self)
+    let entity = try context.entity(for: Self.self)
     guard !entity.isAbstract else {
       throw CoherenceError(.unknownEntity, "'\(entity.name)' is abstract: make an object of one of its subentities.")
     }
@@ -79,10 +84,18 @@ open class ManagedObject {
 
 /// What the framework makes an object from.
 public struct ObjectBirth {
-  let entity: EntityDescription
+  // Descriptions live as long as the process.
+  let entity: Unmanaged<EntityDescription>
   let id: ManagedObjectID
   let storage: ContextStorage?
   let row: Row?
+
+  init(entity: EntityDescription, id: ManagedObjectID, storage: ContextStorage?, row: Row?) {
+    self.entity = Unmanaged.passUnretained(entity)
+    self.id = id
+    self.storage = storage
+    self.row = row
+  }
 }
 
 // MARK: - State
@@ -116,7 +129,15 @@ extension ManagedObject {
   public final var version: Int64 { pending.map { $0.base?.version ?? 0 } ?? row?.version ?? 0 }
 
   /// Fails loudly when the object is used where its context may not be.
-  @inline(__always) final func check() { storage?.confinement.check() }
+  @inline(__always) final func check() {
+    unmanagedStorage?._withUnsafeGuaranteedRef { $0.confinement.check() }
+  }
+
+  // For what is done to every attribute: nothing lets the storage, the changes or the row go meanwhile, so that counting
+  // references, which would cost more than the work itself, is left out.
+
+  @inline(__always) final var unmanagedStorage: Unmanaged<ContextStorage>? { storage.map(Unmanaged.passUnretained) }
+  @inline(__always) final var unmanagedPending: Unmanaged<PendingRecord>? { pending.map(Unmanaged.passUnretained) }
 
   /// The store that the record is, or will be, kept in.
   final var storeIdentifier: StoreIdentifier? { id.storeIdentifier ?? pending?.assignedStore }

@@ -1,32 +1,42 @@
-import CoherenceRuntime
 import Synchronization
 
 /// The identity of a record, the same in every context of a coordinator.
 ///
 /// An identifier is temporary from insert until ``ManagedObjectContext/obtainPermanentIDs(for:)`` or a save gives the
 /// record its place in a store. A context goes on resolving a temporary identifier that it handed out.
+///
+/// Two plain words: an identifier is copied without counting references, because spaces live as long as the process.
 public struct ManagedObjectID: Sendable, Hashable {
-  /// The store and the hierarchy that the key belongs to.
-  public let space: IDSpace
+  @usableFromInline let unmanagedSpace: Unmanaged<IDSpace>
   /// The key within the space.
   public let key: Int64
 
   @inlinable public init(space: IDSpace, key: Int64) {
-    self.space = space
+    unmanagedSpace = Unmanaged.passUnretained(space)
     self.key = key
   }
 
+  /// The store and the hierarchy that the key belongs to.
+  @inlinable public var space: IDSpace { unmanagedSpace.takeUnretainedValue() }
+
   @inlinable public static func == (left: ManagedObjectID, right: ManagedObjectID) -> Bool {
-    left.key == right.key && left.space === right.space
+    left.key == right.key && left.unmanagedSpace.toOpaque() == right.unmanagedSpace.toOpaque()
+  }
+
+  /// Whether the other identifier's key is of the same space.
+  @inlinable package func isNeighbour(of other: ManagedObjectID) -> Bool {
+    unmanagedSpace.toOpaque() == other.unmanagedSpace.toOpaque()
   }
 
   @inlinable public func hash(into hasher: inout Hasher) {
     // One word: a key rarely needs its upper bits, and equality tells the rest apart.
-    hasher.combine(UInt64(bitPattern: key) ^ UInt64(truncatingIfNeeded: space.number) << 40)
+    hasher.combine(UInt64(bitPattern: key) ^ UInt64(truncatingIfNeeded: spaceNumber) << 40)
   }
 
+  @inlinable var spaceNumber: Int { unmanagedSpace._withUnsafeGuaranteedRef { $0.number } }
+
   /// Whether the record has no place in a store yet.
-  public var isTemporaryID: Bool { space.store == nil }
+  public var isTemporaryID: Bool { unmanagedSpace._withUnsafeGuaranteedRef { $0.isTemporary } }
 
   /// The store that holds the record.
   public var storeIdentifier: StoreIdentifier? { space.store }
@@ -54,12 +64,15 @@ extension ManagedObjectID: CustomStringConvertible {
 /// The keys of one entity hierarchy in one store.
 ///
 /// There is one instance for each pair, whatever number of coordinators has the store attached, so that identifiers
-/// compare by reference.
+/// compare by reference. It lives as long as the process, as models do; what it holds beside a few words goes with the
+/// last row of the space.
 public final class IDSpace: Sendable {
   /// The store; `nil` for the space of temporary identifiers.
   public let store: StoreIdentifier?
   /// The root of the hierarchy.
   public let root: EntityDescription
+  /// Whether this is a space of temporary identifiers.
+  @usableFromInline let isTemporary: Bool
   /// Tells spaces apart in this process.
   @usableFromInline let number: Int
   /// The rows of the space that are in use.
@@ -70,6 +83,7 @@ public final class IDSpace: Sendable {
   init(store: StoreIdentifier?, root: EntityDescription) {
     self.store = store
     self.root = root
+    isTemporary = store == nil
     self.number = Self.count.add(1, ordering: .relaxed).newValue
   }
 
@@ -77,31 +91,15 @@ public final class IDSpace: Sendable {
     let store: StoreIdentifier
     let root: ObjectIdentifier
   }
-  /// The spaces that are in use, by address. They are not kept: a space takes itself out in its `deinit`, under the
-  /// lock under which others take their reference. A weak reference would do the same, at the price of a side table
-  /// that every row of the space would pay for.
-  private static let known = Mutex<[Key: UInt]>([:])
+  private static let known = Mutex<[Key: IDSpace]>([:])
 
   static func shared(store: StoreIdentifier, root: EntityDescription) -> IDSpace {
     let key = Key(store: store, root: ObjectIdentifier(root))
     return known.withLock { known in
-      if let address = known[key].flatMap({ UnsafeMutableRawPointer(bitPattern: $0) }),
-        let retained = swift_tryRetain(address)
-      {
-        return Unmanaged<IDSpace>.fromOpaque(retained).takeRetainedValue()
-      }
+      if let space = known[key] { return space }
       let space = IDSpace(store: store, root: root)
-      known[key] = UInt(bitPattern: Unmanaged.passUnretained(space).toOpaque())
+      known[key] = space
       return space
-    }
-  }
-
-  deinit {
-    guard let store else { return }
-    let key = Key(store: store, root: ObjectIdentifier(root))
-    let address = UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
-    Self.known.withLock { known in
-      if known[key] == address { known[key] = nil }
     }
   }
 }

@@ -46,9 +46,17 @@ public class PropertyKey: @unchecked Sendable {
 
   /// The attribute's slot in an entity; negative when it has no such attribute.
   @inline(__always) final func slot(in entity: EntityDescription) -> Int {
+    knownSlot(entity.token) ?? findSlot(in: entity)
+  }
+
+  /// The same in the entity of an object.
+  @inline(__always) final func slot(in object: ManagedObject) -> Int {
+    knownSlot(object.entityToken) ?? findSlot(in: object.entity)
+  }
+
+  @inline(__always) private final func knownSlot(_ token: UInt32) -> Int? {
     let known = cache.load(ordering: .relaxed)
-    if UInt32(truncatingIfNeeded: known >> 32) == entity.token { return Int(UInt32(truncatingIfNeeded: known)) }
-    return findSlot(in: entity)
+    return UInt32(truncatingIfNeeded: known >> 32) == token ? Int(UInt32(truncatingIfNeeded: known)) : nil
   }
 
   @inline(never) private final func findSlot(in entity: EntityDescription) -> Int {

@@ -54,9 +54,10 @@ struct BatchFallback {
   private func change(
     _ row: Row, _ kind: RecordChange.Kind, setting changed: [Int: AttributeValue] = [:]
   ) -> RecordChange {
-    let values = row.values.enumerated().map { slot, value in changed[slot] ?? value }
-    let record = PendingRecord(id: row.id, entity: row.entity, kind: .updated, base: row, values: values)
-    return RecordChange(record, id: row.id, kind: kind, base: row, values: values, changed: SlotSet(changed.keys))
+    let record = PendingRecord(changing: row)
+    for (slot, value) in changed { record.replace(value, at: slot) }
+    let written = changed.isEmpty ? nil : record.sealed(as: row.id, version: RecordChange.version(after: row))
+    return RecordChange(record, id: row.id, kind: kind, base: row, row: written, changed: SlotSet(changed.keys))
   }
 
   private func save(_ changes: [RecordChange]) throws {

@@ -12,7 +12,9 @@ struct LinkGatherer {
 
   mutating func gather(_ change: RecordChange, _ context: ManagedObjectContext) throws {
     if change.kind == .delete { return try gatherDelete(change, context) }
-    for (relationship, changes) in change.record.members where !changes.isEmpty {
+    let members = change.record.members
+    guard !members.isEmpty else { return }
+    for (relationship, changes) in members where !changes.isEmpty {
       links.note(relationship, of: change.id)
       guard case .links(let table, let isForward) = relationship.storage else { continue }
       for id in changes.removed { links.remove(link(change.id, permanentID(id), isForward), from: table) }

@@ -14,9 +14,14 @@ struct SavePlan {
 
   init(_ unit: UnitOfWork) {
     self.unit = unit
-    inserts = unit.changes.filter { $0.kind == .insert }
-    updates = unit.changes.filter { $0.kind == .update && $0.isWritten }
-    deletes = unit.changes.filter { $0.kind == .delete }
+    let changes = unit.changes
+    if changes.allSatisfy({ $0.kind == .insert }) {
+      (inserts, updates, deletes) = (changes, [], [])
+    } else {
+      inserts = changes.filter { $0.kind == .insert }
+      updates = changes.filter { $0.kind == .update && $0.isWritten }
+      deletes = changes.filter { $0.kind == .delete }
+    }
   }
 
   var request: StoreSaveRequest {
@@ -29,6 +34,7 @@ struct SavePlan {
 
   /// References to deleted records that a store would miss, and values that change places, set to null first.
   private var clearing: [SaveStep] {
+    guard !updates.isEmpty || !deletes.isEmpty else { return [] }
     let deleted = Set(deletes.map(\.id))
     var rows: [SlotGroup: [Row]] = [:]
     let released = releasedSlots
@@ -84,7 +90,7 @@ struct SavePlan {
 
   private var insertion: (inserts: [SaveStep], fixes: [SaveStep]) {
     guard inserts.contains(where: { !$0.entity.referenceSlots.isEmpty }) else {
-      return (groups(inserts, ranked: { $0 }).map { .insert($0, $1.compactMap(\.row)) }, [])
+      return (groups(inserts, ranked: { $0 }).map { .insert($0, Self.rows(of: $1)) }, [])
     }
     var pending = Set(inserts.map(\.id))
     var steps: [SaveStep] = []
@@ -104,6 +110,13 @@ struct SavePlan {
       steps.append(.insert(entity, rows))
     }
     return (steps, fixes.sorted { $0.key.precedes($1.key) }.map { .fix($0.key.entity, slots: $0.key.slots, $0.value) })
+  }
+
+  private static func rows(of changes: [RecordChange]) -> [Row] {
+    var rows: [Row] = []
+    rows.reserveCapacity(changes.count)
+    for change in changes { if let row = change.row { rows.append(row) } }
+    return rows
   }
 
   // MARK: Updating

@@ -3,6 +3,7 @@
 final class StoreSaver {
   private let policy: MergePolicy
   private let coordinator: PersistentStoreCoordinator
+  private let storage: ContextStorage
   private var units: [(store: any PersistentStore, unit: UnitOfWork)] = []
   /// The permanent identifiers that the save gives, by temporary ones. Empty when nothing refers to anything.
   private var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
@@ -11,8 +12,9 @@ final class StoreSaver {
   init(context: ManagedObjectContext, coordinator: PersistentStoreCoordinator) throws {
     policy = context.mergePolicy
     self.coordinator = coordinator
+    storage = context.storage
     let isNested = context.parent != nil
-    let records = context.storage.orderedRecords.filter { record in
+    let records = context.storage.records.filter { record in
       !record.isVoid && !(isNested && context.isParentsInsert(record))
     }
     try coordinator.reserveIDs(for: records)
@@ -25,22 +27,24 @@ final class StoreSaver {
   // MARK: Gathering
 
   private func gather(_ records: [PendingRecord], _ context: ManagedObjectContext, isNested: Bool) throws {
-    var groups: [(space: IDSpace, changes: [RecordChange])] = []
+    var groups: [(first: ManagedObjectID, changes: [RecordChange])] = []
     for record in records {
       let id = record.reservedID ?? record.id
       guard !id.isTemporaryID else { throw unsaved(record) }
       let change = try change(record, id: id, stored: isNested ? try context.storedBase(of: record) : nil)
-      if let place = groups.lastIndex(where: { $0.space === id.space }) {
+      if let place = groups.lastIndex(where: { $0.first.isNeighbour(of: id) }) {
         groups[place].changes.append(change)
       } else {
-        groups.append((id.space, [change]))
+        groups.append((id, [change]))
       }
     }
     for store in try coordinator.openStores() {
       var unit = UnitOfWork()
-      for group in groups where group.space.store == store.identifier { unit.changes += group.changes }
+      for group in groups where group.first.storeIdentifier == store.identifier {
+        unit.changes = unit.changes.isEmpty ? group.changes : unit.changes + group.changes
+      }
       guard !unit.changes.isEmpty else { continue }
-      groups.removeAll { $0.space.store == store.identifier }
+      groups.removeAll { $0.first.storeIdentifier == store.identifier }
       var gatherer = LinkGatherer(store: store, permanentID: { self.permanentIDs[$0] ?? $0 })
       for change in unit.changes { try gatherer.gather(change, context) }
       unit.links = gatherer.links
@@ -54,29 +58,38 @@ final class StoreSaver {
 
   /// - Parameter stored: What the store has below a parent's unsaved state; the parent's edits stay out of the save.
   private func change(_ record: PendingRecord, id: ManagedObjectID, stored: Row?) throws -> RecordChange {
-    var values = record.values
-    if let stored {
-      values = stored.values
-      for slot in record.changed { values[slot] = record.values[slot] }
-    }
     let kind: RecordChange.Kind =
       switch record.kind {
       case .inserted: .insert
       case .updated: .update
       case .deleted: .delete
       }
-    if kind != .delete { try makePermanent(&values, record, store: id.storeIdentifier) }
-    return RecordChange(
-      record, id: id, kind: kind, base: stored ?? record.base, values: values, changed: record.changed)
+    let base = stored ?? record.base
+    var row: Row?
+    if kind == .insert || (kind == .update && !record.changed.isEmpty) {
+      var written = draft(of: record, onto: stored, id: id, version: RecordChange.version(after: base))
+      if !record.entity.referenceSlots.isEmpty {
+        try makePermanent(&written, record, store: id.storeIdentifier)
+      }
+      row = written
+    }
+    return RecordChange(record, id: id, kind: kind, base: base, row: row, changed: record.changed)
   }
 
-  private func makePermanent(
-    _ values: inout [AttributeValue], _ record: PendingRecord, store: StoreIdentifier?
-  ) throws {
-    for slot in record.entity.referenceSlots {
-      guard case .reference(let target) = values[slot] else { continue }
-      if let permanent = permanentIDs[target] { values[slot] = .reference(permanent) }
-      guard case .reference(let final) = values[slot], let home = final.storeIdentifier else { throw unsaved(record) }
+  /// The record's values as a row: the record's own buffer, unless a parent's edits have to stay out.
+  private func draft(of record: PendingRecord, onto stored: Row?, id: ManagedObjectID, version: Int64) -> Row {
+    guard var row = stored else { return storage.withPending { record.sealed(as: id, version: version) } }
+    for slot in record.changed { row.set(record[slot], at: slot) }
+    row.seal(id: id, version: version)
+    return row
+  }
+
+  private func makePermanent(_ row: inout Row, _ record: PendingRecord, store: StoreIdentifier?) throws {
+    let slots = record.entity.referenceSlots
+    for slot in slots {
+      guard case .reference(let target) = row[slot] else { continue }
+      if let permanent = permanentIDs[target] { row.set(.reference(permanent), at: slot) }
+      guard case .reference(let final) = row[slot], let home = final.storeIdentifier else { throw unsaved(record) }
       guard home == store else {
         throw CoherenceError(
           .relationshipCrossesStores,
@@ -167,19 +180,9 @@ final class StoreSaver {
   }
 
   private func committed(_ unit: UnitOfWork, _ surrendered: [CommittedRows.Surrender]) -> CommittedRows {
-    var rows: [Row] = []
-    rows.reserveCapacity(unit.changes.count)
-    var space: IDSpace?
     for change in unit.changes where change.isWritten {
-      guard let row = change.row else { continue }
-      if row.id.space !== space {
-        space?.rows.share(&rows)
-        rows.removeAll(keepingCapacity: true)
-        space = row.id.space
-      }
-      rows.append(row)
+      if let row = change.row { row.id.space.rows.enter(row) }
     }
-    space?.rows.share(&rows)
     return CommittedRows(permanentIDs: permanentIDs, surrendered: surrendered)
   }
 
@@ -201,7 +204,7 @@ final class StoreSaver {
       case .write(let values): unit.changes[place] = try rebased(change, onto: met.storeRow, values)
       case .delete where met.storeRow != nil:
         unit.changes[place] = RecordChange(
-          change.record, id: change.id, kind: .delete, base: met.storeRow, values: [], changed: change.changed)
+          change.record, id: change.id, kind: .delete, base: met.storeRow, row: nil, changed: change.changed)
       case .delete, .giveUp:
         dropped.insert(place)
         surrendered.append(CommittedRows.Surrender(record: change.record, storeRow: met.storeRow))
@@ -216,13 +219,16 @@ final class StoreSaver {
     guard values.count == change.entity.slotCount else {
       throw CoherenceError(.invalidValue, "A merge policy must answer one value for each slot of the row.")
     }
+    let base = row ?? change.base
+    let written = Row.make(
+      id: change.id, entity: change.entity, version: RecordChange.version(after: base), values: values)
     guard let row else {
       return RecordChange(
-        change.record, id: change.id, kind: .insert, base: change.base, values: values, changed: change.changed)
+        change.record, id: change.id, kind: .insert, base: base, row: written, changed: change.changed)
     }
+    let changed = SlotSet(values.indices.filter { values[$0] != row[$0] })
     return RecordChange(
-      change.record, id: change.id, kind: .update, base: row, values: values,
-      changed: SlotSet(values.indices.filter { values[$0] != row[$0] }))
+      change.record, id: change.id, kind: .update, base: row, row: changed.isEmpty ? nil : written, changed: changed)
   }
 
   private func conflictError(_ conflicts: [Conflict]) -> CoherenceError {

@@ -4,6 +4,12 @@ struct UnitOfWork {
   var links = LinkChanges()
 
   var isEmpty: Bool { changes.isEmpty && links.isEmpty }
+
+  /// The deletes, and everything else.
+  var changesByFate: (deleted: [RecordChange], kept: [RecordChange]) {
+    guard changes.contains(where: { $0.kind == .delete }) else { return ([], changes) }
+    return (changes.filter { $0.kind == .delete }, changes.filter { $0.kind != .delete })
+  }
 }
 
 /// What a save wants to change of one record.
@@ -24,19 +30,18 @@ final class RecordChange {
   /// Whether the save writes ``row``.
   var isWritten: Bool { kind == .insert || (kind == .update && !changed.isEmpty) }
 
-  /// - Parameter values: The new values, references permanent.
-  init(_ record: PendingRecord, id: ManagedObjectID, kind: Kind, base: Row?, values: [AttributeValue], changed: SlotSet)
-  {
+  /// - Parameter row: The row to write, references permanent; `nil` for the base.
+  init(_ record: PendingRecord, id: ManagedObjectID, kind: Kind, base: Row?, row: Row?, changed: SlotSet) {
     self.record = record
     self.id = id
     self.kind = kind
     self.base = base
     self.changed = changed
-    let isWritten = kind == .insert || (kind == .update && !changed.isEmpty)
-    row =
-      isWritten
-      ? Row.make(id: id, entity: record.entity, version: (base?.version ?? 0) + 1, values: values) : base
+    self.row = row ?? base
   }
+
+  /// The version of the row to write.
+  static func version(after base: Row?) -> Int64 { (base?.version ?? 0) + 1 }
 }
 
 /// The links to add and remove, each once, whichever side asked for it.

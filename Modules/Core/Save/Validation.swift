@@ -8,12 +8,14 @@ struct Validation {
 
   /// Checks a record that is inserted or changed.
   mutating func check(_ record: PendingRecord) throws {
-    let entity = record.entity
-    for slot in entity.checkedSlots where record.kind == .inserted || record.changed.contains(slot) {
-      check(slot, of: record)
+    let checks: EntityChecks = record.entity.checked
+    let isFresh = record.kind == .inserted
+    for slot in checks.required where record.draft.isNull(at: slot) && (isFresh || record.changed.contains(slot)) {
+      noteMissing(slot, of: record)
     }
-    for relationship in entity.countedRelationships
-    where record.kind == .inserted || record.members[relationship] != nil {
+    for slot in checks.ruled where isFresh || record.changed.contains(slot) { check(slot, of: record) }
+    for relationship in checks.relationships
+    where isFresh || record.members[relationship] != nil {
       try checkCount(of: relationship, record)
     }
     do {
@@ -30,7 +32,7 @@ struct Validation {
     for relationship in record.entity.relationships where relationship.deleteRule == .deny {
       let ids: [ManagedObjectID] =
         if let slot = relationship.slot {
-          if case .reference(let id) = record.values[slot] { [id] } else { [] }
+          if case .reference(let id) = record[slot] { [id] } else { [] }
         } else {
           try object.memberIDs(of: relationship)
         }
@@ -64,22 +66,17 @@ struct Validation {
       code: code, objectID: record.id, entityName: record.entity.name, propertyName: property, reason: reason)
   }
 
+  private mutating func noteMissing(_ slot: Int, of record: PendingRecord) {
+    let slot = record.entity.slots[slot]
+    let need = if case .reference = slot { "needs an object" } else { "needs a value" }
+    failures.append(failure(.missingValue, record, slot.name, need))
+  }
+
   private mutating func check(_ slot: Int, of record: PendingRecord) {
-    let value = record.values[slot]
-    switch record.entity.slots[slot] {
-    case .attribute(let attribute):
-      if value.isNull {
-        if !attribute.isOptional { failures.append(failure(.missingValue, record, attribute.name, "needs a value")) }
-        return
-      }
-      for rule in attribute.validation where !rule.isSatisfied(by: value) {
-        failures.append(failure(.invalidValue, record, attribute.name, rule.demand))
-      }
-    case .reference(let relationship):
-      if value.isNull, !relationship.isOptional {
-        failures.append(failure(.missingValue, record, relationship.name, "needs an object"))
-      }
-    case .position: break
+    let value = record[slot]
+    guard !value.isNull, case .attribute(let attribute) = record.entity.slots[slot] else { return }
+    for rule in attribute.validation where !rule.isSatisfied(by: value) {
+      failures.append(failure(.invalidValue, record, attribute.name, rule.demand))
     }
   }
 
@@ -144,33 +141,5 @@ extension ValidationRule {
       return expression
     }
     return expression?.firstMatch(in: text, range: NSRange(text.startIndex..., in: text)) != nil
-  }
-}
-
-extension EntityDescription {
-  /// Slots that validation looks at.
-  var checkedSlots: [Int] { checked.slots }
-  /// To-many relationships with bounds on their number of members.
-  var countedRelationships: [RelationshipDescription] { checked.relationships }
-  /// Slots that hold references.
-  var referenceSlots: [Int] { checked.references }
-}
-
-/// What a save looks up about an entity again and again.
-struct EntityChecks: Sendable {
-  let slots: [Int]
-  let relationships: [RelationshipDescription]
-  let references: [Int]
-
-  init(_ entity: EntityDescription) {
-    slots = entity.slots.indices.filter { index in
-      switch entity.slots[index] {
-      case .attribute(let attribute): !attribute.isOptional || !attribute.validation.isEmpty
-      case .reference(let relationship): !relationship.isOptional
-      case .position: false
-      }
-    }
-    relationships = entity.relationships.filter { $0.isToMany && ($0.minimumCount > 0 || $0.maximumCount != nil) }
-    references = entity.slots.indices.filter { if case .reference = entity.slots[$0] { true } else { false } }
   }
 }

@@ -77,9 +77,9 @@ extension AttributeType {
 
 extension String {
   /// Whether the text has the character U+0000.
-  fileprivate var containsNUL: Bool {
-    var text = self
-    return text.withUTF8 { $0.count > 0 && memchr($0.baseAddress!, 0, $0.count) != nil }
+  var containsNUL: Bool {
+    utf8.withContiguousStorageIfAvailable { $0.count > 0 && memchr($0.baseAddress!, 0, $0.count) != nil }
+      ?? utf8.contains(0)
   }
 }
 

@@ -4,8 +4,9 @@
 /// announces. A slot's index is the property's ``AttributeDescription/slot`` or ``RelationshipDescription/slot``.
 /// To-many relationships have no slot.
 public struct Row: @unchecked Sendable {
-  // Sendable: the storage is filled before `make` returns and never changed afterwards.
-  @usableFromInline let storage: RowStorage
+  // Sendable: the storage is filled before `make` returns and afterwards changed only by who holds the one reference to
+  // it, see `Row+Drafting`.
+  @usableFromInline var storage: RowStorage
 
   @inlinable init(storage: RowStorage) { self.storage = storage }
 
@@ -23,12 +24,11 @@ public struct Row: @unchecked Sendable {
       RowStorage.Header(id: id, entity: entity, version: version)
     }
     let storage = unsafeDowncast(buffer, to: RowStorage.self)
-    try storage.withUnsafeMutablePointers { header, values in
-      var writer = RowWriter(base: values, capacity: entity.slotCount)
-      defer { header.pointee.count = Int32(truncatingIfNeeded: writer.count) }
-      try write(&writer)
-      precondition(writer.count == entity.slotCount, "A row needs one value for each slot of its entity.")
-    }
+    assert(storage.isLaidOutAsExpected)
+    var writer = RowWriter(base: storage.values, capacity: entity.slotCount)
+    defer { storage.content.pointee.count = Int32(truncatingIfNeeded: writer.count) }
+    try write(&writer)
+    precondition(writer.count == entity.slotCount, "A row needs one value for each slot of its entity.")
     return Row(storage: storage)
   }
 
@@ -41,26 +41,28 @@ public struct Row: @unchecked Sendable {
     }
   }
 
-  @inlinable public var id: ManagedObjectID { storage.header.id }
+  @inlinable public var id: ManagedObjectID { content.id }
   /// The record's key in its store.
-  @inlinable public var key: Int64 { storage.header.id.key }
-  @inlinable public var entity: EntityDescription { storage.header.entity }
-  @inlinable public var version: Int64 { storage.header.version }
+  @inlinable public var key: Int64 { content.id.key }
+  @inlinable public var entity: EntityDescription { content.entity }
+  @inlinable public var version: Int64 { content.version }
   /// The number of slots.
-  @inlinable public var count: Int { Int(storage.header.count) }
+  @inlinable public var count: Int { Int(content.count) }
+
+  @inlinable @inline(__always) var content: RowStorage.Header {
+    withExtendedLifetime(storage) { storage.content.pointee }
+  }
 
   @inlinable public subscript(slot: Int) -> AttributeValue {
-    storage.withUnsafeMutablePointers { header, values in
-      precondition(slot >= 0 && slot < Int(header.pointee.count), "The row has no such slot.")
-      return values[slot]
+    withExtendedLifetime(storage) {
+      precondition(slot >= 0 && slot < Int(storage.content.pointee.count), "The row has no such slot.")
+      return storage.values[slot]
     }
   }
 
   /// All values, in slot order.
   public var values: [AttributeValue] {
-    storage.withUnsafeMutablePointers { header, values in
-      Array(UnsafeBufferPointer(start: values, count: Int(header.pointee.count)))
-    }
+    withExtendedLifetime(storage) { Array(UnsafeBufferPointer(start: storage.values, count: count)) }
   }
 
   /// Whether two rows are one buffer.
@@ -70,10 +72,10 @@ public struct Row: @unchecked Sendable {
 /// The buffer of a row: its header and, behind it in one allocation, its values.
 @usableFromInline final class RowStorage: ManagedBuffer<RowStorage.Header, AttributeValue> {
   @usableFromInline struct Header {
-    @usableFromInline let id: ManagedObjectID
+    @usableFromInline var id: ManagedObjectID
     // Models live as long as the process, so their descriptions need no counting.
     @usableFromInline unowned(unsafe) let entity: EntityDescription
-    @usableFromInline let version: Int64
+    @usableFromInline var version: Int64
     @usableFromInline var count: Int32 = 0
     /// Whether the row is in its space's table.
     @usableFromInline var isShared = false
@@ -86,10 +88,30 @@ public struct Row: @unchecked Sendable {
   }
 
   deinit {
-    if header.isShared { leaveTable() }
-    _ = withUnsafeMutablePointers { header, values in
-      values.deinitialize(count: Int(header.pointee.count))
-    }
+    if content.pointee.isShared { leaveTable() }
+    values.deinitialize(count: Int(content.pointee.count))
+  }
+
+  // `ManagedBuffer` hands out the same two addresses, at the price of a check of overlapping access at each use: more
+  // than reading a value costs. A row's header and values lie one behind the other after the two words of every object.
+
+  @inlinable static var contentOffset: Int { 2 * MemoryLayout<Int>.size }
+  @inlinable static var valuesOffset: Int {
+    let alignment = MemoryLayout<AttributeValue>.alignment
+    return (contentOffset + MemoryLayout<Header>.size + alignment - 1) & ~(alignment - 1)
+  }
+
+  @inlinable @inline(__always) var content: UnsafeMutablePointer<Header> {
+    (Unmanaged.passUnretained(self).toOpaque() + Self.contentOffset).assumingMemoryBound(to: Header.self)
+  }
+
+  @inlinable @inline(__always) var values: UnsafeMutablePointer<AttributeValue> {
+    (Unmanaged.passUnretained(self).toOpaque() + Self.valuesOffset).assumingMemoryBound(to: AttributeValue.self)
+  }
+
+  /// Whether the buffer is laid out as the addresses above say.
+  @usableFromInline var isLaidOutAsExpected: Bool {
+    withUnsafeMutablePointers { $0 == content && $1 == values }
   }
 }
 
@@ -109,66 +131,5 @@ public struct RowWriter {
     precondition(count < capacity, "A row takes one value for each slot of its entity.")
     (base + count).initialize(to: value)
     count += 1
-  }
-}
-
-/// A set of slots of one row.
-public struct SlotSet: Sendable, Hashable, Sequence {
-  /// The first 64 slots, which is all of them for most entities.
-  @usableFromInline var low: UInt64 = 0
-  @usableFromInline var high: [UInt64] = []
-
-  @inlinable public init() {}
-  public init(_ slots: some Sequence<Int>) { for slot in slots { insert(slot) } }
-
-  @inlinable public var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
-  public var count: Int { high.reduce(low.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
-
-  @inlinable public func contains(_ slot: Int) -> Bool {
-    if slot < 64 { return low & (1 << UInt64(slot)) != 0 }
-    let word = slot / 64 - 1
-    return word < high.count && high[word] & (1 << UInt64(slot % 64)) != 0
-  }
-
-  @inlinable public mutating func insert(_ slot: Int) {
-    if slot < 64 {
-      low |= 1 << UInt64(slot)
-      return
-    }
-    let word = slot / 64 - 1
-    while high.count <= word { high.append(0) }
-    high[word] |= 1 << UInt64(slot % 64)
-  }
-
-  @inlinable public mutating func remove(_ slot: Int) {
-    if slot < 64 {
-      low &= ~(1 << UInt64(slot))
-      return
-    }
-    let word = slot / 64 - 1
-    guard word < high.count else { return }
-    high[word] &= ~(1 << UInt64(slot % 64))
-    while high.last == 0 { high.removeLast() }
-  }
-
-  public func union(_ other: SlotSet) -> SlotSet {
-    var result = self
-    for slot in other { result.insert(slot) }
-    return result
-  }
-
-  /// The slots in ascending order.
-  public func makeIterator() -> AnyIterator<Int> {
-    var word = 0
-    var bits = low
-    return AnyIterator {
-      while bits == 0 {
-        guard word < high.count else { return nil }
-        bits = high[word]
-        word += 1
-      }
-      defer { bits &= bits - 1 }
-      return word * 64 + bits.trailingZeroBitCount
-    }
   }
 }

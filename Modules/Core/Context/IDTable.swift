@@ -1,0 +1,57 @@
+/// A hash table from identifiers to words: a ``KeyTable`` for each space.
+struct IDTable: ~Copyable {
+  private struct Part {
+    let space: UnsafeMutableRawPointer
+    let keys: UnsafeMutablePointer<KeyTable>
+  }
+  // Few, and the same one again and again: a scan from the front finds it at once.
+  private var parts: [Part] = []
+
+  deinit { Self.release(parts) }
+
+  private static func release(_ parts: [Part]) {
+    for part in parts {
+      part.keys.deinitialize(count: 1)
+      part.keys.deallocate()
+    }
+  }
+
+  /// The table of an identifier's space, if it has one. Valid until the next `removeAll`.
+  @inline(__always) func keys(beside id: ManagedObjectID) -> UnsafeMutablePointer<KeyTable>? {
+    let space = id.unmanagedSpace.toOpaque()
+    for part in parts where part.space == space { return part.keys }
+    return nil
+  }
+
+  /// The table of an identifier's space, made if there is none. Valid until the next `removeAll`.
+  @inline(__always) mutating func makeKeys(beside id: ManagedObjectID) -> UnsafeMutablePointer<KeyTable> {
+    keys(beside: id) ?? addKeys(beside: id)
+  }
+
+  private mutating func addKeys(beside id: ManagedObjectID) -> UnsafeMutablePointer<KeyTable> {
+    let keys = UnsafeMutablePointer<KeyTable>.allocate(capacity: 1)
+    keys.initialize(to: KeyTable())
+    parts.append(Part(space: id.unmanagedSpace.toOpaque(), keys: keys))
+    return keys
+  }
+
+  /// The word of an identifier; zero when there is none.
+  @inline(__always) subscript(id: ManagedObjectID) -> UInt { keys(beside: id)?.pointee[id.key] ?? 0 }
+
+  @inline(__always) mutating func set(_ word: UInt, for id: ManagedObjectID) {
+    makeKeys(beside: id).pointee.set(word, for: id.key)
+  }
+
+  /// Removes an identifier if its word is the one given.
+  @inline(__always) mutating func remove(_ id: ManagedObjectID, ifWord word: UInt) {
+    keys(beside: id)?.pointee.remove(id.key, ifWord: word)
+  }
+
+  mutating func removeAll() {
+    Self.release(parts)
+    parts = []
+  }
+
+  /// Visits every word.
+  func forEach(_ body: (UInt) -> Void) { for part in parts { part.keys.pointee.forEach(body) } }
+}

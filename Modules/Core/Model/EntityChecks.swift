@@ -1,0 +1,31 @@
+extension EntityDescription {
+  /// Slots that hold references.
+  var referenceSlots: [Int] { checked.references }
+}
+
+/// What changes and saves look up about an entity again and again.
+final class EntityChecks: Sendable {
+  /// Slots that need a value.
+  let required: [Int]
+  /// Slots whose values have rules beside that.
+  let ruled: [Int]
+  /// To-many relationships with bounds on their number of members.
+  let relationships: [RelationshipDescription]
+  /// Slots that hold references.
+  let references: [Int]
+
+  init(_ entity: EntityDescription) {
+    required = entity.slots.indices.filter { index in
+      switch entity.slots[index] {
+      case .attribute(let attribute): !attribute.isOptional
+      case .reference(let relationship): !relationship.isOptional
+      case .position: false
+      }
+    }
+    ruled = entity.slots.indices.filter { index in
+      if case .attribute(let attribute) = entity.slots[index] { !attribute.validation.isEmpty } else { false }
+    }
+    relationships = entity.relationships.filter { $0.isToMany && ($0.minimumCount > 0 || $0.maximumCount != nil) }
+    references = entity.slots.indices.filter { if case .reference = entity.slots[$0] { true } else { false } }
+  }
+}

@@ -1,0 +1,35 @@
+import Foundation
+
+/// The values that a slot takes as they are, without a conversion and with no more than a glance: the quick way of
+/// ``AttributeType/checked(_:)``, which has the last word on everything else.
+enum PlainValues: UInt8, Sendable {
+  case none, int64, bool, double, string, date, uuid, data
+
+  init(_ slot: Slot) {
+    guard case .attribute(let attribute) = slot else {
+      self = .none
+      return
+    }
+    self =
+      switch attribute.type {
+      case .int64: .int64
+      case .bool: .bool
+      case .double: .double
+      case .string: .string
+      case .date: .date
+      case .uuid: .uuid
+      case .data: .data
+      default: .none
+      }
+  }
+
+  @inline(__always) func contains(_ value: borrowing AttributeValue) -> Bool {
+    switch (self, copy value) {
+    case (.none, _): false
+    case (_, .null), (.int64, .int), (.bool, .bool), (.date, .date), (.uuid, .uuid), (.data, .data): true
+    case (.double, .double(let number)): !number.isNaN
+    case (.string, .string(let text)): !text.containsNUL
+    default: false
+    }
+  }
+}

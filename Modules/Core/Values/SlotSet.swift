@@ -1,0 +1,64 @@
+/// A set of slots of one row.
+public struct SlotSet: Sendable, Hashable, Sequence {
+  /// The first 64 slots, which is all of them for most entities.
+  @usableFromInline var low: UInt64 = 0
+  @usableFromInline var high: [UInt64] = []
+
+  @inlinable public init() {}
+  public init(_ slots: some Sequence<Int>) { for slot in slots { insert(slot) } }
+
+  @inlinable public var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
+  public var count: Int { high.reduce(low.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
+
+  @inlinable public func contains(_ slot: Int) -> Bool {
+    if slot < 64 { return low & (1 << UInt64(slot)) != 0 }
+    let word = slot / 64 - 1
+    return word < high.count && high[word] & (1 << UInt64(slot % 64)) != 0
+  }
+
+  @inlinable @inline(__always) public mutating func insert(_ slot: Int) {
+    if slot < 64 {
+      low |= 1 &<< UInt64(truncatingIfNeeded: slot)
+      return
+    }
+    insertHigh(slot)
+  }
+
+  @usableFromInline mutating func insertHigh(_ slot: Int) {
+    let word = slot / 64 - 1
+    while high.count <= word { high.append(0) }
+    high[word] |= 1 << UInt64(slot % 64)
+  }
+
+  @inlinable public mutating func remove(_ slot: Int) {
+    if slot < 64 {
+      low &= ~(1 << UInt64(slot))
+      return
+    }
+    let word = slot / 64 - 1
+    guard word < high.count else { return }
+    high[word] &= ~(1 << UInt64(slot % 64))
+    while high.last == 0 { high.removeLast() }
+  }
+
+  public func union(_ other: SlotSet) -> SlotSet {
+    var result = self
+    for slot in other { result.insert(slot) }
+    return result
+  }
+
+  /// The slots in ascending order.
+  public func makeIterator() -> AnyIterator<Int> {
+    var word = 0
+    var bits = low
+    return AnyIterator {
+      while bits == 0 {
+        guard word < high.count else { return nil }
+        bits = high[word]
+        word += 1
+      }
+      defer { bits &= bits - 1 }
+      return word * 64 + bits.trailingZeroBitCount
+    }
+  }
+}
