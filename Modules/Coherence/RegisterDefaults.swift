@@ -1,14 +1,20 @@
-import CoherenceCore
+public import CoherenceCore
 import CoherenceInMemory
 import CoherenceSQLite
 
-/// Makes the backends of this module known by name, "SQLite" and "InMemory", so that configurations that name them, and
-/// `StoreConfiguration()`, find them. Written `Coherence.registerDefaults()`; calling it again does nothing.
+/// Linking this module is enough: `StoreConfiguration()`, and configurations that name "SQLite" or "InMemory", find
+/// their backends in `StoreRegistry.shared`.
+extension LinkedBackends: BackendProvider {
+  package static var providedTypes: [StoreType] { [.sqlite, .inMemory] }
+}
+
+/// Makes the backends of this module known by name, "SQLite" and "InMemory", to a registry of your own. Written
+/// `Coherence.registerDefaults(in: registry)`; calling it again does nothing.
 ///
-/// Configurations that give the type itself, as `StoreConfiguration(type: .sqlite)`, need no registration.
-public func registerDefaults() {
-  let registry = StoreRegistry.shared
-  for type in [StoreType.sqlite, .inMemory] where !registry.registeredTypes.contains(type.name) {
+/// `StoreRegistry.shared` knows them without a call, and configurations that give the type itself, as
+/// `StoreConfiguration(type: .sqlite)`, need no registry.
+public func registerDefaults(in registry: StoreRegistry = .shared) {
+  for type in LinkedBackends.providedTypes where !registry.registeredTypes.contains(type.name) {
     // Another thread may have registered it meanwhile, which is as good.
     try? registry.register(type)
   }

@@ -20,11 +20,13 @@ let package = Package(
   dependencies: [.package(name: "coherence", path: "../..")],
   targets: [
     .executableTarget(name: "coherence-example", dependencies: [coherence], path: "Example", swiftSettings: strict),
+    .executableTarget(name: "coherence-script", dependencies: [coherence], path: "Script", swiftSettings: strict),
     .target(name: "Notebook", dependencies: [core], path: "Notebook", swiftSettings: strict),
     .testTarget(
       name: "NotebookTests", dependencies: ["Notebook", core, conformance], path: "Tests/Notebook",
       swiftSettings: strict),
     .testTarget(
-      name: "ClientTests", dependencies: ["coherence-example", coherence], path: "Tests/Client", swiftSettings: strict),
+      name: "ClientTests", dependencies: ["coherence-example", "coherence-script", coherence], path: "Tests/Client",
+      swiftSettings: strict),
   ]
 )

@@ -68,6 +68,6 @@ struct BackgroundTaskTests {
   }
 
   private func startFailingTask(in container: any PersistentContainer) {
-    container.performBackgroundTask { _ in throw TestError() }
+    container.performBackgroundTask({ _ in throw TestError() }, completion: nil)
   }
 }

@@ -5,12 +5,18 @@ import Synchronization
 /// A configuration that names its type by a bare name is looked up here: in the registry passed to the coordinator, else
 /// in the one bound to the current task with ``withValue(_:operation:)``, else in ``shared``.
 public final class StoreRegistry: Sendable {
-  /// The registry of this process.
-  public static let shared = StoreRegistry()
+  /// The registry of this process. It knows the backends of the module `Coherence` wherever that is linked; what is
+  /// registered goes before them.
+  public static let shared = StoreRegistry { LinkedBackends.storeTypes }
   @TaskLocal private static var bound: StoreRegistry?
   private let factories = Mutex<[String: any StoreFactory]>([:])
+  /// What is known without having been registered.
+  private let defaults: @Sendable () -> [String: StoreType]
 
-  public init() {}
+  /// Makes a registry that knows no backend.
+  public convenience init() { self.init { [:] } }
+
+  private init(defaults: @escaping @Sendable () -> [String: StoreType]) { self.defaults = defaults }
 
   /// The registry that is in force: the task's own, or ``shared``.
   public static var current: StoreRegistry { bound ?? shared }
@@ -44,21 +50,21 @@ public final class StoreRegistry: Sendable {
     }
   }
 
-  /// The names of the types that are registered, sorted.
-  public var registeredTypes: [String] { factories.withLock { $0.keys.sorted() } }
+  /// The names of the types that are known, sorted.
+  public var registeredTypes: [String] { Set(factories.withLock { $0.keys }).union(defaults().keys).sorted() }
 
   /// The factory of a store type: its own, or the one registered by its name.
   ///
   /// - Throws: ``ErrorCode/unknownStoreType``, listing the known types and what brings in the missing one.
   public func factory(for type: StoreType) throws -> any StoreFactory {
     if let factory = type.factory { return factory }
-    if let factory = factories.withLock({ $0[type.name] }) { return factory }
+    if let factory = factories.withLock({ $0[type.name] }) ?? defaults()[type.name]?.factory { return factory }
     let known = registeredTypes.joined(separator: ", ")
     let hint =
       switch type.name {
       case "SQLite", "InMemory", "PostgreSQL":
-        "Add `import Coherence\(type.name)` and register `StoreType.\(Self.memberName[type.name]!)`, or call "
-          + "`Coherence.registerDefaults()`."
+        "Add `import Coherence\(type.name)` and give or register `StoreType.\(Self.memberName[type.name]!)`; "
+          + "the module `Coherence` knows SQLite and InMemory by name."
       default: "Register its backend with `StoreRegistry.shared.register(_:factory:)`."
       }
     throw CoherenceError(

@@ -16,12 +16,15 @@ extension PersistentContainer {
 
   /// Starts a block in a background context of its own and returns at once.
   ///
+  /// The completion is always written, so that `performBackgroundTask { … }` is the form that is awaited wherever it
+  /// stands.
+  ///
   /// - Parameters:
-  ///   - completion: Called in the context after the block, with the error that it threw. Without it, an error goes to
+  ///   - completion: Called in the context after the block, with the error that it threw. With `nil`, an error goes to
   ///     the container's error handler.
   public func performBackgroundTask(
     _ body: @escaping @Sendable (BackgroundContext) throws -> Void,
-    completion: (@Sendable ((any Error)?) -> Void)? = nil
+    completion: (@Sendable ((any Error)?) -> Void)?
   ) {
     let context = newBackgroundContext()
     context.perform(onError: completion ?? errorHandler) {

@@ -1,12 +1,10 @@
-// Named, because a client calls the function by the module's name.
 import Coherence
 import Foundation
 import Testing
 
 @Suite("The stores that come with the face")
 struct DefaultStoresTests {
-  @Test func `a bare configuration is a SQLite store once the defaults are registered`() throws {
-    Coherence.registerDefaults()
+  @Test func `a bare configuration is a SQLite store, with nothing to call before`() throws {
     let stack = try Stack()
     defer { stack.remove() }
     let store = try stack.container.attachPersistentStore(for: StoreConfiguration())
@@ -15,16 +13,30 @@ struct DefaultStoresTests {
     #expect(store.capabilities.contains(.durable))
   }
 
+  @Test func `a container attaches its default store without arguments`() throws {
+    let stack = try Stack()
+    defer { stack.remove() }
+    #expect(try stack.container.attachPersistentStore().type == .sqlite)
+  }
+
   @Test func `no configurations are one bare configuration`() throws {
-    Coherence.registerDefaults()
     let stack = try Stack()
     defer { stack.remove() }
     let stores = try stack.container.attachPersistentStores(for: [])
     #expect(stores.map(\.type) == [.sqlite])
   }
 
+  @Test func `a Connect that starts without stores has the default one`() throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let connect = GenericConnect<ContextStrategy.Mixed>(
+      name: "Notes", managedObjectModel: try Note.model(), storeLocation: directory)
+    try connect.start()
+    #expect(connect.persistentStoreCoordinator.persistentStores.map(\.type) == [.sqlite])
+    try connect.stop()
+  }
+
   @Test func `both stores are found by their names`() throws {
-    Coherence.registerDefaults()
     #expect(Set(StoreRegistry.shared.registeredTypes).isSuperset(of: ["InMemory", "SQLite"]))
     let stack = try Stack()
     defer { stack.remove() }
@@ -33,10 +45,10 @@ struct DefaultStoresTests {
     #expect(store.url == nil)
   }
 
-  @Test func `registering the defaults again changes nothing`() {
-    Coherence.registerDefaults()
-    let types = StoreRegistry.shared.registeredTypes
-    Coherence.registerDefaults()
-    #expect(StoreRegistry.shared.registeredTypes == types)
+  @Test func `a registry of one's own knows the stores once they are registered there`() {
+    let registry = StoreRegistry()
+    #expect(registry.registeredTypes.isEmpty)
+    for _ in 1...2 { registerDefaults(in: registry) }
+    #expect(registry.registeredTypes == ["InMemory", "SQLite"])
   }
 }

@@ -9,6 +9,10 @@ final class Note: ManagedObject {
     get { self[Self.textKey] }
     set { self[Self.textKey] = newValue }
   }
+
+  static func model() throws -> ManagedObjectModel {
+    try ManagedObjectModel { Entity("Note", class: Note.self) { Attribute("text", .string) } }
+  }
 }
 
 /// A container in a directory of its own.
@@ -17,9 +21,9 @@ struct StackOf<Strategy: ContextStrategyType> {
   private let directory: URL
 
   init() throws {
-    let model = try ManagedObjectModel { Entity("Note", class: Note.self) { Attribute("text", .string) } }
     directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
-    container = GenericPersistentContainer(name: "Notes", managedObjectModel: model, storeLocation: directory)
+    container = GenericPersistentContainer(
+      name: "Notes", managedObjectModel: try Note.model(), storeLocation: directory)
   }
 
   /// Detaches the stores and removes what they kept.

@@ -1,0 +1,34 @@
+#if os(Linux)  // Elsewhere the data has a place of the system's choice, which a test leaves alone.
+  import Foundation
+  import Testing
+
+  /// A program of this package, run with its data in a directory of its own.
+  struct Program {
+    let name: String
+    let dataHome: URL
+
+    init(_ name: String) {
+      self.name = name
+      dataHome = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
+    }
+
+    /// Runs the program to its good end, and answers what it prints.
+    func output() throws -> String {
+      let output = Pipe()
+      let process = Process()
+      process.executableURL = Self.products.appendingPathComponent(name)
+      process.environment = ProcessInfo.processInfo.environment.merging(["XDG_DATA_HOME": dataHome.path]) { $1 }
+      process.standardOutput = output
+      try process.run()
+      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 0)
+      return text
+    }
+
+    func remove() { try? FileManager.default.removeItem(at: dataHome) }
+
+    /// The directory that the build puts executables in, the tests' own among them.
+    private static var products: URL { URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent() }
+  }
+#endif

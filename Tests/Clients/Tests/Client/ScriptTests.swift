@@ -1,0 +1,13 @@
+#if os(Linux)
+  import Testing
+
+  @Suite("A program at the top level")
+  struct ScriptTests {
+    @Test func `background tasks are awaited, whatever their block answers`() throws {
+      let program = Program("coherence-script")
+      defer { program.remove() }
+      let entries = #"["one expression", "statements", "with a completion"]"#
+      #expect(try program.output() == "2\ntrue\n\(entries)\n")
+    }
+  }
+#endif
