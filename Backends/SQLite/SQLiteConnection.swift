@@ -55,8 +55,17 @@ final class SQLiteConnection: @unchecked Sendable {
     guard DecimalCollation.register(in: handle) == SQLITE_OK, FoldFunction.register(in: handle) == SQLITE_OK else {
       throw SQLiteFailure(handle)
     }
+    if role == .reader { stopWhenCancelled(handle) }
     try database.execute(sql: "PRAGMA trusted_schema = OFF")
     try database.execute(sql: "PRAGMA cache_size = -16000")
+  }
+
+  /// Has SQLite end a statement when the task that runs it is cancelled.
+  ///
+  /// SQLite asks on the thread of the statement, every so many of its instructions, about a millisecond apart. Interrupting
+  /// from another thread instead could hit a statement that came later.
+  private static func stopWhenCancelled(_ handle: OpaquePointer) {
+    sqlite3_progress_handler(handle, 20_000, { _ in Task.isCancelled ? 1 : 0 }, nil)
   }
 
   // MARK: Use

@@ -63,7 +63,7 @@ struct SQLiteError {
     case SQLITE_FULL:
       return (.storeFull, "There is no space left for '\(path)'; make some and try again.")
     case SQLITE_INTERRUPT:
-      return (.cancelled, "The work on '\(path)' was interrupted.")
+      return (.cancelled, "The task was cancelled while '\(path)' was read.")
     case SQLITE_CONSTRAINT:
       return constraint(failure)
     case SQLITE_ERROR, SQLITE_SCHEMA:

@@ -19,12 +19,15 @@ extension ManagedObjectContext {
   ///
   /// The block is synchronous, so the unit of work cannot be torn by another one; what it answers must be `Sendable`:
   /// identifiers and values, not objects.
+  ///
+  /// The block is part of the calling task: it sees the task's values, and when the task is cancelled, a fetch that is
+  /// running stops with ``ErrorCode/cancelled``.
+  ///
+  /// - Throws: What the block throws, and `CancellationError` when the task was cancelled before the block began.
   @discardableResult
   public final func perform<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     try Task.checkCancellation()
-    return try await withCheckedThrowingContinuation { continuation in
-      storage.confinement.queue.async { continuation.resume(with: Result { try self.inside(body) }) }
-    }
+    return try await ConfinedTurn(storage.confinement).run { try self.inside(body) }
   }
 
   /// Runs a block in the context without blocking the caller, and tells a handler of an error, in the context too.

@@ -1,4 +1,5 @@
 import CoherenceCore
+import Dispatch
 
 extension ConformanceSubject {
   static let cancelIsClean = ConformanceSubject("Cancel is clean") {
@@ -7,6 +8,14 @@ extension ConformanceSubject {
   }
 
   private static func cancelCurrentTask() { withUnsafeCurrentTask { $0?.cancel() } }
+
+  /// Runs a body in a task of its own, and fails unless it was cancelled.
+  private static func expectCancelled<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) async throws {
+    let result = await Task { try await body() }.result
+    try expectThrows(.cancelled) { try result.get() }
+  }
+
+  private enum TaskValue { @TaskLocal static var current = 0 }
 
   @CasesBuilder private static var saves: [Case] {
     Case("a save in a cancelled task is applied or reported, never half") { stack in
@@ -52,31 +61,23 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var fetches: [Case] {
-    Case("a fetch in a cancelled task answers everything or says that it was cancelled") { stack in
+    Case("a fetch in a task that is cancelled says so, and the next one answers everything") { stack in
       try stack.write { try Music.fill($0) }
       let context = stack.context()
-      let task = Task {
-        cancelCurrentTask()
-        return try await context.perform { try context.number(of: "Album") }
-      }
-      do {
-        try expectEqual(try await task.value, 8)
-      } catch ErrorCode.cancelled {
-      } catch is CancellationError {
+      try await expectCancelled {
+        try await context.perform {
+          cancelCurrentTask()
+          return try context.names("Album")
+        }
       }
       try context.performAndWait { try expectEqual(try context.number(of: "Album"), 8) }
     }
-    Case("a fetch that is cancelled on its way leaves context and store usable") { stack in
+    Case("a fetch that is cancelled on its way stops, and leaves context and store usable") { stack in
       try stack.write { try Music.fill($0) }
       let interposition = try stack.interpose()
       interposition.beforeFetch { cancelCurrentTask() }
       let context = stack.context()
-      let task = Task { try await context.perform { try context.names("Track").count } }
-      do {
-        try expectEqual(try await task.value, 9)
-      } catch ErrorCode.cancelled {
-      } catch is CancellationError {
-      }
+      try await expectCancelled { try await context.perform { try context.names("Track") } }
       interposition.beforeFetch(nil)
       try context.performAndWait {
         try expectEqual(try context.names("Track").count, 9)
@@ -84,6 +85,28 @@ extension ConformanceSubject {
         try context.save()
       }
       try stack.read { try expectEqual(try $0.number(of: "Genre"), 5) }
+    }
+    Case("a fetch is cancelled from another task while it runs") { stack in
+      try stack.write { try Music.fill($0) }
+      let interposition = try stack.interpose()
+      let (begun, gate) = (AsyncStream<Void>.makeStream(), DispatchSemaphore(value: 0))
+      interposition.beforeFetch {
+        begun.continuation.yield()
+        gate.wait()
+      }
+      let context = stack.context()
+      let task = Task { try await context.perform { try context.names("Track") } }
+      for await _ in begun.stream { break }
+      task.cancel()
+      gate.signal()
+      try await expectCancelled { try await task.value }
+      interposition.beforeFetch(nil)
+      try context.performAndWait { try expectEqual(try context.names("Track").count, 9) }
+    }
+    Case("a block sees the values of the task that it is a part of") { stack in
+      let context = stack.context()
+      let value = try await TaskValue.$current.withValue(7) { try await context.perform { TaskValue.current } }
+      try expectEqual(value, 7)
     }
     Case("a cancelled task leaves unsaved changes alone") { stack in
       let context = stack.context()

@@ -1,0 +1,77 @@
+import CoherenceCore
+import CoherenceSQLite
+import Foundation
+import Testing
+
+@Suite struct InterruptionTests {
+  private let place: TemporaryStore
+  private let store: any PersistentStore
+
+  init() throws {
+    place = try TemporaryStore()
+    store = try place.open(
+      try ManagedObjectModel {
+        Entity("Person") {
+          Attribute("name", .string)
+          Relationship("friends", toMany: "Person", inverse: "friends")
+        }
+      })
+    let people = try (0..<60).map { try store.row("Person", ["name": .string("\($0)")]) }
+    let links = people.flatMap { a in people.map { Link(source: a.key, target: $0.key) } }
+    guard case .links(let table, _) = store.entity("Person").relationship(named: "friends")!.storage else { return }
+    try store.save(StoreSaveRequest(steps: [.insert(store.entity("Person"), people), .link(table, links)]))
+  }
+
+  /// Whether there is a chain of friends that does not exist; to find out, SQLite looks at more chains than it can in a
+  /// lifetime.
+  private var endless: StoreQuery {
+    var predicate: FetchPredicate = .path("name", .equal, .string("nobody"))
+    for _ in 0..<9 { predicate = .quantified(.any, PropertyPath("friends"), predicate) }
+    return StoreQuery(entity: store.entity("Person"), predicate: predicate)
+  }
+
+  @Test func `a cancelled task interrupts a statement that runs, and nothing after it`() async throws {
+    let reader = try Unchecked(store.makeReader())
+    let query = endless
+    let task = Task.detached { [store] in
+      let error = #expect(throws: CoherenceError.self) { try reader.value.fetch(query) }
+      #expect(error?.code == .cancelled)
+      return try await Task.detached {
+        // Of the same reader, in a task that nobody cancelled.
+        try reader.value.count(StoreQuery(entity: store.entity("Person")))
+      }.value
+    }
+    // Before the statement runs or while it does: SQLite asks whichever it is.
+    task.cancel()
+    #expect(try await task.value == 60)
+  }
+
+  @Test func `a fetch in perform is interrupted in the store`() async throws {
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: store.environment.model)
+    try coordinator.addPersistentStore(StoreConfiguration(type: .sqlite), at: place.url)
+    let context = ManagedObjectContext(coordinator: coordinator)
+    let begun = AsyncStream<Void>.makeStream()
+    let predicate = endless.predicate
+    let task = Task {
+      try await context.perform {
+        begun.continuation.yield()
+        var request = FetchRequest<ManagedObject>(entityName: "Person")
+        request.predicate = predicate
+        return try context.fetch(request).count
+      }
+    }
+    for await _ in begun.stream { break }
+    task.cancel()
+    let error = await #expect(throws: CoherenceError.self) { try await task.value }
+    #expect(error?.code == .cancelled)
+    #expect(
+      try await context.perform { try context.fetch(FetchRequest<ManagedObject>(entityName: "Person")).count } == 60)
+  }
+}
+
+/// A value that goes from task to task, one at a time.
+private struct Unchecked<Value>: @unchecked Sendable {
+  // Sendable: the test's tasks wait for each other.
+  let value: Value
+  init(_ value: Value) { self.value = value }
+}
