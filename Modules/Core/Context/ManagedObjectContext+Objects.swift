@@ -32,15 +32,9 @@ extension ManagedObjectContext {
       record.object = object
       storage.registry.insert(object)
       storage.adopt(record)
-      if !record.companions.isEmpty { insertCompanions(of: record) }
+if let companions = record.companions { for companion in companions.dissolve() { insert(companion) } }
       object.awakeFromInsert()
     }
-  }
-
-  private final func insertCompanions(of record: PendingRecord) {
-    let companions = record.companions
-    record.companions = [:]
-    for companion in companions.values where companion.storage == nil { insert(companion) }
   }
 
   /// Marks an object to be deleted by the next save. Its delete rules are applied by the next fetch,

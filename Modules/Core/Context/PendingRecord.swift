@@ -25,8 +25,8 @@ final class PendingRecord {
   @exclusivity(unchecked) var isAnnounced = false
   /// The key that was set aside for a fresh record, kept when a save fails.
   var reservedID: ManagedObjectID?
-  /// Without a context: the objects that relationships lead to, which go into a context together with this one.
-  var companions: [ManagedObjectID: ManagedObject] = [:]
+  /// Without a context: what relationships lead to, which goes into a context together with this record's object.
+  var companions: Companions?
   /// The store that the user chose for a fresh record.
   var assignedStore: StoreIdentifier?
 

@@ -21,11 +21,13 @@ extension ManagedObject {
   }
 
   /// The members of a to-many relationship, for accessors.
-  public final subscript<Member>(key: ToManyKey<Member>) -> ToMany<Member> { ToMany(owner: self, name: key.name) }
+  public final subscript<Member>(key: ToManyKey<Member>) -> ToMany<Member> {
+    ToMany(members: RelatedObjects(owner: self, name: key.name))
+  }
 
   /// The members of an ordered to-many relationship, for accessors.
   public final subscript<Member>(key: OrderedToManyKey<Member>) -> OrderedToMany<Member> {
-    OrderedToMany(owner: self, name: key.name)
+    OrderedToMany(members: RelatedObjects(owner: self, name: key.name))
   }
 }
 
@@ -109,7 +111,7 @@ extension ManagedObject {
 
   /// An object that this one was related to before either had a context.
   private final func unattached(_ id: ManagedObjectID) throws -> ManagedObject {
-    guard let object = companions?[id] else { throw gone() }
+    guard let object = pending?.companions?.object(for: id) else { throw gone() }
     return object
   }
 
@@ -148,7 +150,6 @@ extension ManagedObject {
   final func join(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
     if let slot = relationship.slot { return try write(.reference(object.id), at: slot) }
     try changeMembers(of: relationship) { $0.add(object.id) }
-    keepCompanion(object)
   }
 
   /// Lets an object go from this side of a relationship, its own side being cleared already.
@@ -182,10 +183,7 @@ extension ManagedObject {
         "'\(entity.name).\(relationship.name)' would lead from one store into another; keep both in one store.")
     }
     object.check()
-    if storage == nil {
-      keepCompanion(object)
-      object.keepCompanion(self)
-    }
+    if storage == nil { Companions.unite(self, object) }
   }
 }
 
@@ -240,7 +238,6 @@ extension ManagedObject {
     if let inverse = relationship.inverse, !inverse.isToMany { return try object.setTarget(self, of: inverse) }
     guard try !memberIDs(of: relationship).contains(object.id) else { return }
     try changeMembers(of: relationship) { $0.add(object.id) }
-    keepCompanion(object)
     if let inverse = relationship.inverse { try object.join(self, of: inverse) }
   }
 
@@ -283,17 +280,5 @@ extension ManagedObjectID {
     if left.isTemporaryID != right.isTemporaryID { return right.isTemporaryID }
     // Keys of different hierarchies may be the same.
     return left.key == right.key ? left.entity.position < right.entity.position : left.key < right.key
-  }
-}
-
-// MARK: - Before a context
-
-extension ManagedObject {
-  /// Objects that this one was related to while neither had a context.
-  final var companions: [ManagedObjectID: ManagedObject]? { pending?.companions }
-
-  final func keepCompanion(_ object: ManagedObject) {
-    guard storage == nil else { return }
-    pending?.companions[object.id] = object
   }
 }

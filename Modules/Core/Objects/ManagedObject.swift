@@ -67,7 +67,11 @@ open class ManagedObject {
   }
 
   deinit {
-    if let storage, !flags.contains(.gone) { storage.registry.remove(self, id: id) }
+    if let storage {
+      if !flags.contains(.gone) { storage.registry.remove(self, id: id) }
+    } else if let pending {
+      pending.companions?.keep(pending)
+    }
   }
 
   /// Called after the object was inserted into a context for the first time, to set values that defaults cannot.

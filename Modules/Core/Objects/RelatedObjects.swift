@@ -1,0 +1,32 @@
+/// The members of a to-many relationship of an object, for the collections that accessors answer. What fails is reported
+/// as accessors do, and answered by a fallback.
+struct RelatedObjects<Element: ManagedObject> {
+  let owner: ManagedObject
+  let name: String
+
+  func attempt<T>(_ fallback: T, _ body: (RelationshipDescription) throws -> T) -> T {
+    do {
+      return try body(try owner.toMany(named: name))
+    } catch {
+      owner.becomeUnavailable(error)
+      return fallback
+    }
+  }
+
+  var count: Int { attempt(0) { try owner.memberIDs(of: $0).count } }
+  var ids: [ManagedObjectID] { attempt([]) { try owner.memberIDs(of: $0) } }
+  var objects: [Element] {
+    attempt([]) { relationship in
+      try owner.memberIDs(of: relationship).compactMap { try owner.member($0, of: relationship) as? Element }
+    }
+  }
+
+  func contains(_ object: Element) -> Bool { attempt(false) { try owner.memberIDs(of: $0).contains(object.id) } }
+  func insert(_ object: Element) { attempt(()) { try owner.insertMember(object, into: $0) } }
+  func remove(_ object: Element) { attempt(()) { try owner.removeMember(object, from: $0) } }
+  func replace(with objects: [Element]) { attempt(()) { try owner.replaceMembers(of: $0, with: objects) } }
+  func filtered(_ predicate: FetchPredicate) throws -> [Element] {
+    try owner.filteredMembers(of: try owner.toMany(named: name), by: predicate)
+  }
+  func load() throws { try owner.fulfill([name]) }
+}
