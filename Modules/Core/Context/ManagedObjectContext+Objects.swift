@@ -32,7 +32,7 @@ extension ManagedObjectContext {
       record.object = object
       storage.registry.insert(object)
       storage.adopt(record)
-if let companions = record.companions { for companion in companions.dissolve() { insert(companion) } }
+      if let companions = record.companions { for companion in companions.dissolve() { insert(companion) } }
       object.awakeFromInsert()
     }
   }

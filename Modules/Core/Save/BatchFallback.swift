@@ -65,7 +65,7 @@ struct BatchFallback {
     var unit = UnitOfWork()
     unit.changes = changes.sorted { $0.id.key < $1.id.key }
     var gatherer = LinkGatherer(store: store, permanentID: { $0 })
-    for change in unit.changes where change.kind == .delete { try gatherer.gather(change, context) }
+    try gatherer.gather(unit.changes)
     unit.links = gatherer.links
     context.lease.endForSave()
     try store.save(SavePlan(unit).request)

@@ -4,14 +4,25 @@ struct LinkGatherer {
   /// The identifier that a record will have after the save.
   let permanentID: (ManagedObjectID) -> ManagedObjectID
   private(set) var links = LinkChanges()
+  /// Made when something has to be read; all that is gathered is of one state.
+  private var reader: (any StoreReader)?
 
   init(store: any PersistentStore, permanentID: @escaping (ManagedObjectID) -> ManagedObjectID) {
     self.store = store
     self.permanentID = permanentID
   }
 
-  mutating func gather(_ change: RecordChange, _ context: ManagedObjectContext) throws {
-    if change.kind == .delete { return try gatherDelete(change, context) }
+  /// Collects what the changes mean for links. Called once.
+  mutating func gather(_ changes: [RecordChange]) throws {
+    defer {
+      reader?.finish()
+      reader = nil
+    }
+    for change in changes where change.kind != .delete { try gatherMembers(change) }
+    try gatherDeletes(changes.filter { $0.kind == .delete })
+  }
+
+  private mutating func gatherMembers(_ change: RecordChange) throws {
     let members = change.record.members
     guard !members.isEmpty else { return }
     for (relationship, changes) in members where !changes.isEmpty {
@@ -62,31 +73,32 @@ struct LinkGatherer {
   }
 
   /// The links as stored, by the member's key, where the other side keeps an order too.
-  private func knownLinks(of owner: ManagedObjectID, _ table: LinkTable, _ isForward: Bool) throws -> [Int64: Link] {
+  private mutating func knownLinks(
+    of owner: ManagedObjectID, _ table: LinkTable, _ isForward: Bool
+  ) throws -> [Int64: Link] {
     guard table.forward.isOrdered, table.backward?.isOrdered == true else { return [:] }
-    let reader = try store.makeReader()
-    defer { reader.finish() }
-    let stored = try reader.links(table, of: [owner.key], fromSource: isForward)
+    let stored = try storedLinks(table, of: [owner.key], fromSource: isForward)
     return Dictionary(
       stored.map { (isForward ? $0.target : $0.source, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// A record that goes takes its links along, also those of relationships that it does not know of.
-  private mutating func gatherDelete(_ change: RecordChange, _ context: ManagedObjectContext) throws {
-    let tables = store.environment.linkTables.filter { table in
-      change.entity.isKind(of: table.forward.entity) || change.entity.isKind(of: table.forward.destination)
-    }
-    guard !tables.isEmpty else { return }
-    let reader = try store.makeReader()
-    defer { reader.finish() }
-    for table in tables {
+  /// Records that go take their links along, also those of relationships that they do not know of. Each side of a table
+  /// is read once for all of them.
+  private mutating func gatherDeletes(_ changes: [RecordChange]) throws {
+    guard !changes.isEmpty else { return }
+    for table in store.environment.linkTables {
       for isSource in [true, false] {
-        let root = isSource ? table.sourceRoot : table.targetRoot
-        guard root === change.entity.root else { continue }
-        for link in try reader.links(table, of: [change.id.key], fromSource: isSource) {
-          links.remove(link, from: table)
-        }
+        let side = isSource ? table.forward.entity : table.forward.destination
+        let keys = changes.filter { $0.entity.isKind(of: side) }.map(\.id.key)
+        guard !keys.isEmpty else { continue }
+        for link in try storedLinks(table, of: keys, fromSource: isSource) { links.remove(link, from: table) }
       }
     }
+  }
+
+  private mutating func storedLinks(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link] {
+    let reader = try self.reader ?? store.makeReader()
+    self.reader = reader
+    return try reader.links(table, of: keys, fromSource: fromSource)
   }
 }

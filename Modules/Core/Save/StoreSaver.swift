@@ -46,7 +46,7 @@ final class StoreSaver {
       guard !unit.changes.isEmpty else { continue }
       groups.removeAll { $0.first.storeIdentifier == store.identifier }
       var gatherer = LinkGatherer(store: store, permanentID: { self.permanentIDs[$0] ?? $0 })
-      for change in unit.changes { try gatherer.gather(change, context) }
+      try gatherer.gather(unit.changes)
       unit.links = gatherer.links
       units.append((store, unit))
     }

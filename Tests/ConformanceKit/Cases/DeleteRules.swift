@@ -4,6 +4,7 @@ extension ConformanceSubject {
   static let deleteRules = ConformanceSubject("Delete rules") {
     rules
     chains
+    links
   }
 
   /// A house with one thing of that entity.
@@ -142,6 +143,31 @@ extension ConformanceSubject {
         context.rollback()
         try expectEqual(try context.number(of: "Room"), 1)
         try expectEqual(try context.one("House").labels(of: "rooms"), ["thing"])
+      }
+    }
+  }
+
+  @CasesBuilder private static var links: [Case] {
+    Case("the links of deleted records are read together, however many records there are") { stack in
+      let interposition = try stack.interpose()
+      func readsOfDeleting(_ count: Int) throws -> Int {
+        try stack.write { context in
+          let parent = try context.make("Genre", ["name": "genre of \(count)"])
+          for number in 0..<count {
+            try context.make("Album", ["title": "\(number)"]).setObjects([parent], for: "genres")
+          }
+        }
+        return try stack.read { context in
+          for album in try context.all("Album") { context.delete(album) }
+          try context.processPendingChanges()
+          let before = interposition.fetchCount
+          try context.save()
+          return interposition.fetchCount - before
+        }
+      }
+      try expectEqual(try readsOfDeleting(30), try readsOfDeleting(2), "the number of reads")
+      try stack.read {
+        try expectEqual(try $0.one("Genre", where: equal("name", "genre of 30")).objects(for: "albums"), [])
       }
     }
   }
