@@ -67,6 +67,17 @@ struct WantedRange {
   /// Whether more results are wanted.
   var isOpen: Bool { limit != 0 }
 
+  /// Counts one result off. Answers whether it is wanted.
+  mutating func takeOne() -> Bool {
+    if offset > 0 {
+      offset -= 1
+      return false
+    }
+    guard isOpen else { return false }
+    limit = limit.map { $0 - 1 }
+    return true
+  }
+
   mutating func take(_ rows: [Row]) -> [Row] {
     let skipped = min(offset, rows.count)
     offset -= skipped

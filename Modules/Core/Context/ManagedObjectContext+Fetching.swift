@@ -138,7 +138,7 @@ extension ManagedObjectContext {
   // MARK: With unsaved changes
 
   private final func fetchOverlaid<Result: ManagedObject>(_ plan: FetchPlan) throws -> [Result] {
-    let states = plan.range(of: try overlaidStates(plan))
+    let states = try plan.isMergeable ? mergedStates(plan)[...] : plan.range(of: overlaidStates(plan))
     var result: [Result] = []
     result.reserveCapacity(states.count)
     for state in states {
@@ -149,6 +149,38 @@ extension ManagedObjectContext {
       }
     }
     return result
+  }
+
+  /// The records of the request's range, saved and unsaved, in order. Where the store finds and orders exactly, no more
+  /// rows are read than the range needs.
+  private final func mergedStates(_ plan: FetchPlan) throws -> [RecordState] {
+    let unsaved = unsavedStates(of: plan.entities)
+    let source = ContextRecords(context: self)
+    let matching = try matchingStates(unsaved, plan, in: source)
+    var merge = try OverlayMerge(matching, into: plan, source: source)
+    let query = plan.mergeQuery(shadowing: unsaved.keys.count { !$0.isTemporaryID })
+    let fetch = try reader(for: plan.stores[0]).fetch(query)
+    let predicate = fetch.isPredicateExact ? nil : plan.predicate
+    func clean(_ rows: [Row]) throws -> [Row] {
+      try self.matching(rows.filter { unsaved[$0.id] == nil }, predicate, in: source)
+    }
+    guard fetch.isOrderExact else {
+      var states = matching
+      try drain(fetch.cursor) { states += try clean($0).map(RecordState.init) }
+      return Array(plan.range(of: try sorted(states, by: plan.order, in: source)))
+    }
+    try drain(fetch.cursor, while: { merge.isOpen }) { for row in try clean($0) { try merge.take(row) } }
+    merge.finish()
+    return merge.states
+  }
+
+  /// The unsaved records that a fetch finds, in any order.
+  private final func matchingStates(
+    _ unsaved: [ManagedObjectID: RecordState?], _ plan: FetchPlan, in source: ContextRecords
+  ) throws -> [RecordState] {
+    try unsaved.values.compactMap { $0 }.filter { state in
+      try plan.includes(state.entity) && plan.predicate?.matches(state, in: source) != false
+    }
   }
 
   /// All matching records, saved and unsaved, in order.
@@ -170,9 +202,7 @@ extension ManagedObjectContext {
         states += found.map(RecordState.init)
       }
     }
-    for case .some(let state) in unsaved.values where plan.includes(state.entity) {
-      if try predicate?.matches(state, in: source) != false { states.append(state) }
-    }
+    states += try matchingStates(unsaved, plan, in: source)
     return try sorted(states, by: plan.order, in: source)
   }
 

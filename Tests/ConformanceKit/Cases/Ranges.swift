@@ -77,6 +77,29 @@ extension ConformanceSubject {
         try expectEqual(try context.count(for: request(limit: 4, offset: 8)), 2)
       }
     }
+    Case("with unsaved changes no more rows are read than the range needs") { stack in
+      try stack.write { context in
+        for year in 0..<500 { try context.make("Album", ["title": "\(year)", "year": year]) }
+      }
+      let interposition = try stack.interpose()
+      try stack.read { context in
+        let edited = try context.one("Album", where: equal("year", 400))
+        context.delete(try context.one("Album", where: equal("year", 1)))
+        try edited.setValue(2, for: "year")
+        try context.make("Album", ["title": "new", "year": 3])
+        let before = interposition.rowCount
+        let found = try context.fetch(request(limit: 5, offset: 1)).map { try $0.label }
+        // The edited record is saved: its key comes after that of the other record of the year.
+        try expectEqual(found, ["2", "400", "3", "new", "4"])
+        let reader = try stack.store.makeReader()
+        defer { reader.finish() }
+        let fetch = try reader.fetch(
+          StoreQuery(entity: try stack.model.entity(named: "Album"), sortKeys: [SortKey("year")], limit: 5))
+        guard fetch.isRangeExact else { return }
+        // What is wanted, and as many as the two records that the store has otherwise may push out.
+        try expect(interposition.rowCount - before <= 8, "8 rows at most, not \(interposition.rowCount - before)")
+      }
+    }
     Case("pages of a sorted fetch make up the whole") { stack in
       try stack.write { try fill($0) }
       try stack.read { context in

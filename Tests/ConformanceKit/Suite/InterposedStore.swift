@@ -9,6 +9,7 @@ final class Interposition: Sendable {
   private struct State {
     var saveCount = 0
     var fetchCount = 0
+    var rowCount = 0
     var beforeSave: Hook?
     var afterSave: Hook?
     var beforeFetch: (@Sendable () throws -> Void)?
@@ -19,6 +20,9 @@ final class Interposition: Sendable {
   var saveCount: Int { state.withLock { $0.saveCount } }
   /// How many fetches and reads Core asked for.
   var fetchCount: Int { state.withLock { $0.fetchCount } }
+
+  /// How many rows Core took from fetches.
+  var rowCount: Int { state.withLock { $0.rowCount } }
 
   /// Called before the store is asked to save; the store is not asked when it throws.
   func beforeSave(_ hook: Hook?) { state.withLock { $0.beforeSave = hook } }
@@ -50,6 +54,8 @@ final class Interposition: Sendable {
     }
     try hook?()
   }
+
+  fileprivate func didTake(_ count: Int) { state.withLock { $0.rowCount += count } }
 
   private struct Factory: StoreFactory {
     let base: StoreType
@@ -110,7 +116,9 @@ private final class InterposedReader: StoreReader {
 
   func fetch(_ query: StoreQuery) throws -> StoreFetch {
     try interposition.willFetch()
-    return try base.fetch(query)
+    var fetch = try base.fetch(query)
+    fetch.cursor = InterposedCursor(base: fetch.cursor, interposition: interposition)
+    return fetch
   }
   func row(_ key: Int64, of root: EntityDescription) throws -> Row? {
     try interposition.willFetch()
@@ -129,6 +137,23 @@ private final class InterposedReader: StoreReader {
     return try base.count(query)
   }
   func finish() { base.finish() }
+}
+
+private final class InterposedCursor: RowCursor {
+  let base: any RowCursor
+  let interposition: Interposition
+
+  init(base: any RowCursor, interposition: Interposition) {
+    self.base = base
+    self.interposition = interposition
+  }
+
+  func next(into rows: inout [Row]) throws -> Bool {
+    let count = rows.count
+    defer { interposition.didTake(rows.count - count) }
+    return try base.next(into: &rows)
+  }
+  func close() { base.close() }
 }
 
 extension ConformanceStack {
