@@ -83,6 +83,35 @@ import Testing
     #expect(try find(.not(between)) == [1, 2])
   }
 
+  @Test func `integers are compared with numbers that are none`() throws {
+    let fractions: [AttributeValue] = [.double(1965.5), .decimal(Decimal(string: "1965.5")!)]
+    for fraction in fractions {
+      #expect(try find(.path("year", .greater, fraction)) == [1])
+      #expect(try find(.path("year", .greaterOrEqual, fraction)) == [1])
+      #expect(try find(.path("year", .less, fraction)) == [0, 3])
+      #expect(try find(.path("year", .lessOrEqual, fraction)) == [0, 3])
+      #expect(try find(.not(.path("year", .greater, fraction))) == [0, 2, 3])
+      #expect(try find(.path("year", .equal, fraction)) == [])
+      #expect(try find(.path("year", .notEqual, fraction)) == [0, 1, 2, 3])
+      #expect(try find(.membership(.path(PropertyPath("year")), in: [fraction, .int(1970)])) == [1])
+      #expect(try find(.not(.membership(.path(PropertyPath("year")), in: [fraction]))) == [0, 1, 2, 3])
+      #expect(
+        try find(.between(.path(PropertyPath("year")), .value(fraction), .value(.double(.infinity)))) == [1])
+    }
+    for negative in [AttributeValue.double(-0.5), .decimal(Decimal(string: "-0.5")!)] {
+      #expect(try find(.path("first", .greater, negative)) == [1])
+      #expect(try find(.comparison(.count(PropertyPath("tags")), .greater, .value(negative))) == [0, 1, 2, 3])
+      #expect(try find(.comparison(.count(PropertyPath("tags")), .less, .value(negative))) == [])
+    }
+    for huge in [AttributeValue.double(1e300), .double(.infinity), .decimal(Decimal(string: "1e30")!)] {
+      #expect(try find(.path("year", .less, huge)) == [0, 1, 3])
+      #expect(try find(.path("year", .greater, huge)) == [])
+      #expect(try find(.path("year", .notEqual, huge)) == [0, 1, 2, 3])
+    }
+    #expect(try find(.path("year", .greater, .double(-.infinity))) == [0, 1, 3])
+    #expect(try find(.path("year", .less, .double(-1e300))) == [])
+  }
+
   @Test func `texts are searched byte for byte`() throws {
     #expect(try find(.path("title", .beginsWith, .string("Pastel"))) == [0])
     #expect(try find(.path("title", .contains, .string("lues"))) == [0, 2])

@@ -126,14 +126,9 @@ struct PredicateTranslator {
     _ operand: QueryOperand, _ comparison: ComparisonOperator, _ value: AttributeValue, _ options: StringOptions
   ) -> Comparison? {
     if value.isNull { return compareWithNull(operand, comparison) }
+    if let bound = IntegerBound(value, for: operand) { return compare(operand, comparison, bound) }
     guard let constant = operand.constant(value, spaces: spaces) else { return nil }
-    guard case .value(let bound, let storage) = constant else {
-      switch comparison {
-      case .equal: return Comparison(sql: dialect.boolean(false), isTotal: true)
-      case .notEqual: return Comparison(sql: dialect.boolean(true), isTotal: true)
-      default: return nil
-      }
-    }
+    guard case .value(let bound, let storage) = constant else { return compareWithUnreachable(comparison) }
     if operand.storage == .reference, comparison != .equal, comparison != .notEqual { return nil }
     guard let (operand, bound) = folded(operand, bound, comparison, options) else { return nil }
     let other = SQLFragment.value(bound, storage)
@@ -148,6 +143,34 @@ struct PredicateTranslator {
     default:
       guard case .string(let needle) = bound else { return nil }
       return textSearch(operand.sql, comparison, needle)
+    }
+  }
+
+  /// Equality with a constant that no record can have.
+  private func compareWithUnreachable(_ comparison: ComparisonOperator) -> Comparison? {
+    switch comparison {
+    case .equal: Comparison(sql: dialect.boolean(false), isTotal: true)
+    case .notEqual: Comparison(sql: dialect.boolean(true), isTotal: true)
+    default: nil
+    }
+  }
+
+  /// A column of integers and a number that is none, by the integers on its either side.
+  private func compare(_ operand: QueryOperand, _ comparison: ComparisonOperator, _ bound: IntegerBound) -> Comparison?
+  {
+    let isBelow: Bool
+    switch comparison {
+    case .less, .lessOrEqual: isBelow = true
+    case .greater, .greaterOrEqual: isBelow = false
+    default: return compareWithUnreachable(comparison)
+    }
+    switch bound {
+    case .between(let lower):
+      let symbol: SQLFragment = isBelow ? "<=" : ">"
+      return Comparison(sql: "\(operand.sql) \(symbol) \(key: lower)", isTotal: !operand.isNullable)
+    case .beyondAll(let isAbove):
+      let sql: SQLFragment = isBelow == isAbove ? "\(operand.sql) IS NOT NULL" : dialect.boolean(false)
+      return Comparison(sql: sql, isTotal: true)
     }
   }
 
@@ -226,7 +249,7 @@ struct PredicateTranslator {
     }
     var list: [AttributeValue] = []
     var storage = operand.storage
-    for value in values where !value.isNull {
+    for value in values where !value.isNull && IntegerBound(value, for: operand) == nil {
       guard let constant = operand.constant(value, spaces: spaces) else { return nil }
       guard case .value(let bound, let type) = constant else { continue }
       if case .string(let text) = bound { list.append(.string(text.folded(options))) } else { list.append(bound) }

@@ -1,0 +1,42 @@
+import CoherenceCore
+import Foundation
+
+/// A number that no integer column can have, by its place among the integers. Engines would round the column's values
+/// to compare them with it.
+enum IntegerBound {
+  /// Greater than this integer and less than the next one.
+  case between(Int64)
+  /// Greater, or less, than all integers.
+  case beyondAll(isAbove: Bool)
+
+  /// The place of a constant that is compared with an operand; `nil` when the operand is no integer, or the constant is.
+  init?(_ value: AttributeValue, for operand: QueryOperand) {
+    guard [.int16, .int32, .int64].contains(operand.storage) else { return nil }
+    switch value {
+    case .double(let number) where !number.isNaN: self.init(number)
+    case .decimal(let number) where !number.isNaN: self.init(number)
+    default: return nil
+    }
+  }
+
+  private init?(_ number: Double) {
+    let lower = number.rounded(.down)
+    guard number.isFinite, let integer = Int64(exactly: lower) else {
+      self = .beyondAll(isAbove: number > 0)
+      return
+    }
+    if lower == number { return nil }
+    self = .between(integer)
+  }
+
+  private init?(_ number: Decimal) {
+    var (number, lower) = (number, Decimal())
+    NSDecimalRound(&lower, &number, 0, .down)
+    guard let integer = Int64(lower.description) else {
+      self = .beyondAll(isAbove: number > 0)
+      return
+    }
+    if lower == number { return nil }
+    self = .between(integer)
+  }
+}
