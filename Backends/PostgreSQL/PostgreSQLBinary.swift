@@ -95,14 +95,14 @@ extension ByteBuffer {
     return Int64.min
   }
 
-  /// Appends a list of values as a one-dimensional array.
-  func append(array values: [AttributeValue], as storage: StorageType) throws {
+  /// Appends a list of values as a one-dimensional array; see `append(_:as:clampsDates:)`.
+  func append(array values: [AttributeValue], as storage: StorageType, clampsDates: Bool) throws {
     append(1 as Int32)
     append(0 as Int32)
     append(PostgreSQLBinary.type(of: storage))
     append(Int32(values.count))
     append(1 as Int32)
-    for value in values { try appendField(value, as: storage, clampsDates: true) }
+    for value in values { try appendField(value, as: storage, clampsDates: clampsDates) }
   }
 
   /// Appends a value with its length before it; a missing one has the length -1.

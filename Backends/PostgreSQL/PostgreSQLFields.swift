@@ -28,8 +28,12 @@ final class PostgreSQLFields {
   func append(_ binding: SQLBinding, clampsDates: Bool) throws {
     switch binding {
     case .value(let value, let storage): try append(value, as: storage, clampsDates: clampsDates)
-    case .array(let values, let storage): try append(isNull: false) { try $0.append(array: values, as: storage) }
+    case .array(let values, let storage): try append(array: values, as: storage, clampsDates: true)
     }
+  }
+
+  func append(array values: [AttributeValue], as storage: StorageType, clampsDates: Bool = false) throws {
+    try append(isNull: false) { try $0.append(array: values, as: storage, clampsDates: clampsDates) }
   }
 
   @inline(__always)

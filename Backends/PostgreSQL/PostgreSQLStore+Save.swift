@@ -17,24 +17,24 @@ extension PostgreSQLStore {
   }
 
   private func save(_ request: StoreSaveRequest, on connection: PostgreSQLConnection) throws {
-    func run(copying: Bool) throws {
+    func run(inBulk: Bool) throws {
       try PostgreSQLTransaction.run(on: connection, of: pool) { transaction in
         var save = PostgreSQLSave(request, store: self, connection: connection)
-        try save.take(in: &transaction, copying: copying)
+        try save.take(in: &transaction, inBulk: inBulk)
       }
     }
     do {
-      try run(copying: true)
+      try run(inBulk: true)
     } catch let refusal as SaveRefusal where refusal.subjects.isEmpty {
-      // A COPY does not say which row it failed by. Row by row, it comes out.
-      try run(copying: false)
+      // A statement for many rows does not say which of them it failed by. Row by row, it comes out.
+      try run(inBulk: false)
     }
   }
 }
 
 /// Steps of a save that could not be taken.
 struct SaveRefusal: Error {
-  /// What the steps were about; empty for a COPY, which does not say.
+  /// What the steps were about; empty for statements that are about many rows, which do not say.
   var subjects: [SaveSubject]
   /// What the server said; `nil` when records were at another version.
   var failure: PostgreSQLFailure?
@@ -61,10 +61,12 @@ private struct PostgreSQLSave {
   private let store: PostgreSQLStore
   private let connection: PostgreSQLConnection
   private var hasBegun = false
-  /// The statements that the server has not answered, by step and place in it.
-  private var sent: [(step: Int, element: Int)] = []
+  /// The statements that the server has not answered, by step and places in it.
+  private var sent: [(step: Int, elements: Range<Int>)] = []
   /// From how many rows on a COPY is faster than statements.
   private static let copyThreshold = 500
+  /// From how many rows on one update or delete is faster than many, and how many one takes at the most.
+  private static let bulkSizes = 32...4096
 
   init(_ request: StoreSaveRequest, store: PostgreSQLStore, connection: PostgreSQLConnection) {
     self.request = request
@@ -72,14 +74,21 @@ private struct PostgreSQLSave {
     self.connection = connection
   }
 
-  mutating func take(in transaction: inout PostgreSQLTransaction, copying: Bool) throws {
+  mutating func take(in transaction: inout PostgreSQLTransaction, inBulk: Bool) throws {
     try connection.settling {
       try transaction.sendBeginning()
       for (index, step) in request.steps.enumerated() {
-        if copying, case .insert(let entity, let rows) = step, rows.count >= Self.copyThreshold {
+        switch step {
+        case .insert(let entity, let rows) where inBulk && rows.count >= Self.copyThreshold:
           try receive(in: &transaction)
           try copy(rows, of: entity)
-        } else {
+        case .update(let entity, let slots, let updates) where inBulk && updates.count >= Self.bulkSizes.lowerBound:
+          let statement = try PostgreSQLBulkStatement.update(entity, slots: slots, in: store.schema)
+          try send(statement, updates, at: index) { $0.value($1) }
+        case .delete(let entity, let deletes) where inBulk && deletes.count >= Self.bulkSizes.lowerBound:
+          let statement = try PostgreSQLBulkStatement.delete(entity, in: store.schema)
+          try send(statement, deletes, at: index) { $0.value($1) }
+        default:
           try send(step, at: index)
         }
       }
@@ -129,7 +138,24 @@ private struct PostgreSQLSave {
       try connection.send(text) { fields in
         for parameter in statement.parameters { try append(element, parameter, fields) }
       }
-      sent.append((step, index))
+      sent.append((step, index..<(index + 1)))
+    }
+  }
+
+  /// Queues a statement for all elements, as often as its size asks for.
+  private mutating func send<Element>(
+    _ statement: PostgreSQLBulkStatement, _ elements: [Element], at step: Int,
+    value: (Element, SaveParameter) -> AttributeValue
+  ) throws {
+    connection.logger.debug("\(statement.text.text)", metadata: ["rows": "\(elements.count)"])
+    for start in stride(from: 0, to: elements.count, by: Self.bulkSizes.upperBound) {
+      let range = start..<min(start + Self.bulkSizes.upperBound, elements.count)
+      try connection.send(statement.text) { fields in
+        for parameter in statement.parameters {
+          try fields.append(array: elements[range].map { value($0, parameter) }, as: parameter.storage)
+        }
+      }
+      sent.append((step, range))
     }
   }
 
@@ -141,23 +167,28 @@ private struct PostgreSQLSave {
       if !hasBegun { try transaction.receiveBeginning() }
       hasBegun = true
       var outdated: [SaveSubject] = []
-      for (step, element) in sent {
-        let subject = request.steps[step].subject(at: element)
-        let count = try affectedCount(by: subject)
-        if count != 1, request.steps[step].looksAtVersions { outdated.append(subject) }
+      var isUntold = false
+      for (step, elements) in sent {
+        let subjects = request.steps[step].subjects(at: elements)
+        let count = try affectedCount(by: subjects)
+        if count != elements.count, request.steps[step].looksAtVersions {
+          isUntold = isUntold || subjects.isEmpty
+          outdated += subjects
+        }
       }
       sent.removeAll(keepingCapacity: true)
       try connection.settle()
+      if isUntold { throw SaveRefusal(subjects: []) }
       if !outdated.isEmpty { throw SaveRefusal(subjects: outdated) }
     }
   }
 
-  private func affectedCount(by subject: @autoclosure () -> SaveSubject) throws -> Int {
+  private func affectedCount(by subjects: [SaveSubject]) throws -> Int {
     do {
       return try connection.receive().affectedCount
     } catch let error as CoherenceError {
       guard let failure = error.underlying as? PostgreSQLFailure, failure.isConstraintViolation else { throw error }
-      throw SaveRefusal(subjects: [subject()], failure: failure)
+      throw SaveRefusal(subjects: subjects, failure: failure)
     }
   }
 
@@ -193,14 +224,7 @@ private struct PostgreSQLSave {
 
 extension SaveParameter {
   /// The server's number for the type.
-  fileprivate var type: Oid {
-    switch self {
-    case .id, .version, .baseVersion, .source, .target, .sourcePosition, .targetPosition:
-      PostgreSQLBinary.type(of: .int64)
-    case .entity: PostgreSQLBinary.type(of: .string)
-    case .slot(_, let storage): PostgreSQLBinary.type(of: storage)
-    }
-  }
+  fileprivate var type: Oid { PostgreSQLBinary.type(of: storage) }
 }
 
 extension PostgreSQLFields {
@@ -252,7 +276,12 @@ extension SaveStep {
     }
   }
 
-  fileprivate func subject(at index: Int) -> SaveSubject {
+  /// What a statement about these elements is about; empty when there are many.
+  fileprivate func subjects(at elements: Range<Int>) -> [SaveSubject] {
+    elements.count == 1 ? [subject(at: elements.lowerBound)] : []
+  }
+
+  private func subject(at index: Int) -> SaveSubject {
     switch self {
     case .insert(_, let rows), .fix(_, _, let rows): .row(rows[index], baseVersion: nil)
     case .update(_, _, let updates): .row(updates[index].row, baseVersion: updates[index].baseVersion)

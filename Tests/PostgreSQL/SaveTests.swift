@@ -67,6 +67,55 @@ import Testing
     #expect(try store.fetch("Person").count == 1000)
   }
 
+  /// Many people, saved, and an update of all of them.
+  private func crowd() throws -> (rows: [Row], update: SaveStep) {
+    let rows = try (0..<5000).map {
+      try store.row("Person", ["name": .string("\($0)"), "email": $0 % 3 == 0 ? .null : .string("\($0)")])
+    }
+    try store.save(.insert(person, rows))
+    let slots = SlotSet([person.attribute(named: "name")!.slot, person.attribute(named: "email")!.slot])
+    let updates = rows.enumerated().map { place, row in
+      let email = place % 2 == 0 ? AttributeValue.null : .string("new \(place)")
+      return RowUpdate(row: row.changed(["name": .string("name \(place)"), "email": email]), baseVersion: 1)
+    }
+    return (rows, .update(person, slots: slots, updates))
+  }
+
+  @Test func `a large update writes every row's own values, and a large delete takes them all`() throws {
+    let (rows, update) = try crowd()
+    try store.save(update)
+    let found = try store.fetch("Person")
+    #expect(found.map(\.id) == rows.map(\.id))
+    #expect(found.allSatisfy { $0.version == 2 })
+    #expect(found.map { $0["name"] } == rows.indices.map { .string("name \($0)") })
+    #expect(found.map { $0["email"] } == rows.indices.map { $0 % 2 == 0 ? .null : .string("new \($0)") })
+    try store.save(.delete(person, rows.map { RowDelete(id: $0.id, baseVersion: 2) }))
+    #expect(try store.fetch("Person").isEmpty)
+  }
+
+  @Test func `rows that a large save meets at another version are named, and nothing is applied`() throws {
+    let (rows, update) = try crowd()
+    try store.save(rows[17].update(["name": .string("changed")]))
+    try store.save(.delete(person, [RowDelete(id: rows[4999].id, baseVersion: 1)]))
+    let updated = #expect(throws: StoreConflict.Failure.self) { try store.save(update) }
+    #expect(updated?.conflicts.map(\.id) == [rows[17].id, rows[4999].id])
+    #expect(updated?.conflicts.first?.storeRow?["name"] == .string("changed"))
+    let deleted = #expect(throws: StoreConflict.Failure.self) {
+      try store.save(.delete(person, rows.map { RowDelete(id: $0.id, baseVersion: 1) }))
+    }
+    #expect(deleted?.conflicts.map(\.id) == [rows[17].id, rows[4999].id])
+    #expect(try store.fetch("Person").filter { $0.version == 1 }.count == 4998)
+  }
+
+  @Test func `a row that a large update fails by is named`() throws {
+    let (rows, update) = try crowd()
+    let holder = try store.insert("Person", ["email": .string("new 77")])
+    let error = #expect(throws: CoherenceError.self) { try store.save(update) }
+    #expect(error?.code == .uniquenessViolated)
+    #expect(error?.objectIDs == [rows[77].id, holder.id])
+    #expect(try store.current(rows[0])?.version == 1)
+  }
+
   @Test func `a reference to nothing is refused with both ends`() throws {
     let nobody = ManagedObjectID(space: store.spaces[person], key: 4711)
     let row = try store.row("Person", ["boss": .reference(nobody)])

@@ -1,0 +1,94 @@
+import CoherenceCore
+import CoherenceSQL
+
+/// A statement that does for many rows what a ``SaveStatement`` does for one: each parameter is the array of what the
+/// rows have there.
+///
+/// It changes fewer rows than it was given when some are at another version; which, it does not say.
+struct PostgreSQLBulkStatement {
+  let text: PostgreSQLText
+  let parameters: [SaveParameter]
+
+  private init(_ text: SQLFragment, _ parameters: [SaveParameter]) {
+    self.text = PostgreSQLText(
+      text.text(in: PostgreSQLDialect()), types: parameters.map { PostgreSQLBinary.arrayType(of: $0.storage) })
+    self.parameters = parameters
+  }
+
+  /// Writes slots and version of the rows that are at their base version.
+  static func update(_ entity: EntityDescription, slots: SlotSet, in schema: SQLSchema) throws -> Self {
+    let table = try schema.requireTable(for: entity)
+    let columns = slots.map { (slot: $0, column: table.column($0, of: entity)) }
+    let names = columns.map(\.column.name) + [SQLTable.version]
+    let set: [SQLFragment] = names.enumerated().map { "\(name: $1) = \(given($0))" }
+    let parameters = columns.map { SaveParameter.slot($0.slot, $0.column.storage) } + [.version, .id, .baseVersion]
+    let text: SQLFragment = """
+      UPDATE \(name: table.name) AS \(name: stored) SET \(set.joined(separator: ", ")) \
+      FROM \(rows(parameters.count)) WHERE \(isSame(key: names.count, version: names.count + 1))
+      """
+    return Self(text, parameters)
+  }
+
+  /// Removes the rows that are at their base version.
+  static func delete(_ entity: EntityDescription, in schema: SQLSchema) throws -> Self {
+    let table = try schema.requireTable(for: entity)
+    let text: SQLFragment = """
+      DELETE FROM \(name: table.name) AS \(name: stored) USING \(rows(2)) WHERE \(isSame(key: 0, version: 1))
+      """
+    return Self(text, [.id, .baseVersion])
+  }
+
+  // MARK: Pieces
+
+  private static let stored = "t"
+  private static let source = "u"
+
+  /// What a row has for the parameter at a place.
+  private static func given(_ place: Int) -> SQLFragment { .column("c\(place)", of: source) }
+
+  /// The rows that are given, as a table.
+  private static func rows(_ count: Int) -> SQLFragment {
+    let columns = (0..<count).map { place in
+      "pg_catalog.unnest(\(SQLFragment(.text(PostgreSQLDialect().placeholder(place + 1)))))" as SQLFragment
+    }
+    return """
+      ROWS FROM (\(columns.joined(separator: ", "))) AS \(name: source) (\(names: (0..<count).map { "c\($0)" }))
+      """
+  }
+
+  private static func isSame(key: Int, version: Int) -> SQLFragment {
+    """
+    \(.column(SQLTable.id, of: stored)) = \(given(key)) AND \(.column(SQLTable.version, of: stored)) = \(given(version))
+    """
+  }
+}
+
+extension SaveParameter {
+  /// The representation of the parameter's values.
+  var storage: StorageType {
+    switch self {
+    case .id, .version, .baseVersion, .source, .target, .sourcePosition, .targetPosition: .int64
+    case .entity: .string
+    case .slot(_, let storage): storage
+    }
+  }
+}
+
+extension RowUpdate {
+  /// The value for a parameter of an update.
+  func value(_ parameter: SaveParameter) -> AttributeValue {
+    switch parameter {
+    case .slot(let slot, _): row[slot]
+    case .id: .int(row.key)
+    case .version: .int(row.version)
+    default: .int(baseVersion)
+    }
+  }
+}
+
+extension RowDelete {
+  /// The value for a parameter of a delete.
+  func value(_ parameter: SaveParameter) -> AttributeValue {
+    if case .id = parameter { .int(id.key) } else { .int(baseVersion) }
+  }
+}
