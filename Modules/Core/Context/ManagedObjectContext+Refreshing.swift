@@ -1,4 +1,5 @@
 import Dispatch
+public import Foundation
 
 // Going back to what is saved, and forward to what others saved.
 
@@ -119,6 +120,13 @@ extension ManagedObjectContext {
   public final func mergeChanges(fromContextDidSave changes: ChangeSet) {
     guard inbox.post(changes) else { return }
     storage.confinement.queue.async { [storage] in storage.context?.inside {} }
+  }
+
+  /// Takes in what a notification of ``Foundation/Notification/Name/managedObjectContextDidSave`` tells; see
+  /// ``mergeChanges(fromContextDidSave:)-(ChangeSet)``. Any other notification is passed over.
+  public final func mergeChanges(fromContextDidSave notification: Notification) {
+    guard let changes = notification.userInfo?[NotificationKey.changes] as? ChangeSet else { return }
+    mergeChanges(fromContextDidSave: changes)
   }
 
   /// A main-queue context that is used without `perform` takes in what others saved when it is asked for objects.
