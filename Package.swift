@@ -96,6 +96,8 @@ let package = Package(
       name: "DifferentialTests",
       dependencies: ["CoherenceConformance", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL"],
       path: "Tests/Differential", swiftSettings: strict),
-    .testTarget(name: "HouseTests", path: "Tests/House", swiftSettings: strict),
+    .target(name: "ThreadSanitizerSupport", path: "Tests/ThreadSanitizer"),
+    .testTarget(
+      name: "HouseTests", dependencies: ["ThreadSanitizerSupport"], path: "Tests/House", swiftSettings: strict),
   ]
 )
