@@ -99,5 +99,11 @@ let package = Package(
     .target(name: "ThreadSanitizerSupport", path: "Tests/ThreadSanitizer"),
     .testTarget(
       name: "HouseTests", dependencies: ["ThreadSanitizerSupport"], path: "Tests/House", swiftSettings: strict),
+    .testTarget(
+      name: "FaultTests",
+      dependencies: [
+        "CoherenceConformance", "CoherenceSQL", "CoherenceSQLite", "CoherencePostgreSQL", sqlite, logging,
+      ],
+      path: "Tests/Faults", swiftSettings: strict),
   ]
 )

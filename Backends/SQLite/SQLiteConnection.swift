@@ -168,12 +168,30 @@ struct SQLiteSession {
     try execute("BEGIN IMMEDIATE")
     do {
       let result = try body()
-      try execute("COMMIT")
+      try commit()
       return result
     } catch {
       // After some failures SQLite has rolled back already.
       if isInTransaction { try? execute("ROLLBACK") }
       throw error
+    }
+  }
+
+  /// Commits. When the disk fails meanwhile, the commit may stand in the log nevertheless: this process goes on without it,
+  /// but who opens the file after a crash would find it. So it is written over, and when that fails too, nobody knows.
+  private func commit() throws {
+    do {
+      try execute("COMMIT")
+    } catch var failure as SQLiteFailure where failure.mayHaveCommitted {
+      if isInTransaction { try? execute("ROLLBACK") }
+      do {
+        // The shortest of all transactions. Its record is put where the failed one's begins.
+        let version = try integers("PRAGMA user_version").first ?? 0
+        try execute("PRAGMA user_version = \(version)")
+      } catch {
+        failure.isOutcomeUnknown = true
+      }
+      throw failure
     }
   }
 

@@ -8,11 +8,15 @@ public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
   /// The extended result code.
   public let code: CInt
   public let message: String
+  /// Whether what failed may have been applied nevertheless.
+  var isOutcomeUnknown = false
   public var description: String { "SQLite \(code): \(message)" }
 
   /// The result code without what extends it.
   var primaryCode: CInt { code & 0xFF }
   var isConstraint: Bool { primaryCode == SQLITE_CONSTRAINT }
+  /// Whether a commit that failed so has perhaps written all that another process needs to find it committed.
+  var mayHaveCommitted: Bool { ![SQLITE_CONSTRAINT, SQLITE_BUSY, SQLITE_LOCKED].contains(primaryCode) }
 
   init(code: CInt, message: String) {
     self.code = code
@@ -45,7 +49,12 @@ struct SQLiteError {
 
   func coherenceError(_ failure: SQLiteFailure) -> CoherenceError {
     let (code, sentence) = explanation(failure)
-    return CoherenceError(code, sentence, underlying: failure, isRetryable: code == .storeBusy)
+    guard failure.isOutcomeUnknown else {
+      return CoherenceError(code, sentence, underlying: failure, isRetryable: code == .storeBusy)
+    }
+    return CoherenceError(
+      code, sentence + " Whether the save was applied shows when the file is opened the next time.",
+      underlying: failure, outcome: .unknown)
   }
 
   private func explanation(_ failure: SQLiteFailure) -> (ErrorCode, String) {
@@ -57,7 +66,11 @@ struct SQLiteError {
     case SQLITE_READONLY:
       return (.storeReadOnly, "'\(path)' cannot be written; check the permissions of the file and its directory.")
     case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
-      return (.storeInaccessible, Self.obstacle(path) ?? "'\(path)' cannot be opened (\(failure.message)).")
+      return (
+        .storeInaccessible,
+        Self.obstacle(path)
+          ?? "'\(path)' cannot be opened (\(failure.message)); check the permissions of the file and its directory."
+      )
     case SQLITE_BUSY, SQLITE_LOCKED:
       return (.storeBusy, "'\(path)' is locked by another process; try again, or raise the option 'busyTimeout'.")
     case SQLITE_FULL:

@@ -75,6 +75,7 @@ final class SQLiteFile: Sendable {
         let file =
           try known[identity(path)]?.file
           ?? SQLiteFile(path: path, busyTimeout: options.busyTimeout, logger: logger)
+        try file.checkName(path)
         try file.require(options.synchronous)
         known = known.filter { $0.value.file != nil }
         known[try identity(path)] = Reference(file: file)
@@ -84,6 +85,14 @@ final class SQLiteFile: Sendable {
         throw error
       }
     }
+  }
+
+  /// Refuses another name that is not a symbolic link: SQLite finds a file's log by the name, and would miss it.
+  private func checkName(_ other: String) throws {
+    func resolved(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
+    guard resolved(other) != resolved(path) else { return }
+    throw CoherenceError(
+      .storeInaccessible, "'\(other)' is a hard link to '\(path)', which is open; open the file by one name only.")
   }
 
   /// Whether a store of this process has the file open.

@@ -36,7 +36,13 @@ extension SQLiteStore {
     guard count > 0 else { return 1..<1 }
     let table = try schema.requireTable(for: root)
     return try keys.take(count, of: root) { number in
-      try write { session in try session.inWriteTransaction { try setAside(number, of: table, session) } }
+      do {
+        return try write { session in try session.inWriteTransaction { try setAside(number, of: table, session) } }
+      } catch var error as CoherenceError {
+        // Keys that are set aside and never used change nothing.
+        error.outcome = .notApplied
+        throw error
+      }
     }
   }
 

@@ -20,6 +20,11 @@ struct Repository {
     .sorted()
   }
 
+  /// The lines of a file.
+  func lines(of path: String) throws -> [String] {
+    try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8).components(separatedBy: "\n")
+  }
+
   /// The Swift files in the folders at any depth, without those of build directories.
   func sources(in paths: String...) throws -> [SourceFile] {
     try paths.flatMap { path in

@@ -19,6 +19,13 @@ struct SourceTidinessTests {
     #expect(places == [], "Say in a comment why this is safe.")
   }
 
+  @Test func `contexts and objects do not trap without a sentence in release builds`() throws {
+    let places = try repository.sources(in: "Modules/Core/Context", "Modules/Core/Objects").flatMap { file in
+      file.places { !Self.traps.isDisjoint(with: Self.calls(of: $0)) }
+    }
+    #expect(places == [], "Throw an error, or use `Misuse`.")
+  }
+
   @Test func `nothing is left to be done later`() throws {
     // Spelt in two parts, so that this file does not find itself.
     let marks: Set<Substring> = ["TO" + "DO", "FIX" + "ME", "XX" + "X"]
@@ -43,6 +50,9 @@ struct SourceTidinessTests {
     #expect(vague.map(\.path) == [], "Name these files for what they are about.")
   }
 
+  private static let traps: Set<Substring> = [
+    "assert", "assertionFailure", "precondition", "preconditionFailure", "fatalError",
+  ]
   private static let waits: Set<Substring> = ["sleep", "usleep", "nanosleep", "asyncAfter"]
 
   private static func words(of line: String) -> [Substring] {

@@ -31,7 +31,7 @@ final class Confinement: Sendable {
   }
 
   @inline(never) private func checkMain() {
-    precondition(
+    Misuse.check(
       isMain && Self.isOnMain,
       isMain
         ? "A main-queue context, or an object of it, was used off the main actor. Use `perform` or `performAndWait`."

@@ -23,10 +23,11 @@ extension ManagedObjectContext {
   public final func insert(_ object: ManagedObject) {
     operating {
       if object.storage === storage {
-        precondition(!object.flags.contains(.gone), "An object that was deleted cannot be inserted again.")
+        Misuse.check(
+          !object.flags.contains(.gone), "An object that was deleted cannot be inserted again; make a fresh one.")
         return
       }
-      precondition(object.storage == nil, "The object belongs to another context; use `object(with:)` to get it here.")
+      Misuse.check(object.storage == nil, "The object belongs to another context; use `object(with:)` to get it here.")
       guard let record = object.pending else { return }
       object.storage = storage
       record.object = object
@@ -44,7 +45,7 @@ extension ManagedObjectContext {
   /// - Precondition: The object belongs to this context.
   public final func delete(_ object: ManagedObject) {
     operating {
-      precondition(object.storage === storage, "The object belongs to another context, or to none.")
+      Misuse.check(object.storage === storage, Self.stranger)
       guard !object.flags.contains(.gone), object.pending?.kind != .deleted else { return }
       do {
         let record = try object.changeable()
@@ -55,6 +56,9 @@ extension ManagedObjectContext {
       }
     }
   }
+
+  static let stranger =
+    "The object belongs to another context, or to none; get it here with `object(with:)`, or insert it first."
 
   /// The object of an identifier if the context has it.
   public final func registeredObject(with id: ManagedObjectID) -> ManagedObject? {

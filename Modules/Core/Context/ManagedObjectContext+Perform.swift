@@ -128,7 +128,7 @@ private final class MainHop<T>: @unchecked Sendable {
       if state == .running {
         condition.wait()
       } else if !condition.wait(until: deadline), state == .waiting {
-        preconditionFailure(
+        Misuse.fail(
           "`performAndWait` on a main-queue context waited ten seconds for a main queue that nobody serves. "
             + "Run the main queue (an asynchronous `main` does), or use a private-queue context.")
       }

@@ -10,7 +10,7 @@ extension ManagedObjectContext {
   ///   dropped and the object becomes a fault.
   public final func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     operating {
-      precondition(object.storage === storage, "The object belongs to another context, or to none.")
+      Misuse.check(object.storage === storage, Self.stranger)
       lease.end()
       object.flags.remove(.unavailable)
       storage.reported.removeAll { $0.objectID == object.id }

@@ -48,7 +48,10 @@ open class ManagedObject {
   /// - Parameter context: Where it is inserted; without one it can be filled and inserted later.
   /// - Precondition: The entity is not abstract, and this class is the entity's class or an ancestor of it.
   public convenience init(entity: EntityDescription, insertInto context: ManagedObjectContext?) {
-    precondition(!entity.isAbstract, "'\(entity.name)' is abstract: make an object of one of its subentities.")
+    Misuse.check(!entity.isAbstract, "'\(entity.name)' is abstract: make an object of one of its subentities.")
+    Misuse.check(
+      entity.objectClass == Self.self || entity.objectClass is Self.Type,
+      "'\(entity.name)' is not an entity of \(Self.self): make objects of it with \(entity.objectClass).")
     self.init(ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil, row: nil))
     pending = PendingRecord(inserting: id, entity.blankRow)
     context?.insert(self)
@@ -107,6 +110,7 @@ public struct ObjectBirth {
 extension ManagedObject {
   /// The record's identity: temporary until the record is saved or `obtainPermanentIDs(for:)` was called.
   public final var objectID: ManagedObjectID {
+    check()
     if id.isTemporaryID { flags.insert(.temporaryIDExposed) }
     return id
   }
@@ -118,19 +122,37 @@ extension ManagedObject {
   }
 
   /// Whether the object has changes that are not saved.
-  public final var hasChanges: Bool { storage != nil && pending.map { !$0.isVoid } == true }
+  public final var hasChanges: Bool {
+    check()
+    return storage != nil && pending.map { !$0.isVoid } == true
+  }
   /// Whether the object was inserted and not saved.
-  public final var isInserted: Bool { storage != nil && pending?.kind == .inserted }
+  public final var isInserted: Bool {
+    check()
+    return storage != nil && pending?.kind == .inserted
+  }
   /// Whether the object was changed, not inserted or deleted, and not saved.
-  public final var isUpdated: Bool { pending?.kind == .updated && hasChanges }
+  public final var isUpdated: Bool { hasChanges && pending?.kind == .updated }
   /// Whether the object is to be deleted by the next save, or was by the last.
-  public final var isDeleted: Bool { pending?.kind == .deleted || flags.contains(.deleted) }
+  public final var isDeleted: Bool {
+    check()
+    return pending?.kind == .deleted || flags.contains(.deleted)
+  }
   /// Whether the object's values are still to be loaded.
-  public final var isFault: Bool { row == nil && pending == nil }
+  public final var isFault: Bool {
+    check()
+    return row == nil && pending == nil
+  }
   /// Whether an accessor answered a default because the record could not be loaded.
-  public final var isUnavailable: Bool { flags.contains(.unavailable) }
+  public final var isUnavailable: Bool {
+    check()
+    return flags.contains(.unavailable)
+  }
   /// The version of the row that the object shows; zero for an object that was never saved.
-  public final var version: Int64 { pending.map { $0.base?.version ?? 0 } ?? row?.version ?? 0 }
+  public final var version: Int64 {
+    check()
+    return pending.map { $0.base?.version ?? 0 } ?? row?.version ?? 0
+  }
 
   /// Fails loudly when the object is used where its context may not be.
   @inline(__always) final func check() {

@@ -12,12 +12,12 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
 
   /// - Precondition: The position is in the collection.
   public subscript(position: Int) -> Element {
-    let id = objectIDs[position]
+    let id = identifier(at: position)
     let owner = members.owner
     guard let relationship = try? owner.toMany(named: members.name),
       let object = try? owner.member(id, of: relationship) as? Element
     else {
-      preconditionFailure("The member at \(position) cannot be loaded; use `load()` to learn why.")
+      Misuse.fail("The member at \(position) cannot be loaded; use `load()` to learn why.")
     }
     return object
   }
@@ -51,10 +51,17 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   /// Moves a member to another position.
   ///
   /// - Precondition: `from` is in the collection.
-  public func move(from: Int, to: Int) { members.attempt(()) { try move(objectIDs[from], to: to, in: $0) } }
+  public func move(from: Int, to: Int) { members.attempt(()) { try move(identifier(at: from), to: to, in: $0) } }
 
   /// Makes these objects the members, in this order.
   public func replace(with objects: [Element]) { members.replace(with: objects) }
+
+  private func identifier(at position: Int) -> ManagedObjectID {
+    let ids = objectIDs
+    Misuse.check(
+      ids.indices.contains(position), "There is no member at \(position): there are \(ids.count), counted from zero.")
+    return ids[position]
+  }
 
   private func move(_ id: ManagedObjectID, to index: Int, in relationship: RelationshipDescription) throws {
     var order = try members.owner.memberIDs(of: relationship)

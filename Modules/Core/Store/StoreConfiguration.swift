@@ -52,10 +52,13 @@ public struct StoreConfiguration: Sendable, Hashable {
     return Self.storeURL(prefix: prefix, configuration: name, type: type, location: directory)
   }
 
-  /// `location/<prefix>[.<configuration in lower case>].<type in lower case>`.
+  /// `location/<prefix>[.<configuration in lower case>].<type in lower case>`. What a file's name cannot have is
+  /// percent-encoded, so that no name leads out of the directory.
   public static func storeURL(prefix: String, configuration: String?, type: StoreType, location: URL) -> URL {
     let parts = [prefix, configuration?.lowercased(), type.name.lowercased()].compactMap { $0 }
-    return location.appendingPathComponent(parts.joined(separator: "."))
+    let name = parts.joined(separator: ".")
+    return location.appendingPathComponent(
+      name.replacing("/", with: "%2F").replacing("\0", with: "%00"), isDirectory: false)
   }
 }
 

@@ -16,7 +16,7 @@ extension Row {
   /// Writes a slot. Others who hold the row see nothing of it.
   @inline(__always) mutating func set(_ value: consuming AttributeValue, at slot: Int) {
     own()
-    precondition(slot >= 0 && slot < count, "The row has no such slot.")
+    Misuse.check(slot >= 0 && slot < count, "The row has no such slot.")
     storage.values[slot] = value
   }
 

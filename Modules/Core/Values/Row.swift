@@ -28,7 +28,7 @@ public struct Row: @unchecked Sendable {
     var writer = RowWriter(base: storage.values, capacity: entity.slotCount)
     defer { storage.content.pointee.count = Int32(truncatingIfNeeded: writer.count) }
     try write(&writer)
-    precondition(writer.count == entity.slotCount, "A row needs one value for each slot of its entity.")
+    Misuse.check(writer.count == entity.slotCount, "A row needs one value for each slot of its entity.")
     return Row(storage: storage)
   }
 
@@ -55,7 +55,7 @@ public struct Row: @unchecked Sendable {
 
   @inlinable public subscript(slot: Int) -> AttributeValue {
     withExtendedLifetime(storage) {
-      precondition(slot >= 0 && slot < Int(storage.content.pointee.count), "The row has no such slot.")
+      Misuse.check(slot >= 0 && slot < Int(storage.content.pointee.count), "The row has no such slot.")
       return storage.values[slot]
     }
   }
@@ -128,7 +128,7 @@ public struct RowWriter {
 
   /// Writes the next slot.
   @inlinable public mutating func append(_ value: consuming AttributeValue) {
-    precondition(count < capacity, "A row takes one value for each slot of its entity.")
+    Misuse.check(count < capacity, "A row takes one value for each slot of its entity.")
     (base + count).initialize(to: value)
     count += 1
   }

@@ -18,6 +18,7 @@ extension ConformanceSubject {
     named("digits", "123")
     named("marks of the framework", "$id")
     similar
+    configurations
   }
 
   /// An entity, an attribute and relationships of that name work in everything that is asked of a store.
@@ -60,6 +61,33 @@ extension ConformanceSubject {
         Relationship(name + "1", toOne: name, inverse: name + "2")
         Relationship(name + "2", toMany: name, inverse: name + "1")
         Relationship(name + "3", toMany: name, inverse: nil)
+      }
+    }
+  }
+
+  @CasesBuilder private static var configurations: [Case] {
+    Case("a configuration has any name") { stack in
+      let names = [
+        #"it's "a" `quoted` [name]"#, "select", "🎷🇮🇸", " a  b ", "../a/b", "\"; DROP TABLE x; --",
+        String(repeating: "seventy", count: 10),
+      ]
+      for name in names {
+        let model = try ManagedObjectModel(
+          entities: [Entity("Inside") { Attribute("name", .string) }, Entity("Outside")],
+          configurations: [name: ["Inside"]])
+        let location = try stack.makeLocation()
+        for round in 1...2 {
+          let coordinator = stack.makeCoordinator(model: model)
+          let store = try stack.attach(location, to: coordinator, configuration: name)
+          let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+          try context.performAndWait {
+            try context.make("Inside", ["name": name])
+            try context.save()
+            try expectEqual(try context.number(of: "Inside", where: equal("name", name)), round, name)
+            _ = try expectThrows(.noStore) { try context.number(of: "Outside") }
+          }
+          try coordinator.remove(store)
+        }
       }
     }
   }

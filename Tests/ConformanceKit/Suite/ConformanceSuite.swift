@@ -17,7 +17,7 @@ public enum ConformanceSuite {
     .models, .modelFaults, .values, .refusedValues, .objects, .typedObjects, .relationships, .orderedRelationships,
     .deleteRules, .contexts, .childContexts, .announcements, .predicates, .stringPredicates, .quantifiers, .order,
     .ranges, .fetchRequests, .mergePolicies, .batchRequests, .severalStores, .metadata, .migration, .refusedMigration,
-    .migrationOptions, .badInput, .hostileNames,
+    .migrationOptions, .badInput, .refusedSaves, .hostileNames,
     .atomicSave, .durableAcknowledgement, .knownOutcome, .noHiddenRetry, .oneIdentity, .conflictSeen, .snapshotRead,
     .sameMeaning, .contextIntact, .cancelIsClean, .noSilentLossOfType, .misuseIsLoud,
   ]

@@ -1,0 +1,75 @@
+import CoherenceCore
+
+/// What is wrong with records is said of all of them, and before anything is written.
+extension ConformanceSubject {
+  static let refusedSaves = ConformanceSubject("Refused saves") {
+    validation
+    strangers
+  }
+
+  @CasesBuilder private static var validation: [Case] {
+    Case("every missing value of every object is reported at once") { stack in
+      try stack.read { context in
+        let nameless = try ["Artist", "Label", "Genre"].map { try context.make($0) }
+        let album = try context.make("Album", ["year": 1959])
+        try context.make("Track", ["title": "So What"])
+        let error = try expectThrows(.validationFailed) { try context.save() }
+        try expectEqual(Set(error.failures.map(\.code)), [.missingValue])
+        try expectEqual(error.failures.count, 4)
+        try expectEqual(Set(error.failures.map(\.objectID)), Set((nameless + [album]).map(\.objectID)))
+        try expectEqual(error.outcome, .notApplied)
+
+        for object in nameless { try object.setValue("a", for: "name") }
+        try album.setValue("Kind of Blue", for: "title")
+        try context.save()
+      }
+      try stack.read { try expectEqual(try $0.number(of: "Track"), 1) }
+    }
+    Case("missing values and denied deletes are reported together", model: Rooms.model) { stack in
+      try stack.read { context in
+        let house = try context.make("House", ["name": "a"])
+        try house.setObjects([try context.make("Tenant", ["name": "b"])], for: "tenants")
+        try context.save()
+        context.delete(house)
+        try context.make("Guest")
+        let error = try expectThrows(.validationFailed) { try context.save() }
+        try expectEqual(Set(error.failures.map(\.code)), [.missingValue, .deleteDenied])
+        try expectEqual(error.outcome, .notApplied)
+        context.rollback()
+        try expectEqual(try house.labels(of: "tenants"), ["b"])
+      }
+      try stack.read { context in
+        try expectEqual(try context.number(of: "House"), 1)
+        try expectEqual(try context.number(of: "Guest"), 0)
+      }
+    }
+  }
+
+  @CasesBuilder private static var strangers: [Case] {
+    Case("an object of another model's entity is not saved") { stack in
+      let other = try ManagedObjectModel { Entity("Foreign") { Attribute("name", .string, default: "a") } }
+      try stack.read { context in
+        try context.make("Genre", ["name": "Jazz"])
+        let foreign = ManagedObject(entity: try other.entity(named: "Foreign"), insertInto: context)
+        let error = try expectThrows(oneOf: [.noStore, .unknownEntity]) { try context.save() }
+        try expect(error.message.contains("Foreign"), "the message to name the entity")
+        context.delete(foreign)
+        try context.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
+    }
+    Case("an unknown store type is answered with the known ones and what brings it in") { stack in
+      let registry = StoreRegistry()
+      let known = stack.location.type
+      try registry.register(StoreType("Known"), factory: try StoreRegistry.current.factory(for: known))
+      let coordinator = PersistentStoreCoordinator(managedObjectModel: stack.model, registry: registry)
+      for name in ["SQLite", "PostgreSQL", "InMemory"] {
+        let error = try expectThrows(.unknownStoreType) {
+          try coordinator.addPersistentStore(StoreConfiguration(type: StoreType(name)), at: nil)
+        }
+        try expect(error.message.contains("Known"), "the message to name the known types")
+        try expect(error.message.contains("import Coherence\(name)"), "the message to name the import")
+      }
+    }
+  }
+}

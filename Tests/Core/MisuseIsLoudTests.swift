@@ -1,0 +1,21 @@
+import Testing
+
+/// What no error could answer ends the process with a sentence that says what to do. Each wrong use has a process of its
+/// own, in which it is committed.
+@Suite struct MisuseIsLoudTests {
+  @Test(arguments: WrongUse.all)
+  func `a wrong use fails with a sentence that says what to do`(use: WrongUse) async throws {
+    let description = use.description
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      [description = description as String] in
+      try await #require(WrongUse.described(description)).commit()
+    }
+    let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(said.contains("Fatal error: "), "An error is not what ended the process.")
+    #expect(said.contains(use.advice))
+  }
+
+  @Test func `wrong uses are told apart`() {
+    #expect(Set(WrongUse.all.map(\.description)).count == WrongUse.all.count)
+  }
+}

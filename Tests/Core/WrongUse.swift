@@ -1,0 +1,207 @@
+import CoherenceCore
+import CoherenceInMemory
+import Dispatch
+import Foundation
+
+/// Something that nobody should do, and what has to be said when somebody does. It ends the process that commits it.
+struct WrongUse: Sendable, CustomStringConvertible {
+  let description: String
+  /// A part of the sentence: what to do instead.
+  let advice: String
+  let commit: @Sendable () async throws -> Void
+
+  private init(_ description: String, _ advice: String, _ commit: @escaping @Sendable () async throws -> Void) {
+    self.description = description
+    self.advice = advice
+    self.commit = commit
+  }
+
+  static let all = outside + offMain + strangers + objects + rows
+
+  static func described(_ description: String) -> WrongUse? { all.first { $0.description == description } }
+}
+
+// MARK: - In a wrong place
+
+extension WrongUse {
+  /// Uses of an object, or its context, where the context may not be used.
+  private static let uses: [(String, @Sendable (Fan, ManagedObjectContext) throws -> Void)] = [
+    ("an attribute is read", { fan, _ in _ = try fan.value(for: "name") }),
+    ("an attribute is read by its accessor", { fan, _ in _ = fan[Fan.name] }),
+    ("an attribute is written", { fan, _ in try fan.setValue("b", for: "name") }),
+    ("an attribute is written by its accessor", { fan, _ in fan[Fan.name] = "b" }),
+    ("a to-one relationship is read", { fan, _ in _ = fan[Fan.idol] }),
+    ("a to-one relationship is written", { fan, _ in fan[Fan.idol] = fan }),
+    ("members are counted", { fan, _ in _ = fan[Fan.followers].count }),
+    ("members are walked through", { fan, _ in for _ in fan[Fan.followers] {} }),
+    ("a member is added", { fan, _ in fan[Fan.followers].insert(fan) }),
+    ("the identifier is read", { fan, _ in _ = fan.objectID }),
+    ("the state is asked for", { fan, _ in _ = fan.hasChanges }),
+    ("the object is deleted", { fan, context in context.delete(fan) }),
+    ("the object is refreshed", { fan, context in context.refresh(fan, mergeChanges: true) }),
+    ("the context fetches", { _, context in _ = try context.fetch(FetchRequest<Fan>(entityName: "Fan")) }),
+    ("the context counts", { _, context in _ = try context.count(for: FetchRequest<Fan>(entityName: "Fan")) }),
+    ("the context saves", { _, context in try context.save() }),
+    ("the context rolls back", { _, context in context.rollback() }),
+    ("the context is reset", { _, context in context.reset() }),
+    ("the context is asked for its changes", { _, context in _ = context.hasChanges }),
+  ]
+
+  fileprivate static var outside: [WrongUse] {
+    uses.map { what, use in
+      WrongUse("outside of its context, \(what)", "outside of its `perform` or `performAndWait`") {
+        let (context, fan) = try Fan.inContext(.privateQueue)
+        try use(fan.object, context)
+      }
+    } + [
+      WrongUse("in the block of another context, an object is read", "outside of its `perform` or `performAndWait`") {
+        let (_, fan) = try Fan.inContext(.privateQueue)
+        let other = try Fan.context(.privateQueue)
+        _ = try other.performAndWait { try fan.object.value(for: "name") }
+      },
+      WrongUse("a place is taken for the context's that is not", "outside of its `perform` or `performAndWait`") {
+        let context = try Fan.context(.privateQueue)
+        context.preconditionIsolated()
+      },
+    ]
+  }
+
+  fileprivate static var offMain: [WrongUse] {
+    uses.map { what, use in
+      WrongUse("off the main actor, \(what)", "off the main actor. Use `perform` or `performAndWait`") {
+        let (context, fan) = try Fan.inContext(.mainQueue)
+        try await Task.detached { try use(fan.object, context) }.value
+      }
+    } + [
+      WrongUse("a main queue that nobody serves is waited for", "Run the main queue") {
+        let context = try Fan.context(.mainQueue)
+        await MainActor.run {
+          let isDone = DispatchSemaphore(value: 0)
+          Thread.detachNewThread {
+            context.performAndWait {}
+            isDone.signal()
+          }
+          // The main queue waits for somebody who waits for the main queue.
+          isDone.wait()
+        }
+      }
+    ]
+  }
+}
+
+// MARK: - Of a wrong kind
+
+extension WrongUse {
+  fileprivate static let strangers = [
+    WrongUse("an object of another context is inserted", "use `object(with:)` to get it here") {
+      try Fan.withStranger { $0.insert($1) }
+    },
+    WrongUse("an object of another context is deleted", "get it here with `object(with:)`") {
+      try Fan.withStranger { $0.delete($1) }
+    },
+    WrongUse("an object of another context is refreshed", "get it here with `object(with:)`") {
+      try Fan.withStranger { $0.refresh($1, mergeChanges: false) }
+    },
+    WrongUse("an object without a context is deleted", "insert it first") {
+      let context = try Fan.context(.privateQueue)
+      context.performAndWait { context.delete(Fan(entity: Fan.entity, insertInto: nil)) }
+    },
+  ]
+
+  fileprivate static let objects = [
+    WrongUse("a deleted object is inserted again", "make a fresh one") {
+      let context = try Fan.context(.privateQueue)
+      try context.performAndWait {
+        let fan = try Fan(context: context)
+        try context.save()
+        context.delete(fan)
+        try context.save()
+        context.insert(fan)
+      }
+    },
+    WrongUse("an object of an abstract entity is made", "make an object of one of its subentities") {
+      _ = ManagedObject(entity: try Fan.model.entity(named: "Being"), insertInto: nil)
+    },
+    WrongUse("an object is made of an entity of another class", "make objects of it with ManagedObject") {
+      _ = Fan(entity: try Fan.model.entity(named: "Thing"), insertInto: nil)
+    },
+    WrongUse("a member is asked for at a position that there is not", "there are 0, counted from zero") {
+      _ = Fan(entity: Fan.entity, insertInto: nil)[Fan.favourites][0]
+    },
+    WrongUse("a member is moved from a position that there is not", "there are 1, counted from zero") {
+      let fan = Fan(entity: Fan.entity, insertInto: nil)
+      fan[Fan.favourites].append(fan)
+      fan[Fan.favourites].move(from: 1, to: 0)
+    },
+    WrongUse("a member is removed from a position that there is not", "there are 0, counted from zero") {
+      Fan(entity: Fan.entity, insertInto: nil)[Fan.favourites].remove(at: -1)
+    },
+  ]
+
+  fileprivate static let rows = [
+    WrongUse("a row is made with too few values", "one value for each slot") { _ = Fan.row(values: []) },
+    WrongUse("a row is made with too many values", "one value for each slot") {
+      _ = Fan.row(values: Fan.entity.defaultValues + [.null])
+    },
+    WrongUse("a row is asked for a slot that it has not", "no such slot") {
+      _ = Fan.row(values: Fan.entity.defaultValues)[99]
+    },
+    WrongUse("a row is asked for a slot below zero", "no such slot") {
+      _ = Fan.row(values: Fan.entity.defaultValues)[-1]
+    },
+  ]
+}
+
+// MARK: - The model
+
+/// An entity with a property of each kind.
+private final class Fan: ManagedObject {
+  static let name = AttributeKey<String>("name")
+  static let idol = ToOneKey<Fan>("idol")
+  static let followers = ToManyKey<Fan>("followers")
+  static let favourites = OrderedToManyKey<Fan>("favourites")
+
+  static let model: ManagedObjectModel = {
+    do {
+      return try ManagedObjectModel {
+        Entity("Being", isAbstract: true) { Attribute("age", .int32, default: 0) }
+        Entity("Fan", class: Fan.self, parent: "Being") {
+          Attribute("name", .string, default: "a")
+          Relationship("idol", toOne: "Fan", inverse: "followers")
+          Relationship("followers", toMany: "Fan", inverse: "idol")
+          Relationship("favourites", toMany: "Fan", inverse: nil, ordered: true)
+        }
+        Entity("Thing") { Attribute("name", .string, default: "a") }
+      }
+    } catch {
+      fatalError("\(error)")
+    }
+  }()
+  static let entity = model.entitiesByName["Fan"]!
+
+  static func context(_ type: ManagedObjectContext.ConcurrencyType) throws -> ManagedObjectContext {
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(StoreConfiguration(type: .inMemory), at: nil)
+    return ManagedObjectContext(concurrencyType: type, coordinator: coordinator)
+  }
+
+  /// An object that was smuggled out of its context.
+  static func inContext(_ type: ManagedObjectContext.ConcurrencyType) throws -> (ManagedObjectContext, Contraband) {
+    let context = try context(type)
+    return (context, try context.performAndWait { Contraband(object: try Fan(context: context)) })
+  }
+
+  static func withStranger(_ use: (ManagedObjectContext, Fan) throws -> Void) throws {
+    let (context, other) = (try Fan.context(.privateQueue), try Fan.context(.privateQueue))
+    try context.performAndWait { try other.performAndWait { try use(context, try Fan(context: other)) } }
+  }
+
+  static func row(values: [AttributeValue]) -> Row {
+    Row.make(id: Fan(entity: entity, insertInto: nil).objectID, entity: entity, version: 1, values: values)
+  }
+}
+
+private struct Contraband: @unchecked Sendable {
+  // Sendable: it is not, which is what the tests are about.
+  let object: Fan
+}

@@ -1,0 +1,100 @@
+import Foundation
+import GRDBSQLite
+import Synchronization
+
+/// A disk between SQLite and the file system, for the databases in one directory.
+///
+/// It keeps a diary of what was written and what was made durable, fails calls when told to, and shows what a power
+/// failure at any point of the diary would have left.
+final class Disk: Sendable {
+  /// The calls that can fail.
+  enum Call: String, Sendable, CaseIterable, Codable { case read, write, sync, truncate }
+
+  /// An entry of the diary.
+  enum Change: Sendable {
+    case write(offset: Int, bytes: [UInt8])
+    case truncate(Int)
+    case delete
+    /// Everything that was done to the file before is durable.
+    case sync
+  }
+
+  /// A call that fails: the one of that number, counted from when the fault was set, and perhaps all after it.
+  struct Fault: Sendable {
+    var call: Call
+    var number: Int
+    var isLasting: Bool
+    /// What SQLite is told.
+    var code: CInt
+  }
+
+  private struct State {
+    var diary: [(file: String, change: Change)] = []
+    /// How long the diary was when each save was acknowledged.
+    var acknowledged: [Int] = []
+    var fault: Fault?
+    var calls = 0
+    var failures = 0
+    var syncs = 0
+  }
+
+  private let directory: String
+  private let state = Mutex(State())
+
+  /// Comes between SQLite and the databases that will be opened in a directory.
+  init(_ directory: TemporaryDirectory) {
+    self.directory = directory.path
+    DiskVFS.insert(self, at: self.directory)
+  }
+
+  deinit { DiskVFS.remove(directory) }
+
+  // MARK: Diary
+
+  func acknowledge() { state.withLock { $0.acknowledged.append($0.diary.count) } }
+
+  /// How often something was made durable.
+  var syncs: Int { state.withLock { $0.syncs } }
+
+  /// The number of entries in the diary.
+  var length: Int { state.withLock { $0.diary.count } }
+
+  /// How many saves were acknowledged before an entry of the diary.
+  func acknowledgements(before entry: Int) -> Int { state.withLock { $0.acknowledged.count { $0 <= entry } } }
+
+  func diary(before entry: Int) -> [(file: String, change: Change)] { state.withLock { Array($0.diary.prefix(entry)) } }
+
+  // MARK: Faults
+
+  /// Makes a call fail from now on; without a fault, none.
+  func fail(_ fault: Fault?) {
+    state.withLock {
+      $0.fault = fault
+      $0.calls = 0
+      $0.failures = 0
+    }
+  }
+
+  /// How many calls have failed since the fault was set.
+  var failures: Int { state.withLock { $0.failures } }
+
+  /// Makes a call, and an entry of what it did, unless it is to fail.
+  func make(_ call: Call, on file: String, _ change: Change?, _ body: () -> CInt) -> CInt {
+    state.withLock { state in
+      if let fault = state.fault, fault.call == call {
+        state.calls += 1
+        if state.calls == fault.number || (fault.isLasting && state.calls > fault.number) {
+          state.failures += 1
+          return fault.code
+        }
+      }
+      let result = body()
+      guard result == SQLITE_OK else { return result }
+      if let change { state.diary.append((file, change)) }
+      if call == .sync { state.syncs += 1 }
+      return result
+    }
+  }
+
+  func noteDelete(of file: String) { state.withLock { $0.diary.append((file, .delete)) } }
+}

@@ -1,0 +1,107 @@
+@testable import CoherenceConformance
+import CoherenceCore
+import CoherenceSQLite
+import Foundation
+import GRDBSQLite
+import Testing
+
+/// A disk that fails, at every call of a script in turn.
+@Suite struct DiskFaultTests {
+  /// How a disk fails, and what is said of it.
+  struct Trouble: Sendable, CustomTestStringConvertible {
+    var call: Disk.Call
+    var isLasting: Bool
+    var code: CInt
+    var expected: ErrorCode
+    var testDescription: String { "\(call), \(expected), \(isLasting ? "from then on" : "once")" }
+  }
+
+  private static let troubles = [false, true].flatMap { isLasting in
+    [
+      Trouble(call: .write, isLasting: isLasting, code: SQLITE_FULL, expected: .storeFull),
+      Trouble(call: .write, isLasting: isLasting, code: SQLITE_IOERR | 3 << 8, expected: .inputOutput),
+      Trouble(call: .sync, isLasting: isLasting, code: SQLITE_IOERR | 4 << 8, expected: .inputOutput),
+    ]
+  }
+
+  @Test(arguments: troubles)
+  func `a save that fails at any call of the disk loses nothing, and the next one passes`(trouble: Trouble) throws {
+    var (number, firings) = (1, 0)
+    while try fails(at: number, trouble) {
+      firings += 1
+      // The first calls one by one, later ones in steps: the tail is a large save, whose writes are alike.
+      number += number < 24 ? 1 : Int.random(in: 5...9)
+    }
+    #expect(firings >= (trouble.call == .sync ? 3 : 10), "A fault that does not happen shows nothing.")
+  }
+
+  /// Three deposits on a disk that fails at a call. Answers whether it did.
+  private func fails(at number: Int, _ trouble: Trouble) throws -> Bool {
+    let directory = try TemporaryDirectory()
+    let disk = Disk(directory)
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    for _ in 0..<7 { try ledger.save() }
+    disk.fail(Disk.Fault(call: trouble.call, number: number, isLasting: trouble.isLasting, code: trouble.code))
+    for expected in 8...10 {
+      do {
+        try #require(try ledger.save() == expected)
+      } catch let error as CoherenceError {
+        try judge(error, trouble, ledger, disk, whileSaving: expected)
+        break
+      }
+    }
+    let didFail = disk.failures > 0
+    disk.fail(nil)
+
+    // What failed is still there to be saved, and is saved now.
+    try ledger.context.performAndWait { if ledger.context.hasChanges { try ledger.context.save() } }
+    let next = try ledger.save()
+    try ledger.close()
+    let after = try Ledger(type: .sqlite, at: directory.store)
+    #expect(try after.audit() == next)
+    #expect(try after.complaints() == ["ok"])
+    return didFail
+  }
+
+  /// Looks at the error of a save, and at what a process that finds the disk as it is would read.
+  private func judge(
+    _ error: CoherenceError, _ trouble: Trouble, _ ledger: Ledger, _ disk: Disk, whileSaving number: Int
+  ) throws {
+    #expect(error.code == trouble.expected)
+    #expect(disk.failures > 0)
+    #expect(error.outcome != .applied)
+    #expect(ledger.context.performAndWait { ledger.context.hasChanges })
+    var random = SplitMix64(seed: 1)
+    let image = DiskImage(of: disk, after: disk.length, losing: .nothing, &random)
+    let elsewhere = try TemporaryDirectory()
+    try image.write(to: elsewhere)
+    let found = try Ledger(type: .sqlite, at: elsewhere.store).audit()
+    if error.outcome == .notApplied {
+      #expect(found == number - 1, "A save that was said not to be applied was found.")
+    } else {
+      #expect((number - 1...number).contains(found))
+    }
+  }
+
+  @Test func `a disk that cannot be read is an error, and nothing is lost`() throws {
+    let directory = try TemporaryDirectory()
+    let disk = Disk(directory)
+    do {
+      let ledger = try Ledger(type: .sqlite, at: directory.store)
+      for _ in 0..<12 { try ledger.save() }
+    }
+    var failures = 0
+    for number in 1...60 {
+      disk.fail(Disk.Fault(call: .read, number: number, isLasting: true, code: SQLITE_IOERR | 1 << 8))
+      do {
+        #expect(try Ledger(type: .sqlite, at: directory.store).audit() == 12)
+      } catch let error as CoherenceError {
+        failures += 1
+        #expect(error.code == .inputOutput || error.code == .storeInaccessible)
+      }
+      disk.fail(nil)
+    }
+    #expect(failures > 10)
+    #expect(try Ledger(type: .sqlite, at: directory.store).audit() == 12)
+  }
+}

@@ -1,0 +1,102 @@
+import CoherenceCore
+import CoherenceSQLite
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Files and directories that the system keeps a process from. Each test is a process that has no special rights.
+@Suite struct ForbiddenFileTests {
+  /// Gives up the rights of root, to whom nothing is forbidden.
+  private static func becomeAnybody() throws {
+    guard getuid() == 0 else { return }
+    try #require(setgid(65534) == 0 && setuid(65534) == 0)
+  }
+
+  private static func allow(_ mode: Int, _ url: URL) throws {
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path(percentEncoded: false))
+  }
+
+  private static func refusal(of store: URL) throws -> CoherenceError {
+    try #require(throws: CoherenceError.self) {
+      let ledger = try Ledger(type: .sqlite, at: store)
+      try ledger.save()
+    }
+  }
+
+  @Test func `a directory that is forbidden is refused and named`() async throws {
+    let directory = try TemporaryDirectory()
+    try Self.allow(0o000, directory.url)
+    defer { try? Self.allow(0o700, directory.url) }
+    await #expect(processExitsWith: .success) { [store = directory.store as URL] in
+      try Self.becomeAnybody()
+      let error = try Self.refusal(of: store)
+      #expect(error.code == .storeInaccessible)
+      #expect(error.message.contains("denied"))
+      #expect(error.message.contains(store.deletingLastPathComponent().lastPathComponent))
+    }
+  }
+
+  @Test func `a directory that is only for reading gets no store`() async throws {
+    let directory = try TemporaryDirectory()
+    try Self.allow(0o555, directory.url)
+    defer { try? Self.allow(0o700, directory.url) }
+    await #expect(processExitsWith: .success) { [store = directory.store as URL] in
+      try Self.becomeAnybody()
+      let error = try Self.refusal(of: store)
+      #expect(error.code == .storeInaccessible)
+      #expect(error.message.contains("denied"))
+    }
+    #expect(!FileManager.default.fileExists(atPath: directory.store.path))
+  }
+
+  @Test(arguments: [0o755, 0o555])
+  func `a file that is only for reading is refused, and stays as it is`(directoryMode: Int) async throws {
+    let directory = try TemporaryDirectory()
+    do {
+      let ledger = try Ledger(type: .sqlite, at: directory.store)
+      try ledger.save()
+    }
+    let content = try Data(contentsOf: directory.store)
+    try Self.allow(0o444, directory.store)
+    try Self.allow(directoryMode, directory.url)
+    defer { try? Self.allow(0o700, directory.url) }
+    await #expect(processExitsWith: .success) { [store = directory.store as URL] in
+      try Self.becomeAnybody()
+      let error = try Self.refusal(of: store)
+      #expect(error.code == .storeReadOnly || error.code == .storeInaccessible)
+      #expect(error.message.contains("permissions"))
+    }
+    #expect(try Data(contentsOf: directory.store) == content)
+  }
+
+  @Test func `a directory in the place of a file is refused and named`() throws {
+    let directory = try TemporaryDirectory()
+    try FileManager.default.createDirectory(at: directory.store, withIntermediateDirectories: false)
+    let error = try Self.refusal(of: directory.store)
+    #expect(error.code == .storeInaccessible)
+    #expect(error.message.contains("is a directory"))
+  }
+
+  @Test func `a file that is attached by two names is found out`() throws {
+    let directory = try TemporaryDirectory()
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    let last = try ledger.save()
+    let link = directory.url.appendingPathComponent("link.sqlite")
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: directory.store)
+    #expect(try Ledger(type: .sqlite, at: link).save() == last + 1)
+    #expect(try ledger.save() == last + 2)
+    // A log is looked for by the name of its file: by a hard link, another one would be found, or none.
+    let twin = directory.url.appendingPathComponent("twin.sqlite")
+    try FileManager.default.linkItem(at: directory.store, to: twin)
+    let error = try Self.refusal(of: twin)
+    #expect(error.code == .storeInaccessible)
+    #expect(try ledger.audit() == last + 2)
+  }
+}

@@ -1,0 +1,84 @@
+import CoherenceCore
+import Foundation
+
+/// A book of deposits, by which a store is judged: how many saves are in it, and whether each of them is whole.
+///
+/// Save number *n* inserts deposit *n* with its coins, turns the book's page and marks the deposit before: a change of
+/// every kind, in several tables and, for some numbers, on many pages.
+final class Ledger: Sendable {
+  let context: ManagedObjectContext
+  private let coordinator: PersistentStoreCoordinator
+
+  /// Opens the ledger in a store, which is made if it is not there.
+  init(type: StoreType, at url: URL, options: [String: OptionValue] = [:]) throws {
+    coordinator = PersistentStoreCoordinator(managedObjectModel: Self.model)
+    try coordinator.addPersistentStore(StoreConfiguration(type: type, options: options, location: url), at: url)
+    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+  }
+
+  deinit { try? close() }
+
+  var store: any PersistentStore { coordinator.persistentStores[0] }
+
+  func close() throws {
+    context.performAndWait { context.reset() }
+    for store in coordinator.persistentStores { try coordinator.remove(store) }
+  }
+
+  static let model: ManagedObjectModel = {
+    do {
+      return try ManagedObjectModel {
+        Entity("Book") { Attribute("page", .int64, default: 0) }
+        Entity("Deposit", uniqueness: [["number"]]) {
+          Attribute("number", .int64)
+          Attribute("isPast", .bool, default: false)
+          Relationship("coins", toMany: "Coin", inverse: "deposit", deleteRule: .cascade)
+        }
+        Entity("Coin") {
+          Attribute("mint", .string)
+          Relationship("deposit", toOne: "Deposit", inverse: "coins")
+        }
+      }
+    } catch {
+      fatalError("\(error)")
+    }
+  }()
+
+  /// How many coins a deposit has: a few, and now and then many.
+  static func size(of number: Int) -> Int { number % 10 == 0 ? 150 : number % 7 + 1 }
+
+  // MARK: Saving
+
+  /// Makes the next deposit without saving it. Answers its number.
+  func prepare() throws -> Int {
+    let book = try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first
+    let open = try book ?? context.insertNewObject(forEntityName: "Book")
+    let number = Int(try open.value(for: "page", as: Int64.self)) + 1
+    try open.setValue(Int64(number), for: "page")
+    try deposit(number - 1)?.setValue(true, for: "isPast")
+    let deposit = try context.insertNewObject(forEntityName: "Deposit")
+    try deposit.setValue(Int64(number), for: "number")
+    for coin in 0..<Self.size(of: number) {
+      let object = try context.insertNewObject(forEntityName: "Coin")
+      try object.setValue(String(repeating: "mint \(number) ", count: coin % 20 + 1), for: "mint")
+      try object.setObject(deposit, for: "deposit")
+    }
+    return number
+  }
+
+  /// Makes and saves the next deposit. Answers its number, which is acknowledged then.
+  @discardableResult
+  func save() throws -> Int {
+    try context.performAndWait {
+      let number = try prepare()
+      try context.save()
+      return number
+    }
+  }
+
+  private func deposit(_ number: Int) throws -> ManagedObject? {
+    var request = FetchRequest<ManagedObject>(entityName: "Deposit")
+    request.predicate = .comparison(.path(PropertyPath("number")), .equal, .value(.int(Int64(number))), [])
+    return try context.fetch(request).first
+  }
+}

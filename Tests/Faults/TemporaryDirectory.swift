@@ -1,0 +1,18 @@
+import Foundation
+
+/// A directory of one test, removed with the value's owner. Its path is short enough for the name of a socket.
+final class TemporaryDirectory: Sendable {
+  let url: URL
+  var path: String { url.path(percentEncoded: false) }
+  /// Where the test's store is.
+  var store: URL { url.appendingPathComponent("store.sqlite") }
+
+  init() throws {
+    // Without links on the way: a file is known by this path.
+    url = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+      .appendingPathComponent("coherence-\(UUID().uuidString.prefix(8))")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+}

@@ -1,0 +1,34 @@
+import CoherenceCore
+@testable import CoherencePostgreSQL
+import CoherenceSQL
+import Foundation
+import Testing
+
+@Suite(.needsServer) struct RefusedConnectionTests {
+  private let schema: TemporarySchema
+
+  init() throws { schema = try TemporarySchema() }
+
+  /// The error of a role that is made with some attributes.
+  private func refusal(ofRoleWith attributes: SQLFragment) throws -> CoherenceError? {
+    let administration = try schema.administration()
+    try administration.run("CREATE ROLE \(name: schema.name) LOGIN \(attributes)", isKept: false)
+    defer { _ = try? administration.run("DROP ROLE \(name: schema.name)", isKept: false) }
+    let model = try PeopleModel.make()
+    let url = try schema.url(with: ["user": schema.name])
+    return #expect(throws: CoherenceError.self) { try schema.open(model, url: url) }
+  }
+
+  @Test func `a server without a connection left says so, and may be asked again`() throws {
+    let error = try refusal(ofRoleWith: "CONNECTION LIMIT 0")
+    #expect(error?.code == .tooManyConnections)
+    #expect(error?.isRetryable == true)
+  }
+
+  @Test func `a user without the right to make a schema is told so`() throws {
+    let error = try refusal(ofRoleWith: "")
+    #expect(error?.code == .storeInaccessible)
+    #expect(error?.message.contains("right") == true)
+    #expect(error?.isRetryable == false)
+  }
+}
