@@ -1,6 +1,12 @@
 import CLibPQ
 import CoherenceCore
 
+/// What a COPY in binary form begins with: the signature, no flags, and an extension without length.
+enum PostgreSQLCopyHeader {
+  static let signature = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00]
+  static let count = signature.count + 8
+}
+
 extension PostgreSQLConnection {
   /// Runs a `COPY … FROM STDIN (FORMAT binary)`, the fastest way to add many rows. Everything before was answered.
   ///
@@ -24,8 +30,7 @@ extension PostgreSQLConnection {
 
   private func writeRows(_ write: (ByteBuffer) throws -> Bool) throws {
     let buffer = ByteBuffer(capacity: 128 * 1024)
-    // The signature, no flags, no extension.
-    for byte in Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00] { buffer.append(byte) }
+    for byte in PostgreSQLCopyHeader.signature { buffer.append(byte) }
     buffer.append(0 as Int32)
     buffer.append(0 as Int32)
     while try write(buffer) { try put(buffer) }
@@ -39,17 +44,18 @@ extension PostgreSQLConnection {
     buffer.removeAll()
   }
 
-  /// Waits for an answer of a status and, unless the rows are awaited now, for the end of the command.
-  private func receiveCopy(expecting status: ExecStatusType) throws {
+  /// Waits for an answer of a status and, unless the rows go or come now, for the end of the command.
+  func receiveCopy(expecting status: ExecStatusType) throws {
     var failure: CoherenceError?
     var isMet = false
     while let result = try rawResult() {
       defer { PQclear(result) }
-      if PQresultStatus(result) == status {
+      switch PQresultStatus(result) {
+      case status:
         isMet = true
-        if status == PGRES_COPY_IN { return }
-      } else if failure == nil {
-        failure = error(for: result)
+        if status != PGRES_COMMAND_OK { return }
+      case PGRES_COMMAND_OK: continue
+      default: failure = failure ?? error(for: result)
       }
     }
     if let failure { throw failure }

@@ -17,6 +17,8 @@ final class PostgreSQLConnection {
   /// What the server has not answered yet.
   private var queue: [Awaited] = []
   private var answered = 0
+  /// How far the rows of a COPY have come that are on their way; `nil` when there are none.
+  var copyOut: CopyOut?
   /// Whether a cancellation was asked for that no statement was reported to have ended by.
   private var isCancelling = false
   /// Whether a cancelled task interrupts what runs.
@@ -29,6 +31,8 @@ final class PostgreSQLConnection {
     case synchronization
   }
 
+  enum CopyOut { case header, rows }
+
   init(_ raw: OpaquePointer, logger: Logger) {
     self.raw = raw
     self.logger = logger
@@ -40,7 +44,7 @@ final class PostgreSQLConnection {
 
   var isBroken: Bool { PQstatus(raw) != CONNECTION_OK }
   /// Whether there is nothing that the server has not answered.
-  private var isSettled: Bool { answered == queue.count }
+  private var isSettled: Bool { answered == queue.count && copyOut == nil }
   /// Whether the end of a transaction was let go whose answer nobody has waited for.
   private var isEnding = false
 
@@ -70,6 +74,7 @@ final class PostgreSQLConnection {
   func endTransactionLater() {
     guard !isBroken, PQtransactionStatus(raw) != PQTRANS_IDLE || !isSettled else { return }
     do {
+      if copyOut != nil { try settle() }
       if !isSynchronized { try synchronize() }
       try send(PostgreSQLText("ROLLBACK"))
       try synchronize()
@@ -187,6 +192,7 @@ final class PostgreSQLConnection {
 
   /// Takes what is left of the answers, whatever it is.
   func settle() throws {
+    if copyOut != nil { try settleCopiedRows() }
     while answered < queue.count {
       let awaited = queue[answered]
       answered += 1
@@ -243,12 +249,15 @@ final class PostgreSQLConnection {
 
   /// The next result of libpq's, waited for; `nil` between two statements.
   func rawResult() throws -> OpaquePointer? {
-    while PQisBusy(raw) == 1 {
-      let events = wait(for: Int16(POLLIN), milliseconds: 100)
-      if events != 0, PQconsumeInput(raw) == 0 { throw connectionLost() }
-      if events == 0, isInterruptible, !isCancelling, Task.isCancelled { cancel() }
-    }
+    while PQisBusy(raw) == 1 { try awaitInput() }
     return PQgetResult(raw)
+  }
+
+  /// Waits a while for something to come from the server. A cancelled task interrupts the server then.
+  func awaitInput() throws {
+    let events = wait(for: Int16(POLLIN), milliseconds: 100)
+    if events != 0, PQconsumeInput(raw) == 0 { throw connectionLost() }
+    if events == 0, isInterruptible, !isCancelling, Task.isCancelled { cancel() }
   }
 
   // MARK: Cancelling

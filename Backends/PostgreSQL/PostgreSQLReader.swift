@@ -25,15 +25,15 @@ final class PostgreSQLReader: StoreReader {
     // Where the caller has to filter up to a limit it stops before the end, and goes on to read in the same state.
     let isStoppable = query.limit != nil && !plan.isRangeExact
     let decoder = PostgreSQLRowDecoder(plan.layout, spaces: store.spaces)
-    let cursor = PostgreSQLCursor(self, decoder, statement.text, isStoppable: isStoppable)
+    // A COPY takes no parameters.
+    let isCopied = statement.bindings.isEmpty && !isStoppable && (query.limit ?? .max) >= Self.copyThreshold
+    let cursor = PostgreSQLCursor(self, decoder, statement.text, isStoppable: isStoppable, isCopied: isCopied)
     try read { connection in
-      try sendBeginning(connection)
-      if isStoppable { try connection.send(PostgreSQLText(Self.savepoint)) }
-      try connection.send(statement, clampsDates: true)
-      try connection.synchronize()
-      try receiveBeginning(connection)
-      if isStoppable { _ = try connection.receive() }
-      try connection.beginRows()
+      if isCopied {
+        try beginCopy(of: statement, connection)
+      } else {
+        try begin(statement, connection, isStoppable: isStoppable)
+      }
       // The first row is waited for: it pins the state that the reader sees.
       try cursor.start(connection)
     }
@@ -43,10 +43,26 @@ final class PostgreSQLReader: StoreReader {
       cursor: cursor)
   }
 
+  private func begin(_ statement: SQLStatement, _ connection: PostgreSQLConnection, isStoppable: Bool) throws {
+    try sendBeginning(connection)
+    if isStoppable { try connection.send(PostgreSQLText(Self.savepoint)) }
+    try connection.send(statement, clampsDates: true)
+    try connection.synchronize()
+    try receiveBeginning(connection)
+    if isStoppable { _ = try connection.receive() }
+    try connection.beginRows()
+  }
+
+  private func beginCopy(of statement: SQLStatement, _ connection: PostgreSQLConnection) throws {
+    let copy = "COPY (\(statement.text)) TO STDOUT (FORMAT binary)"
+    try connection.beginCopiedRows(hasBegun ? [copy] : [Self.begin.text, copy])
+    hasBegun = true
+  }
+
   func row(_ key: Int64, of root: EntityDescription) throws -> Row? {
     let query = try store.rowQuery(root)
     let result = try answer(query.one) { $0.append(key) }
-    return result.rowCount == 0 ? nil : try query.decoder.row(result, 0)
+    return result.rowCount == 0 ? nil : try query.decoder.row(PostgreSQLResultRow(result: result, index: 0))
   }
 
   func rows(_ keys: [Int64], of root: EntityDescription) throws -> [Row] {
@@ -84,6 +100,8 @@ final class PostgreSQLReader: StoreReader {
 
   // MARK: Reading
 
+  /// From how many rows on a COPY may be worth it that the server plans the statement again.
+  private static let copyThreshold = 100
   private static let savepoint = "SAVEPOINT \"c\""
   private static let begin = PostgreSQLText("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
@@ -189,13 +207,18 @@ final class PostgreSQLCursor: RowCursor {
   private let decoder: PostgreSQLRowDecoder
   private let text: String
   private let isStoppable: Bool
+  /// Where the rows come in when they come by a COPY.
+  private let copiedRow: PostgreSQLCopiedRow?
   /// Rows that were taken in before they were asked for.
   private var waiting: [Row] = []
   private(set) var isAtEnd = false
   private static let batchSize = 1024
 
-  fileprivate init(_ reader: PostgreSQLReader, _ decoder: PostgreSQLRowDecoder, _ text: String, isStoppable: Bool) {
+  fileprivate init(
+    _ reader: PostgreSQLReader, _ decoder: PostgreSQLRowDecoder, _ text: String, isStoppable: Bool, isCopied: Bool
+  ) {
     self.reader = reader
+    copiedRow = isCopied ? PostgreSQLCopiedRow() : nil
     self.decoder = decoder
     self.text = text
     self.isStoppable = isStoppable
@@ -212,15 +235,19 @@ final class PostgreSQLCursor: RowCursor {
 
   private func receive(_ count: Int, into rows: inout [Row], _ connection: PostgreSQLConnection) throws {
     var left = count
-    let decoder = decoder
     while left > 0, !isAtEnd {
-      guard let result = try connection.receiveRow() else {
+      guard let row = try receiveRow(connection) else {
         isAtEnd = true
         return
       }
-      rows.append(try decoder.row(result, 0))
+      rows.append(row)
       left -= 1
     }
+  }
+
+  private func receiveRow(_ connection: PostgreSQLConnection) throws -> Row? {
+    if let copiedRow { return try connection.receiveCopiedRow(into: copiedRow) ? decoder.row(copiedRow) : nil }
+    return try connection.receiveRow().map { try decoder.row(PostgreSQLResultRow(result: $0, index: 0)) }
   }
 
   func next(into rows: inout [Row]) throws -> Bool {

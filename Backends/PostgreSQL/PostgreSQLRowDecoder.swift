@@ -43,19 +43,21 @@ final class PostgreSQLRowDecoder: Sendable {
   }
 
   /// All rows of an answer.
-  func rows(_ result: PostgreSQLResult) throws -> [Row] { try (0..<result.rowCount).map { try row(result, $0) } }
+  func rows(_ result: PostgreSQLResult) throws -> [Row] {
+    try (0..<result.rowCount).map { try row(PostgreSQLResultRow(result: result, index: $0)) }
+  }
 
-  /// A row of an answer.
+  /// The row that the fields are of.
   ///
   /// - Throws: ``ErrorCode/storeCorrupt`` when a column's value is not of the property's type.
-  func row(_ result: PostgreSQLResult, _ index: Int) throws -> Row {
-    let kind = try kind(result, index)
-    guard let key = result.int(index, 0), let version = result.int(index, 1) else { throw wrongKey }
+  func row(_ fields: some PostgreSQLRow) throws -> Row {
+    let kind = try kind(fields)
+    guard let key = fields.int(0), let version = fields.int(1) else { throw wrongKey }
     let id = ManagedObjectID(space: space, key: key)
     return try Row.make(id: id, entity: kind.entity, version: version) { writer in
       try kind.columns.withUnsafeBufferPointer { columns in
         for slot in 0..<columns.count {
-          guard let bytes = result.bytes(index, columns[slot].index), let start = bytes.baseAddress else {
+          guard let bytes = fields.bytes(columns[slot].index), let start = bytes.baseAddress else {
             writer.append(.null)
             continue
           }
@@ -77,12 +79,12 @@ final class PostgreSQLRowDecoder: Sendable {
     return value
   }
 
-  private func kind(_ result: PostgreSQLResult, _ row: Int) throws -> Kind {
+  private func kind(_ fields: some PostgreSQLRow) throws -> Kind {
     guard layout.hasEntity else {
       guard let only = kinds.first else { throw unknownEntity }
       return only
     }
-    guard let name = result.bytes(row, 2),
+    guard let name = fields.bytes(2),
       let kind = kinds.first(where: { $0.name.count == name.count && name.elementsEqual($0.name) })
     else { throw unknownEntity }
     return kind

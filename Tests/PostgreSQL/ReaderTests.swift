@@ -93,6 +93,41 @@ import Testing
     #expect(try store.fetch("Person").count == 5000)
   }
 
+  @Test func `few rows and many come back alike`() throws {
+    let names: [AttributeValue] = [.null, .string(""), .string("a"), .string(String(repeating: "é", count: 40_000))]
+    let rows = try (0..<200).map { try store.row("Person", ["name": names[$0 % names.count]]) }
+    try store.save(.insert(store.entity("Person"), rows))
+    // Rows of a fetch with a condition, of one with a low limit, of one with a high limit, and of one without.
+    var few = all
+    few.limit = 50
+    var many = all
+    many.limit = 150
+    var conditional = all
+    conditional.predicate = .path("email", .notEqual, .string("nobody"))
+    for (query, count) in [(conditional, 200), (few, 50), (many, 150), (all, 200)] {
+      let found = try store.reading { try $0.all(query) }
+      #expect(found.map(\.id) == rows.prefix(count).map(\.id))
+      #expect(found.map(\.values) == rows.prefix(count).map(\.values))
+      #expect(found.allSatisfy { $0.version == 1 })
+    }
+  }
+
+  @Test func `a fetch whose connection breaks while the rows come fails, and does not end`() throws {
+    let store = try schema.openNamed(store.environment.model)
+    // More than fits into what the server may send ahead.
+    let text = AttributeValue.string(String(repeating: "x", count: 1000))
+    let rows = try (0..<5000).map { _ in try store.row("Person", ["name": text]) }
+    try store.save(.insert(store.entity("Person"), rows))
+    let reader = try store.makeReader()
+    let fetch = try reader.fetch(StoreQuery(entity: store.entity("Person")))
+    var found: [Row] = []
+    try schema.terminateConnections()
+    let error = #expect(throws: CoherenceError.self) { while try fetch.cursor.next(into: &found) {} }
+    #expect(error?.code == .connectionLost)
+    reader.finish()
+    #expect(try store.fetch("Person").count == 5000)
+  }
+
   @Test func `a reader that was ended answers no more`() throws {
     let reader = try store.makeReader()
     _ = try reader.count(all)

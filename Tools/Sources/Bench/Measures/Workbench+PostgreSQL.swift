@@ -9,6 +9,7 @@ extension Workbench {
       sides: [
         Side(name: "libpq, single rows", role: .raw) { try self.rawFetch(server) { try $0.fetchSingleRows() } },
         Side(name: "libpq, whole result", role: .raw) { try self.rawFetch(server) { try $0.fetchWhole() } },
+        Side(name: "libpq, COPY", role: .raw) { try self.rawFetch(server) { try $0.fetchByCopy() } },
         Side(name: "Coherence", role: .ours) { try self.objectFetch(server) },
       ],
       goals: [.ratio(to: .raw, atMost: 1.6)])

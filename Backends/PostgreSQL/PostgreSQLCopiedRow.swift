@@ -1,0 +1,55 @@
+import CLibPQ
+import CoherenceCore
+
+/// A row of a COPY: the number of its fields and, one after the other, each with its length before it.
+///
+/// What it answers is valid until the next row is taken in, for its memory is used again and again.
+final class PostgreSQLCopiedRow: PostgreSQLRow {
+  private struct Field {
+    var start: UnsafeRawPointer
+    /// The number of bytes; -1 for null.
+    var count: Int
+  }
+  private var message: UnsafeMutablePointer<CChar>?
+  private var fields = UnsafeMutableBufferPointer<Field>.allocate(capacity: 0)
+
+  deinit {
+    fields.deallocate()
+    PQfreemem(message)
+  }
+
+  @inline(__always)
+  func bytes(_ column: Int) -> UnsafeRawBufferPointer? {
+    guard column < fields.count, fields[column].count >= 0 else { return nil }
+    return UnsafeRawBufferPointer(start: fields[column].start, count: fields[column].count)
+  }
+
+  /// Takes in a message, and with it its memory.
+  ///
+  /// - Parameter start: Where in the message the row begins.
+  /// - Returns: Whether there is a row in it: the last one has none.
+  func take(_ message: UnsafeMutablePointer<CChar>, count: Int, from start: Int) throws -> Bool {
+    PQfreemem(self.message)
+    self.message = message
+    let bytes = UnsafeRawBufferPointer(start: message, count: count)
+    guard count >= start + 2, let base = bytes.baseAddress else { return false }
+    let number = Int((base + start).bigEndian(Int16.self))
+    if number < 0 { return false }
+    if fields.count != number { makeRoom(for: number) }
+    var position = start + 2
+    for index in 0..<number {
+      guard count - position >= 4 else { throw CoherenceError.connectionLost() }
+      let length = Int((base + position).bigEndian(Int32.self))
+      position += 4
+      guard length <= count - position else { throw CoherenceError.connectionLost() }
+      fields.initializeElement(at: index, to: Field(start: base + position, count: length))
+      position += max(length, 0)
+    }
+    return true
+  }
+
+  private func makeRoom(for number: Int) {
+    fields.deallocate()
+    fields = .allocate(capacity: number)
+  }
+}
