@@ -47,7 +47,8 @@ final class RawPostgreSQL {
   /// Throws when a result is an error.
   func check(_ result: OpaquePointer?) throws {
     switch PQresultStatus(result) {
-    case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_SINGLE_TUPLE, PGRES_PIPELINE_SYNC, PGRES_COPY_IN: return
+    case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_SINGLE_TUPLE, PGRES_PIPELINE_SYNC, PGRES_COPY_IN, PGRES_COPY_OUT:
+      return
     default: throw error
     }
   }
