@@ -12,6 +12,14 @@ let strict: [SwiftSetting] = [
 let collections = Target.Dependency.product(name: "Collections", package: "swift-collections")
 let hashTrees = Target.Dependency.product(name: "HashTreeCollections", package: "swift-collections")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
+let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
+let inMemoryTracing = Target.Dependency.product(name: "InMemoryTracing", package: "swift-distributed-tracing")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let httpTypesFoundation = Target.Dependency.product(name: "HTTPTypesFoundation", package: "swift-http-types")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let lifecycleTestKit = Target.Dependency.product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 /// SQLite's own functions, of the library that GRDB uses.
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -24,6 +32,7 @@ let package = Package(
     .library(name: "CoherenceCore", targets: ["CoherenceCore"]),
     .library(name: "CoherenceStrategies", targets: ["CoherenceStrategies"]),
     .library(name: "CoherenceActions", targets: ["CoherenceActions"]),
+    .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
     .library(name: "CoherenceSQL", targets: ["CoherenceSQL"]),
     .library(name: "CoherenceInMemory", targets: ["CoherenceInMemory"]),
     .library(name: "CoherenceSQLite", targets: ["CoherenceSQLite"]),
@@ -33,7 +42,11 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     // MARK: Modules
@@ -46,6 +59,9 @@ let package = Package(
     .target(
       name: "CoherenceActions", dependencies: ["CoherenceCore", "CoherenceStrategies", logging],
       path: "Modules/Actions", swiftSettings: strict),
+    .target(
+      name: "CoherenceHTTP", dependencies: ["CoherenceCore", httpTypes, httpTypesFoundation, logging],
+      path: "Modules/HTTP", swiftSettings: strict),
     .target(
       name: "Coherence",
       dependencies: [
@@ -92,6 +108,9 @@ let package = Package(
     .testTarget(
       name: "ActionsTests", dependencies: ["CoherenceActions", "CoherenceInMemory", "CoherenceSQLite"],
       path: "Tests/Actions", swiftSettings: strict),
+    .testTarget(
+      name: "HTTPTests", dependencies: ["CoherenceHTTP", "CoherenceCore", httpTypes], path: "Tests/HTTP",
+      swiftSettings: strict),
     .testTarget(
       name: "DifferentialTests",
       dependencies: ["CoherenceConformance", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL"],

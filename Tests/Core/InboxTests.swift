@@ -50,11 +50,28 @@ import Testing
     second.deleted = [id(3)]
     second.permanentIDs = [id(-2): id(4)]
     #expect(!inbox.post(second))
-    guard case .everything(let permanentIDs, let deleted) = inbox.drain() else {
+    guard case .everything(let overflow) = inbox.drain() else {
       Issue.record("Twenty thousand changes were kept one by one.")
       return
     }
-    #expect(deleted == [id(1), id(3)])
-    #expect(permanentIDs == [id(-1): id(2), id(-2): id(4)])
+    #expect(overflow.deleted == [id(1), id(3)])
+    #expect(overflow.permanentIDs == [id(-1): id(2), id(-2): id(4)])
+  }
+
+  @Test func `identifiers that nobody fetches stop growing too`() {
+    let inbox = Inbox()
+    for start in stride(from: 0, to: 40_000, by: 100) {
+      var changes = ChangeSet()
+      changes.deleted = (start..<(start + 100)).map(id)
+      for key in start..<(start + 100) { changes.permanentIDs[id(-key - 1)] = id(key) }
+      _ = inbox.post(changes)
+      #expect(inbox.size <= Inbox.bound)
+    }
+    guard case .everything(let overflow) = inbox.drain() else {
+      Issue.record("Forty thousand changes were kept one by one.")
+      return
+    }
+    #expect(overflow.deleted == nil)
+    #expect(overflow.permanentIDs[id(-40_000)] == id(39_999))
   }
 }

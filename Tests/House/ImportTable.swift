@@ -9,8 +9,8 @@ enum ImportTable {
     "Modules/Actions": ["CoherenceCore", "CoherenceStrategies"],
     "Modules/Mapping": ["CoherenceCore", "CoherenceStrategies", "CoherenceIdentityMap"],
     "Modules/Macros": ["CoherenceCore", "CoherenceIdentityMap"],
-    "Modules/HTTP": ["CoherenceActions"],
-    "Modules/Service": ["CoherenceActions"],
+    "Modules/HTTP": ["CoherenceCore"],
+    "Modules/Service": ["CoherenceCore", "CoherenceActions"],
     // The face, which alone knows backends.
     "Modules/Coherence": [
       "CoherenceCore", "CoherenceStrategies", "CoherenceIdentityMap", "CoherenceActions", "CoherenceMapping",

@@ -3,63 +3,100 @@ import Synchronization
 /// What others saved and this context did not take in yet.
 ///
 /// Posting never waits for the context. Above a bound the contents collapse to "everything may have changed", so that an
-/// inbox that nobody empties does not grow.
+/// inbox that nobody empties does not grow: that of a main context in a process that never serves its main queue, say.
 final class Inbox: Sendable {
-  /// The most records that an inbox tells apart.
+  /// The most records that an inbox tells apart, and the most of each kind of identifiers that it keeps beyond that.
   static let bound = 10_000
 
   enum Content {
     case nothing
     case changes([ChangeSet], count: Int)
-    /// Too much to tell apart; identifiers are still kept, for they cannot be found again.
-    case everything(permanentIDs: [ManagedObjectID: ManagedObjectID], deleted: Set<ManagedObjectID>)
+    case everything(Overflow)
   }
 
-  private let content = Mutex(Content.nothing)
+  /// What is kept of changes that are too many to tell apart: what cannot be found again.
+  struct Overflow {
+    /// The latest permanent identifiers. Those of temporary ones that nobody asked for this long are given up.
+    private(set) var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
+    /// `nil` when these are too many as well: then the store has to be asked what is gone.
+    private(set) var deleted: Set<ManagedObjectID>? = []
+
+    mutating func add(_ changes: ChangeSet) {
+      permanentIDs.merge(changes.permanentIDs) { $1 }
+      if permanentIDs.count > bound {
+        permanentIDs = changes.permanentIDs.count > bound ? [:] : changes.permanentIDs
+      }
+      deleted?.formUnion(changes.deleted)
+      if let count = deleted?.count, count > bound { deleted = nil }
+    }
+  }
+
+  /// Changed in place: whoever saves pays for its own changes, however many there are already.
+  private struct Mail {
+    var changes: [ChangeSet] = []
+    var count = 0
+    var overflow: Overflow?
+
+    var isEmpty: Bool { changes.isEmpty && overflow == nil }
+
+    mutating func add(_ fresh: ChangeSet) {
+      let freshCount = max(fresh.count, 1)
+      if overflow == nil, count + freshCount <= bound {
+        changes.append(fresh)
+        count += freshCount
+      } else {
+        collapse()
+        overflow?.add(fresh)
+      }
+    }
+
+    private mutating func collapse() {
+      guard overflow == nil else { return }
+      var collected = Overflow()
+      for known in changes { collected.add(known) }
+      overflow = collected
+      changes = []
+      count = 0
+    }
+
+    var content: Content {
+      if let overflow { return .everything(overflow) }
+      return changes.isEmpty ? .nothing : .changes(changes, count: count)
+    }
+  }
+
+  private let mail = Mutex(Mail())
   private let isEmptyHint = Atomic<Bool>(true)
 
   var isEmpty: Bool { isEmptyHint.load(ordering: .acquiring) }
 
+  /// How much is kept: records told apart, or identifiers of the more numerous kind.
+  var size: Int {
+    mail.withLock { mail in
+      guard let overflow = mail.overflow else { return mail.count }
+      return max(overflow.permanentIDs.count, overflow.deleted?.count ?? 0)
+    }
+  }
+
   /// Adds what was saved. Answers whether the inbox was empty, so that somebody has to be told to drain it.
   func post(_ changes: ChangeSet) -> Bool {
-    content.withLock { content in
-      let wasEmpty: Bool
-      if case .nothing = content { wasEmpty = true } else { wasEmpty = false }
-      content = Self.adding(changes, to: content)
+    mail.withLock { mail in
+      let wasEmpty = mail.isEmpty
+      mail.add(changes)
       isEmptyHint.store(false, ordering: .releasing)
       return wasEmpty
     }
   }
 
-  private static func adding(_ changes: ChangeSet, to content: Content) -> Content {
-    switch content {
-    case .nothing:
-      return changes.count > bound ? collapsed([changes]) : .changes([changes], count: changes.count)
-    case .changes(let list, let count):
-      return count + changes.count > bound
-        ? collapsed(list + [changes]) : .changes(list + [changes], count: count + changes.count)
-    case .everything(var permanentIDs, var deleted):
-      permanentIDs.merge(changes.permanentIDs) { $1 }
-      deleted.formUnion(changes.deleted)
-      return .everything(permanentIDs: permanentIDs, deleted: deleted)
-    }
-  }
-
-  private static func collapsed(_ list: [ChangeSet]) -> Content {
-    var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
-    for changes in list { permanentIDs.merge(changes.permanentIDs) { $1 } }
-    return .everything(permanentIDs: permanentIDs, deleted: Set(list.flatMap(\.deleted)))
-  }
-
   /// Takes everything out.
   func drain() -> Content {
     guard !isEmpty else { return .nothing }
-    return content.withLock { content in
+    return mail.withLock { mail in
       defer {
-        content = .nothing
+        mail = Mail()
         isEmptyHint.store(true, ordering: .releasing)
       }
-      return content
+      return mail.content
     }
   }
 }

@@ -94,11 +94,15 @@ extension ManagedObjectContext {
   }
 
   /// The row that the store has below a parent's unsaved changes; `nil` when the record's base is that row.
+  ///
+  /// A parent that did not take in yet what this context saved has an older row below its changes: then the record was
+  /// not read through the parent, and its own base is the one to go by.
   final func storedBase(of record: PendingRecord) throws -> Row? {
     var ancestor = parent
     var result: Row?
     while let context = ancestor {
-      if let base = context.storage.withPending({ context.storage.record(for: record.id)?.base }) { result = base }
+      let base = context.storage.withPending { context.storage.record(for: record.id)?.base }
+      if let base, base.version >= record.base?.version ?? base.version { result = base }
       ancestor = context.parent
     }
     return try result ?? storedBaseUnderAbandonedChanges(of: record)

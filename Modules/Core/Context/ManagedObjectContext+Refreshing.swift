@@ -143,16 +143,24 @@ extension ManagedObjectContext {
     case .changes(let list, _):
       lease.end()
       for changes in list { takeIn(changes) }
-    case .everything(let permanentIDs, let deleted):
+    case .everything(let overflow):
       lease.end()
-      adopt(permanentIDs)
-      for id in deleted { removeDeletedElsewhere(id) }
+      adopt(overflow.permanentIDs)
+      for id in overflow.deleted ?? goneElsewhere() { removeDeletedElsewhere(id) }
       for object in storage.registry.all {
         object.collections = nil
         if let record = object.pending { rebase(record) } else { object.row = nil }
       }
       events.noteEverything()
     }
+  }
+
+  /// The records of this context's objects that are in no store any more. Asked for when too many were deleted to be
+  /// told one by one; objects of a store that does not answer stay, as faults.
+  private final func goneElsewhere() -> Set<ManagedObjectID> {
+    let ids = Set(storage.registry.all.map(\.id).filter { !$0.isTemporaryID })
+    guard let present = try? loadRows(Array(ids)) else { return [] }
+    return ids.subtracting(present.map(\.id))
   }
 
   private final func takeIn(_ changes: ChangeSet) {

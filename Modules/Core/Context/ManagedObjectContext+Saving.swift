@@ -118,10 +118,10 @@ extension ManagedObjectContext {
 
   /// Makes the objects of a committed unit clean.
   private final func publish(_ unit: UnitOfWork, _ committed: CommittedRows, into changes: inout ChangeSet) {
-    let isHeard = !listeners.isEmpty
+    let isParent = isParent
     let (deleted, kept) = unit.changesByFate
     for change in kept {
-      note(change, in: &changes, isHeard: isHeard)
+      note(change, in: &changes, isParent: isParent)
       if let object = change.record.object { becomeClean(object, change, permanent: committed.permanentID) }
     }
     storage.forget(kept)
@@ -133,12 +133,13 @@ extension ManagedObjectContext {
     changes.relinked.merge(unit.links.owners) { $0.union($1) }
   }
 
-  /// Enters a committed change into what is told of the save.
-  private final func note(_ change: RecordChange, in changes: inout ChangeSet, isHeard: Bool) {
+  /// Enters a committed change into what is told of the save. Temporary identifiers are known to children, and to whom
+  /// somebody handed them.
+  private final func note(_ change: RecordChange, in changes: inout ChangeSet, isParent: Bool) {
     guard change.isWritten, let row = change.row else { return }
     if change.kind == .insert { changes.inserted.append(row) } else { changes.updated.append(row) }
     let former = change.record.id
-    if former != change.id, isHeard || change.record.object?.flags.contains(.temporaryIDExposed) == true {
+    if former != change.id, isParent || change.record.object?.flags.contains(.temporaryIDExposed) == true {
       changes.permanentIDs[former] = change.id
     }
   }

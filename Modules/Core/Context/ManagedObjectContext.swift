@@ -95,7 +95,13 @@ open class ManagedObjectContext: @unchecked Sendable {
     set {
       settings.withLock { $0.parent = newValue }
       guard let handle = storage.handle else { return }
-      newValue?.settings.withLock { $0.children.append(handle) }
+      newValue?.settings.withLock { settings in
+        // Children come and go; those that went are dropped before the list would grow.
+        if settings.children.count == settings.children.capacity {
+          settings.children.removeAll { $0.context == nil }
+        }
+        settings.children.append(handle)
+      }
     }
   }
 
@@ -127,6 +133,9 @@ open class ManagedObjectContext: @unchecked Sendable {
       return (settings.children + settings.followers).compactMap(\.context)
     }
   }
+
+  /// Whether other contexts read from this one.
+  final var isParent: Bool { settings.withLock { $0.children.contains { $0.context != nil } } }
 
   /// The coordinator, or an error that says that there is none.
   final func coordinator() throws(CoherenceError) -> PersistentStoreCoordinator {

@@ -3,7 +3,7 @@ extension Workbench {
   func measures() -> [Measure] {
     var all = [
       fetchMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(), smallSaveMeasure(),
-      memoryMeasure(),
+      freshnessMeasure(), memoryMeasure(),
     ]
     if let postgreSQL { all += [postgreSQLFetchMeasure(postgreSQL), postgreSQLInsertMeasure(postgreSQL)] }
     return all

@@ -1,0 +1,116 @@
+import CoherenceCore
+import Foundation
+import HTTPTypes
+
+extension ErrorCode {
+  /// The server answered with a status that is none of success; see ``HTTPFailure/status``.
+  public static let httpStatus = ErrorCode("httpStatus")
+  /// No complete reply came: the server cannot be reached, or the connection broke.
+  public static let httpTransferFailed = ErrorCode("httpTransferFailed")
+  /// No complete reply came in time.
+  public static let httpTimedOut = ErrorCode("httpTimedOut")
+  /// The reply is not what was expected: no JSON of the shape, or pages that make no sequence.
+  public static let httpUnreadable = ErrorCode("httpUnreadable")
+  /// A replay has no reply to the request.
+  public static let httpUnmatchedRequest = ErrorCode("httpUnmatchedRequest")
+}
+
+/// What is known of a request that failed: the cause of a ``CoherenceError`` with one of the `http` codes.
+///
+/// Has neither the path nor the query nor any header field: they may carry values and credentials.
+public struct HTTPFailure: Error, Sendable, Hashable {
+  public var method: HTTPRequest.Method
+  /// The host and, if it is given, the port.
+  public var host: String
+  /// The status code of the reply, if there is one.
+  public var status: Int?
+  /// The reply's `Retry-After`, as it stands there.
+  public var retryAfter: String?
+
+  public init(to request: HTTPRequest, status: Int? = nil) {
+    method = request.method
+    // What is in front of the last @ is a name and a password.
+    host = request.authority.map { String($0.split(separator: "@").last ?? "") } ?? "an unknown host"
+    self.status = status
+  }
+
+  init(status reply: HTTPReply) {
+    self.init(to: reply.request, status: reply.status.code)
+    retryAfter = reply.response.headerFields[.retryAfter]
+  }
+}
+
+extension HTTPFailure: CustomStringConvertible {
+  public var description: String {
+    "\(method.rawValue) to \(host)" + (status.map { ", status \($0)" } ?? "")
+  }
+}
+
+// MARK: - As errors
+
+extension HTTPFailure {
+  /// The statuses after which the same request may succeed.
+  static let retryableStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+
+  /// The error of a status.
+  var error: CoherenceError {
+    let code = status ?? 0
+    let advice =
+      switch code {
+      case 401, 403: "check the credentials"
+      case 404, 410: "check the address"
+      case Self.retryableStatuses: "try again later"
+      case 400..<500: "check the request"
+      default: "the server's own log may say why"
+      }
+    return CoherenceError(
+      .httpStatus, "\(host) answered a \(method.rawValue) with status \(code); \(advice).", underlying: self,
+      isRetryable: Self.retryableStatuses.contains(code))
+  }
+
+  /// The error of a transfer that broke. What the system says of it may quote the address, so its code alone is told.
+  func broken(_ reason: String, isRetryable: Bool = true) -> CoherenceError {
+    CoherenceError(
+      .httpTransferFailed,
+      "No complete reply to a \(method.rawValue) came from \(host): \(reason). Check that the server runs and can be "
+        + "reached.", underlying: self, isRetryable: isRetryable)
+  }
+
+  func timedOut(after limit: Duration?) -> CoherenceError {
+    let time = limit.map { " within \(seconds($0)) s" } ?? " in time"
+    return CoherenceError(
+      .httpTimedOut,
+      "No complete reply to a \(method.rawValue) came from \(host)\(time). Try again, or allow it more time.",
+      underlying: self, isRetryable: true)
+  }
+
+  func unreadable(_ error: DecodingError, as type: Any.Type) -> CoherenceError {
+    CoherenceError(
+      .httpUnreadable,
+      "\(host) answered a \(method.rawValue) with a body that is no '\(type)': \(Self.place(of: error)). Compare the "
+        + "type with what the service documents.", underlying: self)
+  }
+
+  func unreadable(_ sentence: String) -> CoherenceError {
+    CoherenceError(.httpUnreadable, "\(host): \(sentence)", underlying: self, isRetryable: true)
+  }
+
+  /// Where decoding failed, without what was found there.
+  private static func place(of error: DecodingError) -> String {
+    func path(_ context: DecodingError.Context, _ last: (any CodingKey)? = nil) -> String {
+      let keys = context.codingPath + (last.map { [$0] } ?? [])
+      // The keys of dictionaries are data: the path is told by depth and by the names that the type itself declares.
+      return keys.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
+    }
+    switch error {
+    case .keyNotFound(let key, let context): return "'\(path(context, key))' is missing"
+    case .valueNotFound(_, let context): return "'\(path(context))' is null"
+    case .typeMismatch(_, let context): return "'\(path(context))' is of another type"
+    case .dataCorrupted(let context):
+      return context.codingPath.isEmpty ? "it is not JSON" : "'\(path(context))' has no valid value"
+    @unknown default: return "it cannot be decoded"
+    }
+  }
+}
+
+func seconds(_ duration: Duration) -> String { String(format: "%g", duration / .seconds(1)) }

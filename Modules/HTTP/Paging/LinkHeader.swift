@@ -1,0 +1,53 @@
+import HTTPTypes
+
+/// The links of a reply: `Link: <https://…?page=2>; rel="next", <…>; rel="last"` (RFC 8288).
+struct LinkHeader {
+  private var links: [(target: String, relations: [Substring])] = []
+
+  init(_ reply: HTTPReply) {
+    guard let name = HTTPField.Name("Link") else { return }
+    for value in reply.response.headerFields[values: name] { read(value[...]) }
+  }
+
+  /// Where the first link of that relation leads. Relations are compared without regard to case.
+  func target(of relation: String) -> String? {
+    links.first { $0.relations.contains { $0.lowercased() == relation.lowercased() } }?.target
+  }
+
+  private mutating func read(_ text: Substring) {
+    var rest = text
+    while let open = rest.firstIndex(of: "<"), let close = rest[open...].firstIndex(of: ">") {
+      let target = String(rest[rest.index(after: open)..<close])
+      let parameters = Self.parameters(in: rest[rest.index(after: close)...])
+      links.append((target, Self.relations(in: parameters)))
+      rest = rest[parameters.endIndex...]
+    }
+  }
+
+  /// What belongs to one link: everything up to a comma outside of quotation marks.
+  private static func parameters(in text: Substring) -> Substring {
+    var isQuoted = false
+    let end = text.firstIndex { character in
+      if character == "\"" { isQuoted.toggle() }
+      return character == "," && !isQuoted
+    }
+    return text[..<(end ?? text.endIndex)]
+  }
+
+  private static func relations(in parameters: Substring) -> [Substring] {
+    for parameter in parameters.split(separator: ";") {
+      let parts = parameter.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2, parts[0].trimmed.lowercased() == "rel" else { continue }
+      return parts[1].trimmed.split { $0 == "\"" || $0 == " " }
+    }
+    return []
+  }
+}
+
+extension Substring {
+  fileprivate var trimmed: Substring {
+    let start = drop { $0 == " " || $0 == "\t" }
+    guard let last = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return start.prefix(0) }
+    return start[...last]
+  }
+}

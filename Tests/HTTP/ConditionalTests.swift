@@ -1,0 +1,71 @@
+import CoherenceCore
+import CoherenceHTTP
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("Conditional requests")
+struct ConditionalTests {
+  private struct MergeFailed: Error {}
+
+  /// Answers 304 to whoever has the tag, or the date.
+  private func makeServer() throws -> LoopbackServer {
+    try LoopbackServer { request, connection in
+      let fields = request.headerFields
+      if fields["if-none-match"] == "\"v1\"" && fields["if-modified-since"] == "Sun, 06 Nov 1994 08:49:37 GMT" {
+        connection.send(ScriptedReply(status: "304 Not Modified"))
+      } else {
+        connection.send(
+          ScriptedReply(
+            headerFields: ["ETag: \"v1\"", "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT"], body: "[1,2]"))
+      }
+    }
+  }
+
+  @Test func `what did not change is not merged again`() async throws {
+    let server = try makeServer()
+    let client = URLSessionClient()
+    let validators = HTTPValidators()
+    let first = try await client.ifChanged(.get(server.url), since: validators) { try $0.decode([Int].self) }
+    #expect(first == [1, 2])
+    let second = try await client.ifChanged(.get(server.url), since: validators) { try $0.decode([Int].self) }
+    #expect(second == nil)
+    // Validators outlive the process that got them.
+    let kept = HTTPValidators(validators.entries)
+    let third = try await client.ifChanged(.get(server.url), since: kept) { try $0.decode([Int].self) }
+    #expect(third == nil)
+    #expect(server.requests.count == 3)
+  }
+
+  @Test func `what could not be merged is asked for again`() async throws {
+    let server = try makeServer()
+    let client = URLSessionClient()
+    let validators = HTTPValidators()
+    await #expect(throws: MergeFailed.self) {
+      try await client.ifChanged(.get(server.url), since: validators) { _ in throw MergeFailed() }
+    }
+    #expect(validators.entries.isEmpty)
+    let merged = try await client.ifChanged(.get(server.url), since: validators) { try $0.decode([Int].self) }
+    #expect(merged == [1, 2])
+  }
+
+  @Test func `addresses have validators of their own`() async throws {
+    let client = StubClient { _, request in .make(to: request, 200, ["ETag": "\"\(request.path ?? "")\""]) }
+    let validators = HTTPValidators()
+    for path in ["a", "b"] {
+      _ = try await client.ifChanged(.get("https://example.org/\(path)"), since: validators) { _ in }
+    }
+    #expect(validators[.get("https://example.org/a")]?.eTag == "\"/a\"")
+    #expect(validators[.get("https://example.org/b")]?.eTag == "\"/b\"")
+    #expect(validators[.get("https://example.org/c")] == nil)
+  }
+
+  @Test func `a refusal is an error and forgets nothing`() async throws {
+    let request = HTTPRequest.get("https://example.org/a")
+    let client = StubClient { _, request in .make(to: request, 500) }
+    let validators = HTTPValidators()
+    validators[request] = HTTPValidator(eTag: "\"v1\"")
+    await #expect(throws: CoherenceError.self) { try await client.ifChanged(request, since: validators) { _ in } }
+    #expect(validators[request]?.eTag == "\"v1\"")
+  }
+}

@@ -1,0 +1,132 @@
+import CoherenceCore
+import CoherenceHTTP
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("Pages")
+struct PagingTests {
+  private struct Page: Codable, Sendable {
+    var number: Int?
+    var next: String?
+    var items: [Int]
+  }
+
+  private typealias Pagination = HTTPPagination<Page>
+  private static let numbered = Pagination.number(in: "page", of: \.number) { $0.items.isEmpty }
+
+  private func body(_ page: Page) -> String {
+    (try? JSONEncoder().encode(page)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+
+  /// All items, page by page, from a client.
+  private func items(
+    _ client: StubClient, _ pagination: Pagination, from url: String = "https://example.org/items?size=2&page=1"
+  ) async throws -> [[Int]] {
+    var result: [[Int]] = []
+    for try await page in client.pages(of: Page.self, from: .get(url), by: pagination) {
+      #expect(page.index == result.count)
+      result.append(page.content.items)
+    }
+    return result
+  }
+
+  private func pageNumber(_ request: HTTPRequest) -> Int {
+    let components = URLComponents(string: request.url?.absoluteString ?? "")
+    return components?.queryItems?.first { $0.name == "page" }?.value.flatMap { Int($0) } ?? 0
+  }
+
+  @Test func `pages with numbers are asked for one after the other`() async throws {
+    let client = StubClient { [self] _, request in
+      let number = pageNumber(request)
+      return .make(to: request, 200, [:], body(Page(number: number, items: number > 3 ? [] : [number, number * 10])))
+    }
+    #expect(try await items(client, Self.numbered) == [[1, 10], [2, 20], [3, 30], []])
+    #expect(client.requests.map { $0.path } == (1...4).map { "/items?size=2&page=\($0)" })
+  }
+
+  @Test func `pages with cursors follow them, whatever is in a cursor`() async throws {
+    let cursors: [String?] = ["a+b/c=&d", "ü 2", nil]
+    let client = StubClient { [self] number, request in
+      .make(to: request, 200, [:], body(Page(next: cursors[number], items: [number])))
+    }
+    let pagination = Pagination.cursor(in: "after") { $0.next }
+    #expect(try await items(client, pagination, from: "https://example.org/items") == [[0], [1], [2]])
+    let sent = client.requests.map { URLComponents(string: $0.url?.absoluteString ?? "")?.queryItems?.first?.value }
+    #expect(sent == [nil, "a+b/c=&d", "ü 2"])
+    #expect(client.requests[1].path?.contains("+") == false, "A plus sign would be read as a space.")
+  }
+
+  @Test func `pages with links follow those to the next`() async throws {
+    let client = StubClient { [self] number, request in
+      let links = [
+        "<https://example.org/items?page=9>; rel=\"last\", </items?page=2>; title=\"a, b\"; rel=\"prefetch next\"",
+        "<https://example.org/items?page=3>; rel=NEXT", "<https://example.org/items?page=1>; rel=\"first\"",
+      ]
+      return .make(to: request, 200, ["Link": links[number]], body(Page(items: [number])))
+    }
+    #expect(try await items(client, .linkHeader()) == [[0], [1], [2]])
+    #expect(client.requests.map { $0.path } == ["/items?size=2&page=1", "/items?page=2", "/items?page=3"])
+  }
+
+  @Test func `a link to another host gets no credentials`() async throws {
+    let client = StubClient { [self] number, request in
+      let fields = number == 0 ? ["Link": "<https://elsewhere.example/2>; rel=next"] : [:]
+      return .make(to: request, 200, fields, body(Page(items: [number])))
+    }
+    var request = HTTPRequest.get("https://example.org/1")
+    request.headerFields[.authorization] = "Bearer secret"
+    for try await _ in client.pages(of: Page.self, from: request, by: .linkHeader()) {}
+    #expect(client.requests.map { $0.headerFields[.authorization] } == ["Bearer secret", nil])
+    #expect(client.requests.last?.authority == "elsewhere.example")
+  }
+
+  @Test func `the same page twice is an error`() async throws {
+    let client = StubClient { [self] number, request in
+      .make(to: request, 200, [:], body(Page(items: [min(number, 1)])))
+    }
+    let error = try await #require(throws: CoherenceError.self) {
+      try await items(client, .number(in: "page") { $0.items.isEmpty })
+    }
+    #expect(error.code == .httpUnreadable)
+    #expect(client.requests.count == 3)
+  }
+
+  @Test func `pages that go round in a circle are an error`() async throws {
+    let client = StubClient { [self] number, request in
+      let next = "<https://example.org/items?page=\(number % 2 + 1)>; rel=next"
+      return .make(to: request, 200, ["Link": next], body(Page(items: [number])))
+    }
+    await #expect(throws: CoherenceError.self) {
+      try await items(client, .linkHeader(), from: "https://example.org/items?page=1")
+    }
+    #expect(client.requests.count <= 3)
+  }
+
+  @Test func `pages out of order are an error`() async throws {
+    let client = StubClient { [self] number, request in
+      .make(to: request, 200, [:], body(Page(number: [1, 3, 2, 4][number], items: [number])))
+    }
+    let error = try await #require(throws: CoherenceError.self) { try await items(client, Self.numbered) }
+    #expect(error.code == .httpUnreadable)
+    #expect(client.requests.count == 2)
+  }
+
+  @Test func `a page that fails ends the sequence`() async throws {
+    let client = StubClient { [self] number, request in
+      number == 1 ? .make(to: request, 500) : .make(to: request, 200, [:], body(Page(items: [number])))
+    }
+    var pages = client.pages(of: Page.self, from: .get("https://example.org/?page=1"), by: Self.numbered)
+      .makeAsyncIterator()
+    #expect(try await pages.next()?.content.items == [0])
+    await #expect(throws: CoherenceError.self) { try await pages.next() }
+    #expect(try await pages.next() == nil)
+  }
+}
+
+/// Pages are compared by their content here.
+extension HTTPPage: Equatable where Content: Equatable {
+  public static func == (left: HTTPPage, right: HTTPPage) -> Bool {
+    left.index == right.index && left.content == right.content
+  }
+}

@@ -1,0 +1,120 @@
+import CoherenceCore
+import CoherenceHTTP
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("Retries")
+struct RetryTests {
+  private let clock = TestClock()
+  private let request = HTTPRequest.get("https://example.org/albums")
+
+  private func retrying(_ base: StubClient, _ policy: HTTPRetryPolicy = HTTPRetryPolicy()) -> RetryingClient {
+    RetryingClient(base, policy: policy, clock: clock, random: { 1 })
+  }
+
+  @Test func `the time between attempts doubles up to the longest`() async throws {
+    let base = StubClient { _, request in .make(to: request, 503) }
+    var policy = HTTPRetryPolicy(attempts: 6)
+    policy.longestDelay = .seconds(3)
+    let reply = try await retrying(base, policy).send(request)
+    #expect(reply.status.code == 503)
+    #expect(base.requests.count == 6)
+    #expect(
+      clock.waits == [.milliseconds(500), .seconds(1), .seconds(2), .seconds(3), .seconds(3)])
+  }
+
+  @Test func `jitter draws the time from zero up`() async throws {
+    let base = StubClient { number, request in .make(to: request, number < 2 ? 502 : 200) }
+    let client = RetryingClient(base, clock: clock, random: { 0.25 })
+    #expect(try await client.send(request).status == .ok)
+    #expect(clock.waits == [.milliseconds(125), .milliseconds(250)])
+  }
+
+  @Test(arguments: [429, 503])
+  func `a server that says when to come back is obeyed`(status: Int) async throws {
+    let base = StubClient { number, request in
+      .make(to: request, number == 0 ? status : 200, ["Retry-After": "17"])
+    }
+    #expect(try await retrying(base).send(request).status == .ok)
+    #expect(clock.waits == [.seconds(17)])
+  }
+
+  @Test func `a date to come back at is understood`() async throws {
+    // The clock stands at 08:49:37.
+    let base = StubClient { number, request in
+      .make(to: request, number == 0 ? 503 : 200, ["Retry-After": "Sun, 06 Nov 1994 08:50:07 GMT"])
+    }
+    #expect(try await retrying(base).send(request).status == .ok)
+    #expect(clock.waits == [.seconds(30)])
+  }
+
+  @Test(arguments: ["soon", "-5", ""])
+  func `a Retry-After that makes no sense is as if there were none`(text: String) async throws {
+    let base = StubClient { number, request in .make(to: request, number == 0 ? 503 : 200, ["Retry-After": text]) }
+    _ = try await retrying(base).send(request)
+    #expect(clock.waits == [.milliseconds(500)])
+  }
+
+  @Test func `a server that asks for too long gets no further attempt`() async throws {
+    let base = StubClient { _, request in .make(to: request, 503, ["Retry-After": "86400"]) }
+    #expect(try await retrying(base).send(request).status.code == 503)
+    #expect(base.requests.count == 1)
+    #expect(clock.waits.isEmpty)
+  }
+
+  @Test(arguments: [200, 304, 400, 404, 500])
+  func `other statuses are taken as they are`(status: Int) async throws {
+    let base = StubClient { _, request in .make(to: request, status) }
+    #expect(try await retrying(base).send(request).status.code == status)
+    #expect(base.requests.count == 1)
+  }
+
+  @Test func `a broken connection is tried again, another failure is not`() async throws {
+    let broken = CoherenceError(.httpTransferFailed, "The connection broke.", isRetryable: true)
+    let base = StubClient { number, request in
+      if number < 2 { throw broken }
+      return .make(to: request)
+    }
+    #expect(try await retrying(base).send(request).status == .ok)
+    #expect(base.requests.count == 3)
+    let hopeless = StubClient { _, _ in throw CoherenceError(.httpUnmatchedRequest, "No such reply.") }
+    await #expect(throws: CoherenceError.self) { try await retrying(hopeless).send(request) }
+    #expect(hopeless.requests.count == 1)
+  }
+
+  @Test func `what may have been acted on is not sent twice`() async throws {
+    var post = request
+    post.method = .post
+    let base = StubClient { _, request in .make(to: request, 503) }
+    #expect(try await retrying(base).send(post).status.code == 503)
+    #expect(base.requests.count == 1)
+    // Too many requests: the server did not look at it.
+    let busy = StubClient { number, request in .make(to: request, number == 0 ? 429 : 201) }
+    #expect(try await retrying(busy).send(post).status.code == 201)
+  }
+
+  @Test func `canceling ends the wait for the next attempt`() async throws {
+    let clock = GatedClock()
+    let isAsked = Gate()
+    let base = StubClient { _, request in
+      isAsked.open()
+      return .make(to: request, 503)
+    }
+    let client = base.retrying(clock: clock)
+    let task = Task { [request] in try await client.send(request) }
+    await isAsked.wait()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(base.requests.count == 1)
+  }
+
+  @Test func `a server that recovers is reached`() async throws {
+    let server = try LoopbackServer(replies: [
+      ScriptedReply(status: "503 Busy", headerFields: ["Retry-After: 1"]), ScriptedReply(body: "[1]"),
+    ])
+    let client = URLSessionClient().retrying(clock: clock)
+    #expect(try await client.send(.get(server.url), decoding: [Int].self) == [1])
+    #expect(clock.waits == [.seconds(1)])
+  }
+}

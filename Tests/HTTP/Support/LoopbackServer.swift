@@ -1,0 +1,156 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// A server on the loopback interface that answers as a test says, byte by byte: whole replies, halves, or nothing.
+final class LoopbackServer: Sendable {
+  let url: URL
+  private let listener: Int32
+  private let received = Mutex<[ReceivedRequest]>([])
+
+  /// - Parameter answer: Called for each connection with its one request, on a thread of its own. The connection is
+  ///   closed when it returns.
+  init(_ answer: @escaping @Sendable (ReceivedRequest, Connection) -> Void) throws {
+    // Writing to a closed socket is an error here, not the end of the process.
+    signal(SIGPIPE, SIG_IGN)
+    listener = Self.makeSocket()
+    let port = try Self.listen(on: listener)
+    url = try #require(URL(string: "http://127.0.0.1:\(port)"))
+    let listener = listener
+    Thread.detachNewThread { [weak self] in
+      while true {
+        let socket = accept(listener, nil, nil)
+        guard socket >= 0 else { return }
+        Thread.detachNewThread { [weak self] in
+          let connection = Connection(socket)
+          guard let request = connection.receive() else { return }
+          self?.received.withLock { $0.append(request) }
+          answer(request, connection)
+        }
+      }
+    }
+  }
+
+  /// A server that answers each request with the next of the given replies, and the last of them from then on.
+  convenience init(replies: [ScriptedReply]) throws {
+    let next = Atomic<Int>(0)
+    try self.init { _, connection in
+      let number = next.add(1, ordering: .relaxed).oldValue
+      connection.send(replies[min(number, replies.count - 1)])
+    }
+  }
+
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(listener)
+  }
+
+  /// What was asked for up to now.
+  var requests: [ReceivedRequest] { received.withLock { $0 } }
+
+  private static func makeSocket() -> Int32 {
+    #if canImport(Glibc)
+      socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      socket(AF_INET, SOCK_STREAM, 0)
+    #endif
+  }
+
+  /// Listens on any port that is free, and answers which.
+  private static func listen(on socket: Int32) throws -> UInt16 {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        guard bind(socket, address, size) == 0, Foundation.listen(socket, 64) == 0 else { return Int32(-1) }
+        return getsockname(socket, address, &size)
+      }
+    }
+    guard status == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
+    return UInt16(bigEndian: address.sin_port)
+  }
+}
+
+/// What a server received.
+struct ReceivedRequest: Sendable {
+  let method: String
+  /// Path and query.
+  let target: String
+  /// By name, in lower case.
+  let headerFields: [String: String]
+
+  init?(head: String) {
+    let lines = head.components(separatedBy: "\r\n")
+    let words = lines[0].split(separator: " ")
+    guard words.count == 3 else { return nil }
+    method = String(words[0])
+    target = String(words[1])
+    var fields: [String: String] = [:]
+    for line in lines.dropFirst() {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      if parts.count == 2 { fields[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces) }
+    }
+    headerFields = fields
+  }
+}
+
+/// A reply that is sent as it stands.
+struct ScriptedReply: Sendable {
+  var status = "200 OK"
+  var headerFields: [String] = []
+  var body = ""
+
+  var bytes: Data { Data((head(length: body.utf8.count) + body).utf8) }
+
+  func head(length: Int) -> String {
+    (["HTTP/1.1 \(status)", "Content-Length: \(length)", "Connection: close"] + headerFields)
+      .joined(separator: "\r\n") + "\r\n\r\n"
+  }
+}
+
+/// One connection of a client, closed when the last reference goes.
+final class Connection: Sendable {
+  private let socket: Int32
+
+  init(_ socket: Int32) { self.socket = socket }
+
+  deinit {
+    shutdown(socket, Int32(SHUT_RDWR))
+    close(socket)
+  }
+
+  func send(_ reply: ScriptedReply) { send(reply.bytes) }
+  func send(_ text: String) { send(Data(text.utf8)) }
+
+  private func send(_ data: Data) {
+    data.withUnsafeBytes { bytes in
+      var sent = 0
+      while sent < bytes.count {
+        let count = write(socket, bytes.baseAddress! + sent, bytes.count - sent)
+        guard count > 0 else { return }
+        sent += count
+      }
+    }
+  }
+
+  /// Reads the head of a request.
+  func receive() -> ReceivedRequest? {
+    var text = Data()
+    let end = Data("\r\n\r\n".utf8)
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while text.range(of: end) == nil {
+      let count = read(socket, &buffer, buffer.count)
+      guard count > 0 else { return nil }
+      text += buffer[..<count]
+    }
+    return ReceivedRequest(head: String(decoding: text[..<text.range(of: end)!.lowerBound], as: UTF8.self))
+  }
+
+  /// Blocks until the client closes the connection.
+  func waitUntilClientCloses() {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while read(socket, &buffer, buffer.count) > 0 {}
+  }
+}

@@ -1,0 +1,40 @@
+import CoherenceHTTP
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// Answers requests by a function, without a network.
+final class StubClient: HTTPClient {
+  private let answer: @Sendable (Int, HTTPRequest) async throws -> HTTPReply
+  private let sent = Mutex<[HTTPRequest]>([])
+
+  /// - Parameter answer: Gets the number of the request, from 0.
+  init(_ answer: @escaping @Sendable (Int, HTTPRequest) async throws -> HTTPReply) { self.answer = answer }
+
+  var requests: [HTTPRequest] { sent.withLock { $0 } }
+
+  func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
+    let number = sent.withLock { sent in
+      sent.append(request)
+      return sent.count - 1
+    }
+    return try await answer(number, request)
+  }
+}
+
+extension HTTPReply {
+  /// A reply with a text as its body.
+  static func make(
+    to request: HTTPRequest, _ status: Int = 200, _ fields: [String: String] = [:], _ text: String = ""
+  ) -> HTTPReply {
+    var headerFields = HTTPFields()
+    for (name, value) in fields { headerFields[HTTPField.Name(name)!] = value }
+    let response = HTTPResponse(status: HTTPResponse.Status(code: status), headerFields: headerFields)
+    return HTTPReply(to: request, response: response, body: Data(text.utf8))
+  }
+}
+
+extension HTTPRequest {
+  static func get(_ url: URL) -> HTTPRequest { HTTPRequest(method: .get, url: url) }
+  static func get(_ text: String) -> HTTPRequest { HTTPRequest(method: .get, url: URL(string: text)!) }
+}

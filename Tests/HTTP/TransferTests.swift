@@ -1,0 +1,128 @@
+import CoherenceCore
+import CoherenceHTTP
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+
+/// A client against a real server, and what servers and networks do wrong.
+@Suite("Transfers")
+struct TransferTests {
+  private let client = URLSessionClient()
+
+  private struct Album: Codable, Equatable {
+    var title: String
+  }
+
+  @Test func `a reply comes with status, header fields and body`() async throws {
+    let server = try LoopbackServer(
+      replies: [ScriptedReply(headerFields: ["ETag: \"one\""], body: #"[{"title":"Blue"}]"#)])
+    let reply = try await client.send(.get(server.url.appending(path: "albums")))
+    #expect(reply.status == .ok)
+    #expect(reply.response.headerFields[.eTag] == "\"one\"")
+    #expect(try reply.decode([Album].self) == [Album(title: "Blue")])
+    #expect(server.requests.map(\.target) == ["/albums"])
+    #expect(server.requests.map(\.method) == ["GET"])
+  }
+
+  @Test func `header fields of the request arrive`() async throws {
+    let server = try LoopbackServer(replies: [ScriptedReply()])
+    var request = HTTPRequest.get(server.url)
+    request.headerFields[.authorization] = "Bearer secret"
+    _ = try await client.send(request)
+    #expect(server.requests.first?.headerFields["authorization"] == "Bearer secret")
+  }
+
+  @Test(arguments: [(400, false), (401, false), (404, false), (429, true), (500, true), (503, true)])
+  func `a status that is none of success is an error with the status`(status: Int, isRetryable: Bool) async throws {
+    let server = try LoopbackServer(
+      replies: [ScriptedReply(status: "\(status) Refused", headerFields: ["Retry-After: 7"], body: "secret body")])
+    let reply = try await client.send(.get(server.url.appending(path: "ada@example.org").appending(path: "token-123")))
+    let error = try #require(throws: CoherenceError.self) { try reply.decode([Album].self) }
+    #expect(error.code == .httpStatus)
+    #expect(error.isRetryable == isRetryable)
+    let failure = try #require(error.underlying as? HTTPFailure)
+    #expect(failure.status == status)
+    #expect(failure.retryAfter == "7")
+    for secret in ["secret body", "ada@", "token-123"] {
+      #expect(!"\(error) \(failure)".contains(secret), "The error tells what it should keep.")
+    }
+  }
+
+  @Test(arguments: ["<html>", "", #"{"title":1}"#, #"[{"title":null}]"#, #"[{"name":"secret"}]"#])
+  func `garbage is an error that does not quote it`(body: String) async throws {
+    let server = try LoopbackServer(replies: [ScriptedReply(body: body)])
+    let reply = try await client.send(.get(server.url))
+    let error = try #require(throws: CoherenceError.self) { try reply.decode([Album].self) }
+    #expect(error.code == .httpUnreadable)
+    #expect(!"\(error)".contains("secret") && !"\(error)".contains("html"))
+  }
+
+  @Test func `half a page is no page`() async throws {
+    let server = try LoopbackServer { _, connection in
+      connection.send(ScriptedReply().head(length: 100) + #"[{"title":"#)
+    }
+    let error = try await #require(throws: CoherenceError.self) { try await client.send(.get(server.url)) }
+    #expect(error.code == .httpTransferFailed)
+    #expect(error.isRetryable)
+  }
+
+  @Test func `a server that hangs up at once is an error`() async throws {
+    let server = try LoopbackServer { _, _ in }
+    let error = try await #require(throws: CoherenceError.self) { try await client.send(.get(server.url)) }
+    #expect(error.code == .httpTransferFailed)
+  }
+
+  @Test func `a server that is not there is an error without the address`() async throws {
+    // Nobody listens on the discard port.
+    let request = HTTPRequest.get("http://ada:password@127.0.0.1:9/private?token=secret")
+    let error = try await #require(throws: CoherenceError.self) { try await client.send(request) }
+    #expect(error.code == .httpTransferFailed)
+    for secret in ["password", "private", "secret", "ada"] { #expect(!"\(error)".contains(secret)) }
+  }
+
+  @Test func `a server that says nothing is given up on, and the connection is closed`() async throws {
+    let isClosed = Gate()
+    let clock = GatedClock()
+    let server = try LoopbackServer { _, connection in
+      clock.ring()
+      connection.waitUntilClientCloses()
+      isClosed.open()
+    }
+    let impatient = client.limited(to: .seconds(60), clock: clock)
+    let error = try await #require(throws: CoherenceError.self) { try await impatient.send(.get(server.url)) }
+    #expect(error.code == .httpTimedOut)
+    #expect(error.isRetryable)
+    await isClosed.wait()
+  }
+
+  @Test func `canceling in the middle of a page closes the connection`() async throws {
+    let isHalfway = Gate()
+    let isClosed = Gate()
+    let server = try LoopbackServer { _, connection in
+      connection.send(ScriptedReply().head(length: 1_000_000) + String(repeating: "x", count: 1000))
+      isHalfway.open()
+      connection.waitUntilClientCloses()
+      isClosed.open()
+    }
+    let task = Task { [client] in try await client.send(.get(server.url)) }
+    await isHalfway.wait()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await isClosed.wait()
+  }
+
+  @Test func `a task that was canceled before sends nothing`() async throws {
+    let server = try LoopbackServer(replies: [ScriptedReply()])
+    let client = client
+    let gate = Gate()
+    let task = Task {
+      await gate.wait()
+      return try await client.send(.get(server.url))
+    }
+    task.cancel()
+    gate.open()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(server.requests.isEmpty)
+  }
+}
