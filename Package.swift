@@ -33,6 +33,7 @@ let package = Package(
     .library(name: "CoherenceStrategies", targets: ["CoherenceStrategies"]),
     .library(name: "CoherenceActions", targets: ["CoherenceActions"]),
     .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
+    .library(name: "CoherenceTelemetry", targets: ["CoherenceTelemetry"]),
     .library(name: "CoherenceSQL", targets: ["CoherenceSQL"]),
     .library(name: "CoherenceInMemory", targets: ["CoherenceInMemory"]),
     .library(name: "CoherenceSQLite", targets: ["CoherenceSQLite"]),
@@ -62,6 +63,9 @@ let package = Package(
     .target(
       name: "CoherenceHTTP", dependencies: ["CoherenceCore", httpTypes, httpTypesFoundation, logging],
       path: "Modules/HTTP", swiftSettings: strict),
+    .target(
+      name: "CoherenceTelemetry", dependencies: ["CoherenceCore", logging, metrics, tracing], path: "Modules/Telemetry",
+      swiftSettings: strict),
     .target(
       name: "Coherence",
       dependencies: [
@@ -111,6 +115,13 @@ let package = Package(
     .testTarget(
       name: "HTTPTests", dependencies: ["CoherenceHTTP", "CoherenceCore", httpTypes], path: "Tests/HTTP",
       swiftSettings: strict),
+    .testTarget(
+      name: "TelemetryTests",
+      dependencies: [
+        "CoherenceTelemetry", "CoherenceCore", "CoherenceInMemory", inMemoryTracing, logging, metrics, metricsTestKit,
+        tracing,
+      ],
+      path: "Tests/Telemetry", swiftSettings: strict),
     .testTarget(
       name: "DifferentialTests",
       dependencies: ["CoherenceConformance", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL"],

@@ -13,6 +13,8 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 let flyingFox = Target.Dependency.product(name: "FlyingFox", package: "FlyingFox")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let coherence = Target.Dependency.product(name: "Coherence", package: "coherence")
+let coherenceHTTP = Target.Dependency.product(name: "CoherenceHTTP", package: "coherence")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let postgreSQL = Target.Dependency.product(name: "CoherencePostgreSQL", package: "coherence")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -28,6 +30,7 @@ let package = Package(
   dependencies: [
     .package(name: "coherence", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -35,8 +38,8 @@ let package = Package(
   targets: [
     .target(name: "DemoService", dependencies: [flyingFox], path: "Sources/DemoService", swiftSettings: strict),
     .target(
-      name: "DemoClient", dependencies: ["DemoService", coherence, postgreSQL, logging], path: "Sources/DemoClient",
-      swiftSettings: strict),
+      name: "DemoClient", dependencies: ["DemoService", coherence, coherenceHTTP, postgreSQL, httpTypes, logging],
+      path: "Sources/DemoClient", swiftSettings: strict),
     .executableTarget(
       name: "coherence-demo", dependencies: ["DemoService", "DemoClient", argumentParser, coherence, logging],
       path: "Sources/Demo", swiftSettings: strict),
@@ -52,7 +55,8 @@ let package = Package(
     .testTarget(
       name: "DemoServiceTests", dependencies: ["DemoService"], path: "Tests/DemoService", swiftSettings: strict),
     .testTarget(
-      name: "DemoTests", dependencies: ["DemoClient", "DemoService", coherence], path: "Tests/Demo",
+      name: "DemoTests", dependencies: ["DemoClient", "DemoService", coherence, coherenceHTTP, httpTypes],
+      path: "Tests/Demo",
       swiftSettings: strict),
   ]
 )

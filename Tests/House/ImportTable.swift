@@ -11,6 +11,7 @@ enum ImportTable {
     "Modules/Macros": ["CoherenceCore", "CoherenceIdentityMap"],
     "Modules/HTTP": ["CoherenceCore"],
     "Modules/Service": ["CoherenceCore", "CoherenceActions"],
+    "Modules/Telemetry": ["CoherenceCore"],
     // The face, which alone knows backends.
     "Modules/Coherence": [
       "CoherenceCore", "CoherenceStrategies", "CoherenceIdentityMap", "CoherenceActions", "CoherenceMapping",

@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   ///   ``ErrorCode/invalidFetchRequest``, ``ErrorCode/noStore``, ``ErrorCode/cancelled``, and errors of the store.
   public final func fetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> [Result] {
     try operating {
-      try measured(ifFailed: .fetch(records: 0)) {
+      try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
         takeInIfMain()
         let plan = try FetchPlan(request, in: self)
         let result: [Result] = plan.needsOverlay ? try fetchOverlaid(plan) : try fetchStored(plan)
@@ -18,6 +18,11 @@ extension ManagedObjectContext {
         .fetch(records: $0.count)
       }
     }
+  }
+
+  /// The entity that a request is for, as observers are told.
+  private final func name<Result: ManagedObject>(of request: FetchRequest<Result>) -> String {
+    request.entityName ?? "\(Result.self)"
   }
 
   /// Counts the records that a fetch would find, its limit and offset applied.

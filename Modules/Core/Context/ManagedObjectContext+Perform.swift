@@ -53,7 +53,7 @@ extension ManagedObjectContext {
       }
       storage.confinement.leave()
     }
-    return isOutermost ? try measured(ifFailed: .block, body) { _ in .block } : try body()
+    return isOutermost ? try measured(nil, ifFailed: .block, body) { _ in .block } : try body()
   }
 
   /// For operations of a context that is used directly on the main actor: enters, so that checks are quick and reads

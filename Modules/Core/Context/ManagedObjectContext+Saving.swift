@@ -17,13 +17,16 @@ extension ManagedObjectContext {
   public final func save() throws {
     try operating {
       var saved = ContextActivity.save(inserted: 0, updated: 0, deleted: 0)
-      try measured(ifFailed: saved) {
+      try measured(StackOperation(.save, target), ifFailed: saved) {
         try saveChanges(&saved)
       } as: { _ in
         saved
       }
     }
   }
+
+  /// Where a save goes, as observers are told.
+  private final var target: String { parent == nil || savesThroughParent ? "stores" : "parent" }
 
   /// - Parameter saved: Is set to the numbers of records that are to be saved.
   private final func saveChanges(_ saved: inout ContextActivity) throws {
@@ -37,7 +40,7 @@ extension ManagedObjectContext {
       throw refusal
     }
     try prepareSave()
-    if activityObserver != nil { saved = pendingSave }
+    if isObserved { saved = pendingSave }
     guard storage.hasChanges else { return dropVoidRecords() }
     if Task.isCancelled { throw CoherenceError(.cancelled, "The task was cancelled before the save began.") }
     if let parent, !savesThroughParent { return try save(into: parent) }

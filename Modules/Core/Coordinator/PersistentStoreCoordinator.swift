@@ -11,6 +11,16 @@ public final class PersistentStoreCoordinator: Sendable {
   public let logger: Logger
   private let registry: StoreRegistry?
   private let attached = Mutex<[any PersistentStore]>([])
+  private let observing = Mutex<(any StackObserver)?>(nil)
+
+  /// Is told what the stack does. Set it before the stack is used; it does not hear of what goes on already.
+  public var observer: (any StackObserver)? {
+    get { observing.withLock { $0 } }
+    set {
+      observing.withLock { $0 = newValue }
+      if newValue != nil { StackObservers.add() }
+    }
+  }
 
   /// - Parameter registry: Where store types given by name are looked up; by default the one in force, see
   ///   ``StoreRegistry/current``.
@@ -53,7 +63,7 @@ public final class PersistentStoreCoordinator: Sendable {
     if let url, persistentStores.contains(where: { Self.isSamePlace($0.url, url, $0.environment, environment) }) {
       throw attachedTwice(url)
     }
-    let store = try factory.open(environment)
+    let store = try observed(StackOperation(.attach, type.name)) { try factory.open(environment) }
     let isNew = attached.withLock { stores in
       guard !stores.contains(where: { $0.identifier == store.identifier }) else { return false }
       stores.append(store)

@@ -59,7 +59,7 @@ extension HTTPFailure {
       switch code {
       case 401, 403: "check the credentials"
       case 404, 410: "check the address"
-      case Self.retryableStatuses: "try again later"
+      case _ where Self.retryableStatuses.contains(code): "try again later"
       case 400..<500: "check the request"
       default: "the server's own log may say why"
       }

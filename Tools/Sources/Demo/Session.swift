@@ -53,7 +53,7 @@ final class Session {
 
   private func show(_ step: SyncStep, _ view: LiveView) async {
     lastStep = step
-    terminal.write(progress.text(for: step, note: "the view has \(count(view)) packages"))
+    terminal.write(progress.text(for: step, note: "the view has \(count(view)) packages · \(ledger.summary)"))
     guard step.phase == .pulling, options.pause > 0 else { return }
     try? await Task.sleep(for: .milliseconds(options.pause))
   }

@@ -62,6 +62,24 @@ struct CatalogSyncTests {
     #expect(third.rows.isEmpty && third.outcome.relinked == 0)
   }
 
+  @Test func `a run that was canceled in the middle of a page is continued by the next`() async throws {
+    let scene = try Scene()
+    let halfway = HalfwayClient(answering: 3)
+    let run = Task { [catalog] in try await scene.run(catalog, http: halfway) }
+    await halfway.waitUntilHalfway()
+    run.cancel()
+    await #expect(throws: (any Error).self) { try await run.value }
+    // Two pages are there as a whole, and nothing of the third.
+    let packages = try await scene.withStack { stack in
+      try await stack.connect.performBackgroundTask { try $0.count(for: FetchRequest(Package.self)) }
+    }
+    #expect(packages == 100)
+    let second = try await scene.run(catalog)
+    #expect(second.rows.updated.isEmpty && second.outcome.isComplete)
+    let third = try await scene.run(catalog)
+    #expect(third.rows.isEmpty)
+  }
+
   @Test func `what the service no longer has is deleted, with sections and maintainers that have no package`()
     async throws
   {

@@ -1,11 +1,8 @@
 import Coherence
+import CoherenceHTTP
 import DemoClient
 import DemoService
 import Foundation
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// A store in a directory of its own, which goes with the scene; each run opens it anew, as a process would.
 final class Scene: Sendable {
@@ -29,9 +26,10 @@ final class Scene: Sendable {
 
   /// Synchronises with a service of the catalog, and answers what it did to the rows.
   func run(
-    _ catalog: Catalog, edits: Int = 0, progress: @escaping @Sendable (SyncStep) async -> Void = { _ in }
+    _ catalog: Catalog, edits: Int = 0, http: (any HTTPClient)? = nil,
+    progress: @escaping @Sendable (SyncStep) async -> Void = { _ in }
   ) async throws -> RunResult {
-    try await withService(catalog) { service in
+    try await withService(catalog, http) { service in
       try await withStack { stack in
         let before = try await RowVersions(of: stack)
         let sync = CatalogSync(stack, service: service, pageSize: 50, progress: progress)
@@ -44,9 +42,11 @@ final class Scene: Sendable {
     }
   }
 
-  private func withService<T>(_ catalog: Catalog, _ body: (ServiceClient) async throws -> T) async throws -> T {
+  private func withService<T>(
+    _ catalog: Catalog, _ http: (any HTTPClient)?, _ body: (ServiceClient) async throws -> T
+  ) async throws -> T {
     let service = CatalogService(catalog: catalog)
-    let client = ServiceClient(base: try await service.start())
+    let client = ServiceClient(base: try await service.start(), http: http)
     let result: Result<T, any Error>
     do { result = .success(try await body(client)) } catch { result = .failure(error) }
     await service.stop()

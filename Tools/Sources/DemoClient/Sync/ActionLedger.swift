@@ -1,13 +1,21 @@
 import Coherence
 import Synchronization
 
-/// Remembers the actions that were submitted, in order, for the statistics.
+/// Remembers the actions that were submitted, in order: to show them while they run, and for the statistics.
 package final class ActionLedger: Sendable {
   private let entries = Mutex<[any ActionProxy]>([])
 
   package init() {}
 
   package var proxies: [any ActionProxy] { entries.withLock { $0 } }
+
+  /// What the actions do at the moment, in a few words.
+  package var summary: String {
+    let proxies = proxies
+    let finished = proxies.count { $0.state == .finished }
+    let running = proxies.filter { $0.state == .executing }.map { "\(type(of: $0.action))" }
+    return "\(finished) actions done" + (running.isEmpty ? "" : ", \(running.joined(separator: ", ")) running")
+  }
 
   func add(_ proxy: any ActionProxy) { entries.withLock { $0.append(proxy) } }
 }

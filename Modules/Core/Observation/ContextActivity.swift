@@ -1,0 +1,70 @@
+/// What a context spent time on.
+package enum ContextActivity: Sendable, Hashable {
+  /// An outermost block of `perform` or `performAndWait`.
+  case block
+  /// A fetch; a failed one finds no records.
+  case fetch(records: Int)
+  /// A save; a failed one changes no records.
+  case save(inserted: Int, updated: Int, deleted: Int)
+
+  /// As observers are told.
+  var records: [String: Int] {
+    switch self {
+    case .block: [:]
+    case .fetch(let records): ["fetched": records]
+    case .save(let inserted, let updated, let deleted):
+      ["inserted": inserted, "updated": updated, "deleted": deleted]
+    }
+  }
+}
+
+/// Is told what a context spent time on, in the context.
+package protocol ContextActivityObserver: AnyObject, Sendable {
+  func contextDid(_ activity: ContextActivity, in duration: Duration)
+}
+
+extension ManagedObjectContext {
+  /// Does some work and tells those who want to know what it was and how long it took, failed or not.
+  ///
+  /// - Parameter operation: What the stack's observer is told; `nil` for what it is not told of.
+  @inline(__always) final func measured<T>(
+    _ operation: @autoclosure () -> StackOperation?, ifFailed failure: ContextActivity, _ work: () throws -> T,
+    as activity: (T) -> ContextActivity
+  ) rethrows -> T {
+    guard isObserved else { return try work() }
+    return try told(operation(), ifFailed: failure, work, as: activity)
+  }
+
+  /// Whether anybody wants to know. May say so when nobody does, but for other stacks of the process.
+  @inline(__always) final var isObserved: Bool { activityObserver != nil || StackObservers.exist }
+
+  @inline(never) private final func told<T>(
+    _ operation: StackOperation?, ifFailed failure: ContextActivity, _ work: () throws -> T,
+    as activity: (T) -> ContextActivity
+  ) rethrows -> T {
+    let start = ContinuousClock.now
+    var done = failure
+    defer { activityObserver?.contextDid(done, in: start.duration(to: .now)) }
+    let result: T
+    if let operation, let observer = persistentStoreCoordinator?.observer {
+      result = try observer.began(operation).told(work) { activity($0).records }
+    } else {
+      result = try work()
+    }
+    done = activity(result)
+    return result
+  }
+
+  /// What is to be carried along when work goes on in the context's queue.
+  @inline(__always) final var carriedScope: (any StackScope)? {
+    StackObservers.exist ? persistentStoreCoordinator?.observer?.scope() : nil
+  }
+
+  /// The save of what is to be saved now.
+  final var pendingSave: ContextActivity {
+    let kinds = storage.records.filter { !$0.isVoid }.map(\.kind)
+    return .save(
+      inserted: kinds.count { $0 == .inserted }, updated: kinds.count { $0 == .updated },
+      deleted: kinds.count { $0 == .deleted })
+  }
+}

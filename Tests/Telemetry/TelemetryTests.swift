@@ -1,0 +1,146 @@
+import CoherenceCore
+import CoherenceInMemory
+import CoherenceTelemetry
+import InMemoryTracing
+import MetricsTestKit
+import Testing
+import Tracing
+
+@Suite("Telemetry")
+struct TelemetryTests {
+  private struct Own: Error, CustomStringConvertible {
+    let description = "password=hunter2"
+  }
+
+  /// An attribute of a span, as text.
+  private static func text(_ name: String, of span: FinishedInMemorySpan?) -> String? {
+    var result: String?
+    span?.attributes.forEach { key, value in
+      guard key == name else { return }
+      switch value {
+      case .string(let text): result = text
+      case .int64(let number): result = "\(number)"
+      case .int32(let number): result = "\(number)"
+      default: result = "\(value)"
+      }
+    }
+    return result
+  }
+
+  @Test func `attaching, saving and fetching are told with what they did`() throws {
+    let stage = try TelemetryStage()
+    let context = stage.makeContext()
+    try context.performAndWait {
+      let ada = try stage.insert("ada", into: context)
+      _ = try stage.insert("grace", into: context)
+      try context.save()
+      try ada.setValue(36, for: "age")
+      try context.save()
+      #expect(try stage.people(in: context).count == 2)
+    }
+    let save = [("operation", "save"), ("subject", "stores")]
+    let fetch = [("operation", "fetch"), ("subject", "Person")]
+    #expect(stage.total("coherence.operations", save + [("outcome", "success")]) == 2)
+    #expect(stage.total("coherence.records", save + [("change", "inserted")]) == 2)
+    #expect(stage.total("coherence.records", save + [("change", "updated")]) == 1)
+    #expect(stage.total("coherence.records", fetch + [("change", "fetched")]) == 2)
+    #expect(try stage.metrics.expectTimer("coherence.operation.duration", fetch).values.count == 1)
+    let names = stage.tracer.finishedSpans.map(\.operationName)
+    #expect(names == ["coherence.attach", "coherence.save", "coherence.save", "coherence.fetch"])
+    #expect(Self.text("coherence.records.fetched", of: stage.spans("coherence.fetch").first) == "2")
+    #expect(Self.text("coherence.subject", of: stage.spans("coherence.attach").first) == "InMemory")
+    #expect(stage.log.all.count == 4)
+  }
+
+  @Test func `a failed save is told by its code`() throws {
+    let stage = try TelemetryStage()
+    let context = stage.makeContext()
+    try context.performAndWait {
+      let person = try stage.insert("ada", into: context)
+      try person.setValue(nil as String?, for: "name")
+      #expect(throws: CoherenceError.self) { try context.save() }
+    }
+    let span = try #require(stage.spans("coherence.save").first)
+    #expect(span.status?.code == .error)
+    #expect(Self.text("error.type", of: span) == "validationFailed")
+    #expect(span.errors.isEmpty, "A tracer would tell the error's text.")
+    let labels = [("operation", "save"), ("subject", "stores"), ("outcome", "failure")]
+    #expect(stage.total("coherence.operations", labels) == 1)
+  }
+
+  @Test func `spans nest in the one that was current, across perform too`() async throws {
+    let stage = try TelemetryStage()
+    let context = stage.makeContext()
+    try await withTracer(stage.tracer) {
+      try await withSpan("request") { _ in
+        try context.performAndWait { _ = try stage.people(in: context) }
+        try await context.perform { _ = try stage.people(in: context) }
+      }
+    }
+    let request = try #require(stage.spans("request").first)
+    let fetches = stage.spans("coherence.fetch")
+    #expect(fetches.count == 2)
+    #expect(fetches.allSatisfy { $0.parentSpanID == request.spanID && $0.traceID == request.traceID })
+  }
+
+  @Test func `what is begun by an operation is inside of it`() throws {
+    let stage = try TelemetryStage()
+    let context = stage.makeContext()
+    try stage.coordinator.observed(StackOperation(.merge, "Person")) {
+      _ = try context.performAndWait { try stage.people(in: context) }
+    }
+    #expect(stage.spans("coherence.fetch").first?.parentSpanID == stage.spans("coherence.merge").first?.spanID)
+  }
+
+  @Test func `work that suspends is told, too`() async throws {
+    let stage = try TelemetryStage()
+    let context = stage.makeContext()
+    try await stage.coordinator.observed(StackOperation(.action, "Refresh")) {
+      _ = try await context.perform { try stage.people(in: context).count }
+    }
+    #expect(stage.spans("coherence.fetch").first?.parentSpanID == stage.spans("coherence.action").first?.spanID)
+    await #expect(throws: CancellationError.self) {
+      try await stage.coordinator.observed(StackOperation(.action, "Refresh")) {
+        await Task.yield()
+        throw CancellationError()
+      }
+    }
+    let labels = [("operation", "action"), ("subject", "Refresh"), ("outcome", "cancelled")]
+    #expect(stage.total("coherence.operations", labels) == 1)
+    #expect(stage.spans("coherence.action").last?.status == nil, "To be cancelled is no error.")
+  }
+
+  @Test func `values, predicates and texts of errors are never told`() throws {
+    let stage = try TelemetryStage()
+    let context = stage.makeContext()
+    try context.performAndWait {
+      _ = try stage.insert("hunter2", into: context)
+      try context.save()
+      var request = FetchRequest<ManagedObject>(entityName: "Person")
+      request.predicate = try FetchPredicate(format: "name == %@", "hunter2")
+      _ = try context.fetch(request)
+      #expect(throws: Own.self) {
+        try stage.coordinator.observed(StackOperation(.action, "Refresh")) { throw Own() }
+      }
+    }
+    var told = stage.log.all
+    for span in stage.tracer.finishedSpans {
+      told.append(span.operationName)
+      span.attributes.forEach { told.append("\($0) \($1)") }
+      told += span.errors.map { "\($0)" }
+    }
+    for counter in stage.metrics.counters { told.append("\(counter.label) \(counter.dimensions)") }
+    #expect(told.count > 6)
+    #expect(!told.joined().contains("hunter2"))
+    #expect(told.contains { $0.contains("Own") })
+  }
+
+  @Test func `a stack without an observer is not observed, whatever others are`() throws {
+    let others = try TelemetryStage()
+    let stage = try TelemetryStage(observed: false)
+    let context = stage.makeContext()
+    #expect(try context.performAndWait { try stage.people(in: context) }.isEmpty)
+    #expect(stage.tracer.finishedSpans.isEmpty)
+    #expect(others.spans("coherence.fetch").isEmpty)
+  }
+}
