@@ -11,7 +11,7 @@ struct LoadStage: Sendable {
 
   /// Saves of each writer: few unless the environment asks for more.
   static let savesPerWriter =
-    ProcessInfo.processInfo.environment["COHERENCE_LOAD_SAVES"].flatMap { Int($0) } ?? 60
+    ProcessInfo.processInfo.environment["COHERENCE_LOAD_SAVES"].flatMap { Int($0) } ?? 40
   /// Few enough for writers to get in each other's way.
   private static let tallyCount = 12
 
