@@ -11,6 +11,7 @@ let strict: [SwiftSetting] = [
 
 let collections = Target.Dependency.product(name: "Collections", package: "swift-collections")
 let hashTrees = Target.Dependency.product(name: "HashTreeCollections", package: "swift-collections")
+let deques = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
@@ -58,7 +59,7 @@ let package = Package(
       name: "CoherenceStrategies", dependencies: ["CoherenceCore", logging], path: "Modules/Strategies",
       swiftSettings: strict),
     .target(
-      name: "CoherenceActions", dependencies: ["CoherenceCore", "CoherenceStrategies", logging],
+      name: "CoherenceActions", dependencies: ["CoherenceCore", "CoherenceStrategies", deques, logging],
       path: "Modules/Actions", swiftSettings: strict),
     .target(
       name: "CoherenceHTTP", dependencies: ["CoherenceCore", httpTypes, httpTypesFoundation, logging],

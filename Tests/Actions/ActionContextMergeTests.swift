@@ -185,7 +185,7 @@ struct ActionContextMergeTests {
     await script.untilBegun()
     proxy.cancel()
     script.release()
-    await proxy.waitUntilFinished()
+    try await proxy.waitUntilFinished()
     #expect(proxy.completionStatus == .canceled)
     #expect(proxy.error.map { ErrorCode.cancelled ~= $0 } == true)
     #expect(try stack.strings().isEmpty)

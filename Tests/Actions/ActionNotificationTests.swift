@@ -7,7 +7,7 @@ import Testing
 @Suite("Notifications of actions")
 struct ActionNotificationTests {
   @Test func `start, finish and completion come in this order, with final state at the finish`() async throws {
-    let stack = try ConnectStack()
+    let stack = try ConnectStack.started()
     let (stream, continuation) = AsyncStream<String>.makeStream()
     let observers = [
       observe(Notification.ActionDidStartExecuting, of: stack.connect) { _ in continuation.yield("start") },
@@ -26,7 +26,7 @@ struct ActionNotificationTests {
   }
 
   @Test func `an action that never ran is told of in the same way`() async throws {
-    let stack = try ConnectStack()
+    let stack = try ConnectStack.started()
     stack.connect.suspended = true
     let (stream, continuation) = AsyncStream<String>.makeStream()
     let observers = [

@@ -36,7 +36,7 @@ struct ActionStatisticsTests {
           try context.save()
         }
       })
-    await proxy.waitUntilFinished()
+    try await proxy.waitUntilFinished()
     let statistics = try #require(proxy.statistics.contextStatistics)
     #expect(statistics.inserts == 5)
     #expect(statistics.fetches == 5)
@@ -59,7 +59,7 @@ struct ActionStatisticsTests {
           try context.save()
         }
       })
-    await proxy.waitUntilFinished()
+    try await proxy.waitUntilFinished()
     #expect(proxy.completionStatus == .failed)
     let statistics = try #require(proxy.statistics.contextStatistics)
     #expect(statistics.inserts == 1)
@@ -81,7 +81,7 @@ struct ActionStatisticsTests {
     #expect(proxy.statistics.contextStatistics?.inserts == 1)
     #expect(proxy.statistics.finishTime == nil)
     script.release()
-    await proxy.waitUntilFinished()
+    try await proxy.waitUntilFinished()
     #expect(proxy.statistics.finishTime != nil)
   }
 }

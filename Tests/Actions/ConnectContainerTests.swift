@@ -119,14 +119,14 @@ struct ConnectContainerTests {
 
   @Test func `submitting an action does not wait for a store that is being opened`() async throws {
     let slow = SlowFactory()
-    let stack = try ConnectStack()
+    let stack = try ConnectStack.started()
     let connect = stack.connect
     let attaching = Task.detached {
       try connect.attachPersistentStore(for: StoreConfiguration(type: StoreType("Slow", factory: slow)))
     }
     await slow.untilOpening()
     let proxy = try connect.execute(MockGenericAction())
-    await proxy.waitUntilFinished()
+    try await proxy.waitUntilFinished()
     #expect(!connect.suspended)
     slow.release()
     await #expect(throws: CoherenceError.self) { try await attaching.value }

@@ -43,7 +43,7 @@ struct ConnectStateTests {
     }
     #expect(stopped)
     #expect(stores.isEmpty)
-    try connect.stop()
+    try await connect.stop()
   }
 
   @Test func `a stop remembers what was attached, and a start attaches it again`() throws {
@@ -100,34 +100,45 @@ struct ConnectStateTests {
 
   @Test func `a stop cancels what waits and waits for what runs`() async throws {
     try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
-    try connect.start()
+    try await connect.start()
     let script = MockScript(waits: true)
     let waiting = MockScript()
     let first = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     let second = try connect.execute(MockEntityAction<ConnectEntity1>(script: waiting))
     await script.untilBegun()
-    try connect.stop()
+    try await connect.stop()
     #expect(first.state == .finished && first.completionStatus == .canceled)
     #expect(second.state == .finished && second.completionStatus == .canceled)
     #expect(waiting.runCount == 0)
     #expect(script.cancelCount == 1)
   }
 
-  @Test func `an action may stop its own Connect`() async throws {
-    try connect.start()
-    let proxy = try connect.execute(ClosureAction(ConnectEntity1.self) { [connect] _ in try connect.stop() })
-    await proxy.waitUntilFinished()
+  @Test func `an action that stops its own Connect keeps its stores to its end`() async throws {
+    try await connect.start()
+    let proxy = try connect.execute(
+      ClosureAction(ConnectEntity1.self) { [connect] context in
+        try connect.stop()
+        #expect(connect.state == .stopping)
+        try context.performAndWait {
+          context.insert(ConnectEntity1.make(1, "saved after the stop began"))
+          try context.save()
+        }
+      })
+    try await proxy.waitUntilFinished()
     #expect(proxy.error == nil)
+    try await connect.stop()
     #expect(stores.isEmpty)
+    try await connect.start()
+    #expect(try stack.strings() == [1: "saved after the stop began"])
   }
 
   @Test func `detaching the last store of an entity ends its management and its actions`() async throws {
     let store = try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
-    try connect.start()
+    try await connect.start()
     let script = MockScript(waits: true)
     let proxy = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     await script.untilBegun()
-    try connect.detach(persistentStore: store)
+    try await connect.detach(persistentStore: store)
     #expect(proxy.completionStatus == .canceled)
     #expect(!connect.isManaged(try stack.entity("ConnectEntity1")))
   }
@@ -156,22 +167,22 @@ struct ConnectSuspensionTests {
       try stack.connect.execute(ClosureAction(ConnectEntity1.self) { _ in log.enter(number) })
     }
     running.release()
-    await first.waitUntilFinished()
+    try await first.waitUntilFinished()
     #expect(waiting.allSatisfy { $0.state == .pending })
     stack.connect.suspended = false
-    for proxy in waiting { await proxy.waitUntilFinished() }
+    for proxy in waiting { try await proxy.waitUntilFinished() }
     #expect(log.numbers == Array(0..<5))
   }
 
   @Test func `entities that come to be managed while suspended wait too`() async throws {
     let stack = try ConnectStack()
     stack.connect.suspended = true
-    try stack.connect.start()
+    try await stack.connect.start()
     let script = MockScript()
     let proxy = try stack.connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     #expect(proxy.state == .pending)
     stack.connect.suspended = false
-    await proxy.waitUntilFinished()
+    try await proxy.waitUntilFinished()
     #expect(script.runCount == 1)
   }
 
@@ -181,7 +192,7 @@ struct ConnectSuspensionTests {
     let script = MockScript()
     let proxy = try stack.connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     proxy.cancel()
-    await proxy.waitUntilFinished()
+    try await proxy.waitUntilFinished()
     #expect(proxy.completionStatus == .canceled)
     #expect(script.runCount == 0)
   }
@@ -191,7 +202,7 @@ struct ConnectSuspensionTests {
     stack?.connect.suspended = true
     let proxy = try #require(try stack?.connect.execute(MockGenericAction()))
     stack = nil
-    await proxy.waitUntilFinished()
+    try await proxy.waitUntilFinished()
     #expect(proxy.completionStatus == .canceled)
   }
 }

@@ -16,7 +16,7 @@ struct EntityActionTests {
           _ = try context.merge(objects: [ConnectEntity1](), for: ConnectModels.main.entity(for: ConnectEntity1.self))
         }
       })
-    await proxy.waitUntilFinished()
+    try await proxy.waitUntilFinished()
     #expect(proxy.error == nil)
     #expect(proxy.completionStatus == .successful)
   }
@@ -24,7 +24,7 @@ struct EntityActionTests {
   @Test func `an action that throws fails with its error`() async throws {
     let stack = try ConnectStack.started()
     let proxy = try stack.connect.execute(MockEntityAction<ConnectEntity1>(script: MockScript(fails: true)))
-    await proxy.waitUntilFinished()
+    try await proxy.waitUntilFinished()
     #expect(proxy.error is MockError)
     #expect(proxy.completionStatus == .failed)
   }
@@ -60,12 +60,12 @@ struct EntityActionTests {
     await running.untilBegun()
     #expect(second.state == .pending)
     second.cancel()
-    await second.waitUntilFinished()
+    try await second.waitUntilFinished()
     #expect(second.completionStatus == .canceled)
     #expect(waiting.runCount == 0)
     #expect(first.state == .executing)
     first.cancel()
-    await first.waitUntilFinished()
+    try await first.waitUntilFinished()
     #expect(first.completionStatus == .canceled)
     #expect(first.error is MockError)
   }
@@ -76,7 +76,7 @@ struct EntityActionTests {
     let proxies = try (0..<20).map { number in
       try stack.connect.execute(ClosureAction(ConnectEntity1.self) { _ in log.enter(number) })
     }
-    for proxy in proxies { await proxy.waitUntilFinished() }
+    for proxy in proxies { try await proxy.waitUntilFinished() }
     #expect(log.numbers == Array(0..<20))
   }
 
@@ -87,10 +87,10 @@ struct EntityActionTests {
     let first = try stack.connect.execute(NamedAction(entityName: "Parent", script: parent))
     let second = try stack.connect.execute(NamedAction(entityName: "Child", script: child))
     let other = try stack.connect.execute(NamedAction(entityName: "Other", script: MockScript()))
-    await other.waitUntilFinished()
+    try await other.waitUntilFinished()
     #expect(second.state == .pending)
     parent.release()
-    await second.waitUntilFinished()
+    try await second.waitUntilFinished()
     #expect(first.state == .finished)
     #expect(child.runCount == 1)
   }
@@ -103,11 +103,11 @@ struct EntityActionTests {
     let store = try stack.connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     let next = try stack.connect.execute(MockEntityAction<ConnectEntity1>())
     #expect(next.state == .pending)
-    try stack.connect.detach(persistentStore: store)
+    try await stack.connect.detach(persistentStore: store)
     #expect(running.state == .executing)
     #expect(next.state == .pending)
     script.release()
-    await next.waitUntilFinished()
+    try await next.waitUntilFinished()
     #expect(running.completionStatus == .successful)
     #expect(next.completionStatus == .successful)
   }

@@ -9,7 +9,7 @@ struct GenericActionTests {
   private let stack: ConnectStack
   private var connect: TestConnect { stack.connect }
 
-  init() throws { stack = try ConnectStack() }
+  init() throws { stack = try ConnectStack.started() }
 
   /// Submits an action and waits for its completion block.
   private func completed(_ action: MockGenericAction, then: (any ActionProxy) -> Void = { _ in }) async throws
@@ -55,7 +55,7 @@ struct GenericActionTests {
     #expect(proxy.state == .executing)
     proxy.cancel()
     proxy.cancel()
-    await proxy.waitUntilFinished()
+    try await proxy.waitUntilFinished()
     #expect(proxy.completionStatus == .canceled)
     #expect(script.cancelCount == 1)
   }
@@ -65,7 +65,7 @@ struct GenericActionTests {
     let proxy = try connect.execute(MockGenericAction(script: script))
     await script.untilBegun()
     proxy.cancel()
-    await proxy.waitUntilFinished()
+    try await proxy.waitUntilFinished()
     #expect(proxy.error is MockError)
     #expect(proxy.completionStatus == .canceled)
   }
@@ -85,7 +85,7 @@ struct GenericActionTests {
     for script in scripts.prefix(5) { await script.untilBegun() }
     #expect(proxies.map(\.state) == Array(repeating: .executing, count: 5) + Array(repeating: .pending, count: 3))
     for script in scripts { script.release() }
-    for proxy in proxies { await proxy.waitUntilFinished() }
+    for proxy in proxies { try await proxy.waitUntilFinished() }
     #expect(proxies.allSatisfy { $0.completionStatus == .successful })
   }
 

@@ -61,7 +61,11 @@ struct SourceTidinessTests {
 
   /// The words that an opening parenthesis follows.
   private static func calls(of line: String) -> [Substring] {
-    line.indices.filter { line[$0] == "(" }.compactMap { line[..<$0].split { !$0.isLetter }.last }
+    line.indices.filter { line[$0] == "(" }.compactMap { index in
+      let words = line[..<index].split { !$0.isLetter }
+      // A declaration is no call.
+      return words.dropLast().last == "func" ? nil : words.last
+    }
   }
 
   private static func isUncheckedPromise(_ line: String) -> Bool {

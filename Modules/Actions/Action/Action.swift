@@ -1,18 +1,45 @@
 import CoherenceCore
 
 /// A piece of work that a ``Connect`` executes and keeps account of.
+///
+/// An action is `Sendable`: it is made by whoever submits it, runs on another thread, and may be canceled from a third.
+/// One that only reads what it was made with is a structure. One that keeps something of its own while it runs keeps it
+/// behind a lock:
+///
+/// ```swift
+/// final class Import: GenericAction {
+///   private let isCanceled = Mutex(false)
+///
+///   func execute() throws {
+///     for page in pages {
+///       if isCanceled.withLock({ $0 }) { return }
+///       try load(page)
+///     }
+///   }
+///
+///   func cancel() { isCanceled.withLock { $0 = true } }
+/// }
+/// ```
 public protocol Action: Sendable {
-  /// Asks the work to end early. Called at most once, on the thread of whoever cancels, while the work may be running on
-  /// another; not called after the action finished.
+  /// Asks the work to end early: because somebody canceled the action, or because its time is over.
+  ///
+  /// Called at most once, on the thread of whoever cancels, while the work may be running on another, or may just have
+  /// ended. Not called for an action that is known to have finished.
   func cancel()
+
+  /// How the action wants to be executed.
+  var options: ActionOptions { get }
 }
 
 extension Action {
   /// Does nothing: an action that cannot be interrupted runs to its end, and counts as canceled.
   public func cancel() {}
+
+  /// Nothing in particular.
+  public var options: ActionOptions { ActionOptions() }
 }
 
-/// An action that is not bound to an entity. Up to five run at once.
+/// An action that is not bound to an entity. Up to five run at once, unless ``ConnectOptions`` say otherwise.
 public protocol GenericAction: Action {
   /// Does the work. May block; runs on a thread of its own.
   func execute() throws

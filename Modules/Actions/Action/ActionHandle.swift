@@ -1,42 +1,75 @@
 import Synchronization
 
-/// The proxy of an action that has a result.
-public final class ActionHandle<Output: Sendable>: ActionProxy {
-  private let execution: ActionExecution
-  private let output: ActionOutput<Output>
+/// An action that was submitted, and its result.
+///
+/// ```swift
+/// let handle = try connect.execute(CountAlbums())
+/// print(try await handle.value)
+/// ```
+///
+/// May be used from any thread. Keeping it does not keep the action in its queue, nor the Connect.
+public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked Sendable {
+  // Sendable: as the base class is; what changes here is behind a mutex.
 
-  init(execution: ActionExecution, output: ActionOutput<Output>) {
-    self.execution = execution
-    self.output = output
+  private let body: ActionBody<Output>
+  private let output = Mutex<Output?>(nil)
+
+  init(_ action: any Action, _ body: ActionBody<Output>, in submission: ActionSubmission) {
+    self.body = body
+    super.init(action, in: submission)
   }
 
-  /// The result of the action, waited for.
+  /// The result of the action, waited for. Canceling the task that waits does not end the waiting.
   ///
-  /// - Throws: What the action threw; `CancellationError` when it was canceled and did not throw.
+  /// - Throws: What the action threw; `CancellationError` when it was canceled and did not throw; and what
+  ///   ``waitUntilFinished()`` throws.
   public var value: Output {
     get async throws {
-      await execution.waitUntilFinished()
-      if let error = execution.error { throw error }
-      guard execution.completionStatus == .successful, let value = output.value else { throw CancellationError() }
+      try await waitUntilFinished()
+      if let error { throw error }
+      guard completionStatus == .successful, let value = output.withLock({ $0 }) else { throw CancellationError() }
       return value
     }
   }
 
-  public var action: any Action { execution.action }
-  public var state: ActionState { execution.state }
-  public var completionStatus: ActionCompletionStatus { execution.completionStatus }
-  public var error: (any Error)? { execution.error }
-  public var statistics: ActionStatistics { execution.statistics }
-  public func cancel() { execution.cancel() }
-  public func waitUntilFinished() async { await execution.waitUntilFinished() }
-}
+  override func attempt(inLane lane: Int) -> Bool {
+    switch body {
+    case .blocking(let body):
+      end(throwing: Self.$executing.withValue(self) { failure { try body(self) } })
+      return true
+    case .asynchronous(let body):
+      start(body, inLane: lane)
+      return false
+    }
+  }
 
-/// The place where an action leaves its result.
-final class ActionOutput<Output: Sendable>: Sendable {
-  private let stored = Mutex<Output?>(nil)
+  private func start(_ body: @escaping @Sendable (AnyActionHandle) async throws -> Output, inLane lane: Int) {
+    let task = Self.$executing.withValue(self) {
+      Task {
+        end(throwing: await failure { try await body(self) })
+        queue.laneIsFree(lane)
+      }
+    }
+    didStart(task)
+  }
 
-  var value: Output? {
-    get { stored.withLock { $0 } }
-    set { stored.withLock { $0 = newValue } }
+  private func failure(of work: () throws -> Output) -> (any Error)? {
+    do {
+      let value = try work()
+      output.withLock { $0 = value }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func failure(of work: () async throws -> Output) async -> (any Error)? {
+    do {
+      let value = try await work()
+      output.withLock { $0 = value }
+      return nil
+    } catch {
+      return error
+    }
   }
 }

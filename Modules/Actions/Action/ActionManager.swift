@@ -1,13 +1,17 @@
 /// Executes actions.
 ///
-/// A completion block is called once for each action, on a global queue, after the action finished and after
+/// A completion block is called once for each call of `execute`, on a global queue, after the action finished and after
 /// `ActionDidFinishExecuting` was posted. It does not delay other actions.
+///
+/// `options` say how this one execution differs from what the action says of itself with ``Action/options``; `nil` for
+/// not at all. When an equal action is on its way, which a ``ActionOptions/uniqueKey`` tells, its handle is the answer:
+/// the two are one from then on, with the options of the first, and to cancel one is to cancel both.
 public protocol ActionManager {
-  /// Submits an action. Generic actions are accepted in any state; up to five of them run at once.
+  /// Submits an action. Before the start of the Connect it waits for it.
   @discardableResult
   func execute<A: GenericAction>(
-    _ action: A, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
-  ) throws -> any ActionProxy
+    _ action: A, options: ActionOptions?, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
+  ) throws -> ActionHandle<Void>
 
   /// Submits an action on an entity.
   ///
@@ -15,13 +19,13 @@ public protocol ActionManager {
   ///   after `stop()`.
   @discardableResult
   func execute<A: EntityAction>(
-    _ action: A, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
-  ) throws -> any ActionProxy
+    _ action: A, options: ActionOptions?, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
+  ) throws -> ActionHandle<Void>
 
-  /// Submits an asynchronous action; see ``execute(_:completionBlock:)-1``.
+  /// Submits an asynchronous action. Before the start of the Connect it waits for it.
   @discardableResult
   func execute<A: AsyncGenericAction>(
-    _ action: A, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
+    _ action: A, options: ActionOptions?, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
   ) throws -> ActionHandle<A.Output>
 
   /// Submits an asynchronous action on an entity.
@@ -29,28 +33,66 @@ public protocol ActionManager {
   /// - Throws: As for an ``EntityAction``.
   @discardableResult
   func execute<A: AsyncEntityAction>(
-    _ action: A, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
+    _ action: A, options: ActionOptions?, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
   ) throws -> ActionHandle<A.Output>
 }
 
+// MARK: - With the action's own options
+
 extension ActionManager {
   @discardableResult
-  public func execute<A: GenericAction>(_ action: A) throws -> any ActionProxy {
-    try execute(action, completionBlock: nil)
+  public func execute<A: GenericAction>(
+    _ action: A, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)? = nil
+  ) throws -> ActionHandle<Void> {
+    try execute(action, options: nil, completionBlock: completionBlock)
   }
 
   @discardableResult
-  public func execute<A: EntityAction>(_ action: A) throws -> any ActionProxy {
-    try execute(action, completionBlock: nil)
+  public func execute<A: EntityAction>(
+    _ action: A, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)? = nil
+  ) throws -> ActionHandle<Void> {
+    try execute(action, options: nil, completionBlock: completionBlock)
   }
 
   @discardableResult
-  public func execute<A: AsyncGenericAction>(_ action: A) throws -> ActionHandle<A.Output> {
-    try execute(action, completionBlock: nil)
+  public func execute<A: AsyncGenericAction>(
+    _ action: A, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)? = nil
+  ) throws -> ActionHandle<A.Output> {
+    try execute(action, options: nil, completionBlock: completionBlock)
   }
 
   @discardableResult
-  public func execute<A: AsyncEntityAction>(_ action: A) throws -> ActionHandle<A.Output> {
-    try execute(action, completionBlock: nil)
+  public func execute<A: AsyncEntityAction>(
+    _ action: A, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)? = nil
+  ) throws -> ActionHandle<A.Output> {
+    try execute(action, options: nil, completionBlock: completionBlock)
+  }
+}
+
+// MARK: - Without a completion block
+
+extension ActionManager {
+  @discardableResult
+  public func execute<A: GenericAction>(_ action: A, options: ActionOptions) throws -> ActionHandle<Void> {
+    try execute(action, options: options, completionBlock: nil)
+  }
+
+  @discardableResult
+  public func execute<A: EntityAction>(_ action: A, options: ActionOptions) throws -> ActionHandle<Void> {
+    try execute(action, options: options, completionBlock: nil)
+  }
+
+  @discardableResult
+  public func execute<A: AsyncGenericAction>(
+    _ action: A, options: ActionOptions
+  ) throws -> ActionHandle<A.Output> {
+    try execute(action, options: options, completionBlock: nil)
+  }
+
+  @discardableResult
+  public func execute<A: AsyncEntityAction>(
+    _ action: A, options: ActionOptions
+  ) throws -> ActionHandle<A.Output> {
+    try execute(action, options: options, completionBlock: nil)
   }
 }

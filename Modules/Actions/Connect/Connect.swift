@@ -6,29 +6,57 @@ import CoherenceStrategies
 /// An entity is *managed* while a started store holds it, it is not abstract, and it says what tells its records apart:
 /// by `userInfo["uniquenessAttributes"]`, a list of attribute names separated by commas, of its own or of the nearest
 /// ancestor that has one, or else by the shortest of its uniqueness constraints.
+///
+/// May be used from any thread. ``ConnectState`` tells what each call does in which state.
 public protocol Connect: PersistentContainer {
   /// Begins to manage the entities of the attached stores. Stores that an earlier `stop` closed are attached again; when
-  /// there is no store at all, the default one is attached. Does nothing when started.
+  /// there is no store at all, the default one is attached. Does nothing when started. Blocks while stores are opened.
   ///
   /// - Throws: What attaching a store throws. The Connect is not started then, and no store is attached by the call.
+  ///   ``ErrorCode/illegalState`` when an action calls this while the Connect waits for the action's end to stop.
   func start() throws
 
-  /// Starts without blocking the caller, and calls the block on a global queue with `nil` or the error.
+  /// Starts without blocking a thread; see `start()` without `async`.
+  func start() async throws
+
+  /// Starts without blocking the caller, and calls the block on a global queue with `nil` or the error. Calls of this kind
+  /// are carried out in the order in which they are made.
   func start(block: @escaping @Sendable ((any Error)?) -> Void)
 
   /// Ends the management of entities and detaches all stores, which `start` attaches again. Does nothing when stopped.
   ///
-  /// Entity actions that wait are canceled; those that run are asked to end, and waited for, unless the call comes from
-  /// an action. Generic actions go on.
+  /// The stores are detached when the actions have finished, entity actions and generic ones, and not before: no action is
+  /// ever left on stores that are gone. Completion blocks may still be on their way.
   ///
-  /// - Throws: The first error of closing a store; the others are closed all the same.
-  func stop() throws
+  /// Called by an action of this Connect, `stop` does not wait, for it would wait for its caller: the stop goes on
+  /// by itself, and errors of it are reported to the error handler.
+  ///
+  /// - Parameters:
+  ///   - mode: What becomes of the actions that are not finished.
+  ///   - limit: How long to wait; `nil` for as long as it takes.
+  /// - Throws: ``ErrorCode/timedOut`` when the limit is over; the stop goes on then, and another call joins it. Otherwise
+  ///   the first error of closing a store; the others are closed all the same.
+  func stop(_ mode: StopMode, within limit: Duration?) throws
+
+  /// Stops without blocking a thread; see `stop(_:within:)` without `async`. When the task is canceled meanwhile, actions
+  /// are drained no longer, but canceled.
+  func stop(_ mode: StopMode, within limit: Duration?) async throws
 
   /// Stops without blocking the caller, and calls the block on a global queue with `nil` or the error.
-  func stop(block: @escaping @Sendable ((any Error)?) -> Void)
+  func stop(_ mode: StopMode, block: @escaping @Sendable ((any Error)?) -> Void)
+
+  /// Closes several stores without blocking a thread; see ``PersistentContainer/detach(persistentStores:)``.
+  func detach(persistentStores: [any PersistentStore]) async throws
+
+  /// Where the Connect is between stopped and started.
+  var state: ConnectState { get }
 
   /// Whether actions that wait go on waiting. Actions are accepted all the same, and running ones are not affected.
   var suspended: Bool { get set }
+
+  /// What happens from now on, in order, until the Connect is gone. Every access makes a sequence of its own, which keeps
+  /// what was not yet taken out of it, as much as there is.
+  var events: AsyncStream<ConnectEvent> { get }
 
   /// Whether entity actions are executed for the entity, and its records can be merged.
   func isManaged(_ entity: EntityDescription) -> Bool
@@ -36,4 +64,28 @@ public protocol Connect: PersistentContainer {
   /// The attributes that tell the entity's records apart, whether it is managed at the moment or not. Empty when nothing
   /// says so.
   func uniquenessAttributes(for entity: EntityDescription) -> [String]
+}
+
+// MARK: - Without arguments
+
+extension Connect {
+  /// Cancels actions and stops; see ``stop(_:within:)-1``.
+  public func stop() throws { try stop(.cancel, within: nil) }
+
+  /// Stops, and waits as long as it takes.
+  public func stop(_ mode: StopMode) throws { try stop(mode, within: nil) }
+
+  /// Cancels actions and stops, without blocking a thread.
+  public func stop() async throws { try await stop(.cancel, within: nil) }
+
+  /// Stops without blocking a thread, and waits as long as it takes.
+  public func stop(_ mode: StopMode) async throws { try await stop(mode, within: nil) }
+
+  /// Cancels actions and stops, without blocking the caller.
+  public func stop(block: @escaping @Sendable ((any Error)?) -> Void) { stop(.cancel, block: block) }
+
+  /// Closes a store without blocking a thread.
+  public func detach(persistentStore: any PersistentStore) async throws {
+    try await detach(persistentStores: [persistentStore])
+  }
 }

@@ -1,30 +1,53 @@
-import CoherenceCore
+/// Where a ``Connect`` is between stopped and started.
+///
+/// ```
+/// stopped ── start ──▶ starting ── started ──▶ started ── stop ──▶ stopping ── stopped ──▶ stopped
+///    ▲                    │
+///    └──── start failed ──┘
+/// ```
+///
+/// These are all the ways there are; ``ConnectTransition`` has them as a table. What calls do:
+///
+/// | call | stopped | starting | started | stopping |
+/// |---|---|---|---|---|
+/// | `start` | starts | waits, then nothing | nothing, with a warning | waits for the stop, then starts |
+/// | `stop` | nothing, with a warning | waits, then stops | stops | joins the stop; `.cancel` hurries it |
+/// | attach | attaches | waits, then attaches and manages | attaches and manages | attaches; detached by the stop, and remembered |
+/// | detach | detaches | waits, then detaches | cancels actions, detaches | waits for the actions, detaches |
+/// | execute, generic | waits for the start | waits for the start | queued | waits for the next start |
+/// | execute, entity | throws | throws | queued | throws |
+/// | `suspended` | may be set in any state, and is not changed by any of the above | | | |
+public enum ConnectState: String, Sendable, Hashable, CaseIterable {
+  /// No entity is managed. Stores may be attached.
+  case stopped
+  /// Stores are being attached.
+  case starting
+  /// The entities of the attached stores are managed, and actions run.
+  case started
+  /// No new action runs; those that were accepted are drained or canceled. Then the stores are detached.
+  case stopping
+}
 
-/// What a Connect decides by when an action is submitted. Kept apart from the slow work of opening and closing stores,
-/// so that submitting never waits for it.
-struct ConnectState {
-  var isStarted = false
-  var isSuspended = false
-  private(set) var managed = ManagedEntities()
-  /// The queues of the managed hierarchies, by the name of the root entity.
-  private(set) var queues: [String: ActionQueue] = [:]
+/// What leads a ``Connect`` from one state to another.
+public enum ConnectTransition: String, Sendable, Hashable, CaseIterable {
+  case start
+  case startSucceeded
+  case startFailed
+  case stop
+  case stopFinished
 
-  /// Takes over what is managed now. Queues of hierarchies that are managed still stay as they are.
-  ///
-  /// - Returns: The queues that are out of use.
-  mutating func manage(_ managed: ManagedEntities, model: ManagedObjectModel) -> [ActionQueue] {
-    self.managed = managed
-    let hierarchies = managed.hierarchies(in: model)
-    let unused = queues.filter { !hierarchies.contains($0.key) }
-    for name in unused.keys { queues[name] = nil }
-    for name in hierarchies where queues[name] == nil {
-      queues[name] = ActionQueue(
-        name: "connect.queue.entity.\(name.lowercased())", width: 1, isSuspended: isSuspended)
-    }
-    return Array(unused.values)
-  }
+  /// The only states between which each leads.
+  public static let legal: [ConnectTransition: (from: ConnectState, to: ConnectState)] = [
+    .start: (.stopped, .starting),
+    .startSucceeded: (.starting, .started),
+    .startFailed: (.starting, .stopped),
+    .stop: (.started, .stopping),
+    .stopFinished: (.stopping, .stopped),
+  ]
 
-  func queue(for entity: EntityDescription) -> ActionQueue? {
-    managed.contains(entity) ? queues[entity.root.name] : nil
+  /// Where this leads from a state; `nil` when it does not start there.
+  public func target(from state: ConnectState) -> ConnectState? {
+    guard let legal = Self.legal[self], legal.from == state else { return nil }
+    return legal.to
   }
 }

@@ -4,17 +4,23 @@ import Synchronization
 
 extension GenericConnect {
   public final var suspended: Bool {
-    get { state.withLock { $0.isSuspended } }
+    get { dispatcher.isSuspended }
     set {
-      let queues = state.withLock { state in
-        state.isSuspended = newValue
-        return Array(state.queues.values)
-      }
-      for queue in queues + [genericActions] { queue.isSuspended = newValue }
+      dispatcher.isSuspended = newValue
+      if newValue { lifecycle.withLock { $0.stop }?.cancelSuspended() }
     }
   }
 
-  public final func isManaged(_ entity: EntityDescription) -> Bool { state.withLock { $0.managed.contains(entity) } }
+  /// Whether actions on the entity's hierarchy wait, for its own sake or because the Connect is suspended.
+  public final func isSuspended(_ entity: EntityDescription) -> Bool { dispatcher.isSuspended(entity) }
+
+  /// Suspends, or resumes, the actions on one hierarchy. Those of a suspended Connect wait all the same.
+  public final func setSuspended(_ isSuspended: Bool, for entity: EntityDescription) {
+    dispatcher.setSuspended(isSuspended, for: entity)
+    if isSuspended { lifecycle.withLock { $0.stop }?.cancelSuspended() }
+  }
+
+  public final func isManaged(_ entity: EntityDescription) -> Bool { dispatcher.managed.contains(entity) }
 
   public final func uniquenessAttributes(for entity: EntityDescription) -> [String] {
     EntityUniqueness(entity: entity).attributes
@@ -25,7 +31,20 @@ extension GenericConnect {
   package final func newActionContext() -> ActionContext {
     let context = container.newGenericBackgroundContext(ActionContext.self)
     context.mergePolicy = .objectTrumps
-    context.managed = state.withLock { $0.managed }
+    context.managed = dispatcher.served
     return context
+  }
+
+  /// Manages the entities of the attached stores but for some, if started.
+  func manageEntities(
+    logging stores: [any PersistentStore] = [], without leaving: [any PersistentStore] = []
+  ) {
+    guard state == .started else { return }
+    let staying = persistentStoreCoordinator.persistentStores.filter { store in
+      !leaving.contains { $0 === store }
+    }
+    let managed = ManagedEntities(of: staying, model: managedObjectModel)
+    for store in stores { managed.log(store, model: managedObjectModel, to: logger) }
+    dispatcher.manage(managed, model: managedObjectModel)
   }
 }

@@ -5,112 +5,173 @@ import Foundation
 import Logging
 import Synchronization
 
+// The work is in two parts that never wait for each other's end: `beginStart` and `beginStop`, which block for as long as
+// stores are opened and no longer, and the waiting for a stop, which the callers do in their own ways.
+
 extension GenericConnect {
+  public final var state: ConnectState { lifecycle.withLock { $0.state } }
+
+  // MARK: Starting
+
   public final func start() throws {
-    try attachments.withLock { attachments in
-      guard !state.withLock({ $0.isStarted }) else {
-        return logger.warning("Already started.", metadata: ["connect": "\(name)"])
-      }
-      try attachMissing(&attachments)
-      state.withLock { $0.isStarted = true }
-      manageEntities(logging: persistentStoreCoordinator.persistentStores)
-      logger.info("Started.", metadata: ["connect": "\(name)"])
+    while let stop = try beginStart() {
+      try refuseToWaitForCaller()
+      // The outcome is the affair of whoever stopped.
+      _ = stop.wait(of: dispatcher)
     }
   }
 
-  public final func stop() throws {
-    let queues = attachments.withLock { _ in
-      state.withLock { state in
-        guard state.isStarted else { return nil as [ActionQueue]? }
-        state.isStarted = false
-        return state.manage(ManagedEntities(), model: managedObjectModel)
+  public final func start() async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      startInBackground(mayWait: !isCalledByOwnAction) { continuation.resume(with: $0) }
+    }
+  }
+
+  public final func start(block: @escaping @Sendable ((any Error)?) -> Void) {
+    startInBackground(mayWait: true) { result in DispatchQueue.global().async { block(result.failure) } }
+  }
+
+  private func startInBackground(mayWait: Bool, _ answer: @escaping ConnectStop.Answer) {
+    lifecycleQueue.async {
+      do {
+        guard let stop = try self.beginStart() else { return answer(.success(())) }
+        guard mayWait else { throw Self.waitsForCaller }
+        self.lifecycle.withLock { $0.startsInLine += 1 }
+        stop.whenFinished { _ in
+          self.startInBackground(mayWait: mayWait, answer)
+          self.lifecycle.withLock { $0.startsInLine -= 1 }
+        }
+      } catch {
+        answer(.failure(error))
       }
     }
-    guard let queues else { return logger.warning("Already stopped.", metadata: ["connect": "\(name)"]) }
-    drain(queues)
+  }
+
+  /// Starts, if stopped.
+  ///
+  /// - Returns: The stop that has to end first.
+  private func beginStart() throws -> ConnectStop? {
     try attachments.withLock { attachments in
-      // Somebody may have started again while actions were waited for.
-      guard !state.withLock({ $0.isStarted }) else { return }
-      try detachAll(&attachments)
+      guard take(.start) else {
+        let stop = lifecycle.withLock { $0.stop }
+        if stop == nil { logger.warning("Already started.", metadata: ["connect": "\(name)"]) }
+        return stop
+      }
+      do {
+        try attachMissing(&attachments)
+      } catch {
+        _ = take(.startFailed)
+        throw error
+      }
+      _ = take(.startSucceeded)
+      manageEntities(logging: persistentStoreCoordinator.persistentStores)
+      dispatcher.open()
+      logger.info("Started.", metadata: ["connect": "\(name)"])
+      return nil
+    }
+  }
+
+  // MARK: Stopping
+
+  public final func stop(_ mode: StopMode, within limit: Duration?) throws {
+    guard let stop = beginStop(mode) else { return }
+    if isCalledByOwnAction { return reportFailure(of: stop) }
+    try stop.wait(within: limit, of: dispatcher).get()
+  }
+
+  public final func stop(_ mode: StopMode, within limit: Duration?) async throws {
+    let isCalledByOwnAction = isCalledByOwnAction
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        stopInBackground(mode) { stop in
+          guard let stop, !isCalledByOwnAction else {
+            stop.map(self.reportFailure)
+            return continuation.resume()
+          }
+          stop.whenFinished(within: limit, of: self.dispatcher) { continuation.resume(with: $0) }
+        }
+      }
+    } onCancel: {
+      // Behind the block that begins the stop, so that there is one to hurry.
+      lifecycleQueue.async { self.lifecycle.withLock { $0.stop }?.cancelAll() }
+    }
+  }
+
+  public final func stop(_ mode: StopMode, block: @escaping @Sendable ((any Error)?) -> Void) {
+    stopInBackground(mode) { stop in
+      let answer: ConnectStop.Answer = { result in DispatchQueue.global().async { block(result.failure) } }
+      if let stop { stop.whenFinished(answer) } else { answer(.success(())) }
+    }
+  }
+
+  private func stopInBackground(_ mode: StopMode, _ block: @escaping @Sendable (ConnectStop?) -> Void) {
+    lifecycleQueue.async {
+      guard let stop = self.lifecycle.withLock({ $0.startsInLine > 0 ? $0.stop : nil }) else {
+        return block(self.beginStop(mode))
+      }
+      if mode == .cancel { stop.cancelAll() }
+      stop.whenFinished { _ in self.stopInBackground(mode, block) }
+    }
+  }
+
+  /// Ends the management of entities and begins to wait for actions, or joins the stop that is going on.
+  ///
+  /// - Returns: `nil` when there is nothing to stop.
+  private func beginStop(_ mode: StopMode) -> ConnectStop? {
+    attachments.withLock { _ in
+      let fresh = ConnectStop()
+      guard take(.stop, stop: fresh) else {
+        let stop = lifecycle.withLock { $0.stop }
+        if stop == nil { logger.warning("Already stopped.", metadata: ["connect": "\(name)"]) }
+        if mode == .cancel { stop?.cancelAll() }
+        return stop
+      }
+      fresh.begin(dispatcher.close(), mode: mode, on: lifecycleQueue) { self.finish(fresh) }
+      fresh.cancelSuspended()
+      return fresh
+    }
+  }
+
+  /// The actions have finished.
+  private func finish(_ stop: ConnectStop) {
+    let result = attachments.withLock { attachments in
+      let result = Result { try detachAll(&attachments) }
+      _ = take(.stopFinished)
+      return result
     }
     logger.info("Stopped.", metadata: ["connect": "\(name)"])
+    stop.finish(result)
   }
 
-  // MARK: Stores
-
-  /// Attaches what an earlier stop detached, or the default store when there is none at all: all of it, or nothing.
-  private func attachMissing(_ attachments: inout [StoreAttachment]) throws {
-    var wanted = attachments
-    if wanted.isEmpty, persistentStoreCoordinator.persistentStores.isEmpty {
-      wanted = [StoreAttachment(directory: storeLocation, configuration: StoreConfiguration())]
+  private func reportFailure(of stop: ConnectStop) {
+    stop.whenFinished { [errorHandler] result in
+      if let error = result.failure { errorHandler(error) }
     }
-    var fresh: [any PersistentStore] = []
-    do {
-      for index in wanted.indices where wanted[index].store == nil {
-        let store = try container.attachPersistentStore(
-          at: wanted[index].directory, for: wanted[index].configuration)
-        wanted[index].store = store
-        fresh.append(store)
-      }
-    } catch {
-      for store in fresh.reversed() { try? persistentStoreCoordinator.remove(store) }
-      throw error
+  }
+
+  // MARK: States
+
+  /// Takes a transition, if it is legal now, and tells of it.
+  private func take(_ transition: ConnectTransition, stop: ConnectStop? = nil) -> Bool {
+    lifecycle.withLock { lifecycle in
+      guard lifecycle.take(transition, stop: stop) else { return false }
+      dispatcher.events.didChange(lifecycle.state)
+      return true
     }
-    attachments = wanted
   }
 
-  /// Detaches every store of the coordinator and remembers it, those that were added behind this Connect's back too.
-  private func detachAll(_ attachments: inout [StoreAttachment]) throws {
-    let stores = persistentStoreCoordinator.persistentStores
-    attachments.removeAll { known in known.store.map { store in !stores.contains { $0 === store } } == true }
-    var failure: (any Error)?
-    for store in stores {
-      let index = attachments.firstIndex { $0.store === store }
-      do {
-        try container.detach(persistentStore: store)
-      } catch {
-        failure = failure ?? error
-      }
-      if let index { attachments[index].store = nil } else { attachments.append(attachment(of: store)) }
-    }
-    if let failure { throw failure }
+  private var isCalledByOwnAction: Bool { AnyActionHandle.current?.dispatcher === dispatcher }
+
+  private func refuseToWaitForCaller() throws {
+    if isCalledByOwnAction { throw Self.waitsForCaller }
   }
 
-  private func attachment(of store: any PersistentStore) -> StoreAttachment {
-    let configuration = StoreConfiguration(
-      name: store.configurationName, type: store.type, options: store.environment.options, location: store.url)
-    return StoreAttachment(directory: storeLocation, configuration: configuration)
+  private static var waitsForCaller: CoherenceError {
+    CoherenceError(
+      .illegalState, "The Connect is stopping and waits for the action that wants to start it; start it elsewhere.")
   }
+}
 
-  // MARK: Entities
-
-  /// Manages the entities of the attached stores, if started.
-  ///
-  /// - Returns: The queues that are out of use, to be drained when no lock is held.
-  @discardableResult
-  func manageEntities(
-    logging stores: [any PersistentStore] = [], without leaving: [any PersistentStore] = []
-  ) -> [ActionQueue] {
-    guard state.withLock({ $0.isStarted }) else { return [] }
-    let staying = persistentStoreCoordinator.persistentStores.filter { store in
-      !leaving.contains { $0 === store }
-    }
-    let managed = ManagedEntities(of: staying, model: managedObjectModel)
-    for store in stores { managed.log(store, model: managedObjectModel, to: logger) }
-    return state.withLock { $0.manage(managed, model: managedObjectModel) }
-  }
-
-  /// Cancels what is in queues and waits for its end. An action that calls this does not wait: it would for itself.
-  ///
-  /// Called without a lock: the actions that are waited for may attach stores.
-  func drain(_ queues: [ActionQueue]) {
-    let executions = queues.flatMap { $0.cancelAll() }
-    guard ActionExecution.current == nil else { return }
-    let group = DispatchGroup()
-    for execution in executions {
-      group.enter()
-      execution.whenFinished { group.leave() }
-    }
-    group.wait()
-  }
+extension Result {
+  fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

@@ -30,28 +30,60 @@ extension GenericConnect {
   }
 
   /// Closes a store and forgets it. Actions on entities that no other store holds are canceled and waited for first.
+  ///
+  /// - Throws: Also ``ErrorCode/actionWaitsForItself`` when one of these actions calls this, or waits for the one that
+  ///   does. Nothing is detached then.
   public final func detach(persistentStore: any PersistentStore) throws {
     try detach(persistentStores: [persistentStore])
   }
 
   /// Closes several stores and forgets them. When one of them is not attached here, none is closed.
   public final func detach(persistentStores: [any PersistentStore]) throws {
-    drain(try release(persistentStores))
-    try attachments.withLock { attachments in
-      try container.detach(persistentStores: persistentStores)
-      attachments.removeAll { known in persistentStores.contains { $0 === known.store } }
+    do {
+      try release(persistentStores).waitUntilFinished()
+    } catch {
+      resumeManagement()
+      throw error
     }
+    try forget(persistentStores)
+  }
+
+  /// Closes several stores without blocking a thread, and forgets them.
+  public final func detach(persistentStores: [any PersistentStore]) async throws {
+    do {
+      try await release(persistentStores).waitUntilFinished()
+    } catch {
+      resumeManagement()
+      throw error
+    }
+    try forget(persistentStores)
   }
 
   /// Ends the management of what only these stores hold.
-  private func release(_ stores: [any PersistentStore]) throws -> [ActionQueue] {
-    try attachments.withLock { _ in
+  ///
+  /// - Returns: The canceled actions that have to end before the stores are closed.
+  private func release(_ stores: [any PersistentStore]) throws -> [AnyActionHandle] {
+    let handles = try attachments.withLock { _ in
       let attached = persistentStoreCoordinator.persistentStores
       for store in stores where !attached.contains(where: { $0 === store }) {
         throw CoherenceError(
           .storeDetached, "Store '\(store.identifier)' is not attached to '\(name)'; none of the stores was detached.")
       }
-      return manageEntities(without: stores)
+      manageEntities(without: stores)
+      return dispatcher.unfinishedOfUnmanaged
+    }
+    guard !handles.contains(where: { $0 === AnyActionHandle.current }) else { return handles }
+    for handle in handles { handle.cancel() }
+    return handles
+  }
+
+  private func forget(_ stores: [any PersistentStore]) throws {
+    try attachments.withLock { attachments in
+      defer { manageEntities() }
+      try container.detach(persistentStores: stores)
+      attachments.removeAll { known in stores.contains { $0 === known.store } }
     }
   }
+
+  private func resumeManagement() { attachments.withLock { _ in manageEntities() } }
 }

@@ -14,30 +14,33 @@ import Synchronization
 /// ```
 ///
 /// May be used from any thread. Submitting an action never waits for a store that is being opened or closed.
+///
+/// When the last reference to a Connect goes, its actions are canceled. Those that run keep their stores until they have
+/// ended; whoever wants to wait for them stops the Connect first.
 open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Sendable {
   // Sendable: every property is immutable and Sendable, what changes is behind locks; the compiler cannot check a class
   // that is open.
 
   let container: GenericPersistentContainer<Strategy>
-  let events: ActionEvents
-  let genericActions: ActionQueue
+  let dispatcher: ActionDispatcher
   let logger: Logger
-  /// What submitting an action looks at. Never held during slow work.
-  let state = Mutex(ConnectState())
-  /// The stores, attached and remembered. Held while stores are opened and closed, so that this happens one at a time.
+  let lifecycle = Mutex(ConnectLifecycle())
+  /// The stores, attached and remembered. Held while stores are opened and closed, so that this happens one at a time,
+  /// and taken before the lock of the lifecycle.
   let attachments = Mutex<[StoreAttachment]>([])
-  private let lifecycle = DispatchQueue(label: "connect.queue.synchronization", qos: .userInitiated)
+  /// Where starts and stops begin that nobody blocks for, in the order in which they were called for.
+  let lifecycleQueue = DispatchQueue(label: "connect.queue.synchronization", qos: .userInitiated)
 
   /// Makes a Connect for the model that is registered by its name.
   ///
   /// - Throws: ``ErrorCode/modelNotFound``, listing the names that are registered.
   public convenience init(
     name: String, storeLocation: URL? = nil, asyncErrorBlock: AsyncErrorHandlerBlock? = nil,
-    registry: StoreRegistry? = nil, logger: Logger? = nil
+    registry: StoreRegistry? = nil, logger: Logger? = nil, options: ConnectOptions = ConnectOptions()
   ) throws {
     self.init(
       name: name, managedObjectModel: try ManagedObjectModel.named(name), storeLocation: storeLocation,
-      asyncErrorBlock: asyncErrorBlock, registry: registry, logger: logger)
+      asyncErrorBlock: asyncErrorBlock, registry: registry, logger: logger, options: options)
   }
 
   /// Makes a Connect. Nothing is opened or started.
@@ -46,25 +49,22 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
   ///   - storeLocation: The directory for stores whose place is not given at attach; ``defaultStoreLocation()`` without.
   ///   - asyncErrorBlock: Called, on a global queue, with errors that nobody waits for, after they were logged.
   ///   - registry: Where store types that are given by a bare name are looked up; the registry in force without.
+  ///   - options: How actions are executed.
   public required init(
     name: String, managedObjectModel model: ManagedObjectModel, storeLocation: URL? = nil,
-    asyncErrorBlock: AsyncErrorHandlerBlock? = nil, registry: StoreRegistry? = nil, logger: Logger? = nil
+    asyncErrorBlock: AsyncErrorHandlerBlock? = nil, registry: StoreRegistry? = nil, logger: Logger? = nil,
+    options: ConnectOptions = ConnectOptions()
   ) {
     let logger = logger ?? Logger(label: "coherence.connect")
     self.logger = logger
     container = GenericPersistentContainer(
       name: name, managedObjectModel: model, storeLocation: storeLocation ?? Self.defaultStoreLocation(),
       asyncErrorBlock: asyncErrorBlock, registry: registry, logger: logger)
-    events = ActionEvents(logger: logger)
-    genericActions = ActionQueue(name: "connect.queue.generic", width: 5, isSuspended: false)
-    events.setSource(self)
+    dispatcher = ActionDispatcher(options: options, logger: logger)
+    dispatcher.events.setSource(self)
   }
 
-  deinit {
-    // What waits would wait forever.
-    let queues = state.withLock { Array($0.queues.values) }
-    for queue in queues + [genericActions] { queue.cancelPending() }
-  }
+  deinit { dispatcher.end() }
 
   /// `$XDG_DATA_HOME/Coherence`, or `~/.local/share/Coherence`; the application support directory on Apple's platforms.
   open class func defaultStoreLocation() -> URL { GenericPersistentContainer<Strategy>.defaultStoreLocation() }
@@ -84,24 +84,12 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
     container.newGenericBackgroundContext(type)
   }
 
-  // MARK: Starting and stopping without blocking
+  // MARK: What happens
 
-  public final func start(block: @escaping @Sendable ((any Error)?) -> Void) {
-    inBackground(block) { try self.start() }
-  }
+  public final var events: AsyncStream<ConnectEvent> { events(.unbounded) }
 
-  public final func stop(block: @escaping @Sendable ((any Error)?) -> Void) {
-    inBackground(block) { try self.stop() }
-  }
-
-  private func inBackground(
-    _ block: @escaping @Sendable ((any Error)?) -> Void, _ work: @escaping @Sendable () throws -> Void
-  ) {
-    lifecycle.async {
-      var failure: (any Error)?
-      do { try work() } catch { failure = error }
-      let result = failure
-      DispatchQueue.global().async { block(result) }
-    }
-  }
+  /// What happens from now on, of which the policy says how much is kept for a listener that is slow.
+  public final func events(
+    _ policy: AsyncStream<ConnectEvent>.Continuation.BufferingPolicy
+  ) -> AsyncStream<ConnectEvent> { dispatcher.events.stream(policy) }
 }

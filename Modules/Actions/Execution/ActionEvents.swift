@@ -3,45 +3,133 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Tells the world of executions: the log, the notification center, and completion blocks, in that order.
+/// Tells the world of actions: the log, the event streams, the notification center, and completion blocks, in that order.
 final class ActionEvents: Sendable {
   private let logger: Logger
   private let queue = DispatchQueue(label: "connect.queue.notification")
   private let source = Mutex(Source())
+  private let outbox = Mutex(Outbox())
+  private let streams = Mutex(Streams())
 
   private struct Source { weak var object: (any AnyObject & Sendable)? }
+
+  /// What is still to be told. It goes out in batches: a change of threads for each event would cost more than the event.
+  private struct Outbox {
+    var entries: [Entry] = []
+    var isOnItsWay = false
+  }
+
+  private struct Entry {
+    let event: ConnectEvent
+    var completions: [ActionSubmission.Completion] = []
+  }
+
+  private struct Streams {
+    var isOver = false
+    var next = 0
+    var all: [Int: AsyncStream<ConnectEvent>.Continuation] = [:]
+  }
 
   init(logger: Logger) { self.logger = logger }
 
   /// Says who notifications come from. It is not kept.
   func setSource(_ object: any AnyObject & Sendable) { source.withLock { $0.object = object } }
 
-  func didStart(_ execution: ActionExecution) {
-    logger.info("Action started.", metadata: ["action": "\(type(of: execution.action))"])
-    queue.async { self.post(Notification.ActionDidStartExecuting, execution) }
+  // MARK: What happens
+
+  func didStart(_ handle: AnyActionHandle) {
+    logger.info("Action started.", metadata: ["action": "\(type(of: handle.action))"])
+    send(Entry(event: .actionStarted(handle)))
   }
 
-  func didFinish(_ execution: ActionExecution, completion: (@Sendable (any ActionProxy) -> Void)?) {
-    log(execution)
+  func willRetry(_ handle: AnyActionHandle, attempt: Int, delay: Duration) {
+    logger.info(
+      "Action is tried again.",
+      metadata: ["action": "\(type(of: handle.action))", "attempt": "\(attempt)", "delay": "\(delay)"])
+    send(Entry(event: .actionWillRetry(handle, attempt: attempt, delay: delay)))
+  }
+
+  func didFinish(_ handle: AnyActionHandle, completions: [ActionSubmission.Completion]) {
+    if logger.logLevel <= .error { log(handle) }
+    send(Entry(event: .actionFinished(handle), completions: completions))
+  }
+
+  func didChange(_ state: ConnectState) { send(Entry(event: .stateChanged(state))) }
+
+  /// The Connect is gone: nobody hears of what is left.
+  func end() {
     queue.async {
-      self.post(Notification.ActionDidFinishExecuting, execution)
-      if let completion { DispatchQueue.global().async { completion(execution) } }
+      let all = self.streams.withLock { streams in
+        streams.isOver = true
+        defer { streams.all = [:] }
+        return streams.all
+      }
+      for stream in all.values { stream.finish() }
     }
   }
 
-  private func log(_ execution: ActionExecution) {
-    let name = "\(type(of: execution.action))"
-    if let error = execution.error {
+  private func log(_ handle: AnyActionHandle) {
+    let name = "\(type(of: handle.action))"
+    if let error = handle.error {
       logger.error("Action threw an error.", metadata: ["action": "\(name)", "error": "\(error)"])
     }
     logger.info(
-      "Action \(execution.completionStatus).",
-      metadata: ["action": "\(name)", "statistics": "\(execution.statistics)"])
+      "Action \(handle.completionStatus).",
+      metadata: ["action": "\(name)", "statistics": "\(handle.statistics)"])
   }
 
-  private func post(_ name: Notification.Name, _ execution: ActionExecution) {
+  // MARK: Who hears of it
+
+  /// What happens from now on.
+  func stream(_ policy: AsyncStream<ConnectEvent>.Continuation.BufferingPolicy) -> AsyncStream<ConnectEvent> {
+    AsyncStream(bufferingPolicy: policy) { continuation in
+      let place = streams.withLock { streams in
+        guard !streams.isOver else { return nil as Int? }
+        defer { streams.next += 1 }
+        streams.all[streams.next] = continuation
+        return streams.next
+      }
+      guard let place else { return continuation.finish() }
+      continuation.onTermination = { [weak self] _ in
+        _ = self?.streams.withLock { $0.all.removeValue(forKey: place) }
+      }
+    }
+  }
+
+  private func send(_ entry: Entry) {
+    let isFirst = outbox.withLock { outbox in
+      outbox.entries.append(entry)
+      defer { outbox.isOnItsWay = true }
+      return !outbox.isOnItsWay
+    }
+    if isFirst { queue.async { self.deliver() } }
+  }
+
+  private func deliver() {
+    while true {
+      let entries = outbox.withLock { outbox in
+        defer { outbox.entries = [] }
+        outbox.isOnItsWay = !outbox.entries.isEmpty
+        return outbox.entries
+      }
+      if entries.isEmpty { return }
+      for entry in entries { deliver(entry) }
+    }
+  }
+
+  private func deliver(_ entry: Entry) {
+    for stream in streams.withLock({ $0.all }).values { stream.yield(entry.event) }
+    switch entry.event {
+    case .actionStarted(let proxy): post(Notification.ActionDidStartExecuting, proxy)
+    case .actionFinished(let proxy):
+      post(Notification.ActionDidFinishExecuting, proxy)
+      for completion in entry.completions { DispatchQueue.global().async { completion(proxy) } }
+    case .stateChanged, .actionWillRetry: break
+    }
+  }
+
+  private func post(_ name: Notification.Name, _ proxy: any ActionProxy) {
     let object = source.withLock { $0.object }
-    NotificationCenter.default.post(
-      name: name, object: object, userInfo: [Notification.Key.ActionProxy: execution as any ActionProxy])
+    NotificationCenter.default.post(name: name, object: object, userInfo: [Notification.Key.ActionProxy: proxy])
   }
 }

@@ -9,7 +9,7 @@ public final class ActionContext: BackgroundContext, @unchecked Sendable {
   // Sendable: as the base class is; the properties here are set before the context's first use.
   let counter = ContextActivityCounter()
   var managed = ManagedEntities()
-  weak var execution: ActionExecution?
+  weak var execution: AnyActionHandle?
 
   public required init(concurrencyType: ConcurrencyType = .privateQueue) {
     super.init(concurrencyType: concurrencyType)

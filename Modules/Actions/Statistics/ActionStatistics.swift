@@ -6,6 +6,8 @@ public struct ActionStatistics: Sendable, Hashable {
   public internal(set) var startTime: Date?
   /// When the action ended; `nil` before.
   public internal(set) var finishTime: Date?
+  /// How often the action was begun; zero before, and for one that never ran.
+  public internal(set) var attempts = 0
   /// `nil` for generic actions, and before an entity action begins.
   public internal(set) var contextStatistics: ContextStatistics?
 

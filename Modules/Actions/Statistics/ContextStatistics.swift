@@ -18,6 +18,17 @@ public struct ContextStatistics: Sendable, Hashable {
   public internal(set) var saveTime: TimeInterval = 0
   /// Seconds in the context that were spent neither fetching nor saving.
   public var otherTime: TimeInterval { max(0, contextBlockTime - fetchTime - saveTime) }
+
+  /// Adds what was done in another context.
+  static func += (sum: inout ContextStatistics, other: ContextStatistics) {
+    sum.inserts += other.inserts
+    sum.updates += other.updates
+    sum.deletes += other.deletes
+    sum.fetches += other.fetches
+    sum.contextBlockTime += other.contextBlockTime
+    sum.fetchTime += other.fetchTime
+    sum.saveTime += other.saveTime
+  }
 }
 
 extension ContextStatistics: CustomStringConvertible {

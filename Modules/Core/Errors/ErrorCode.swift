@@ -128,6 +128,12 @@ extension ErrorCode {
   public static let missingEntityName = ErrorCode("missingEntityName")
   /// A merge met a record without a key, or two records with one key.
   public static let invalidMergeKey = ErrorCode("invalidMergeKey")
+  /// An action took longer than its timeout, or a stop longer than its limit.
+  public static let timedOut = ErrorCode("timedOut")
+  /// An action did not run because another, which it depends on, did not succeed.
+  public static let dependencyFailed = ErrorCode("dependencyFailed")
+  /// An action would wait for what cannot happen before it has ended.
+  public static let actionWaitsForItself = ErrorCode("actionWaitsForItself")
   /// The state of the Connect does not allow the call.
   public static let illegalState = ErrorCode("illegalState")
 }

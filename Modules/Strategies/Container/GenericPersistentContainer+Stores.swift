@@ -46,7 +46,12 @@ extension GenericPersistentContainer {
       throw CoherenceError(
         .storeDetached, "Store '\(store.identifier)' is not attached to '\(name)'; none of the stores was detached.")
     }
-    for store in stores { try detach(persistentStore: store) }
+    var failure: (any Error)?
+    for store in stores {
+      // The rest goes too: a part of them would be neither what was asked for nor what was before.
+      do { try detach(persistentStore: store) } catch { failure = failure ?? error }
+    }
+    if let failure { throw failure }
   }
 
   private func environment(for configuration: StoreConfiguration, at url: URL?) -> StoreEnvironment {

@@ -86,9 +86,11 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
   }
 
   private static func handler(logger: Logger, block: AsyncErrorHandlerBlock?) -> AsyncErrorHandlerBlock {
-    { error in
+    // Serial, so that errors are heard of in the order in which they happened.
+    let queue = DispatchQueue(label: "coherence.errors", target: .global())
+    return { error in
       logger.error("An error that nobody waited for.", metadata: ["error": "\(error)"])
-      if let block { DispatchQueue.global().async { block(error) } }
+      if let block { queue.async { block(error) } }
     }
   }
 }

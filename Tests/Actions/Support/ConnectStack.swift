@@ -12,17 +12,20 @@ struct ConnectStack {
   let directory = TemporaryDirectory()
   let connect: TestConnect
 
-  init(_ model: ManagedObjectModel = ConnectModels.main) throws {
+  init(_ model: ManagedObjectModel = ConnectModels.main, options: ConnectOptions = ConnectOptions()) throws {
     let registry = StoreRegistry()
     try registry.register(.sqlite)
     try registry.register(.inMemory)
     connect = TestConnect(
-      name: "Connect", managedObjectModel: model, storeLocation: directory.url, registry: registry)
+      name: "Connect", managedObjectModel: model, storeLocation: directory.url, registry: registry,
+      options: options)
   }
 
   /// A started Connect with one store in memory.
-  static func started(_ model: ManagedObjectModel = ConnectModels.main) throws -> ConnectStack {
-    let stack = try ConnectStack(model)
+  static func started(
+    _ model: ManagedObjectModel = ConnectModels.main, options: ConnectOptions = ConnectOptions()
+  ) throws -> ConnectStack {
+    let stack = try ConnectStack(model, options: options)
     try stack.connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     try stack.connect.start()
     return stack

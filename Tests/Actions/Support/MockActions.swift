@@ -9,15 +9,19 @@ struct MockError: Error {}
 final class MockScript: Sendable {
   private let waits: Bool
   private let fails: Bool
+  private let ignoresCancel: Bool
   private let gate = DispatchSemaphore(value: 0)
   private let cancels = Atomic<Int>(0)
   private let runs = Atomic<Int>(0)
   private let (stream, continuation) = AsyncStream<Void>.makeStream()
 
-  /// - Parameter waits: Whether the action goes on only when it is canceled or released.
-  init(waits: Bool = false, fails: Bool = false) {
+  /// - Parameters:
+  ///   - waits: Whether the action goes on only when it is canceled or released.
+  ///   - ignoresCancel: Whether only a release counts.
+  init(waits: Bool = false, fails: Bool = false, ignoresCancel: Bool = false) {
     self.waits = waits
     self.fails = fails
+    self.ignoresCancel = ignoresCancel
   }
 
   var cancelCount: Int { cancels.load(ordering: .sequentiallyConsistent) }
@@ -30,7 +34,7 @@ final class MockScript: Sendable {
 
   func cancel() {
     cancels.add(1, ordering: .sequentiallyConsistent)
-    gate.signal()
+    if !ignoresCancel { gate.signal() }
   }
 
   func run() throws {

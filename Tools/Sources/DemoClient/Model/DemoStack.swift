@@ -37,7 +37,7 @@ package struct DemoStack: Sendable {
         options: [PostgreSQLOption.schema: "coherence_demo"], location: url)
       catalog = try connect.attachPersistentStore(for: configuration)
     }
-    try connect.start()
+    try await connect.start()
     if reset { try await empty() }
   }
 
@@ -50,11 +50,5 @@ package struct DemoStack: Sendable {
   }
 
   /// Cancels what is going on, waits for its end and closes the stores.
-  package func stop() async throws {
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-      connect.stop { error in
-        if let error { continuation.resume(throwing: error) } else { continuation.resume() }
-      }
-    }
-  }
+  package func stop() async throws { try await connect.stop() }
 }

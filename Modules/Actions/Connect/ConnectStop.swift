@@ -1,0 +1,91 @@
+import CoherenceCore
+import Dispatch
+import Synchronization
+
+/// One stop of a Connect, which everybody who calls `stop` meanwhile shares.
+final class ConnectStop: Sendable {
+  typealias Answer = @Sendable (Result<Void, any Error>) -> Void
+
+  private let content = Mutex(Content())
+
+  private struct Content {
+    var handles: [AnyActionHandle] = []
+    var result: Result<Void, any Error>?
+    var answers: [Answer] = []
+  }
+
+  /// Waits for actions.
+  ///
+  /// - Parameter block: Called on the queue when all of them have finished.
+  func begin(
+    _ handles: [AnyActionHandle], mode: StopMode, on queue: DispatchQueue, then block: @escaping @Sendable () -> Void
+  ) {
+    content.withLock { $0.handles = handles }
+    if mode == .cancel { cancelAll() }
+    handles.whenAllFinished(on: queue, block)
+  }
+
+  /// Ends draining.
+  func cancelAll() {
+    for handle in content.withLock({ $0.handles }) { handle.cancel() }
+  }
+
+  /// Ends what waits in a suspended queue, and could not run before somebody resumes it.
+  func cancelSuspended() {
+    for handle in content.withLock({ $0.handles }) where handle.isPending && handle.queue.isSuspended {
+      handle.cancel()
+    }
+  }
+
+  /// The stores are detached.
+  func finish(_ result: Result<Void, any Error>) {
+    let answers = content.withLock { content in
+      content.result = result
+      content.handles = []
+      defer { content.answers = [] }
+      return content.answers
+    }
+    for answer in answers { answer(result) }
+  }
+
+  /// Calls a block with the outcome: at once, if it is known.
+  func whenFinished(_ answer: @escaping Answer) {
+    let result = content.withLock { content in
+      if content.result == nil { content.answers.append(answer) }
+      return content.result
+    }
+    if let result { answer(result) }
+  }
+}
+
+extension [AnyActionHandle] {
+  /// Calls a block on a queue once all of them have finished.
+  func whenAllFinished(on queue: DispatchQueue, _ block: @escaping @Sendable () -> Void) {
+    let group = DispatchGroup()
+    for handle in self {
+      group.enter()
+      handle.whenFinished { group.leave() }
+    }
+    group.notify(queue: queue, execute: block)
+  }
+
+  /// Waits for all of them, on behalf of the action that the caller may be part of.
+  ///
+  /// - Throws: ``ErrorCode/actionWaitsForItself``.
+  func waitUntilFinished() throws {
+    try AnyActionHandle.current.map { try WaitGraph.begin($0, for: self) }
+    let done = DispatchSemaphore(value: 0)
+    whenAllFinished(on: .global()) { done.signal() }
+    done.wait()
+    AnyActionHandle.current.map { WaitGraph.end($0, for: self) }
+  }
+
+  /// Waits for all of them without blocking a thread.
+  ///
+  /// - Throws: ``ErrorCode/actionWaitsForItself``.
+  func waitUntilFinished() async throws {
+    try AnyActionHandle.current.map { try WaitGraph.begin($0, for: self) }
+    await withCheckedContinuation { continuation in whenAllFinished(on: .global()) { continuation.resume() } }
+    AnyActionHandle.current.map { WaitGraph.end($0, for: self) }
+  }
+}

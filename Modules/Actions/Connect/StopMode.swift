@@ -1,0 +1,7 @@
+/// What becomes of the actions that are not finished when a ``Connect`` is stopped.
+public enum StopMode: Sendable, Hashable {
+  /// They run to their end, in order. Those that wait while the Connect is suspended are canceled, for they cannot run.
+  case drain
+  /// Those that wait are canceled; those that run are asked to end.
+  case cancel
+}

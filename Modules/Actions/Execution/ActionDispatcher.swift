@@ -1,0 +1,213 @@
+import CoherenceCore
+import Logging
+import Synchronization
+
+/// Takes actions in, and leads each to its end: past what it has to wait for, through its queue.
+///
+/// An action waits for, in this order: the start of the Connect, its dependencies, a place of its concurrency limit, and
+/// its turn in the queue.
+final class ActionDispatcher: Sendable {
+  let events: ActionEvents
+  private let clock: any Clock<Duration>
+  private let genericActions: ActionQueue
+  private let desk = Mutex(ActionDesk())
+
+  init(options: ConnectOptions, logger: Logger) {
+    events = ActionEvents(logger: logger)
+    clock = options.clock
+    genericActions = ActionQueue(
+      name: "connect.queue.generic", width: options.maximumConcurrentGenericActions, isSuspended: false)
+  }
+
+  // MARK: Submitting
+
+  /// - Throws: ``ErrorCode/unmanagedEntity``.
+  func submit<Output>(_ order: ActionOrder<Output>) throws -> ActionHandle<Output> {
+    let options = order.options ?? order.action.options
+    let terms = options.isPlain ? nil : ActionTerms(options, of: order.action)
+    let (handle, isOnItsWay) = try desk.withLock { desk throws(CoherenceError) in
+      let queue = if let entity = order.entity { try desk.queue(for: entity) } else { genericActions }
+      if let identity = terms?.identity, let known = desk.unique[identity] as? ActionHandle<Output>,
+        known.life.withLock({ $0.join(order.completion) })
+      {
+        return (known, true)
+      }
+      let handle = ActionHandle(
+        order.action, order.body,
+        in: ActionSubmission(
+          queue: queue, dispatcher: self, entity: order.entity, terms: terms,
+          completions: order.completion.map { [$0] } ?? []))
+      if let identity = terms?.identity { desk.unique[identity] = handle }
+      return (handle, admit(handle, &desk))
+    }
+    if !isOnItsWay { awaitDependencies(of: handle) }
+    return handle
+  }
+
+  /// Puts an action into its queue while the desk is locked: whoever closes the desk finds every action that it accepted.
+  ///
+  /// - Returns: Whether that is all for now.
+  private func admit(_ handle: AnyActionHandle, _ desk: inout ActionDesk) -> Bool {
+    if handle.entity == nil, !desk.isOpen {
+      handle.queue.hold(handle, at: .start)
+      desk.unstarted.append(handle)
+      return true
+    }
+    guard handle.terms != nil else {
+      handle.queue.enqueue(handle)
+      return true
+    }
+    handle.queue.hold(handle, at: .dependencies)
+    return false
+  }
+
+  // MARK: Gates
+
+  private func awaitDependencies(of handle: AnyActionHandle) {
+    let dependencies = handle.terms?.dependencies ?? []
+    guard !dependencies.isEmpty else { return takePlace(handle) }
+    let open = Countdown(dependencies.count) { [weak self, weak handle] in
+      if let self, let handle { self.passDependencies(handle) }
+    }
+    for dependency in dependencies { dependency.whenFinished { open.step() } }
+  }
+
+  private func passDependencies(_ handle: AnyActionHandle) {
+    guard let terms = handle.terms else { return }
+    let failed = terms.takeDependencies().filter { $0.completionStatus != .successful }
+    if failed.isEmpty || terms.options.runsAfterFailedDependencies { return takePlace(handle) }
+    let names = failed.map { "'\(type(of: $0.action))' \($0.completionStatus)" }.joined(separator: ", ")
+    handle.fail(
+      CoherenceError(
+        .dependencyFailed,
+        "The action did not run, because it depends on others that did not succeed: \(names). Submit it again when they "
+          + "have, or let it run after failed dependencies.", underlying: failed.lazy.compactMap(\.error).first))
+  }
+
+  /// The time before the next attempt is over.
+  func passDelay(_ handle: AnyActionHandle) { takePlace(handle) }
+
+  private func takePlace(_ handle: AnyActionHandle) {
+    guard let limit = handle.terms?.options.limit else {
+      if handle.isPending { handle.queue.enqueue(handle) }
+      return
+    }
+    let hasPlace = desk.withLock { desk in
+      // Ended meanwhile: it has given back what it had, and must not take anything any more.
+      guard handle.isPending else { return false }
+      if desk.groups.takePlace(of: limit, for: handle) { return true }
+      handle.queue.hold(handle, at: .limit)
+      return false
+    }
+    if hasPlace { handle.queue.enqueue(handle) }
+  }
+
+  func leaveGroup(_ handle: AnyActionHandle) {
+    guard let limit = handle.terms?.options.limit else { return }
+    let next = desk.withLock { $0.groups.leave(limit, handle) }
+    for handle in next { handle.queue.enqueue(handle) }
+  }
+
+  /// Who has the places that the action waits for.
+  func holders(ofPlacesFor handle: AnyActionHandle) -> [AnyActionHandle] {
+    handle.terms?.options.limit.map { limit in desk.withLock { $0.groups.holders(of: limit) } } ?? []
+  }
+
+  // MARK: Endings
+
+  /// The action ends before its turn came.
+  func withdraw(_ handle: AnyActionHandle) {
+    handle.queue.withdraw(handle)
+    if handle.entity == nil {
+      desk.withLock { if !$0.unstarted.isEmpty { $0.unstarted.didWithdraw() } }
+    }
+  }
+
+  /// An action with options finished.
+  func didFinish(_ handle: AnyActionHandle) {
+    if let identity = handle.terms?.identity {
+      desk.withLock { if $0.unique[identity] === handle { $0.unique[identity] = nil } }
+    }
+    leaveGroup(handle)
+  }
+
+  /// Calls a block after a time, by the clock, unless the task is canceled before.
+  func after(_ time: Duration, _ block: @escaping @Sendable () -> Void) -> Task<Void, Never> {
+    // Without the values of the action that happens to be running: its timer is no part of it.
+    Task.detached { [clock] in
+      guard (try? await clock.sleep(for: time)) != nil else { return }
+      block()
+    }
+  }
+}
+
+// MARK: - What the Connect decides
+
+extension ActionDispatcher {
+  var isSuspended: Bool {
+    get { desk.withLock { $0.isSuspended } }
+    set {
+      desk.withLock { desk in
+        desk.isSuspended = newValue
+        genericActions.isSuspended = newValue
+        for (name, queue) in desk.queues { queue.isSuspended = desk.isSuspended(hierarchy: name) }
+      }
+    }
+  }
+
+  func isSuspended(_ entity: EntityDescription) -> Bool {
+    desk.withLock { $0.isSuspended(hierarchy: entity.root.name) }
+  }
+
+  func setSuspended(_ isSuspended: Bool, for entity: EntityDescription) {
+    let name = entity.root.name
+    desk.withLock { desk in
+      if isSuspended { desk.suspendedHierarchies.insert(name) } else { desk.suspendedHierarchies.remove(name) }
+      desk.queues[name]?.isSuspended = desk.isSuspended(hierarchy: name)
+    }
+  }
+
+  var managed: ManagedEntities { desk.withLock { $0.managed } }
+  var served: ManagedEntities { desk.withLock { $0.served } }
+
+  /// Accepts actions for these entities, in place of those before.
+  func manage(_ managed: ManagedEntities, model: ManagedObjectModel) {
+    desk.withLock { $0.manage(managed, model: model) }
+  }
+
+  /// Lets generic actions run, those first that have waited for it.
+  func open() {
+    let rest = desk.withLock { desk in
+      desk.isOpen = true
+      var rest: [AnyActionHandle] = []
+      while let handle = desk.unstarted.popFirst() {
+        if handle.isPending, !admit(handle, &desk) { rest.append(handle) }
+      }
+      return rest
+    }
+    for handle in rest { awaitDependencies(of: handle) }
+  }
+
+  /// Accepts nothing any more that would run before the next start.
+  ///
+  /// - Returns: Every action that was accepted and has not finished.
+  func close() -> [AnyActionHandle] {
+    let queues = desk.withLock { desk in
+      desk.close()
+      return Array(desk.queues.values)
+    }
+    return (queues + [genericActions]).flatMap(\.unfinished)
+  }
+
+  /// The unfinished actions on entities that are not managed any more.
+  var unfinishedOfUnmanaged: [AnyActionHandle] {
+    let (queues, managed) = desk.withLock { (Array($0.queues.values), $0.managed) }
+    return queues.flatMap(\.unfinished).filter { handle in handle.entity.map { !managed.contains($0) } == true }
+  }
+
+  /// Ends everything: the Connect is gone.
+  func end() {
+    for handle in close() { handle.cancel() }
+    events.end()
+  }
+}

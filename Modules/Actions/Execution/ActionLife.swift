@@ -1,0 +1,107 @@
+import Foundation
+
+/// What changes about an action from its submission to its end. All of it changes under one lock, that of its handle.
+struct ActionLife {
+  private(set) var state = ActionState.pending
+  private(set) var status = ActionCompletionStatus.unknown
+  private(set) var error: (any Error)?
+  private var startTime: Date?
+  private var finishTime: Date?
+  private(set) var attempts = 0
+  /// Whether the action was asked to end, which happens once.
+  private var wasAskedToEnd = false
+  /// Whether its time was over before it ended.
+  private(set) var isExpired = false
+  /// The task of an asynchronous attempt.
+  var task: Task<Void, Never>?
+  /// What is to happen at a time of its own: the end of the action's time, or its next attempt.
+  private var timers: [Task<Void, Never>] = []
+  /// What counts the activity in the contexts of the attempts.
+  var counters: [ContextActivityCounter] = []
+  /// The actions that this one waits for while it runs.
+  var awaited: [AnyActionHandle] = []
+  var progress: SharedProgress?
+  var observers: [@Sendable () -> Void] = []
+  private var completions: [ActionSubmission.Completion]
+
+  init(completions: [ActionSubmission.Completion]) { self.completions = completions }
+
+  var statistics: ActionStatistics {
+    var statistics = ActionStatistics(startTime: startTime, finishTime: finishTime, attempts: attempts)
+    if !counters.isEmpty {
+      statistics.contextStatistics = counters.reduce(into: ContextStatistics()) { $0 += $1.statistics }
+    }
+    return statistics
+  }
+
+  /// Lets somebody who submitted an equal action share this one. Not after it finished or was asked to end.
+  mutating func join(_ completion: ActionSubmission.Completion?) -> Bool {
+    guard state != .finished, !wasAskedToEnd else { return false }
+    if let completion { completions.append(completion) }
+    return true
+  }
+
+  // MARK: Steps
+
+  /// From pending to executing, for the one who will see to the end: a lane that runs the action, or whoever ends it
+  /// without running it.
+  ///
+  /// - Returns: Whether this is the first time that the action is executing; `nil` when somebody else came first.
+  mutating func claim(toRun: Bool) -> Bool? {
+    guard state == .pending else { return nil }
+    state = .executing
+    if toRun { attempts += 1 }
+    guard startTime == nil else { return false }
+    startTime = Date()
+    return true
+  }
+
+  /// Asks for the end, which the first one who asks has to pass on.
+  mutating func cancel() -> Bool {
+    guard state != .finished, status != .canceled else { return false }
+    status = .canceled
+    defer { wasAskedToEnd = true }
+    return !wasAskedToEnd
+  }
+
+  mutating func expire() -> Bool {
+    guard state != .finished, status != .canceled, !isExpired else { return false }
+    isExpired = true
+    defer { wasAskedToEnd = true }
+    return !wasAskedToEnd
+  }
+
+  /// Keeps something that is to happen later, unless the action is over.
+  mutating func keep(_ timer: Task<Void, Never>) {
+    if state == .finished { timer.cancel() } else { timers.append(timer) }
+  }
+
+  /// From executing back to pending, for another attempt.
+  mutating func goBack() {
+    state = .pending
+    task = nil
+  }
+
+  /// From executing to finished.
+  mutating func finish(throwing error: (any Error)?) -> Finish {
+    self.error = error
+    if status != .canceled { status = error == nil ? .successful : .failed }
+    finishTime = max(Date(), startTime ?? .distantPast)
+    state = .finished
+    defer {
+      task = nil
+      timers = []
+      observers = []
+      completions = []
+    }
+    return Finish(timers: timers, observers: observers, completions: completions, progress: progress)
+  }
+
+  /// Who has to be told of the end.
+  struct Finish {
+    let timers: [Task<Void, Never>]
+    let observers: [@Sendable () -> Void]
+    let completions: [ActionSubmission.Completion]
+    let progress: SharedProgress?
+  }
+}

@@ -1,0 +1,12 @@
+import CoherenceCore
+
+/// What somebody wants to be executed.
+struct ActionOrder<Output: Sendable> {
+  let action: any Action
+  /// `nil` for a generic action.
+  var entity: EntityDescription?
+  /// `nil` for what the action says of itself.
+  let options: ActionOptions?
+  let completion: ActionSubmission.Completion?
+  let body: ActionBody<Output>
+}

@@ -1,0 +1,123 @@
+import CoherenceCore
+import Foundation
+import Synchronization
+
+/// The way of an action through its queue.
+extension AnyActionHandle {
+  /// Whether it waits for its turn.
+  var isPending: Bool { life.withLock { $0.state == .pending } }
+
+  /// Runs the action, unless somebody ended it while it waited.
+  ///
+  /// - Returns: Whether the lane is free again. Otherwise it is told when it is.
+  func run(inLane lane: Int) -> Bool {
+    guard let isFirst = life.withLock({ $0.claim(toRun: true) }) else { return true }
+    if isFirst {
+      dispatcher.events.didStart(self)
+      if let timeout = terms?.options.timeout { limitTime(to: timeout) }
+    }
+    return attempt(inLane: lane)
+  }
+
+  /// The attempt has a task from now on.
+  func didStart(_ task: Task<Void, Never>) {
+    let isAskedToEnd = life.withLock { life in
+      if life.state == .executing { life.task = task }
+      return life.status == .canceled || life.isExpired
+    }
+    if isAskedToEnd { task.cancel() }
+  }
+
+  /// The attempt ended: runs the action again if that is wanted, or finishes it.
+  func end(throwing error: (any Error)?) {
+    if let error, let delay = delayOfNextAttempt(after: error) {
+      prepareNextAttempt(after: delay)
+    } else {
+      finish(throwing: error)
+    }
+  }
+
+  private func finish(throwing error: (any Error)?) {
+    let finish = life.withLock { life in
+      let isLate = life.isExpired && life.status != .canceled
+      return life.finish(throwing: isLate ? Self.timedOut(error) : error)
+    }
+    for timer in finish.timers { timer.cancel() }
+    finish.progress?.end()
+    if terms != nil { dispatcher.didFinish(self) }
+    dispatcher.events.didFinish(self, completions: finish.completions)
+    for observer in finish.observers { observer() }
+  }
+
+  // MARK: Asking for the end
+
+  public final func cancel() {
+    let (isFirst, isNews) = life.withLock { life in
+      let wasCanceled = life.status == .canceled || life.state == .finished
+      return (life.cancel(), !wasCanceled)
+    }
+    if isFirst { askToEnd() }
+    if isNews { finishUnlessRunning() }
+  }
+
+  /// Fails the action without running it, if it still waits.
+  func fail(_ error: CoherenceError) { finishUnlessRunning(throwing: error) }
+
+  private func limitTime(to timeout: Duration) {
+    let timer = dispatcher.after(timeout) { [weak self] in self?.expire() }
+    life.withLock { $0.keep(timer) }
+  }
+
+  private func expire() {
+    guard life.withLock({ $0.expire() }) else { return }
+    askToEnd()
+    finishUnlessRunning()
+  }
+
+  private func askToEnd() {
+    action.cancel()
+    let (task, progress) = life.withLock { ($0.task, $0.progress) }
+    task?.cancel()
+    progress?.cancel()
+  }
+
+  /// Takes an action that waits out of its queue. It is told of as if it had run.
+  private func finishUnlessRunning(throwing error: (any Error)? = nil) {
+    guard let isFirst = life.withLock({ $0.claim(toRun: false) }) else { return }
+    dispatcher.withdraw(self)
+    if isFirst { dispatcher.events.didStart(self) }
+    finish(throwing: error)
+  }
+
+  private static func timedOut(_ error: (any Error)?) -> CoherenceError {
+    CoherenceError(
+      .timedOut, "The action took longer than its timeout; give it more time, or less to do.", underlying: error,
+      isRetryable: true)
+  }
+
+  // MARK: Another attempt
+
+  private func delayOfNextAttempt(after error: any Error) -> Duration? {
+    guard let retry = terms?.options.retry else { return nil }
+    let (attempts, isOpen) = life.withLock { ($0.attempts, $0.status == .unknown && !$0.isExpired) }
+    guard isOpen, attempts < retry.attempts, retry.isRetryable(error) else { return nil }
+    var generator = SystemRandomNumberGenerator()
+    return retry.delay(afterAttempt: attempts, using: &generator)
+  }
+
+  private func prepareNextAttempt(after delay: Duration) {
+    let (attempt, isAskedToEnd) = life.withLock { life in
+      life.goBack()
+      return (life.attempts, life.status == .canceled || life.isExpired)
+    }
+    queue.hold(self, at: .delay)
+    // Whoever asked for the end before this found the action running, and left the rest to it.
+    if isAskedToEnd { return finishUnlessRunning() }
+    dispatcher.leaveGroup(self)
+    dispatcher.events.willRetry(self, attempt: attempt, delay: delay)
+    let timer = dispatcher.after(delay) { [weak self] in
+      if let self { dispatcher.passDelay(self) }
+    }
+    life.withLock { $0.keep(timer) }
+  }
+}

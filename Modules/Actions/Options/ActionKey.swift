@@ -1,0 +1,16 @@
+/// What makes two actions equal: while an action with a key is not finished, another one of its type with the same key
+/// is not executed, but shares the first one's handle.
+///
+/// A key is any value that can be compared and hashed: `ActionKey("albums")`, `ActionKey(album.objectID)`, or simply the
+/// text `"albums"`.
+public struct ActionKey: Sendable, Hashable, ExpressibleByStringLiteral {
+  private let value: any Hashable & Sendable
+
+  public init(_ value: some Hashable & Sendable) { self.value = value }
+  public init(stringLiteral text: String) { value = text }
+
+  public static func == (one: ActionKey, other: ActionKey) -> Bool {
+    AnyHashable(one.value) == AnyHashable(other.value)
+  }
+  public func hash(into hasher: inout Hasher) { value.hash(into: &hasher) }
+}

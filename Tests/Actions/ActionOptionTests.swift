@@ -1,0 +1,205 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceStrategies
+import Synchronization
+import Testing
+
+@Suite("Priorities and dependencies of actions")
+struct ActionOrderTests {
+  private let stack: ConnectStack
+  private var connect: TestConnect { stack.connect }
+
+  init() throws {
+    stack = try ConnectStack.started(options: ConnectOptions(maximumConcurrentGenericActions: 1))
+  }
+
+  @Test func `what waits goes by priority, and in order within one`() async throws {
+    connect.suspended = true
+    let log = OrderLog()
+    let priorities: [ActionPriority] = [.normal, .veryLow, .high, .normal, .veryHigh, .low, .high]
+    let handles = try priorities.enumerated().map { number, priority in
+      try connect.execute(
+        ClosureAction(ConnectEntity1.self) { _ in log.enter(number) }, options: ActionOptions(priority: priority))
+    }
+    connect.suspended = false
+    for handle in handles { try await handle.value }
+    #expect(log.numbers == [4, 2, 6, 0, 3, 5, 1])
+  }
+
+  @Test func `an action begins when those it depends on have finished, in other queues too`() async throws {
+    let script = MockScript(waits: true)
+    let first = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
+    let second = try connect.execute(MockEntityAction<ConnectEntity2>())
+    let last = try connect.execute(MockGenericAction(), options: ActionOptions(dependencies: [first, second]))
+    try await second.value
+    let other = try connect.execute(MockGenericAction())
+    try await other.value
+    #expect(last.state == .pending)
+    script.release()
+    try await last.value
+    #expect(first.state == .finished)
+  }
+
+  @Test func `an action does not run when one it depends on failed, and says so`() async throws {
+    let script = MockScript()
+    let failing = try connect.execute(MockGenericAction(script: MockScript(fails: true)))
+    let handle = try connect.execute(
+      MockGenericAction(script: script), options: ActionOptions(dependencies: [failing]))
+    let next = try connect.execute(MockGenericAction(script: script), options: ActionOptions(dependencies: [handle]))
+    await #expect { try await handle.value } throws: { error in
+      ErrorCode.dependencyFailed ~= error && (error as? CoherenceError)?.underlying is MockError
+    }
+    await #expect { try await next.value } throws: { ErrorCode.dependencyFailed ~= $0 }
+    #expect(handle.completionStatus == .failed)
+    #expect(script.runCount == 0)
+  }
+
+  @Test func `an action runs after failed dependencies if it wants to`() async throws {
+    let failing = try connect.execute(MockGenericAction(script: MockScript(fails: true)))
+    let options = ActionOptions(dependencies: [failing], runsAfterFailedDependencies: true)
+    try await connect.execute(MockGenericAction(), options: options).value
+  }
+
+  @Test func `an action that waits for others can be canceled`() async throws {
+    let script = MockScript(waits: true)
+    let first = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
+    let second = try connect.execute(MockGenericAction(), options: ActionOptions(dependencies: [first]))
+    await script.untilBegun()
+    second.cancel()
+    try await second.waitUntilFinished()
+    #expect(second.completionStatus == .canceled && first.state == .executing)
+    script.release()
+    try await first.value
+  }
+
+  @Test func `an action says of itself how it wants to be executed, and who submits it may say otherwise`() async throws
+  {
+    let gate = MockScript(waits: true)
+    let blocker = try connect.execute(MockGenericAction(script: gate))
+    await gate.untilBegun()
+    let log = OrderLog()
+    let eager = ActionOptions(priority: .high)
+    let handles = try [
+      connect.execute(TaskAction { log.enter(0) }),
+      connect.execute(TaskAction(options: eager) { log.enter(1) }),
+      connect.execute(TaskAction(options: eager) { log.enter(2) }, options: ActionOptions(priority: .low)),
+    ]
+    gate.release()
+    for handle in handles + [blocker] { try await handle.value }
+    #expect(log.numbers == [1, 0, 2])
+  }
+}
+
+@Suite("Concurrency limits of actions")
+struct ConcurrencyLimitTests {
+  @Test func `no more actions run at once than their limit allows, and all of them run`() async throws {
+    let stack = try ConnectStack.started()
+    let limit = ConcurrencyLimit("host", 2)
+    let scripts = (0..<5).map { _ in MockScript(waits: true) }
+    let handles = try scripts.map {
+      try stack.connect.execute(MockGenericAction(script: $0), options: ActionOptions(limit: limit))
+    }
+    let free = try stack.connect.execute(MockGenericAction())
+    try await free.value
+    for script in scripts.prefix(2) { await script.untilBegun() }
+    #expect(handles.map(\.state) == [.executing, .executing, .pending, .pending, .pending])
+    scripts[1].release()
+    await scripts[2].untilBegun()
+    #expect(handles.map(\.state) == [.executing, .finished, .executing, .pending, .pending])
+    handles[3].cancel()
+    for script in scripts { script.release() }
+    for handle in handles { try await handle.waitUntilFinished() }
+    #expect(scripts.map(\.runCount) == [1, 1, 1, 0, 1])
+  }
+
+  @Test func `a limit holds over queues`() async throws {
+    let stack = try ConnectStack.started()
+    let options = ActionOptions(limit: ConcurrencyLimit("host", 1))
+    let script = MockScript(waits: true)
+    let first = try stack.connect.execute(MockEntityAction<ConnectEntity1>(script: script), options: options)
+    let second = try stack.connect.execute(MockEntityAction<ConnectEntity2>(), options: options)
+    await script.untilBegun()
+    #expect(second.state == .pending)
+    script.release()
+    try await first.value
+    try await second.value
+  }
+
+  @Test func `the number of generic actions at once is an option of the Connect`() async throws {
+    let stack = try ConnectStack.started(options: ConnectOptions(maximumConcurrentGenericActions: 2))
+    let scripts = (0..<3).map { _ in MockScript(waits: true) }
+    let handles = try scripts.map { try stack.connect.execute(MockGenericAction(script: $0)) }
+    for script in scripts.prefix(2) { await script.untilBegun() }
+    #expect(handles.map(\.state) == [.executing, .executing, .pending])
+    for script in scripts { script.release() }
+    for handle in handles { try await handle.value }
+  }
+}
+
+@Suite("Equal actions")
+struct EqualActionTests {
+  private struct Refresh: GenericAction {
+    var key: ActionKey? = "albums"
+    let script: MockScript
+    var options: ActionOptions { ActionOptions(uniqueKey: key) }
+    func execute() throws { try script.run() }
+    func cancel() { script.cancel() }
+  }
+
+  private let stack: ConnectStack
+  private var connect: TestConnect { stack.connect }
+
+  init() throws { stack = try ConnectStack.started() }
+
+  @Test func `equal actions are one while they are on their way, and every completion is called`() async throws {
+    let script = MockScript(waits: true)
+    let (stream, continuation) = AsyncStream<any ActionProxy>.makeStream()
+    let handles = try (0..<3).map { _ in
+      try connect.execute(Refresh(script: script)) { continuation.yield($0) }
+    }
+    #expect(handles.allSatisfy { $0 === handles[0] })
+    await script.untilBegun()
+    #expect(try connect.execute(Refresh(script: script)) === handles[0])
+    script.release()
+    var completed = 0
+    for await proxy in stream {
+      #expect(proxy === handles[0])
+      completed += 1
+      if completed == 3 { break }
+    }
+    #expect(script.runCount == 1)
+    let next = try connect.execute(Refresh(script: script))
+    #expect(next !== handles[0])
+    script.release()
+    try await next.value
+    #expect(script.runCount == 2)
+  }
+
+  @Test func `actions of another key or type, or without a key, are not equal`() async throws {
+    connect.suspended = true
+    let script = MockScript()
+    let handles: [AnyActionHandle] = try [
+      connect.execute(Refresh(script: script)), connect.execute(Refresh(key: "artists", script: script)),
+      connect.execute(Refresh(key: ActionKey(7), script: script)), connect.execute(Refresh(key: nil, script: script)),
+      connect.execute(Refresh(key: nil, script: script)),
+      connect.execute(MockGenericAction(script: script), options: ActionOptions(uniqueKey: "albums")),
+    ]
+    #expect(Set(handles.map { ObjectIdentifier($0) }).count == handles.count)
+    connect.suspended = false
+    for handle in handles { try await handle.waitUntilFinished() }
+    #expect(script.runCount == handles.count)
+  }
+
+  @Test func `an action that was canceled is not joined`() async throws {
+    let script = MockScript(waits: true, ignoresCancel: true)
+    let first = try connect.execute(Refresh(script: script))
+    await script.untilBegun()
+    first.cancel()
+    let second = try connect.execute(Refresh(script: script))
+    #expect(first !== second)
+    script.release()
+    script.release()
+    try await second.value
+    #expect(first.completionStatus == .canceled)
+  }
+}

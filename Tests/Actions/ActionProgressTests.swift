@@ -1,0 +1,62 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+import Testing
+
+@Suite("Progress of actions")
+struct ActionProgressTests {
+  private let stack: ConnectStack
+  private var connect: TestConnect { stack.connect }
+
+  init() throws { stack = try ConnectStack.started() }
+
+  @Test func `an action reports its progress, and who follows it sees the latest and the end`() async throws {
+    let gates = [MockScript(waits: true), MockScript(waits: true)]
+    let handle = try connect.execute(
+      ClosureAction(ConnectEntity1.self) { context in
+        context.progress?.totalUnitCount = 4
+        context.progress?.completedUnitCount = 1
+        for gate in gates {
+          try gate.run()
+          context.progress?.completedUnitCount += 1
+        }
+      })
+    await gates[0].untilBegun()
+    #expect(handle.progress.completedUnitCount == 1 && handle.progress.totalUnitCount == 4)
+    let updates = handle.progressUpdates
+    gates[0].release()
+    await gates[1].untilBegun()
+    var seen: [Double] = []
+    for await progress in updates {
+      seen.append(progress.fractionCompleted)
+      if progress.completedUnitCount == 2 { gates[1].release() }
+    }
+    #expect(seen.first == 0.5)
+    #expect(seen.last == 0.75)
+    try await handle.value
+    #expect(handle.progress.fractionCompleted == 0.75)
+  }
+
+  @Test func `canceling the progress cancels the action, and the other way round`() async throws {
+    let script = MockScript(waits: true)
+    let handle = try connect.execute(MockGenericAction(script: script))
+    await script.untilBegun()
+    handle.progress.cancel()
+    try await handle.waitUntilFinished()
+    #expect(handle.completionStatus == .canceled && script.cancelCount == 1)
+    let other = try connect.execute(MockGenericAction(script: MockScript(waits: true)))
+    let progress = other.progress
+    other.cancel()
+    try await other.waitUntilFinished()
+    #expect(progress.isCancelled)
+  }
+
+  @Test func `the progress of a finished action can be read`() async throws {
+    let handle = try connect.execute(TaskAction { AnyActionHandle.current?.progress.totalUnitCount = 7 })
+    try await handle.value
+    var last: ActionProgress?
+    for await progress in handle.progressUpdates { last = progress }
+    #expect(last?.totalUnitCount == 7)
+  }
+}

@@ -1,0 +1,171 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceStrategies
+import Synchronization
+import Testing
+
+@Suite("Timeouts of actions")
+struct ActionTimeoutTests {
+  private let clock = ManualClock()
+  private let stack: ConnectStack
+  private var connect: TestConnect { stack.connect }
+  private let options = ActionOptions(timeout: .seconds(30))
+
+  init() throws { stack = try ConnectStack.started(options: ConnectOptions(clock: clock)) }
+
+  @Test func `an action that takes too long is asked to end, and fails`() async throws {
+    let script = MockScript(waits: true)
+    let handle = try connect.execute(MockGenericAction(script: script), options: options)
+    await clock.untilSleeping()
+    clock.advance(by: .seconds(29))
+    #expect(handle.state == .executing && script.cancelCount == 0)
+    clock.advance(by: .seconds(1))
+    await #expect { try await handle.value } throws: { ErrorCode.timedOut ~= $0 }
+    #expect(handle.completionStatus == .failed)
+    #expect(script.cancelCount == 1)
+  }
+
+  @Test func `an asynchronous action that takes too long has its task canceled`() async throws {
+    let gate = TaskGate()
+    let handle = try connect.execute(TaskAction { await gate.pass() }, options: options)
+    await clock.untilSleeping()
+    clock.advance(by: .seconds(30))
+    await #expect { try await handle.value } throws: { ErrorCode.timedOut ~= $0 }
+  }
+
+  @Test func `an action that ignores the end of its time is finished when it has ended, not before`() async throws {
+    let script = MockScript(waits: true, fails: true, ignoresCancel: true)
+    let handle = try connect.execute(MockEntityAction<ConnectEntity1>(script: script), options: options)
+    let next = try connect.execute(MockEntityAction<ConnectEntity1>())
+    await clock.untilSleeping()
+    clock.advance(by: .seconds(31))
+    handle.cancel()
+    #expect(handle.state == .executing && next.state == .pending)
+    script.release()
+    try await next.value
+    #expect(handle.completionStatus == .canceled)
+    #expect(handle.error is MockError)
+    #expect(script.cancelCount == 1)
+  }
+
+  @Test func `an action that is in time is not touched, and its timer goes`() async throws {
+    let script = MockScript(waits: true)
+    let handle = try connect.execute(MockGenericAction(script: script), options: options)
+    await clock.untilSleeping()
+    script.release()
+    try await handle.value
+    clock.advance(by: .seconds(60))
+    #expect(handle.completionStatus == .successful && script.cancelCount == 0)
+  }
+}
+
+@Suite("Repeated attempts of actions")
+struct ActionRetryTests {
+  private let clock = ManualClock()
+  private let stack: ConnectStack
+  private var connect: TestConnect { stack.connect }
+
+  init() throws { stack = try ConnectStack.started(options: ConnectOptions(clock: clock)) }
+
+  /// Fails a number of times, then succeeds.
+  private final class Attempts: Sendable {
+    private let count = Mutex(0)
+    private let failures: Int
+    init(failures: Int) { self.failures = failures }
+    var made: Int { count.withLock { $0 } }
+    func make() throws {
+      let attempt = count.withLock { count in
+        count += 1
+        return count
+      }
+      if attempt <= failures { throw MockError() }
+    }
+  }
+
+  private func options(attempts: Int = 4) -> ActionOptions {
+    ActionOptions(
+      retry: RetryPolicy(attempts: attempts, initialDelay: .seconds(1), maximumDelay: .seconds(3), jitter: 0))
+  }
+
+  @Test func `an action that throws is run again, later each time, until it succeeds`() async throws {
+    let attempts = Attempts(failures: 3)
+    let events = connect.events
+    let handle = try connect.execute(
+      ClosureAction(ConnectEntity1.self) { context in
+        try context.performAndWait { _ = try context.fetch(FetchRequest(ConnectEntity1.self)) }
+        try attempts.make()
+      }, options: options())
+    for delay in [1, 2, 3] {
+      await clock.untilSleeping()
+      #expect(handle.state == .pending && handle.error == nil)
+      clock.advance(by: .seconds(delay))
+    }
+    try await handle.value
+    #expect(attempts.made == 4)
+    #expect(handle.statistics.attempts == 4)
+    #expect(try #require(handle.statistics.contextStatistics).contextBlockTime > 0)
+    var told: [String] = []
+    for await event in events {
+      switch event {
+      case .actionStarted: told.append("started")
+      case .actionWillRetry(_, let attempt, let delay): told.append("\(attempt) \(delay)")
+      case .actionFinished: told.append("finished")
+      case .stateChanged: break
+      }
+      if told.last == "finished" { break }
+    }
+    #expect(told == ["started", "1 1.0 seconds", "2 2.0 seconds", "3 3.0 seconds", "finished"])
+  }
+
+  @Test func `an action that goes on throwing fails with its last error`() async throws {
+    let attempts = Attempts(failures: 9)
+    let handle = try connect.execute(TaskAction { try attempts.make() }, options: options(attempts: 2))
+    await clock.untilSleeping()
+    clock.advance(by: .seconds(1))
+    await #expect(throws: MockError.self) { try await handle.value }
+    #expect(attempts.made == 2)
+  }
+
+  @Test func `others run while an action waits for its next attempt`() async throws {
+    let attempts = Attempts(failures: 1)
+    let first = try connect.execute(
+      ClosureAction(ConnectEntity1.self) { _ in try attempts.make() }, options: options())
+    await clock.untilSleeping()
+    try await connect.execute(MockEntityAction<ConnectEntity1>()).value
+    #expect(first.state == .pending)
+    clock.advance(by: .seconds(1))
+    try await first.value
+  }
+
+  @Test func `an action that waits for its next attempt can be canceled`() async throws {
+    let attempts = Attempts(failures: 9)
+    let handle = try connect.execute(TaskAction { try attempts.make() }, options: options())
+    await clock.untilSleeping()
+    handle.cancel()
+    try await handle.waitUntilFinished()
+    #expect(handle.completionStatus == .canceled && attempts.made == 1)
+  }
+
+  @Test func `an error that comes again by its own account is not tried again`() async throws {
+    let count = Mutex(0)
+    _ = count.withLock { $0 }
+    let handle = try connect.execute(
+      TaskAction { throw CoherenceError(.invalidValue, "Never.") } as TaskAction<Void>, options: options())
+    await #expect { try await handle.value } throws: { ErrorCode.invalidValue ~= $0 }
+    #expect(handle.statistics.attempts == 1)
+  }
+
+  @Test func `delays double up to their maximum, less a random part`() {
+    var policy = RetryPolicy(initialDelay: .seconds(1), maximumDelay: .seconds(10), jitter: 0)
+    var generator = SystemRandomNumberGenerator()
+    let delays = (1...6).map { policy.delay(afterAttempt: $0, using: &generator) }
+    #expect(delays == [1, 2, 4, 8, 10, 10].map { .seconds($0) })
+    policy.jitter = 0.5
+    for attempt in 1...6 {
+      for _ in 0..<100 {
+        let delay = policy.delay(afterAttempt: attempt, using: &generator)
+        #expect(delay <= delays[attempt - 1] && delay >= delays[attempt - 1] * 0.5)
+      }
+    }
+  }
+}

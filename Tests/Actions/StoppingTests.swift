@@ -1,0 +1,208 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceInMemory
+import CoherenceSQLite
+import CoherenceStrategies
+import Testing
+
+@Suite("Stopping while actions are on their way")
+struct StoppingTests {
+  private let clock = ManualClock()
+  private let stack: ConnectStack
+  private var connect: TestConnect { stack.connect }
+  private var stores: [any PersistentStore] { connect.persistentStoreCoordinator.persistentStores }
+
+  init() throws { stack = try ConnectStack.started(options: ConnectOptions(clock: clock)) }
+
+  private func insert(_ id: Int64, after script: MockScript = MockScript()) -> ClosureAction<ConnectEntity1> {
+    ClosureAction(ConnectEntity1.self) { context in
+      try script.run()
+      try context.performAndWait {
+        _ = try context.merge(
+          objects: [ConnectEntity1.make(id, "\(id)")], for: ConnectModels.main.entity(for: ConnectEntity1.self),
+          options: MergeOptions(mode: .upsertOnly))
+      }
+    }
+  }
+
+  @Test func `a stop that drains lets every accepted action end on its stores`() async throws {
+    let file = try connect.attachPersistentStore(for: StoreConfiguration(type: .sqlite))
+    for store in stores where store !== file { try await connect.detach(persistentStore: store) }
+    let script = MockScript(waits: true)
+    let entity = try [insert(1, after: script), insert(2), insert(3)].map { try connect.execute($0) }
+    let generic = try (0..<20).map { _ in try connect.execute(MockGenericAction()) }
+    await script.untilBegun()
+    let events = connect.events
+    async let stopping: Void = connect.stop(.drain)
+    for await case .stateChanged(.stopping) in events { break }
+    #expect(throws: CoherenceError.self) { try connect.execute(insert(4)) }
+    script.release()
+    try await stopping
+    #expect((entity + generic).allSatisfy { $0.completionStatus == .successful })
+    #expect(script.cancelCount == 0)
+    #expect(stores.isEmpty)
+    try await connect.start()
+    #expect(try stack.strings() == [1: "1", 2: "2", 3: "3"])
+  }
+
+  @Test func `a stop that cancels runs nothing that waits, and waits for what runs`() async throws {
+    let running = MockScript(waits: true, ignoresCancel: true)
+    let waiting = MockScript()
+    let first = try connect.execute(MockEntityAction<ConnectEntity1>(script: running))
+    let second = try connect.execute(MockEntityAction<ConnectEntity1>(script: waiting))
+    await running.untilBegun()
+    async let stopping: Void = connect.stop(.cancel)
+    try await second.waitUntilFinished()
+    #expect(first.state == .executing && !stores.isEmpty)
+    running.release()
+    try await stopping
+    #expect(first.completionStatus == .canceled && second.completionStatus == .canceled)
+    #expect(waiting.runCount == 0)
+    #expect(stores.isEmpty)
+  }
+
+  @Test func `generic actions are stopped too, and later ones wait for the next start`() async throws {
+    let running = MockScript(waits: true)
+    let first = try connect.execute(MockGenericAction(script: running))
+    await running.untilBegun()
+    try await connect.stop()
+    #expect(first.completionStatus == .canceled)
+    let later = try (0..<3).map { _ in try connect.execute(MockGenericAction()) }
+    #expect(later.allSatisfy { $0.state == .pending })
+    try await connect.start()
+    for handle in later { try await handle.value }
+  }
+
+  @Test func `a stop within a limit gives up waiting, keeps the stores, and can be joined`() async throws {
+    let script = MockScript(waits: true, ignoresCancel: true)
+    let handle = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
+    await script.untilBegun()
+    let stopping = Task { [connect] in try await connect.stop(.cancel, within: .seconds(5)) }
+    await clock.untilSleeping()
+    clock.advance(by: .seconds(5))
+    await #expect { try await stopping.value } throws: { ErrorCode.timedOut ~= $0 }
+    #expect(connect.state == .stopping)
+    #expect(!stores.isEmpty && handle.state == .executing)
+    script.release()
+    try await connect.stop()
+    #expect(connect.state == .stopped && stores.isEmpty)
+  }
+
+  @Test func `a cancel during a drain hurries it`() async throws {
+    let script = MockScript(waits: true)
+    let handle = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
+    await script.untilBegun()
+    let events = connect.events
+    async let draining: Void = connect.stop(.drain)
+    for await case .stateChanged(.stopping) in events { break }
+    try await connect.stop(.cancel)
+    try await draining
+    #expect(handle.completionStatus == .canceled)
+  }
+
+  @Test func `canceling the task of a drain hurries it`() async throws {
+    let script = MockScript(waits: true)
+    let handle = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
+    await script.untilBegun()
+    let events = connect.events
+    let draining = Task { [connect] in try await connect.stop(.drain) }
+    for await case .stateChanged(.stopping) in events { break }
+    draining.cancel()
+    try await draining.value
+    #expect(handle.completionStatus == .canceled)
+    #expect(connect.state == .stopped)
+  }
+
+  @Test func `a drain while suspended cancels what waits, for it cannot run`() async throws {
+    connect.suspended = true
+    let handles = try [connect.execute(insert(1)), connect.execute(MockGenericAction())]
+    try await connect.stop(.drain)
+    #expect(handles.allSatisfy { $0.completionStatus == .canceled })
+    #expect(connect.suspended)
+  }
+
+  @Test func `suspending during a drain cancels what waits, for it cannot run`() async throws {
+    let script = MockScript(waits: true)
+    let running = try connect.execute(insert(1, after: script))
+    let waiting = try connect.execute(insert(2))
+    await script.untilBegun()
+    let events = connect.events
+    async let draining: Void = connect.stop(.drain)
+    for await case .stateChanged(.stopping) in events { break }
+    connect.suspended = true
+    script.release()
+    try await draining
+    #expect(running.completionStatus == .successful)
+    #expect(waiting.completionStatus == .canceled)
+  }
+
+  @Test func `a store that is attached during a stop is detached by it, and remembered`() async throws {
+    let script = MockScript(waits: true, ignoresCancel: true)
+    try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
+    await script.untilBegun()
+    let events = connect.events
+    async let stopping: Void = connect.stop()
+    for await case .stateChanged(.stopping) in events { break }
+    try connect.attachPersistentStore(for: StoreConfiguration(fileName: "late.sqlite"))
+    #expect(!connect.isManaged(try stack.entity("ConnectEntity1")))
+    script.release()
+    try await stopping
+    #expect(stores.isEmpty)
+    try await connect.start()
+    #expect(stores.count == 2)
+  }
+
+  @Test func `an action detaches no store that it works on`() async throws {
+    let store = try #require(stores.first)
+    let handle = try connect.execute(
+      EntityTaskAction { [connect] _ in try await connect.detach(persistentStore: store) })
+    await #expect { try await handle.value } throws: { ErrorCode.actionWaitsForItself ~= $0 }
+    #expect(stores.count == 1)
+    #expect(connect.isManaged(try stack.entity("ConnectEntity1")))
+  }
+
+  @Test func `a context that an action kept throws once its stores are gone`() async throws {
+    let handle = try connect.execute(EntityTaskAction { $0 })
+    let context = try await handle.value
+    try await connect.stop()
+    #expect(throws: CoherenceError.self) {
+      try context.performAndWait { try context.fetch(FetchRequest(ConnectEntity1.self)) }
+    }
+  }
+}
+
+@Suite("Releasing a Connect while actions run")
+struct ConnectReleaseTests {
+  @Test func `what runs keeps its stores to its end, and what waits is canceled`() async throws {
+    var stack: ConnectStack? = try ConnectStack.started()
+    let coordinator = try #require(stack?.connect.persistentStoreCoordinator)
+    let script = MockScript(waits: true, ignoresCancel: true)
+    let running = try #require(
+      try stack?.connect.execute(
+        ClosureAction(ConnectEntity1.self) { context in
+          try script.run()
+          try context.performAndWait {
+            context.insert(ConnectEntity1.make(1, "one"))
+            try context.save()
+          }
+        }))
+    let waiting = try #require(try stack?.connect.execute(MockEntityAction<ConnectEntity1>()))
+    await script.untilBegun()
+    stack = nil
+    try await waiting.waitUntilFinished()
+    #expect(waiting.completionStatus == .canceled)
+    #expect(coordinator.persistentStores.count == 1)
+    script.release()
+    try await running.waitUntilFinished()
+    #expect(running.error == nil)
+    #expect(running.completionStatus == .canceled)
+    #expect(running.statistics.contextStatistics?.inserts == 1)
+  }
+
+  @Test func `its events come to an end`() async throws {
+    var stack: ConnectStack? = try ConnectStack.started()
+    let events = try #require(stack?.connect.events)
+    stack = nil
+    for await _ in events {}
+  }
+}

@@ -1,0 +1,130 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceStrategies
+import Synchronization
+import Testing
+
+@Suite("Actions that wait for actions")
+struct WaitingActionTests {
+  private let stack: ConnectStack
+  private var connect: TestConnect { stack.connect }
+  private let waitsForItself: @Sendable (any Error) -> Bool = { ErrorCode.actionWaitsForItself ~= $0 }
+
+  init() throws {
+    stack = try ConnectStack.started(options: ConnectOptions(maximumConcurrentGenericActions: 2))
+  }
+
+  @Test func `an action may submit and await another one`() async throws {
+    let outer = try connect.execute(
+      EntityTaskAction { [connect] _ in try await connect.execute(TaskAction { 3 }).value + 1 })
+    #expect(try await outer.value == 4)
+  }
+
+  @Test func `an action that waits for itself throws`() async throws {
+    let handle = try connect.execute(
+      TaskAction { try await AnyActionHandle.current?.waitUntilFinished() })
+    await #expect(performing: { try await handle.value }, throws: waitsForItself)
+    #expect(handle.completionStatus == .failed)
+  }
+
+  @Test func `an action that enqueues itself and waits for that throws, and the second one runs`() async throws {
+    let runs = Mutex<[ActionHandle<Void>]>([])
+    let again = Again(connect: connect) { handle in runs.withLock { $0.append(handle) } }
+    let handle = try connect.execute(again)
+    await #expect(performing: { try await handle.value }, throws: waitsForItself)
+    let second = try #require(runs.withLock { $0.first })
+    try await second.value
+  }
+
+  /// Submits itself once, and waits for that.
+  private struct Again: AsyncEntityAction {
+    typealias ManagedObjectType = ConnectEntity1
+    let connect: TestConnect
+    var isFirst = true
+    let note: @Sendable (ActionHandle<Void>) -> Void
+
+    init(connect: TestConnect, note: @escaping @Sendable (ActionHandle<Void>) -> Void) {
+      self.connect = connect
+      self.note = note
+    }
+
+    func execute(context: ActionContext) async throws {
+      guard isFirst else { return }
+      var next = self
+      next.isFirst = false
+      let handle = try connect.execute(next)
+      note(handle)
+      try await handle.waitUntilFinished()
+    }
+  }
+
+  @Test func `actions that wait for each other do not wait forever`() async throws {
+    let begun = (TaskGate(), TaskGate())
+    let handles = Mutex<[ActionHandle<Void>]>([])
+    let partner: @Sendable (Int) -> ActionHandle<Void> = { index in handles.withLock { $0[index] } }
+    let one = TaskAction {
+      await begun.0.pass()
+      try await partner(1).waitUntilFinished()
+    }
+    let two = TaskAction {
+      await begun.1.pass()
+      try await partner(0).waitUntilFinished()
+    }
+    let submitted = try [connect.execute(one), connect.execute(two)]
+    handles.withLock { $0 = submitted }
+    begun.0.open()
+    begun.1.open()
+    var refused = 0
+    for handle in submitted {
+      try await handle.waitUntilFinished()
+      if let error = handle.error, waitsForItself(error) { refused += 1 }
+    }
+    #expect(refused == 1)
+  }
+
+  @Test func `an action that waits for one that depends on it throws`() async throws {
+    let handle = try connect.execute(
+      TaskAction { [connect] in
+        let dependencies = AnyActionHandle.current.map { [$0] } ?? []
+        try await connect.execute(TaskAction {}, options: ActionOptions(dependencies: dependencies)).value
+      })
+    await #expect(performing: { try await handle.value }, throws: waitsForItself)
+  }
+
+  @Test func `actions that have every lane and wait for one behind them do not wait forever`() async throws {
+    connect.suspended = true
+    let last = Mutex<ActionHandle<Void>?>(nil)
+    let action = TaskAction { try await last.withLock { $0 }?.waitUntilFinished() }
+    let waiting = try [connect.execute(action), connect.execute(action)]
+    let behind = try connect.execute(TaskAction {})
+    last.withLock { $0 = behind }
+    connect.suspended = false
+    try await behind.value
+    for handle in waiting { try await handle.waitUntilFinished() }
+    #expect(waiting.contains { $0.error.map(waitsForItself) == true })
+  }
+
+  @Test func `actions that have every place of a limit and wait for one without do not wait forever`() async throws {
+    let options = ActionOptions(limit: ConcurrencyLimit("host", 1))
+    let handle = try connect.execute(
+      TaskAction { [connect] in try await connect.execute(TaskAction {}, options: options).value }, options: options)
+    await #expect(performing: { try await handle.value }, throws: waitsForItself)
+  }
+
+  @Test func `a detached task of an action may wait for the action`() async throws {
+    let outcome = AsyncStream<ActionState>.makeStream()
+    let handle = try connect.execute(
+      TaskAction {
+        guard let handle = AnyActionHandle.current else { return }
+        Task.detached {
+          try await handle.waitUntilFinished()
+          outcome.continuation.yield(handle.state)
+        }
+      })
+    try await handle.value
+    for await state in outcome.stream {
+      #expect(state == .finished)
+      break
+    }
+  }
+}
