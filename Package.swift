@@ -111,7 +111,8 @@ let package = Package(
       dependencies: ["CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", logging],
       path: "Tests/Strategies", swiftSettings: strict),
     .testTarget(
-      name: "ActionsTests", dependencies: ["CoherenceActions", "CoherenceInMemory", "CoherenceSQLite"],
+      name: "ActionsTests",
+      dependencies: ["CoherenceActions", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite"],
       path: "Tests/Actions", swiftSettings: strict),
     .testTarget(
       name: "HTTPTests", dependencies: ["CoherenceHTTP", "CoherenceCore", httpTypes], path: "Tests/HTTP",

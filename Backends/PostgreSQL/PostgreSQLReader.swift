@@ -4,7 +4,7 @@ import CoherenceSQL
 
 /// A unit of reading: one connection with one transaction, from the first read on.
 final class PostgreSQLReader: StoreReader {
-  private let store: PostgreSQLStore
+  let store: PostgreSQLStore
   private var connection: PostgreSQLConnection?
   private var hasBegun = false
   private var isFinished = false
@@ -102,7 +102,7 @@ final class PostgreSQLReader: StoreReader {
 
   /// From how many rows on a COPY may be worth it that the server plans the statement again.
   private static let copyThreshold = 100
-  private static let savepoint = "SAVEPOINT \"c\""
+  static let savepoint = "SAVEPOINT \"c\""
   private static let begin = PostgreSQLText("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
   private func answer(_ statement: SQLFragment) throws -> PostgreSQLResult {
@@ -127,7 +127,7 @@ final class PostgreSQLReader: StoreReader {
   }
 
   /// Runs a block with the connection, with nothing else going on there.
-  fileprivate func read<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
+  func read<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
     try store.pool.checkIsOpen()
     guard !isFinished else {
       throw CoherenceError(.illegalState, "The unit of reading was ended; make another reader.")
@@ -153,11 +153,11 @@ final class PostgreSQLReader: StoreReader {
   }
 
   /// The first statement brings the beginning of the transaction along, for the sake of a round trip.
-  private func sendBeginning(_ connection: PostgreSQLConnection) throws {
+  func sendBeginning(_ connection: PostgreSQLConnection) throws {
     if !hasBegun { try connection.send(Self.begin) }
   }
 
-  private func receiveBeginning(_ connection: PostgreSQLConnection) throws {
+  func receiveBeginning(_ connection: PostgreSQLConnection) throws {
     if !hasBegun { _ = try connection.receive() }
     hasBegun = true
   }

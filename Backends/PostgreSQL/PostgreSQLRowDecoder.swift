@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceSQL
+import Foundation
 
 /// Turns a row of an answer into a row of a hierarchy. How to read each column is decided once.
 final class PostgreSQLRowDecoder: Sendable {
@@ -77,6 +78,61 @@ final class PostgreSQLRowDecoder: Sendable {
     }
     guard let value = PostgreSQLBinary.value(bytes, count: count, as: column.storage) else { throw wrongValue(column) }
     return value
+  }
+
+  // MARK: Comparing
+
+  /// Puts the one row of an answer to an expectation, making no more values than have to be.
+  ///
+  /// - Parameter key: Room for the values of the key, used again from row to row.
+  /// - Throws: As ``row(_:_:)``, and what the expectation throws.
+  func put(
+    _ fields: some PostgreSQLRow, to expectation: any RowExpectation, keySlots: [Int], key: inout [AttributeValue]
+  ) throws {
+    let kind = try kind(fields)
+    guard let number = fields.int(0) else { throw wrongKey }
+    for place in keySlots.indices {
+      let slot = keySlots[place]
+      key[place] = try value(fields, kind.columns[slot], slot, kind)
+    }
+    switch try expectation.verdict(on: ManagedObjectID(space: space, key: number), key: key) {
+    case .pass: return
+    case .compare: if try isEqual(fields, to: expectation.expectedValues, kind) { return }
+    case .take: break
+    }
+    try expectation.take(try row(fields))
+  }
+
+  private func value(_ fields: some PostgreSQLRow, _ column: Column, _ slot: Int, _ kind: Kind) throws
+    -> AttributeValue
+  {
+    guard let bytes = fields.bytes(column.index), let start = bytes.baseAddress else { return .null }
+    return try value(start, bytes.count, column, slot, kind)
+  }
+
+  private func isEqual(_ fields: some PostgreSQLRow, to expected: [AttributeValue?], _ kind: Kind) throws -> Bool {
+    try kind.columns.withUnsafeBufferPointer { columns in
+      for slot in expected.indices {
+        guard let value = expected[slot] else { continue }
+        let column = columns[slot]
+        let bytes = fields.bytes(column.index)
+        let isEqual =
+          switch value {
+          case .string(var text):
+            column.storage == .string && text.withUTF8 { Self.isEqual(bytes, UnsafeRawBufferPointer($0)) }
+          case .data(let data): column.storage == .data && data.withUnsafeBytes { Self.isEqual(bytes, $0) }
+          default: try self.value(fields, column, slot, kind) == value
+          }
+        if !isEqual { return false }
+      }
+      return true
+    }
+  }
+
+  private static func isEqual(_ one: UnsafeRawBufferPointer?, _ other: UnsafeRawBufferPointer) -> Bool {
+    guard let one, one.count == other.count else { return false }
+    guard let start = one.baseAddress, let otherStart = other.baseAddress else { return true }
+    return memcmp(start, otherStart, one.count) == 0
   }
 
   private func kind(_ fields: some PostgreSQLRow) throws -> Kind {

@@ -3,7 +3,7 @@ import CoherenceSQL
 
 /// A unit of reading: one connection with one transaction, open from the first read on.
 final class SQLiteReader: StoreReader {
-  private let store: SQLiteStore
+  let store: SQLiteStore
   private let connection: SQLiteConnection
   private var hasBegun = false
   private var isFinished = false

@@ -109,6 +109,65 @@ final class SQLiteRowDecoder: Sendable {
     throw wrongValue(column)
   }
 
+  // MARK: Comparing
+
+  /// Puts the row that the statement is at to an expectation, making no more values than have to be.
+  ///
+  /// - Parameter key: Room for the values of the key, used again from row to row.
+  /// - Throws: As ``row(_:)``, and what the expectation throws.
+  @inline(__always)
+  func put(
+    _ statement: OpaquePointer, to expectation: any RowExpectation, keySlots: [Int], key: inout [AttributeValue]
+  ) throws {
+    let kind = try kind(statement)
+    for place in keySlots.indices {
+      let slot = keySlots[place]
+      key[place] = try value(statement, kind.columns[slot], slot, kind)
+    }
+    let id = ManagedObjectID(space: space, key: sqlite3_column_int64(statement, 0))
+    switch try expectation.verdict(on: id, key: key) {
+    case .pass: return
+    case .compare: if try isEqual(statement, to: expectation.expectedValues, kind) { return }
+    case .take: break
+    }
+    try expectation.take(try row(statement))
+  }
+
+  private func isEqual(_ statement: OpaquePointer, to expected: [AttributeValue?], _ kind: Kind) throws -> Bool {
+    try kind.columns.withUnsafeBufferPointer { columns in
+      for slot in expected.indices {
+        guard let value = expected[slot] else { continue }
+        let column = columns[slot]
+        switch value {
+        case .string(var text):
+          guard column.storage == .string, Self.isText(statement, column.index, &text) else { return false }
+        case .data(let data):
+          guard column.storage == .data, Self.isData(statement, column.index, data) else { return false }
+        default:
+          guard try self.value(statement, column, slot, kind) == value else { return false }
+        }
+      }
+      return true
+    }
+  }
+
+  private static func isText(_ statement: OpaquePointer, _ index: CInt, _ text: inout String) -> Bool {
+    guard sqlite3_column_type(statement, index) == SQLITE_TEXT, let start = sqlite3_column_text(statement, index) else {
+      return false
+    }
+    let count = Int(sqlite3_column_bytes(statement, index))
+    return text.withUTF8 { $0.count == count && (count == 0 || memcmp($0.baseAddress!, start, count) == 0) }
+  }
+
+  private static func isData(_ statement: OpaquePointer, _ index: CInt, _ data: Data) -> Bool {
+    guard sqlite3_column_type(statement, index) == SQLITE_BLOB else { return false }
+    let count = Int(sqlite3_column_bytes(statement, index))
+    guard data.count == count, count > 0, let start = sqlite3_column_blob(statement, index) else {
+      return data.count == count
+    }
+    return data.withUnsafeBytes { memcmp($0.baseAddress!, start, count) == 0 }
+  }
+
   private func wrongValue(_ column: Column) -> CoherenceError {
     let first = layout.hasEntity ? 3 : 2
     let name = layout.columns[Int(column.index) - first].name

@@ -8,16 +8,23 @@ extension ActionContext {
   /// other objects the attributes are copied, those that differ only; relationships are not. Records that no object
   /// has the key of are deleted. The order of the objects does not matter; merging the same objects again writes nothing.
   ///
-  /// Must be called in the context: inside `perform` or `performAndWait`.
+  /// The merge finds out all that is to be done before it does any of it, from one state of each store, and looks at
+  /// cancellation on the way. Records that are as they should be cost neither an object nor memory. All changes are one
+  /// save, one transaction for each store. Other changes that the context has are saved along.
+  ///
+  /// May be called from anywhere: the work is done in the context.
   ///
   /// - Parameters:
-  ///   - ignoreAttributes: Attributes that are not copied to records that exist.
+  ///   - ignoreAttributes: Attributes that are not copied to records that exist. For records, names of relationships too.
   ///   - subsetFilter: Limits deletion to the records that satisfy it. Objects are matched with all records.
-  ///   - condition: Records that do not satisfy it are neither changed nor deleted.
-  /// - Throws: ``ErrorCode/unmanagedEntity``; ``ErrorCode/invalidMergeKey`` for objects without a key or with the same
-  ///   one, unless the options allow it; ``ErrorCode/wrongContext`` for an object of a context;
-  ///   ``ErrorCode/cancelled`` when the action was canceled; errors of fetching and saving. A context without other
-  ///   changes is rolled back then, and objects that were inserted cannot be used again.
+  ///   - condition: Records that do not satisfy it are neither changed nor deleted. `existing.name` and plain `name`
+  ///     are looked up at the record, `incoming.name` is the attribute of the object. For a record that is to be deleted
+  ///     everything incoming is missing, and a comparison with it is false.
+  /// - Throws: ``ErrorCode/unmanagedEntity``; ``ErrorCode/invalidMergeKey`` for objects without a key, or with the same
+  ///   one, and for records with the same one, unless the options allow it; ``ErrorCode/wrongContext`` for an object of a
+  ///   context; ``ErrorCode/cancelled`` when the action or its task was canceled; errors of fetching and saving. The
+  ///   stores are as they were then. A context without other changes is rolled back, and objects that were inserted
+  ///   cannot be used again; one with other changes is rolled back only if the caller does it.
   @discardableResult
   public func merge<O: ManagedObject>(
     objects: [O], for entity: EntityDescription, ignoreAttributes: [String] = [], subsetFilter: FetchPredicate? = nil,
@@ -26,9 +33,7 @@ extension ActionContext {
     let scope = MergeScope(
       entity: entity, ignoredAttributes: Set(ignoreAttributes), subsetFilter: subsetFilter, condition: condition,
       options: options)
-    return try merge(scope) { keyAttributes in
-      try objects.map { try ObjectMergeItem($0, for: entity, keyAttributes: keyAttributes) }
-    }
+    return try merge(scope) { try ObjectInput(objects, layout: $0) }
   }
 
   /// Makes the records of an entity equal to the given ones, told apart by the entity's uniqueness attributes, and
@@ -46,9 +51,7 @@ extension ActionContext {
     let scope = MergeScope(
       entity: entity, ignoredAttributes: Set(ignoreAttributes), subsetFilter: subsetFilter, condition: condition,
       options: options)
-    return try merge(scope) { keyAttributes in
-      try records.map { try RecordMergeItem($0, for: entity, keyAttributes: keyAttributes) }
-    }
+    return try merge(scope) { RecordInput(records, layout: $0) }
   }
 
   /// Makes the records of an entity equal to the given values by attribute; see
@@ -64,36 +67,54 @@ extension ActionContext {
       subsetFilter: subsetFilter, condition: condition, options: options)
   }
 
+  /// Makes the records of an entity equal to decoded ones, by the names of their properties; see
+  /// ``MergeRecord/init(properties:for:)`` and ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-1``.
+  @discardableResult
+  public func merge<Record: Decodable>(
+    records: [Record], for entity: EntityDescription, ignoreAttributes: [String] = [],
+    subsetFilter: FetchPredicate? = nil, condition: FetchPredicate = .constant(true),
+    options: MergeOptions = MergeOptions()
+  ) throws -> MergeResult {
+    try merge(
+      records: try records.map { try MergeRecord(properties: $0, for: entity) }, for: entity,
+      ignoreAttributes: ignoreAttributes, subsetFilter: subsetFilter, condition: condition, options: options)
+  }
+
   // MARK: The work
 
-  private func merge(
-    _ scope: MergeScope, items: ([AttributeDescription]) throws -> [any MergeItem]
-  ) throws -> MergeResult {
-    let keyAttributes = try uniquenessAttributes(of: scope.entity)
-    let hadChanges = hasChanges
-    do {
-      var merge = try Merge(in: self, scope: scope, keyAttributes: keyAttributes, items: try items(keyAttributes))
-      try merge.apply()
-      try refuseIfCanceled()
-      if hasChanges { try save() }
-      return merge.result
-    } catch {
-      if !hadChanges { rollback() }
-      throw error
+  private func merge(_ scope: MergeScope, _ input: (MergeLayout) throws -> any MergeInput) throws -> MergeResult {
+    try performAndWait {
+      let layout = try layout(of: scope)
+      let hadChanges = hasChanges
+      do {
+        var merge = try Merge(in: self, scope: scope, layout: layout, input: try input(layout))
+        var result = try merge.run()
+        try refuseIfCanceled()
+        if scope.options.saves, hasChanges { try save(noting: &result) }
+        return result
+      } catch {
+        if !hadChanges { rollback() }
+        throw error
+      }
     }
   }
 
-  private func uniquenessAttributes(of entity: EntityDescription) throws -> [AttributeDescription] {
+  private func layout(of scope: MergeScope) throws -> MergeLayout {
+    let entity = scope.entity
     guard !entity.name.isEmpty else {
       throw CoherenceError(.missingEntityName, "Entity does not have a name, cannot merge objects.")
     }
-    guard let names = managed.uniquenessAttributes(of: entity) else {
+    guard let names = managed.uniquenessAttributes(of: entity),
+      let own = persistentStoreCoordinator?.managedObjectModel.entitiesByName[entity.name], own == entity
+    else {
       throw CoherenceError(.unmanagedEntity, "Entity '\(entity.name)' not managed, cannot merge objects.")
     }
-    return names.compactMap { entity.attribute(named: $0) }
+    return MergeLayout(own, keyAttributes: names, ignoring: scope.ignoredAttributes)
   }
 
   func refuseIfCanceled() throws {
-    if isCanceled { throw CoherenceError(.cancelled, "The action was canceled; nothing was merged.") }
+    if isCanceled || Task.isCancelled {
+      throw CoherenceError(.cancelled, "The action was canceled; nothing was merged.")
+    }
   }
 }

@@ -1,124 +1,134 @@
 import CoherenceCore
 
-/// One merge at work: matches input and records by key, and brings the records to what the input says.
+/// One merge at work. It finds out all that is to be done before it does any of it.
 struct Merge {
   private let context: ActionContext
   private let scope: MergeScope
-  private let finder: MergeFinder
-  private var items: [MergeKey: any MergeItem] = [:]
-  /// The keys in order of input, which is the order of insertion.
-  private var keys: [MergeKey] = []
-  private(set) var result = MergeResult()
+  private let layout: MergeLayout
+  private let input: any MergeInput
+  private let condition: MergeCondition
+  private var result = MergeResult()
+  /// Input records that are left out.
+  private var left: PlaceSet
 
-  /// - Throws: ``ErrorCode/invalidMergeKey`` for items that the policies do not allow.
-  init(
-    in context: ActionContext, scope: MergeScope, keyAttributes: [AttributeDescription], items: [any MergeItem]
-  ) throws {
+  /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate`` for a condition that cannot be asked.
+  init(in context: ActionContext, scope: MergeScope, layout: MergeLayout, input: any MergeInput) throws {
     self.context = context
     self.scope = scope
-    finder = MergeFinder(context: context, entity: scope.entity, keyAttributes: keyAttributes)
-    for item in items { try admit(item) }
+    self.layout = layout
+    self.input = input
+    condition = try MergeCondition(scope.condition, layout: layout, context: context)
+    left = PlaceSet(capacity: input.count)
   }
 
-  private mutating func admit(_ item: any MergeItem) throws {
-    if item.key.isIncomplete {
-      guard scope.options.missingKeys == .skip else {
-        throw CoherenceError(
-          .invalidMergeKey,
-          "A record for '\(scope.entity.name)' lacks a value of \(finder.keyNames); give it one, or set "
-            + "`missingKeys` to `.skip`.")
+  mutating func run() throws -> MergeResult {
+    let work = try prepare()
+    try context.refuseIfCanceled()
+    if !work.isEmpty { try MergeWriter(context: context, input: input, layout: layout).write(work) }
+    return result
+  }
+
+  // MARK: Admitting
+
+  /// Looks at the key of each input record, and notes what input links to.
+  private mutating func admit() throws -> (MergeIndex, [RelationshipDescription: Set<MergeKey>]) {
+    var index = MergeIndex(input, keyCount: layout.keys.count)
+    var links: [RelationshipDescription: Set<MergeKey>] = [:]
+    var key = [AttributeValue](repeating: .null, count: layout.keys.count)
+    for place in 0..<input.count {
+      if place % 1024 == 0 { try context.refuseIfCanceled() }
+      try input.readKey(place, into: &key)
+      if key.isIncompleteKey {
+        try leaveOut(withoutKey: place)
+      } else if let other = try index.enter(place, key: key, replacing: scope.options.duplicates == .lastWins) {
+        try leaveOut(scope.options.duplicates == .lastWins ? other : place)
       }
-      result.skipped += 1
-    } else if items[item.key] != nil {
-      switch scope.options.duplicates {
-      case .fail:
-        throw CoherenceError(
-          .invalidMergeKey,
-          "Two records for '\(scope.entity.name)' have the same \(finder.keyNames); send one, or choose a policy for "
-            + "`duplicates`.")
-      case .firstWins: break
-      case .lastWins: items[item.key] = item
-      }
-      result.skipped += 1
-    } else {
-      items[item.key] = item
-      keys.append(item.key)
-    }
-  }
-
-  mutating func apply() throws {
-    let candidates = scope.options.mode == .replace ? try finder.all(where: scope.subsetFilter, scope) : []
-    let existing = try matches(among: candidates)
-    let open = try changeable(candidates + existing.values)
-    var links = MergeLinks(context: context)
-    var changed: Set<ManagedObject> = []
-    for key in keys {
-      guard let item = items[key] else { continue }
-      if let object = existing[key] {
-        guard open.contains(object) else {
-          result.skipped += 1
-          continue
-        }
-        if try update(object, from: item) { changed.insert(object) }
-        links.add(object, to: item.links.filter { !scope.ignoredAttributes.contains($0.key) })
-      } else {
-        links.add(try item.insert(into: context, entity: scope.entity), to: item.links)
-        result.inserted += 1
-      }
-      try context.refuseIfCanceled()
-    }
-    changed.formUnion(try links.apply())
-    count(existing: existing.filter { open.contains($0.value) }, changed: changed)
-    delete(candidates, but: Set(existing.values), open: open)
-  }
-
-  // MARK: Steps
-
-  /// The records that have the keys of input, whether the filter covers them or not.
-  private func matches(among candidates: [ManagedObject]) throws -> [MergeKey: ManagedObject] {
-    var existing: [MergeKey: ManagedObject] = [:]
-    for object in candidates {
-      let key = try finder.key(of: object)
-      if items[key] != nil, existing[key] == nil { existing[key] = object }
-    }
-    let missing = keys.filter { existing[$0] == nil }
-    existing.merge(try finder.objects(with: missing)) { found, _ in found }
-    return existing
-  }
-
-  /// The records that satisfy the condition.
-  private func changeable(_ objects: [ManagedObject]) throws -> Set<ManagedObject> {
-    if scope.condition == .constant(true) { return Set(objects) }
-    return try finder.objects(among: Set(objects), where: scope.condition)
-  }
-
-  /// Writes the values that differ. Answers whether there were any.
-  private func update(_ object: ManagedObject, from item: any MergeItem) throws -> Bool {
-    var isChanged = false
-    for (name, value) in item.values where !scope.ignoredAttributes.contains(name) {
-      guard object.entity.attribute(named: name) != nil, try object.value(for: name) != value else { continue }
-      try object.setAttributeValue(value, for: name)
-      isChanged = true
-    }
-    return isChanged
-  }
-
-  private mutating func count(existing: [MergeKey: ManagedObject], changed: Set<ManagedObject>) {
-    let updated = existing.values.count { changed.contains($0) }
-    result.updated += updated
-    result.unchanged += existing.count - updated
-  }
-
-  private mutating func delete(
-    _ candidates: [ManagedObject], but matched: Set<ManagedObject>, open: Set<ManagedObject>
-  ) {
-    for object in candidates where !matched.contains(object) {
-      if open.contains(object) {
-        context.delete(object)
-        result.deleted += 1
-      } else {
-        result.skipped += 1
+      for (relationship, link) in try input.links(place) where !left.contains(place) {
+        links[relationship, default: []].formUnion(link.keys)
       }
     }
+    result.skipped += left.count
+    return (index, links)
+  }
+
+  private mutating func leaveOut(withoutKey place: Int) throws {
+    guard scope.options.missingKeys == .skip else {
+      throw CoherenceError(
+        .invalidMergeKey,
+        "A record for '\(layout.entity.name)' lacks a value of \(layout.keyNames); give it one, or set `missingKeys` to "
+          + "`.skip`.")
+    }
+    left.insert(place)
+  }
+
+  private mutating func leaveOut(_ place: Int) throws {
+    guard scope.options.duplicates != .fail else {
+      throw CoherenceError(
+        .invalidMergeKey,
+        "Two records for '\(layout.entity.name)' have the same \(layout.keyNames); send one, or choose a policy for "
+          + "`duplicates`.")
+    }
+    left.insert(place)
+  }
+
+  // MARK: Preparing
+
+  private mutating func prepare() throws -> MergeWork {
+    var (index, links) = try admit()
+    let targets = try MergeTargets(links, layout: layout, context: context) { try index.place(of: $0) }
+    let scan = MergeScan(
+      input, index: index, layout: layout, options: scope.options, targets: targets,
+      refuseIfCanceled: context.refuseIfCanceled)
+    try read(scan)
+    let lists = try MergeLists(input: input, layout: layout, targets: targets, context: context)
+      .open(among: scan.listed)
+    return try work(scan, targets, lists)
+  }
+
+  /// Puts to the scan all records that may concern it: those that may be deleted, then those that match.
+  private func read(_ scan: MergeScan) throws {
+    let reach = MergeReach(
+      context: context, entity: layout.entity, keyAttributes: layout.keys.map(\.description))
+    if scope.options.mode == .replace {
+      scan.collectsSurplus = true
+      try reach.visitAll(where: scope.subsetFilter, with: scan)
+      try scan.resolveDuplicates { _, collector in try reach.visitAll(where: scope.subsetFilter, with: collector) }
+      scan.settle()
+      // What was not found among all records is not there.
+      if scope.subsetFilter == nil { return }
+    }
+    try reach.visit(try keys(withoutMatchIn: scan), with: scan)
+    try scan.resolveDuplicates(reach.visit)
+  }
+
+  private func keys(withoutMatchIn scan: MergeScan) throws -> [MergeKey] {
+    try (0..<input.count).filter { !left.contains($0) && !scan.matched.contains($0) }.map { place in
+      var key = [AttributeValue](repeating: .null, count: layout.keys.count)
+      try input.readKey(place, into: &key)
+      return MergeKey(values: key)
+    }
+  }
+
+  /// What the condition allows of what was found.
+  private mutating func work(
+    _ scan: MergeScan, _ targets: MergeTargets, _ lists: [MergeLists.Wish]
+  ) throws -> MergeWork {
+    let wishes = Dictionary(grouping: lists, by: \.place)
+    let changedPlaces = Set(scan.changes.map(\.place))
+    let relisted = try context.rows(of: lists.filter { !changedPlaces.contains($0.place) }.map(\.owner))
+    var updates = scan.changes.map { MergeWork.Update(place: $0.place, row: $0.row, lists: wishes[$0.place] ?? []) }
+    for (place, group) in wishes.sorted(by: { $0.key < $1.key }) where !changedPlaces.contains(place) {
+      guard let row = relisted[group[0].owner] else { continue }
+      updates.append(MergeWork.Update(place: place, row: row, lists: group))
+    }
+    let admitted = try condition.admitted(updates, row: \.row, place: \.place, input: input)
+    let deletes = try condition.admitted(scan.surplus, row: { $0 }, place: { _ in nil }, input: input)
+    let inserts = (0..<input.count).filter { !left.contains($0) && !scan.matched.contains($0) }
+    result.inserted = inserts.count
+    result.updated = admitted.count
+    result.unchanged = scan.matched.count - updates.count
+    result.deleted = deletes.count
+    result.skipped += updates.count - admitted.count + scan.surplus.count - deletes.count
+    return MergeWork(inserts: inserts, updates: admitted, deletes: deletes, targets: targets)
   }
 }

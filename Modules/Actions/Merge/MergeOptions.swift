@@ -24,19 +24,40 @@ public struct MergeOptions: Sendable, Hashable {
     case skip
   }
 
+  /// What to do when several records in the stores have the key of one input record.
+  public enum StoredDuplicatePolicy: Sendable, Hashable {
+    /// The merge throws ``ErrorCode/invalidMergeKey`` and changes nothing.
+    case fail
+    /// The oldest takes the input's values, the others stay as they are.
+    case keep
+    /// The oldest takes the input's values, the others are deleted as far as the merge's condition allows.
+    case delete
+  }
+
   public var mode: Mode
   public var duplicates: DuplicatePolicy
   public var missingKeys: MissingKeyPolicy
+  public var storedDuplicates: StoredDuplicatePolicy
   /// Whether ``Mode/replace`` deletes records of subentities too. They are updated either way.
   public var includesSubentities: Bool
+  /// Whether ``Mode/replace`` deletes stored records that lack a part of their key. No input can ever speak of them: they
+  /// may have been made here and not have got their key from the server yet.
+  public var deletesRecordsWithoutKey: Bool
+  /// Whether the merge saves. Otherwise its changes are left in the context: several merges become one transaction with
+  /// the `save` that the caller makes of them, and later ones see what earlier ones did.
+  public var saves: Bool
 
   public init(
     mode: Mode = .replace, duplicates: DuplicatePolicy = .fail, missingKeys: MissingKeyPolicy = .fail,
-    includesSubentities: Bool = false
+    storedDuplicates: StoredDuplicatePolicy = .fail, includesSubentities: Bool = false,
+    deletesRecordsWithoutKey: Bool = false, saves: Bool = true
   ) {
     self.mode = mode
     self.duplicates = duplicates
     self.missingKeys = missingKeys
+    self.storedDuplicates = storedDuplicates
     self.includesSubentities = includesSubentities
+    self.deletesRecordsWithoutKey = deletesRecordsWithoutKey
+    self.saves = saves
   }
 }

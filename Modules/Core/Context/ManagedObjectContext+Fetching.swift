@@ -212,7 +212,7 @@ extension ManagedObjectContext {
   }
 
   /// The records that this context or a parent has not saved, by identifier; `nil` for deleted ones.
-  private final func unsavedStates(of entities: [EntityDescription]) -> [ManagedObjectID: RecordState?] {
+  final func unsavedStates(of entities: [EntityDescription]) -> [ManagedObjectID: RecordState?] {
     var result: [ManagedObjectID: RecordState?] = [:]
     let root = entities.first?.root
     var ancestor: ManagedObjectContext? = self

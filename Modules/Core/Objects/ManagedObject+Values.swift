@@ -62,3 +62,20 @@ extension ManagedObject {
     storage.withPending { record.set(value, at: slot) }
   }
 }
+
+// MARK: - Bulk
+
+extension ManagedObject {
+  /// The value of a slot.
+  ///
+  /// - Throws: What loading the record throws.
+  package final func value(at slot: Int) throws -> AttributeValue {
+    check()
+    return try loadedValue(at: slot)
+  }
+
+  /// Sets the attribute in a slot to a value that its type has checked.
+  ///
+  /// - Throws: As ``setAttributeValue(_:for:)``.
+  package final func setCheckedValue(_ value: AttributeValue, at slot: Int) throws { try write(value, at: slot) }
+}

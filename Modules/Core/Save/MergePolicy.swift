@@ -5,6 +5,11 @@ public struct MergePolicy: Sendable {
     case custom(@Sendable (Conflict) throws -> [AttributeValue]?)
   }
   let kind: Kind
+  /// Is told of each conflict that was decided, and whether the saver's changes were given up. A conflict may be decided
+  /// more than once in one save.
+  package var observer: (@Sendable (_ conflict: Conflict, _ isGivenUp: Bool) -> Void)?
+
+  init(kind: Kind) { self.kind = kind }
 
   /// The save fails with ``ErrorCode/versionConflict``, and the error has every conflict.
   public static let error = MergePolicy(kind: .error)
@@ -38,6 +43,16 @@ public struct MergePolicy: Sendable {
 
   /// - Parameter changed: The slots that the saver changed.
   func resolve(_ conflict: Conflict, changed: SlotSet) throws -> Resolution {
+    let resolution = try decision(conflict, changed: changed)
+    switch resolution {
+    case .write, .delete: observer?(conflict, false)
+    case .giveUp: observer?(conflict, true)
+    case .fail: break
+    }
+    return resolution
+  }
+
+  private func decision(_ conflict: Conflict, changed: SlotSet) throws -> Resolution {
     switch kind {
     case .error: return .fail
     case .rollback: return .giveUp

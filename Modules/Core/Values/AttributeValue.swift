@@ -50,7 +50,7 @@ extension AttributeValue: Hashable {
     case .bool(let value): hasher.combine(value)
     case .int(let value): hasher.combine(value)
     case .double(let value): hasher.combine(value)
-    case .string(let value): for byte in value.utf8 { hasher.combine(byte) }
+    case .string(var value): value.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     case .data(let value): hasher.combine(value)
     case .date(let value): hasher.combine(value)
     case .uuid(let value): hasher.combine(value)

@@ -2,8 +2,8 @@ import CBench
 
 /// The two ways of inserting many binary rows in one transaction.
 extension RawPostgreSQL {
-  func insertByCopy(_ people: [Person]) throws {
-    let started = PQexec(handle, "COPY person (\(Self.columns)) FROM STDIN (FORMAT binary)")
+  func insertByCopy(_ people: [Person], into table: String = "person") throws {
+    let started = PQexec(handle, "COPY \(table) (\(Self.columns)) FROM STDIN (FORMAT binary)")
     defer { PQclear(started) }
     try check(started)
     var encoder = PersonEncoder()

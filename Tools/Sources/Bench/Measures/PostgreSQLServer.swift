@@ -60,7 +60,7 @@ final class PostgreSQLServer {
   }
 
   /// Has the server do now what it would do in the background while others are measured.
-  private func settle() throws {
+  func settle() throws {
     try administration.execute("VACUUM ANALYZE")
     try administration.execute("CHECKPOINT")
   }

@@ -3,9 +3,14 @@ extension Workbench {
   func measures() -> [Measure] {
     var all = [
       fetchMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(), smallSaveMeasure(),
-      freshnessMeasure(), memoryMeasure(),
+      freshnessMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), mergeMemoryMeasure(),
     ]
-    if let postgreSQL { all += [postgreSQLFetchMeasure(postgreSQL), postgreSQLInsertMeasure(postgreSQL)] }
+    if let postgreSQL {
+      all += [
+        postgreSQLFetchMeasure(postgreSQL), postgreSQLInsertMeasure(postgreSQL), mergeMeasure(postgreSQL),
+        idleMergeMeasure(postgreSQL),
+      ]
+    }
     return all
   }
 }

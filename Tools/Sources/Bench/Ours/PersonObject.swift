@@ -70,15 +70,19 @@ final class PersonObject: ManagedObject, PersonFields {
   }
 
   static let entityDeclaration = Entity("Person", class: PersonObject.self) {
-    Attribute("uuid", .string)
-    Attribute("firstName", .string)
-    Attribute("middleName", .string)
-    Attribute("lastName", .string)
-    Attribute("email", .string)
-    Attribute("age", .int64)
-    Attribute("score", .double)
-    Attribute("created", .date)
-    Attribute("isActive", .bool)
-    Attribute("notes", .string, optional: true)
+    for attribute in attributes { attribute }
   }
+
+  static let attributes = [
+    Attribute("uuid", .string),
+    Attribute("firstName", .string),
+    Attribute("middleName", .string),
+    Attribute("lastName", .string),
+    Attribute("email", .string),
+    Attribute("age", .int64),
+    Attribute("score", .double),
+    Attribute("created", .date),
+    Attribute("isActive", .bool),
+    Attribute("notes", .string, optional: true),
+  ]
 }

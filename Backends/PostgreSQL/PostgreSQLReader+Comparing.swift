@@ -1,0 +1,46 @@
+import CoherenceCore
+import CoherenceSQL
+
+extension PostgreSQLReader: RowComparing {
+  func compare(_ query: StoreQuery, with expectation: any RowExpectation) throws -> Bool {
+    let plan = try store.planner.fetch(query)
+    guard plan.isPredicateExact else { return false }
+    let decoder = PostgreSQLRowDecoder(plan.layout, spaces: store.spaces)
+    let statement = plan.statement.rendered(by: PostgreSQLDialect())
+    // What the expectation throws ends the comparison, not the transaction.
+    var refusal: (any Error)?
+    try read { connection in
+      try connection.timed([statement.text]) {
+        try sendBeginning(connection)
+        try connection.send(PostgreSQLText(Self.savepoint))
+        try connection.send(statement, clampsDates: true)
+        try connection.synchronize()
+        try receiveBeginning(connection)
+        _ = try connection.receive()
+        try connection.beginRows()
+        refusal = try receive(decoder, expectation, connection)
+      }
+    }
+    if let refusal { throw refusal }
+    return true
+  }
+
+  /// Puts the rows that come to the expectation, until their end or until it throws.
+  private func receive(
+    _ decoder: PostgreSQLRowDecoder, _ expectation: any RowExpectation, _ connection: PostgreSQLConnection
+  ) throws -> (any Error)? {
+    let keySlots = expectation.keySlots
+    var key = [AttributeValue](repeating: .null, count: keySlots.count)
+    while let result = try connection.receiveRow() {
+      do {
+        try decoder.put(PostgreSQLResultRow(result: result, index: 0), to: expectation, keySlots: keySlots, key: &key)
+      } catch {
+        connection.cancel()
+        try connection.settle()
+        try connection.rollBack(to: Self.savepoint)
+        return error
+      }
+    }
+    return nil
+  }
+}

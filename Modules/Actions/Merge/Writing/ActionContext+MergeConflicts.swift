@@ -1,0 +1,36 @@
+import CoherenceCore
+import Synchronization
+
+extension ActionContext {
+  /// Saves a merge, and enters in its result what the context's merge policy had to decide.
+  func save(noting result: inout MergeResult) throws {
+    let met = MetConflicts()
+    let policy = mergePolicy
+    mergePolicy.observer = { met.note($0, isGivenUp: $1) }
+    defer { mergePolicy = policy }
+    try save()
+    met.enter(in: &result)
+  }
+}
+
+/// The conflicts of one save, each record once.
+private final class MetConflicts: Sendable {
+  private struct Decision {
+    let isDelete: Bool
+    let isGivenUp: Bool
+  }
+  private let decisions = Mutex<[ManagedObjectID: Decision]>([:])
+
+  func note(_ conflict: Conflict, isGivenUp: Bool) {
+    decisions.withLock {
+      $0[conflict.objectID] = Decision(isDelete: conflict.mine == nil, isGivenUp: isGivenUp)
+    }
+  }
+
+  func enter(in result: inout MergeResult) {
+    let decisions = decisions.withLock { $0.values }
+    result.conflicts = decisions.count
+    result.updated -= decisions.count { $0.isGivenUp && !$0.isDelete }
+    result.deleted -= decisions.count { $0.isGivenUp && $0.isDelete }
+  }
+}

@@ -1,0 +1,140 @@
+import CoherenceActions
+import CoherenceCore
+import Testing
+
+@Suite("Merges that meet trouble")
+struct MergeFaultTests {
+  private func artists(_ ids: some Sequence<Int>, _ name: String) -> [MergeRecord] {
+    ids.map { MergeRecord(["id": $0, "name": "\(name) \($0)"]) }
+  }
+
+  /// Artists of whom one, in the midst of them, does something when the merge reads his note.
+  private func artists(_ count: Int, _ name: String, probe: @escaping @Sendable () -> Void) -> [MergeRecord] {
+    var records = artists(0..<count, name)
+    records[count / 2].values["note"] = ProbedText(text: "", probe: probe)
+    return records
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `a merge that is canceled in its midst changes nothing`(backend: MergeBackend) async throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(0..<2000, "old"), into: "Artist")
+    let script = MockScript()
+    let records = artists(2000, "new") { try? script.run() }
+    let entity = try stack.entity("Artist")
+    let proxy = try stack.connect.execute(
+      ClosureAction(MergedArtist.self) { context in try context.merge(records: records, for: entity) })
+    await script.untilBegun()
+    proxy.cancel()
+    script.release()
+    await proxy.waitUntilFinished()
+    #expect(proxy.completionStatus == .canceled)
+    #expect(try stack.names().allSatisfy { $0.value == "old \($0.key)" })
+    #expect(try stack.merge(artists(0..<2000, "old"), into: "Artist").unchanged == 2000)
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `a task that is cancelled in the midst of a merge changes nothing`(backend: MergeBackend) async throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(0..<2000, "old"), into: "Artist")
+    let entity = try stack.entity("Artist")
+    let merging = Task {
+      let cancel = Once { withUnsafeCurrentTask { $0?.cancel() } }
+      try stack.connect.newActionContext().merge(records: artists(2000, "new") { cancel() }, for: entity)
+    }
+    await #expect { try await merging.value } throws: { ErrorCode.cancelled ~= $0 }
+    #expect(try stack.names().allSatisfy { $0.value == "old \($0.key)" })
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `a context reads on after a merge was refused in its midst`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(0..<2000, "old"), into: "Artist")
+    var records = artists(0..<2000, "new")
+    records[1000].values["note"] = 17
+    let context = stack.connect.newActionContext()
+    try context.performAndWait { () throws in
+      #expect { try context.merge(records: records, for: try stack.entity("Artist")) } throws: {
+        ErrorCode.wrongType ~= $0
+      }
+      #expect(!context.hasChanges)
+      #expect(try stack.objects("Artist", context).count == 2000)
+      #expect(try context.merge(records: artists(0..<2000, "new"), for: try stack.entity("Artist")).updated == 2000)
+    }
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `a store that is detached under a merge makes it fail`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(0..<10, "old"), into: "Artist")
+    let connect = stack.connect
+    let store = stack.store
+    let detach = Once { try? connect.detach(persistentStore: store) }
+    let context = connect.newActionContext()
+    #expect(throws: CoherenceError.self) {
+      try context.merge(records: artists(10, "new") { detach() }, for: try stack.entity("Artist"))
+    }
+    #expect(context.performAndWait { !context.hasChanges })
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `what others saved meanwhile is a conflict, which the context's policy decides`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(0..<10, "old"), into: "Artist")
+    let other = stack.connect.newBackgroundContext()
+    func records() -> [MergeRecord] {
+      let interfere = Once {
+        try? other.performAndWait {
+          for artist in try stack.objects("Artist", other) {
+            let id = try artist.value(for: "id", as: Int32.self)
+            if id == 1 { try artist.setValue("theirs", for: "note") }
+          }
+          try other.save()
+        }
+      }
+      return artists(10, "new") { interfere() }
+    }
+    let result = try stack.merge(records(), into: "Artist")
+    #expect(result.conflicts == 1 && result.updated == 10)
+    let notes: [Int32: String?] = try stack.values(of: "Artist", "note", by: "id")
+    #expect(notes[1] == "theirs")
+    #expect(try stack.names()[1] == "new 1")
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `changes that a policy gave up are not counted as made`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(0..<10, "old"), into: "Artist")
+    let other = stack.connect.newBackgroundContext()
+    let interfere = Once {
+      try? other.performAndWait {
+        for artist in try stack.objects("Artist", other) { try artist.setValue("theirs", for: "name") }
+        try other.save()
+      }
+    }
+    let context = stack.connect.newActionContext()
+    context.mergePolicy = .rollback
+    let result = try context.merge(
+      records: artists(10, "new") { interfere() }, for: try stack.entity("Artist"))
+    #expect(result.conflicts == 10 && result.updated == 0)
+    #expect(try stack.names().values.allSatisfy { $0 == "theirs" })
+  }
+
+  @Test func `a merge that is refused leaves the context's other changes`() throws {
+    let stack = try MergeStack(.inMemory)
+    let context = stack.connect.newActionContext()
+    try context.performAndWait {
+      let artist = try context.insertNewObject(forEntityName: "Artist")
+      try artist.setValue(Int32(7), for: "id")
+      #expect(throws: CoherenceError.self) {
+        try context.merge(records: [MergeRecord(["id": "x"])], for: try stack.entity("Artist"))
+      }
+      #expect(context.insertedObjects == [artist])
+      #expect(
+        try context.merge(
+          records: [MergeRecord(["id": 7, "name": "Ada"])], for: try stack.entity("Artist")
+        ).counts == MergeResult.with(updated: 1))
+    }
+    #expect(try stack.names() == [7: "Ada"])
+  }
+}

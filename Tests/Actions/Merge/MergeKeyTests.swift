@@ -1,0 +1,120 @@
+import CoherenceActions
+import CoherenceCore
+import Testing
+
+@Suite("Keys of merges")
+struct MergeKeyTests {
+  private func artist(_ id: Int?, _ name: String) -> MergeRecord { MergeRecord(["id": id, "name": name]) }
+
+  private func names(_ stack: MergeStack) throws -> [String] {
+    try stack.read { context in
+      try stack.objects("Artist", context).map { try $0.value(for: "name", as: String.self) }.sorted()
+    }
+  }
+
+  /// Puts artists into the store past all merges.
+  private func insert(_ artists: [(Int32?, String)], into stack: MergeStack) throws {
+    let context = stack.connect.newBackgroundContext()
+    try context.performAndWait {
+      for (id, name) in artists {
+        let artist = try context.insertNewObject(forEntityName: "Artist")
+        try artist.setValue(id, for: "id")
+        try artist.setValue(name, for: "name")
+      }
+      try context.save()
+    }
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `two records of one key in a page are refused, or one of them wins`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    let page = [artist(1, "first"), artist(2, "two"), artist(1, "last")]
+    #expect { try stack.merge(page, into: "Artist") } throws: { ErrorCode.invalidMergeKey ~= $0 }
+    #expect(try names(stack).isEmpty)
+    let first = try stack.merge(page, into: "Artist", options: MergeOptions(duplicates: .firstWins))
+    #expect(first.counts == MergeResult.with(inserted: 2, skipped: 1))
+    #expect(try names(stack) == ["first", "two"])
+    let last = try stack.merge(page, into: "Artist", options: MergeOptions(duplicates: .lastWins))
+    #expect(last.counts == MergeResult.with(updated: 1, unchanged: 1, skipped: 1))
+    #expect(try names(stack) == ["last", "two"])
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `several records of one key in the store are refused, kept, or deleted but the oldest`(
+    backend: MergeBackend
+  ) throws {
+    let stack = try MergeStack(backend)
+    try insert([(1, "older"), (2, "two"), (1, "younger")], into: stack)
+    let page = [artist(1, "one"), artist(2, "two")]
+    #expect { try stack.merge(page, into: "Artist") } throws: { ErrorCode.invalidMergeKey ~= $0 }
+    #expect(try names(stack) == ["older", "two", "younger"])
+    for mode in [MergeOptions.Mode.upsertOnly, .replace] {
+      let kept = try stack.merge(page, into: "Artist", options: MergeOptions(mode: mode, storedDuplicates: .keep))
+      #expect(kept.deleted == 0)
+      #expect(try names(stack) == ["one", "two", "younger"])
+    }
+    let deleted = try stack.merge(page, into: "Artist", options: MergeOptions(storedDuplicates: .delete))
+    #expect(deleted.counts == MergeResult.with(unchanged: 2, deleted: 1))
+    #expect(try names(stack) == ["one", "two"])
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `a record without a key is refused, or skipped, and never matches another one`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try insert([(nil, "local"), (1, "one")], into: stack)
+    let page = [artist(nil, "nobody"), artist(1, "one")]
+    #expect { try stack.merge(page, into: "Artist") } throws: { ErrorCode.invalidMergeKey ~= $0 }
+    let result = try stack.merge(page, into: "Artist", options: MergeOptions(missingKeys: .skip))
+    #expect(result.counts == MergeResult.with(unchanged: 1, skipped: 1))
+    #expect(try names(stack) == ["local", "one"])
+    let options = MergeOptions(missingKeys: .skip, deletesRecordsWithoutKey: true)
+    #expect(try stack.merge(page, into: "Artist", options: options).deleted == 1)
+    #expect(try names(stack) == ["one"])
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `a key of the wrong type is refused by name, without its value`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    #expect { try stack.merge([MergeRecord(["id": "seventeen"])], into: "Artist") } throws: { error in
+      ErrorCode.wrongType ~= error && "\(error)".contains("Artist.id") && !"\(error)".contains("seventeen")
+    }
+    #expect { try stack.merge([MergeRecord(["id": Int64.max])], into: "Artist") } throws: {
+      ErrorCode.invalidValue ~= $0
+    }
+    #expect(try names(stack).isEmpty)
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `a key of several attributes is compared part by part`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    let records = [("a", 1), ("a", 11), ("a1", 1), ("b", 1)].map { MergeRecord(["label": $0, "number": $1]) }
+    #expect(try stack.merge(records, into: "Album").inserted == 4)
+    #expect(try stack.merge(records.reversed(), into: "Album").unchanged == 4)
+    let result = try stack.merge([records[0], records[3]], into: "Album", options: MergeOptions(mode: .upsertOnly))
+    #expect(result.counts == MergeResult.with(unchanged: 2))
+  }
+
+  @Test func `an entity that is unmanaged, abstract, in no configuration or without attributes of its key is refused`()
+    throws
+  {
+    let model = try ManagedObjectModel(
+      name: "Kinds",
+      entities: [
+        Entity("Kept", userInfo: ["uniquenessAttributes": "id"]) { Attribute("id", .int64) },
+        Entity("Nameless") { Attribute("id", .int64) },
+        Entity("Wrong", userInfo: ["uniquenessAttributes": "key"]) { Attribute("id", .int64) },
+        Entity("Idea", isAbstract: true, userInfo: ["uniquenessAttributes": "id"]) { Attribute("id", .int64) },
+        Entity("Thing", parent: "Idea") {},
+      ])
+    let stack = try MergeStack(.inMemory, model)
+    #expect(try stack.merge([MergeRecord(["id": 1])], into: "Kept").inserted == 1)
+    #expect(try stack.merge([MergeRecord(["id": 1])], into: "Thing").inserted == 1)
+    for name in ["Nameless", "Wrong", "Idea"] {
+      #expect { try stack.merge([MergeRecord(["id": 1])], into: name) } throws: { ErrorCode.unmanagedEntity ~= $0 }
+    }
+    let foreign = try MergeStack(.inMemory).entity("Artist")
+    #expect { try stack.connect.newActionContext().merge(records: [MergeRecord](), for: foreign) } throws: {
+      ErrorCode.unmanagedEntity ~= $0
+    }
+  }
+}

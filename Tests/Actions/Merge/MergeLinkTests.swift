@@ -1,0 +1,108 @@
+import CoherenceActions
+import CoherenceCore
+import Testing
+
+@Suite("Relationships of merges")
+struct MergeLinkTests {
+  private func album(_ number: Int, _ links: [String: MergeLink]) -> MergeRecord {
+    MergeRecord(["label": "L", "number": number], links: links)
+  }
+
+  private func genres(_ stack: MergeStack) throws -> [Int: Set<String>] {
+    try stack.read { context in
+      Dictionary(
+        try stack.objects("Album", context).map { album in
+          (
+            try album.value(for: "number", as: Int.self),
+            Set(try album.objects(for: "genres").map { try $0.value(for: "name", as: String.self) })
+          )
+        }, uniquingKeysWith: { first, _ in first })
+    }
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `links are compared and set for many records at once`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge((0..<20).map { MergeRecord(["name": "g\($0)"]) }, into: "Genre")
+    try stack.merge((0..<20).map { MergeRecord(["id": $0]) }, into: "Artist")
+    func albums(_ shift: Int) -> [MergeRecord] {
+      (0..<700).map { number in
+        let genres = [number % 20, (number + 1) % 20].map { MergeKey("g\($0)") }
+        return album(
+          number, ["genres": .many(genres), "artist": .one(MergeKey((number + (number < 5 ? shift : 0)) % 20))])
+      }
+    }
+    #expect(try stack.merge(albums(0), into: "Album").inserted == 700)
+    #expect(try stack.merge(albums(0).reversed(), into: "Album").counts == MergeResult.with(unchanged: 700))
+    #expect(try stack.merge(albums(1), into: "Album").counts == MergeResult.with(updated: 5, unchanged: 695))
+    var changed = albums(1)
+    changed[3].links["genres"] = .many(["g0"])
+    changed[4].links["genres"] = .many([])
+    #expect(try stack.merge(changed, into: "Album").counts == MergeResult.with(updated: 2, unchanged: 698))
+    let found = try genres(stack)
+    #expect(found[3] == ["g0"] && found[4] == [] && found[5] == ["g5", "g6"])
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `records refer to others of the same merge, made or there before`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    func mentors() throws -> [Int: Int?] {
+      try stack.read { context in
+        Dictionary(
+          try stack.objects("Artist", context).map { artist in
+            (
+              try artist.value(for: "id", as: Int.self),
+              try artist.object(for: "mentor").map { try $0.value(for: "id", as: Int.self) }
+            )
+          }, uniquingKeysWith: { first, _ in first })
+      }
+    }
+    func artist(_ id: Int, mentor: Int?) -> MergeRecord { MergeRecord(["id": id, "mentor": mentor]) }
+    try stack.merge([artist(1, mentor: 2), artist(2, mentor: nil)], into: "Artist")
+    #expect(try mentors() == [1: 2, 2: nil])
+    let page = [artist(1, mentor: 3), artist(2, mentor: 1), artist(3, mentor: 3)]
+    #expect(try stack.merge(page, into: "Artist").counts == MergeResult.with(inserted: 1, updated: 2))
+    #expect(try mentors() == [1: 3, 2: 1, 3: 3])
+    #expect(try stack.merge(page, into: "Artist").counts == MergeResult.with(unchanged: 3))
+    let pupils = MergeRecord(["id": 2], links: ["pupils": .many([1, 3])])
+    #expect(try stack.merge([pupils], into: "Artist", options: MergeOptions(mode: .upsertOnly)).updated == 1)
+    #expect(try mentors() == [1: 2, 2: 1, 3: 2])
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `an order is kept, and a changed order is a change`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge((1...3).map { album($0, [:]) }, into: "Album")
+    func artist(_ numbers: [Int]) -> MergeRecord {
+      MergeRecord(["id": 1], links: ["albums": .many(numbers.map { MergeKey("L", $0) })])
+    }
+    #expect(try stack.merge([artist([3, 1, 2])], into: "Artist").inserted == 1)
+    #expect(try stack.merge([artist([3, 1, 2])], into: "Artist").unchanged == 1)
+    #expect(try stack.merge([artist([1, 3])], into: "Artist").updated == 1)
+    let numbers = try stack.read { context in
+      try stack.objects("Artist", context)[0].objects(for: "albums").map { try $0.value(for: "number", as: Int.self) }
+    }
+    #expect(numbers == [1, 3])
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `a key that no record has is refused, and nothing is merged`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    #expect {
+      try stack.merge([album(1, [:]), album(2, ["artist": .one(4711)])], into: "Album")
+    } throws: { error in
+      ErrorCode.objectNotFound ~= error && "\(error)".contains("Album.artist") && !"\(error)".contains("4711")
+    }
+    #expect(try stack.versions(of: "Album").isEmpty)
+  }
+
+  @Test func `an ignored relationship is kept in records that exist, and set in fresh ones`() throws {
+    let stack = try MergeStack(.inMemory)
+    try stack.merge(["jazz", "rock"].map { MergeRecord(["name": $0]) }, into: "Genre")
+    try stack.merge([album(1, ["genres": .many(["jazz"])])], into: "Album")
+    let page = [album(1, ["genres": .many(["rock"])]), album(2, ["genres": .many(["rock"])])]
+    let result = try stack.merge(page, into: "Album", ignoring: ["genres"])
+    #expect(result.counts == MergeResult.with(inserted: 1, unchanged: 1))
+    #expect(try genres(stack) == [1: ["jazz"], 2: ["rock"]])
+  }
+}

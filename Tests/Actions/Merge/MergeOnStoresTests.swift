@@ -1,0 +1,177 @@
+import CoherenceActions
+import CoherenceCore
+import Foundation
+import Testing
+
+@Suite("Merges on every store")
+struct MergeOnStoresTests {
+  private func artists(_ ids: some Sequence<Int>, _ name: String) -> [MergeRecord] {
+    ids.map { MergeRecord(["id": $0, "name": "\(name) \($0)", "note": "note \($0)"]) }
+  }
+
+  /// A value of every type.
+  private func complete(_ id: Int) -> MergeRecord {
+    MergeRecord([
+      "id": id, "name": "Ä \(id)", "note": String?.none, "portrait": Data([0, UInt8(id % 256), 255]),
+      "born": Date(timeIntervalSince1970: Double(id) + 0.123456), "wealth": Decimal(id) / 8, "height": Double(id) * 0.1,
+      "isActive": id % 2 == 0, "token": UUID(uuid: (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, UInt8(id % 256))),
+    ])
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `inserts, changes and deletes come together`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    #expect(try stack.merge(artists(1...6, "old"), into: "Artist").inserted == 6)
+    let result = try stack.merge(artists(1...2, "old") + artists(3...4, "new") + artists(9...10, "new"), into: "Artist")
+    #expect(result.counts == MergeResult.with(inserted: 2, updated: 2, unchanged: 2, deleted: 2))
+    #expect(
+      try stack.names() == [1: "old 1", 2: "old 2", 3: "new 3", 4: "new 4", 9: "new 9", 10: "new 10"])
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `a second equal merge writes nothing, whatever the types and the order`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    let records = (1...40).map(complete)
+    try stack.merge(records, into: "Artist")
+    let versions = try stack.versions(of: "Artist")
+    let context = stack.connect.newActionContext()
+    let result = try context.merge(records: records.shuffled(), for: try stack.entity("Artist"))
+    #expect(result.counts == MergeResult.with(unchanged: 40))
+    #expect(context.statistics.updates == 0 && context.statistics.saveTime == 0)
+    #expect(try stack.versions(of: "Artist") == versions)
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `each kind of value is told apart`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    let changes: [String: any AttributeConvertible] = [
+      "name": "A\u{308} 1", "note": "", "portrait": Data(), "born": Date(timeIntervalSince1970: 1.123457),
+      "wealth": Decimal(string: "0.1250000001")!, "height": 0.1.nextUp, "isActive": Bool?.none, "token": UUID(),
+    ]
+    try stack.merge([complete(1)], into: "Artist")
+    for (name, value) in changes {
+      let record = MergeRecord(["id": 1, name: value])
+      #expect(try stack.merge([record], into: "Artist").updated == 1, "\(name)")
+      #expect(try stack.merge([record], into: "Artist").unchanged == 1, "\(name)")
+    }
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `an empty text is no missing one`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge([MergeRecord(["id": 1, "note": ""])], into: "Artist")
+    #expect(try stack.merge([MergeRecord(["id": 1, "note": String?.none])], into: "Artist").updated == 1)
+    #expect(try stack.merge([MergeRecord(["id": 1, "note": ""])], into: "Artist").updated == 1)
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `objects are made of changed records alone`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...2000, "old"), into: "Artist")
+    let births = BirthCounter()
+    try MergedArtist.$births.withValue(births) {
+      let result = try stack.merge(artists(1...1990, "old") + artists(1991...1995, "new"), into: "Artist")
+      #expect(result.counts == MergeResult.with(updated: 5, unchanged: 1990, deleted: 5))
+    }
+    #expect(births.count <= 20)
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `the view shows what was merged`(backend: MergeBackend) async throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...3, "old"), into: "Artist")
+    try await MainActor.run {
+      let view = stack.connect.viewContext
+      let shown = try stack.objects("Artist", view)
+      #expect(shown.count == 3)
+      try stack.merge(artists(2...4, "new"), into: "Artist")
+      #expect(
+        try Set(stack.objects("Artist", view).map { try $0.value(for: "name", as: String.self) })
+          == ["new 2", "new 3", "new 4"])
+    }
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `few records find theirs among many by key`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge((0..<3000).map { MergeRecord(["name": "genre \($0)", "rank": $0]) }, into: "Genre")
+    let upsert = MergeOptions(mode: .upsertOnly)
+    for count in [10, 600] {
+      let records = (2990..<(2990 + count)).map { MergeRecord(["name": "genre \($0)", "rank": $0 + 1 + count]) }
+      let result = try stack.merge(records, into: "Genre", options: upsert)
+      #expect(result.counts == MergeResult.with(inserted: count - 10, updated: 10))
+    }
+    #expect(try stack.versions(of: "Genre").count == 3590)
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `the filter limits deletion, not matching`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...3, "mine") + artists(4...6, "others"), into: "Artist")
+    let filter = FetchPredicate.comparison(
+      .path(PropertyPath("name")), .beginsWith, .value(.string("mine")))
+    let result = try stack.merge(artists([1, 4], "mine"), into: "Artist", within: filter)
+    #expect(result.counts == MergeResult.with(updated: 1, unchanged: 1, deleted: 2))
+    #expect(try stack.names() == [1: "mine 1", 4: "mine 4", 5: "others 5", 6: "others 6"])
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `texts that collations order differently are matched by their bytes`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    let words = ["a", "B", "Z", "z", "ä", "a\u{308}", "é", "_", "10", "9", "", "ß", "ss", "😀"]
+    func merge(_ words: [String]) throws -> MergeResult {
+      try stack.merge(words.map { MergeRecord(["name": $0]) }, into: "Genre")
+    }
+    #expect(try merge(words).counts == MergeResult.with(inserted: words.count))
+    #expect(try merge(words.shuffled()).counts == MergeResult.with(unchanged: words.count))
+    #expect(
+      try merge(Array(words.dropLast())).counts == MergeResult.with(unchanged: words.count - 1, deleted: 1))
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `a merge is the set of its input, whatever was there before and in whatever order`(
+    backend: MergeBackend
+  ) throws {
+    let stack = try MergeStack(backend)
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = SeededGenerator(seed: seed)
+    for _ in 0..<10 {
+      let ids = (0..<60).filter { _ in Bool.random(using: &random) }.shuffled(using: &random)
+      let expected = Dictionary(
+        uniqueKeysWithValues: ids.map { (Int32($0), "\(Int.random(in: 0...3, using: &random))") })
+      let records = ids.map { MergeRecord(["id": $0, "name": expected[Int32($0)] ?? ""]) }
+      let before = try stack.names()
+      let result = try stack.merge(records, into: "Artist")
+      #expect(try stack.names() == expected, "seed \(seed)")
+      #expect(result.inserted == expected.keys.count { before[$0] == nil }, "seed \(seed)")
+      #expect(result.deleted == before.keys.count { expected[$0] == nil }, "seed \(seed)")
+      #expect(
+        result.updated == expected.count { before[$0.key] != nil && before[$0.key] != $0.value }, "seed \(seed)")
+      #expect(
+        try stack.merge(records.shuffled(using: &random), into: "Artist").counts
+          == MergeResult.with(unchanged: ids.count), "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `several merges are one transaction when the caller saves`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    let context = stack.connect.newActionContext()
+    let options = MergeOptions(saves: false)
+    try context.performAndWait {
+      try context.merge(
+        records: [MergeRecord(["id": 1, "name": "Ada"])], for: try stack.entity("Artist"), options: options)
+      let album = MergeRecord(["label": "L", "number": 1, "artist": 1])
+      try context.merge(records: [album], for: try stack.entity("Album"), options: options)
+      #expect(
+        try context.merge(records: [album], for: try stack.entity("Album"), options: options).counts
+          == MergeResult.with(unchanged: 1))
+      #expect(try stack.names().isEmpty)
+      try context.save()
+    }
+    try stack.read { context in
+      let artist = try stack.objects("Album", context)[0].object(for: "artist")
+      #expect(try artist?.value(for: "name", as: String.self) == "Ada")
+    }
+  }
+}

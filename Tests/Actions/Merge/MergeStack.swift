@@ -1,0 +1,107 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+
+/// A started Connect with one store of albums, artists and genres.
+struct MergeStack {
+  let directory = TemporaryDirectory()
+  let connect: TestConnect
+  let store: any PersistentStore
+
+  init(_ backend: MergeBackend, _ model: ManagedObjectModel? = nil) throws {
+    connect = TestConnect(
+      name: "Merge", managedObjectModel: try model ?? Self.library(), storeLocation: directory.url)
+    store = try connect.attachPersistentStore(
+      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try connect.start()
+  }
+
+  /// Artists with albums in order, genres of albums; albums by a key of two attributes.
+  static func library() throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity("Artist", class: MergedArtist.self, userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int32, optional: true)
+        Attribute("name", .string, default: "unknown")
+        Attribute("note", .string, optional: true)
+        Attribute("portrait", .data, optional: true)
+        Attribute("born", .date, optional: true)
+        Attribute("wealth", .decimal, optional: true)
+        Attribute("height", .double, optional: true)
+        Attribute("isActive", .bool, optional: true)
+        Attribute("token", .uuid, optional: true)
+        Attribute("revision", .int64, default: 0)
+        Relationship("mentor", toOne: "Artist", inverse: "pupils")
+        Relationship("pupils", toMany: "Artist", inverse: "mentor")
+        Relationship("albums", toMany: "Album", inverse: "artist", ordered: true)
+      }
+      Entity("Album", userInfo: ["uniquenessAttributes": "label,number"]) {
+        Attribute("label", .string)
+        Attribute("number", .int64)
+        Attribute("title", .string, optional: true)
+        Relationship("artist", toOne: "Artist", inverse: "albums")
+        Relationship("genres", toMany: "Genre", inverse: "albums")
+      }
+      Entity("Genre", uniqueness: [["name"]]) {
+        Attribute("name", .string)
+        Attribute("rank", .int64, default: 0)
+        Relationship("albums", toMany: "Album", inverse: "genres")
+      }
+    }
+  }
+
+  func entity(_ name: String) throws -> EntityDescription { try connect.managedObjectModel.entity(named: name) }
+
+  @discardableResult
+  func merge(
+    _ records: [MergeRecord], into name: String, ignoring ignored: [String] = [], within filter: FetchPredicate? = nil,
+    if condition: FetchPredicate = .constant(true), options: MergeOptions = MergeOptions()
+  ) throws -> MergeResult {
+    try connect.newActionContext().merge(
+      records: records, for: try entity(name), ignoreAttributes: ignored, subsetFilter: filter, condition: condition,
+      options: options)
+  }
+
+  /// Runs a block in a context that is made afresh.
+  func read<T>(_ body: (BackgroundContext) throws -> T) throws -> T {
+    let context = connect.newBackgroundContext()
+    return try context.performAndWait { try body(context) }
+  }
+
+  func objects(_ name: String, _ context: ManagedObjectContext) throws -> [ManagedObject] {
+    try context.fetch(FetchRequest<ManagedObject>(entityName: name))
+  }
+
+  /// An attribute of all records by another one.
+  func values<Key: AttributeConvertible & Hashable, Value: AttributeConvertible>(
+    of name: String, _ value: String, by key: String, as types: (Key, Value).Type = (Key, Value).self
+  ) throws -> [Key: Value] {
+    try read { context in
+      Dictionary(
+        try objects(name, context).map {
+          (try $0.value(for: key, as: Key.self), try $0.value(for: value, as: Value.self))
+        },
+        uniquingKeysWith: { first, _ in first })
+    }
+  }
+
+  /// The names of artists by number.
+  func names() throws -> [Int32: String] { try values(of: "Artist", "name", by: "id") }
+
+  /// The versions of all records of an entity, by identifier.
+  func versions(of name: String) throws -> [ManagedObjectID: Int64] {
+    try read { context in
+      Dictionary(try objects(name, context).map { ($0.objectID, $0.version) }, uniquingKeysWith: { first, _ in first })
+    }
+  }
+}
+
+/// An artist, who counts how many there are made of him.
+final class MergedArtist: ManagedObject {
+  @TaskLocal static var births: BirthCounter?
+
+  required init(_ birth: ObjectBirth) {
+    Self.births?.add()
+    super.init(birth)
+  }
+}

@@ -1,0 +1,25 @@
+/// A merge by hand: the table is to be what is given.
+extension RawSQLite {
+  /// Stages all records in a temporary table, then has the database insert or update, and delete.
+  func mergeByStaging(_ people: [Person], joining: Bool) throws {
+    try execute("PRAGMA temp_store = MEMORY")
+    try execute(Self.table.replacing("CREATE TABLE person", with: "CREATE TEMP TABLE staged"))
+    try transaction {
+      let statement = try prepare("INSERT INTO staged VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      for person in people { try statement.insert(person) }
+      let merge = PersonMerge.sqlite
+      for step in joining ? [merge.update, merge.insert, merge.delete] : [merge.upsert, merge.delete] {
+        try execute(step)
+      }
+    }
+  }
+
+  /// One upsert for each record. Deletes nothing.
+  func mergeByUpserts(_ people: [Person]) throws {
+    let statement = try prepare(
+      "INSERT INTO person (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \(PersonMerge.sqlite.onConflict)")
+    try transaction {
+      for person in people { try statement.insert(person) }
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Coherence
+import CoherencePostgreSQL
+import Dispatch
+import Foundation
+import Synchronization
+
+/// A store of people with a key, under a Connect that is started.
+final class MergeStore {
+  private let connect: GenericConnect<ContextStrategy.DirectIndependent>
+
+  convenience init(file: URL) throws {
+    try self.init(
+      StoreConfiguration(type: .sqlite, options: [SQLiteOption.synchronous: .string("full")], location: file))
+  }
+
+  convenience init(url: String, schema: String) throws {
+    guard let location = URL(string: url) else { throw BenchError("--postgres takes a URL, postgresql://…") }
+    try self.init(
+      StoreConfiguration(
+        type: .postgreSQL, options: [PostgreSQLOption.schema: .string(schema)], location: location))
+  }
+
+  private init(_ configuration: StoreConfiguration) throws {
+    connect = GenericConnect(name: "Bench", managedObjectModel: try Self.model.get())
+    try connect.attachPersistentStore(for: configuration)
+    try connect.start()
+  }
+
+  private static let model = Result {
+    try ManagedObjectModel {
+      Entity("Person", class: PersonObject.self, uniqueness: [["number"]]) {
+        Attribute("number", .int64)
+        for attribute in PersonObject.attributes { attribute }
+      }
+    }
+  }
+
+  /// Merges records in an action. Only the merge itself is timed.
+  func merge(_ records: [MergeRecord]) throws -> (seconds: Double, result: MergeResult) {
+    let receipt = MergeReceipt()
+    let done = DispatchSemaphore(value: 0)
+    let proxy = try connect.execute(MergePeople(records: records, receipt: receipt)) { _ in done.signal() }
+    done.wait()
+    if let error = proxy.error { throw error }
+    return receipt.value.withLock { $0 }
+  }
+
+  /// What a fresh context reads: the checksum of everything.
+  func readBack() throws -> UInt64 {
+    let context = connect.newBackgroundContext()
+    return try context.performAndWait { try context.fetchPeople().checksum }
+  }
+
+  func close() throws { try connect.stop() }
+}
+
+private final class MergeReceipt: Sendable {
+  let value = Mutex<(seconds: Double, result: MergeResult)>((0, MergeResult()))
+}
+
+private struct MergePeople: EntityAction {
+  typealias ManagedObjectType = PersonObject
+  let records: [MergeRecord]
+  let receipt: MergeReceipt
+
+  func execute(context: ActionContext) throws {
+    guard let entity = context.persistentStoreCoordinator?.managedObjectModel.entitiesByName["Person"] else {
+      throw BenchError("The model of the merge has no people.")
+    }
+    let start = ContinuousClock.now
+    let result = try context.merge(records: records, for: entity)
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    receipt.value.withLock { $0 = (seconds, result) }
+  }
+}
+
+extension MergeRecord {
+  init(_ person: Person) {
+    self.init([
+      "number": person.id, "uuid": person.uuid, "firstName": person.firstName, "middleName": person.middleName,
+      "lastName": person.lastName, "email": person.email, "age": person.age, "score": person.score,
+      "created": person.created, "isActive": person.isActive, "notes": person.notes,
+    ])
+  }
+}
