@@ -19,7 +19,7 @@ struct MergeFaultTests {
   func `a merge that is canceled in its midst changes nothing`(backend: MergeBackend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<2000, "old"), into: "Artist")
-    let script = MockScript()
+    let script = MockScript(waits: true)
     let records = artists(2000, "new") { try? script.run() }
     let entity = try stack.entity("Artist")
     let proxy = try stack.connect.execute(
