@@ -21,6 +21,9 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let httpTypesFoundation = Target.Dependency.product(name: "HTTPTypesFoundation", package: "swift-http-types")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let lifecycleTestKit = Target.Dependency.product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle")
+/// For those who want publishers where the platform has none.
+let openCombine = Target.Dependency.product(
+  name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"]))
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 /// SQLite's own functions, of the library that GRDB uses.
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -32,6 +35,7 @@ let package = Package(
     .library(name: "Coherence", targets: ["Coherence"]),
     .library(name: "CoherenceCore", targets: ["CoherenceCore"]),
     .library(name: "CoherenceStrategies", targets: ["CoherenceStrategies"]),
+    .library(name: "CoherenceIdentityMap", targets: ["CoherenceIdentityMap"]),
     .library(name: "CoherenceActions", targets: ["CoherenceActions"]),
     .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
     .library(name: "CoherenceTelemetry", targets: ["CoherenceTelemetry"]),
@@ -41,6 +45,7 @@ let package = Package(
     .library(name: "CoherencePostgreSQL", targets: ["CoherencePostgreSQL"]),
     .library(name: "CoherenceConformance", targets: ["CoherenceConformance"]),
   ],
+  traits: [.trait(name: "OpenCombine", description: "Publishers of the identity map, by OpenCombine.")],
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -49,6 +54,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
   ],
   targets: [
     // MARK: Modules
@@ -58,6 +64,8 @@ let package = Package(
     .target(
       name: "CoherenceStrategies", dependencies: ["CoherenceCore", logging], path: "Modules/Strategies",
       swiftSettings: strict),
+    .target(
+      name: "CoherenceIdentityMap", dependencies: [openCombine], path: "Modules/IdentityMap", swiftSettings: strict),
     .target(
       name: "CoherenceActions", dependencies: ["CoherenceCore", "CoherenceStrategies", deques, logging],
       path: "Modules/Actions", swiftSettings: strict),
@@ -110,6 +118,9 @@ let package = Package(
       name: "StrategiesTests",
       dependencies: ["CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", logging],
       path: "Tests/Strategies", swiftSettings: strict),
+    .testTarget(
+      name: "IdentityMapTests", dependencies: ["CoherenceIdentityMap", openCombine], path: "Tests/IdentityMap",
+      swiftSettings: strict),
     .testTarget(
       name: "ActionsTests",
       dependencies: ["CoherenceActions", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite"],

@@ -15,6 +15,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let coherence = Target.Dependency.product(name: "Coherence", package: "coherence")
 let coherenceHTTP = Target.Dependency.product(name: "CoherenceHTTP", package: "coherence")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let postgreSQL = Target.Dependency.product(name: "CoherencePostgreSQL", package: "coherence")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -49,7 +50,7 @@ let package = Package(
     .executableTarget(
       name: "coherence-bench",
       dependencies: [
-        argumentParser, grdb, sqlite, "CBench", coherence, postgreSQL,
+        argumentParser, grdb, sqlite, "CBench", coherence, identityMap, postgreSQL,
       ],
       path: "Sources/Bench", swiftSettings: strict),
     .testTarget(

@@ -11,6 +11,7 @@ let strict: [SwiftSetting] = [
 
 let coherence = Target.Dependency.product(name: "Coherence", package: "coherence")
 let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence")
+let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let conformance = Target.Dependency.product(name: "CoherenceConformance", package: "coherence")
 
 /// A package of its own, so that it sees what users see: the products, and of them what is public.
@@ -25,6 +26,8 @@ let package = Package(
     .testTarget(
       name: "NotebookTests", dependencies: ["Notebook", core, conformance], path: "Tests/Notebook",
       swiftSettings: strict),
+    .testTarget(
+      name: "IdentityMapClientTests", dependencies: [identityMap], path: "Tests/IdentityMap", swiftSettings: strict),
     .testTarget(
       name: "ClientTests", dependencies: ["coherence-example", "coherence-script", coherence], path: "Tests/Client",
       swiftSettings: strict),

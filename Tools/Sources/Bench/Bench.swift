@@ -9,8 +9,9 @@ struct Bench: ParsableCommand {
     abstract: "Measures Coherence against the C interfaces of SQLite and PostgreSQL, and against GRDB.",
     discussion: """
       All sides do the same work on the same rows in one process, in turns. The figures are medians of the rounds.
-      Measures: fetch, insert, faults, lookup, update, small-save, memory, merge, merge-idle,
-      merge-memory, postgresql-fetch, postgresql-insert, postgresql-merge, postgresql-merge-idle.
+      Measures: fetch, insert, faults, lookup, update, small-save, freshness, memory, merge, merge-idle, merge-memory,
+      postgresql-fetch, postgresql-insert, postgresql-merge, postgresql-merge-idle, and
+      identity-map-find, -store, -update, -equal, -aggregate, -shared, -delivery, -transaction, -memory, -diamond, -cycle.
       """)
 
   @Option(help: "How many rows there are.")

@@ -11,6 +11,7 @@ extension Workbench {
         idleMergeMeasure(postgreSQL),
       ]
     }
+    all += IdentityMapBench().measures()
     return all
   }
 }

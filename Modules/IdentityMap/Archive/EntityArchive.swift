@@ -1,0 +1,94 @@
+import Foundation
+
+/// Entities and aliases of a store as data, to begin with them when the program is started again.
+///
+/// ```swift
+/// var archive = EntityArchive()
+/// try archive.add(Post.self, as: "post", from: store)
+/// try archive.add(alias: .currentUser, from: store)
+/// try JSONEncoder().encode(archive).write(to: file)
+/// ```
+///
+/// What is archived is named by you, not by the names of types, so that types can be renamed. Stamps are kept.
+public struct EntityArchive: Codable, Sendable {
+  private struct Entry: Codable, Sendable {
+    let value: Data
+    let stamp: Stamp?
+  }
+
+  private var entities: [String: [Entry]] = [:]
+  private var aliases: [String: Entry] = [:]
+
+  /// An archive with nothing in it.
+  public init() {}
+
+  /// Adds all entities of a type.
+  /// - Throws: What the encoding of a value throws.
+  public mutating func add<T: Identifiable & Sendable & Encodable>(
+    _ type: T.Type, as name: String, from store: EntityStore
+  ) throws {
+    let values = store.core.exclusively { () -> [(T, Stamp?)] in
+      var values: [(T, Stamp?)] = []
+      store.core.table(of: type).index.forEach { node in
+        if !node.isVacant { values.append((node.read(), node.stamp.isNaN ? nil : node.stamp)) }
+      }
+      return values
+    }
+    entities[name] = try values.map { Entry(value: try JSONEncoder().encode([$0.0]), stamp: $0.1) }
+  }
+
+  /// Adds what an alias stands for, if it stands for something.
+  /// - Parameter name: The alias's own by default; aliases of different types that share a name need different ones here.
+  /// - Throws: What the encoding of the value throws.
+  public mutating func add<Content: Sendable & Encodable>(
+    alias: AliasKey<Content>, as name: String? = nil, from store: EntityStore
+  ) throws {
+    let content = store.core.exclusively { () -> (Content, Stamp?)? in
+      guard let node = store.core.aliases[alias], let content = node.read() else { return nil }
+      return (content, node.stamp.isNaN ? nil : node.stamp)
+    }
+    guard let content else { return }
+    aliases[name ?? alias.name] = Entry(value: try JSONEncoder().encode([content.0]), stamp: content.1)
+  }
+
+  /// Stores the archived entities of a type; what the store has with a fresher stamp stays.
+  /// - Returns: What keeps them. Keep it until the parts of the program that use them do.
+  /// - Throws: What the decoding of a value throws; then none is stored.
+  public func restore<T: Identifiable & Sendable & Decodable>(
+    _ type: T.Type, as name: String, to store: EntityStore
+  ) throws -> EntityObserver<[T]> {
+    let values = try (entities[name] ?? []).map { (try Self.decode(T.self, $0), $0.stamp) }
+    return store.core.exclusively {
+      let table = store.core.table(of: type)
+      let nodes = values.map { table.put($0.0, stamp: $0.1).node }
+      return EntityObserver(ListNode<T>.make(nodes, core: store.core))
+    }
+  }
+
+  /// Lets an alias stand for what it stood for, if it is in the archive.
+  /// - Throws: What the decoding of the value throws.
+  public func restore<T: Identifiable & Sendable & Decodable>(
+    alias: AliasKey<T>, as name: String? = nil, to store: EntityStore
+  ) throws {
+    guard let entry = aliases[name ?? alias.name] else { return }
+    _ = store.store(entity: try Self.decode(T.self, entry), named: alias, modifiedAt: entry.stamp)
+  }
+
+  /// Lets an alias of a collection stand for what it stood for, if it is in the archive.
+  /// - Throws: What the decoding of the value throws.
+  public func restore<C: Collection & Sendable & Decodable>(
+    alias: AliasKey<C>, as name: String? = nil, to store: EntityStore
+  ) throws where C.Element: Identifiable & Sendable {
+    guard let entry = aliases[name ?? alias.name] else { return }
+    _ = store.store(entities: try Self.decode(C.self, entry), named: alias, modifiedAt: entry.stamp)
+  }
+
+  /// In an array, because not every encoder takes a single value.
+  private static func decode<Value: Decodable>(_ type: Value.Type, _ entry: Entry) throws -> Value {
+    let values = try JSONDecoder().decode([Value].self, from: entry.value)
+    guard let value = values.first else {
+      throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "An entry of the archive has no value."))
+    }
+    return value
+  }
+}

@@ -1,0 +1,61 @@
+/// What happened to an entity.
+public struct ChangeRecord: Sendable {
+  /// What can happen to an entity.
+  public enum Kind: String, Sendable {
+    /// It is new, or has another value.
+    case stored
+    /// It was removed, or nothing kept it any more.
+    case removed
+  }
+
+  /// Counts the changes of the store.
+  public let number: Int
+  /// What happened.
+  public let kind: Kind
+  /// The entity's type.
+  public let type: String
+  /// The entity's identifier.
+  public let id: String
+  /// Where the change came from, as its transaction said.
+  public let origin: String?
+}
+
+/// The last changes of a store, for debugging. Kept only when asked for.
+struct History {
+  private(set) var limit = 0
+  private var count = 0
+  private var records: [ChangeRecord] = []
+
+  var isKept: Bool { limit > 0 }
+
+  /// From the first to the last.
+  var all: [ChangeRecord] {
+    guard records.count == limit, limit > 0 else { return records }
+    let start = count % limit
+    return Array(records[start...] + records[..<start])
+  }
+
+  mutating func keep(_ limit: Int) {
+    self = History()
+    self.limit = max(0, limit)
+  }
+
+  mutating func note<T: Identifiable>(_ kind: ChangeRecord.Kind, _ type: T.Type, _ id: T.ID, origin: String?) {
+    guard isKept else { return }
+    let record = ChangeRecord(number: count + 1, kind: kind, type: "\(type)", id: "\(id)", origin: origin)
+    if records.count < limit { records.append(record) } else { records[count % limit] = record }
+    count += 1
+  }
+}
+
+extension EntityStore {
+  /// Keeps the last changes from now on, for ``changeLog``. It costs time with each change; 0 keeps none.
+  public func keepChangeLog(_ limit: Int) {
+    core.exclusively { core.history.keep(limit) }
+  }
+
+  /// The last changes, from the first to the last. They say which entities, and never their values.
+  public var changeLog: [ChangeRecord] {
+    core.exclusively { core.history.all }
+  }
+}

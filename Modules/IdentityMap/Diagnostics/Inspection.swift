@@ -1,0 +1,73 @@
+/// What a store holds and by whom it is held, for debugging. It names types and identifiers, and never shows values.
+public struct Inspection: Sendable, CustomStringConvertible {
+  /// Something that the store holds.
+  public struct Entry: Sendable {
+    /// The entity's type and identifier.
+    public let entity: String
+    /// How many observers and subscriptions keep it.
+    public let handles: Int
+    /// The aggregates, lists, aliases and awaited identifiers that it is in.
+    public let containers: [String]
+    /// How many observers are told of its changes.
+    public let observers: Int
+    /// Its stamp, if it has one.
+    public let stamp: Stamp?
+    /// Whether the lifetime of its type keeps it.
+    public let isKeptByLifetime: Bool
+    /// Whether there are changes over it that are not sure.
+    public let isOptimistic: Bool
+  }
+
+  /// The entities, sorted by type and identifier.
+  public let entities: [Entry]
+  /// The names of the aliases that stand for something, with their types.
+  public let aliases: [String]
+
+  public var description: String {
+    let lines = entities.map { entry in
+      var words = ["\(entry.entity):"]
+      if entry.handles > 0 { words.append("\(entry.handles) handles") }
+      if !entry.containers.isEmpty { words.append("in \(entry.containers.joined(separator: ", "))") }
+      if entry.observers > 0 { words.append("\(entry.observers) observers") }
+      if let stamp = entry.stamp { words.append("stamp \(stamp)") }
+      if entry.isKeptByLifetime { words.append("kept by its lifetime") }
+      if entry.isOptimistic { words.append("optimistic") }
+      return words.joined(separator: " ")
+    }
+    return (["\(entities.count) entities, \(aliases.count) aliases"] + lines + aliases).joined(separator: "\n")
+  }
+}
+
+extension EntityStore {
+  /// What the store holds and by whom it is held. Takes time and the lock; for debugging.
+  public func inspect() -> Inspection {
+    core.exclusively {
+      var entries: [Inspection.Entry] = []
+      for table in core.tables.all { table.forEachNode { if !$0.isVacant { entries.append(Inspection.Entry($0)) } } }
+      let aliases = core.aliases.all.filter { $0.relations.map { $0.pins > 0 } ?? false }.map(\.label)
+      return Inspection(entities: entries.sorted { $0.entity < $1.entity }, aliases: aliases.sorted())
+    }
+  }
+
+  /// How many entities there are of a type.
+  public func count<T: Identifiable & Sendable>(of type: T.Type) -> Int {
+    core.exclusively {
+      var count = 0
+      core.table(of: type).index.forEach { if !$0.isVacant { count += 1 } }
+      return count
+    }
+  }
+}
+
+extension Inspection.Entry {
+  fileprivate init(_ node: Node) {
+    let relations = node.relations
+    entity = node.label
+    handles = Int(node.handles)
+    containers = Set((relations?.parents ?? []).map(\.parent.label)).sorted()
+    observers = relations?.audiences.reduce(0) { $0 + $1.count } ?? 0
+    stamp = node.stamp.isNaN ? nil : node.stamp
+    isKeptByLifetime = relations?.tenure != nil
+    isOptimistic = relations?.overlay != nil
+  }
+}

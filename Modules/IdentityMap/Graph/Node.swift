@@ -1,0 +1,114 @@
+/// A vertex of the graph: something with a value that can be made of the values of others, be watched, and be held.
+///
+/// Nodes are touched under the store's lock only. They belong to the store: a link between nodes does not keep its
+/// ends alive, the store takes a node away when nothing needs it any more, and unlinks it then. So circles of entities
+/// are no circles of references.
+class Node {
+  /// Outlives its nodes: whoever holds a node from outside does it with a ``Handle``, which keeps the core.
+  unowned(unsafe) final let core: StoreCore
+  /// What only some nodes have; leaves that nobody watches and nothing contains do without.
+  final var relations: Relations?
+  /// The freshness of the value; not a number when it has no stamp.
+  final var stamp = Stamp.nan
+  /// How many handles there are.
+  final var handles: Int32 = 0
+  /// The transaction that set the stamp.
+  final var stampedIn: UInt32 = 0
+  /// Grows with each change of the value, and when the value has become out of date.
+  final var version: UInt32 = 0
+  final var flags: NodeFlags = []
+
+  init(core: StoreCore) {
+    self.core = core
+  }
+
+  /// Makes the value anew of the children's, which are up to date.
+  func rebuild() {}
+
+  /// Goes out of the store's tables, because nothing holds the node any more.
+  func leaveTable() {}
+
+  /// Takes out of the value what a child stands for that is being removed.
+  /// - Returns: Whether the node has to be removed too, because it cannot be without the child.
+  func remove(_ child: Node) -> Bool { false }
+
+  /// Tells the queries over the node's type that the node is new, has changed or is gone.
+  func tellQueries() {}
+
+  /// A closure that puts back what the node is now.
+  func snapshot() -> () -> Void { {} }
+
+  /// Who this is, for people who look at the store.
+  var label: String { "node" }
+}
+
+struct NodeFlags: OptionSet {
+  let rawValue: UInt16
+
+  /// The value is out of date: a descendant has changed. Then all ancestors are out of date too.
+  static let dirty = NodeFlags(rawValue: 1 << 0)
+  /// Among the nodes whose watchers have to be told at the end of the transaction.
+  static let changed = NodeFlags(rawValue: 1 << 1)
+  /// Among the nodes of which it has to be found out at the end of the transaction whether anything holds them.
+  static let loose = NodeFlags(rawValue: 1 << 2)
+  /// Removed, but held from outside: there is no such entity until it is stored again.
+  static let vacant = NodeFlags(rawValue: 1 << 3)
+  /// Being stored; met again, it is an occurrence that closes a circle.
+  static let onPath = NodeFlags(rawValue: 1 << 4)
+  /// Its type has queries.
+  static let queried = NodeFlags(rawValue: 1 << 5)
+  /// Its state before the transaction is in the journal.
+  static let journaled = NodeFlags(rawValue: 1 << 6)
+  /// Met by the walk that is going on.
+  static let visited = NodeFlags(rawValue: 1 << 7)
+  /// The store has forgotten it.
+  static let gone = NodeFlags(rawValue: 1 << 8)
+  /// Marked as out of date by whoever uses it.
+  static let invalidated = NodeFlags(rawValue: 1 << 9)
+}
+
+/// A node whose value can be read.
+class ValueNode<Value: Sendable>: Node {
+  /// The value, up to date. Under the lock.
+  func read() -> Value { fatalError("A node has a value.") }
+}
+
+extension Node {
+  /// The relations, made if there are none yet.
+  final func relate() -> Relations {
+    if let relations { return relations }
+    let made = Relations()
+    relations = made
+    return made
+  }
+
+  final var isHeld: Bool {
+    handles > 0 || relations.map { $0.pins > 0 } ?? false
+  }
+
+  final var isVacant: Bool { flags.contains(.vacant) }
+
+  /// Whether somebody has to be told when the value changes.
+  final var isWatched: Bool {
+    flags.contains(.queried) || relations.map { !$0.audiences.isEmpty } ?? false
+  }
+
+  /// Whether a value with a stamp comes too late. Of two that came in one transaction with the same stamp, the later
+  /// one counts.
+  final func refuses(_ stamp: Stamp) -> Bool {
+    if stamp.isNaN { return true }
+    if self.stamp.isNaN || stamp > self.stamp { return false }
+    return stamp != self.stamp || stampedIn != core.transaction
+  }
+
+  /// Keeps the node for a reason inside of the store.
+  final func pin() {
+    relate().pins += 1
+  }
+
+  final func unpin() {
+    guard let relations else { return }
+    relations.pins -= 1
+    core.loosen(self)
+  }
+}

@@ -1,0 +1,142 @@
+/// What a node has to do with others.
+final class Relations {
+  /// The nodes that the value is made of, in the order in which they are met in it, as often as they are met.
+  var children: [ChildLink] = []
+  /// The nodes whose values contain this one's.
+  var parents: [ParentLink] = []
+  /// Larger than that of all children, but for those that close a circle. A leaf has 0.
+  var height: Int32 = 0
+  /// How many reasons inside of the store there are to keep the node: an alias, a lifetime.
+  var pins: Int32 = 0
+  /// How many of the children close a circle.
+  var backLinks: Int32 = 0
+  /// Who is told of changes.
+  var audiences: [AnyAudience] = []
+  /// The places of the children in the value; a `Plan` of the value's type.
+  var plan: AnyObject?
+  /// Changes that are not sure yet; an `Overlay` of the value's type.
+  var overlay: AnyObject?
+  /// Where the node stands in the order of its type's lifetime.
+  var tenure: Tenure?
+  /// When the value was written, by the store's clock.
+  var writtenAt: Duration?
+}
+
+/// From a parent to a child.
+struct ChildLink {
+  unowned(unsafe) let child: Node
+  /// Where the link back is among the child's parents.
+  var place: Int32
+  /// The version of the child's value that is in the parent's.
+  var seen: UInt32
+  /// It closes a circle: the child's value is not written into the parent's, but for readers of the parent itself.
+  let isBack: Bool
+}
+
+/// From a child to a parent.
+struct ParentLink {
+  unowned(unsafe) let parent: Node
+  /// Where the link is among the parent's children.
+  var place: Int32
+  let isBack: Bool
+}
+
+/// Goes along the links of a node while its value is walked over.
+struct LinkCursor {
+  enum Purpose {
+    /// To write what has changed.
+    case refresh
+    /// To write what closes a circle.
+    case closeCircles
+    /// To take out what stands for a node.
+    case remove
+  }
+
+  /// Those of the node, which do not change during the walk but for what is noted in them.
+  let links: UnsafeMutableBufferPointer<ChildLink>
+  let purpose: Purpose
+  /// The node that is taken out.
+  private let removed: ObjectIdentifier?
+  private var position = 0
+
+  fileprivate init(_ links: UnsafeMutableBufferPointer<ChildLink>, _ purpose: Purpose, removing node: Node? = nil) {
+    self.links = links
+    self.purpose = purpose
+    removed = node.map { ObjectIdentifier($0) }
+  }
+
+  mutating func skip(_ count: Int) {
+    position += count
+  }
+
+  /// Whether one of the next links has a child to write.
+  func needsWriting(_ count: Int) -> Bool {
+    let end = min(position + count, links.count)
+    var index = position
+    while index < end {
+      if needsWriting(links[index]) { return true }
+      index += 1
+    }
+    return false
+  }
+
+  /// The next link's child when its value is to be written.
+  mutating func nextToWrite() -> Node? {
+    let index = position
+    position += 1
+    guard index < links.count, needsWriting(links[index]) else { return nil }
+    let child = links[index].child
+    links[index].seen = child.version
+    return child
+  }
+
+  /// Whether one of the next links leads to the node that is removed.
+  func meetsRemoved(_ count: Int) -> Bool {
+    countOfRemoved(count) > 0
+  }
+
+  func countOfRemoved(_ count: Int) -> Int {
+    (position..<min(position + count, links.count)).count { isRemoved(links[$0]) }
+  }
+
+  mutating func nextIsRemoved() -> Bool {
+    nextRemoved() != nil
+  }
+
+  mutating func nextRemoved() -> Node? {
+    let index = position
+    position += 1
+    guard index < links.count, isRemoved(links[index]) else { return nil }
+    return links[index].child
+  }
+
+  /// The next link's child unless it is the node that is removed.
+  mutating func nextUnlessRemoved() -> Node? {
+    let index = position
+    position += 1
+    guard index < links.count, !isRemoved(links[index]) else { return nil }
+    return links[index].child
+  }
+
+  private func needsWriting(_ link: ChildLink) -> Bool {
+    switch purpose {
+    case .refresh: !link.isBack && link.seen != link.child.version
+    case .closeCircles: link.isBack
+    case .remove: false
+    }
+  }
+
+  private func isRemoved(_ link: ChildLink) -> Bool {
+    removed == ObjectIdentifier(link.child)
+  }
+}
+
+extension Relations {
+  /// Walks along the links to the children.
+  func walk<R>(_ purpose: LinkCursor.Purpose, removing node: Node? = nil, _ body: (inout LinkCursor) -> R) -> R {
+    children.withUnsafeMutableBufferPointer { links in
+      var cursor = LinkCursor(links, purpose, removing: node)
+      return body(&cursor)
+    }
+  }
+}

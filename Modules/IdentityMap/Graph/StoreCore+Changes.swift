@@ -1,0 +1,72 @@
+extension StoreCore {
+  /// Goes up from a node whose value has changed: what contains it is out of date, whoever watches has to be told.
+  func spread(from node: Node) {
+    guard let relations = node.relations else {
+      if node.flags.contains(.queried) { enqueue(node) }
+      return
+    }
+    if node.isWatched { enqueue(node) }
+    if !relations.parents.isEmpty { spread(over: relations.parents) }
+  }
+
+  /// Each node is met once: one that is out of date already has told its ancestors.
+  private func spread(over parents: [ParentLink]) {
+    var stack: [Node] = []
+    markParents(parents, into: &stack)
+    while let node = stack.popLast() {
+      if let relations = node.relations { markParents(relations.parents, into: &stack) }
+    }
+  }
+
+  private func markParents(_ links: [ParentLink], into stack: inout [Node]) {
+    for link in links {
+      let parent = link.parent
+      if link.isBack {
+        // Only readers of the parent itself see the change.
+        parent.version &+= 1
+        if parent.isWatched { enqueue(parent) }
+      } else if !parent.flags.contains(.dirty) {
+        parent.flags.insert(.dirty)
+        parent.version &+= 1
+        if parent.isWatched { enqueue(parent) }
+        stack.append(parent)
+      } else if parent.isWatched {
+        enqueue(parent)
+      }
+    }
+  }
+
+  /// Has a node's watchers told at the end of the transaction.
+  func enqueue(_ node: Node) {
+    guard !node.flags.contains(.changed) else { return }
+    node.flags.insert(.changed)
+    changed.append(node)
+    hasWork = true
+  }
+
+  /// Makes a node's value of its children's, where they have changed; children first.
+  func refresh(_ node: Node) {
+    guard node.flags.contains(.dirty) else { return }
+    if node.relations?.height == 1 { return rebuild(node) }
+    var stack = [node]
+    while let top = stack.last {
+      guard top.flags.contains(.dirty) else {
+        stack.removeLast()
+        continue
+      }
+      let depth = stack.count
+      for link in top.relations?.children ?? [] where !link.isBack && link.child.flags.contains(.dirty) {
+        stack.append(link.child)
+      }
+      if stack.count == depth {
+        stack.removeLast()
+        rebuild(top)
+      }
+    }
+  }
+
+  private func rebuild(_ node: Node) {
+    node.flags.remove(.dirty)
+    node.rebuild()
+  }
+}

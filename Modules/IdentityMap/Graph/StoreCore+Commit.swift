@@ -1,0 +1,48 @@
+extension StoreCore {
+  /// Ends a transaction.
+  /// - Returns: What has to be done when the lock is free.
+  func commit() -> Aftermath? {
+    // Dropping a node can change others, and telling of a change can drop nodes.
+    while !loose.isEmpty || tables.hasOverdue { dropUnheld() }
+    settleQueries()
+    // What an observer of a query sees is settled by now.
+    for node in changed { post(node) }
+    changed.removeAll(keepingCapacity: changed.count < 1024)
+    hasWork = !loose.isEmpty
+    guard !aftermath.isEmpty else { return nil }
+    let work = aftermath
+    aftermath = Aftermath()
+    return work
+  }
+
+  private func post(_ node: Node) {
+    node.flags.remove(.changed)
+    guard let relations = node.relations else { return }
+    for audience in relations.audiences where audience.mailbox.post(audience) {
+      aftermath.mailboxes.append(audience.mailbox)
+    }
+  }
+
+  private func settleQueries() {
+    guard !tables.withQueries.isEmpty else { return }
+    for node in changed where node.flags.contains(.queried) { node.tellQueries() }
+    for table in tables.withQueries { table.settleQueries() }
+  }
+}
+
+/// What waits until the lock is free, because it runs code that is not the store's.
+struct Aftermath {
+  /// What the logger is told.
+  var events: [() -> Void] = []
+  /// Mailboxes with something in them that nobody is on the way to.
+  var mailboxes: [Mailbox] = []
+  /// Values and closures that go.
+  var refuse: [AnyObject] = []
+
+  var isEmpty: Bool { events.isEmpty && mailboxes.isEmpty && refuse.isEmpty }
+
+  func run() {
+    for event in events { event() }
+    for mailbox in mailboxes { mailbox.schedule() }
+  }
+}

@@ -1,0 +1,63 @@
+/// Everything that a store knows, behind one lock.
+///
+/// An operation locks, works on the graph, and commits: it drops what nothing holds any more, brings up to date what
+/// is watched, and posts to the watchers. What runs code of others (callbacks, the logger, the destruction of values)
+/// waits until the lock is free again.
+// Sendable because its state is only touched inside of `exclusively`, which the callers in this module keep to.
+final class StoreCore: @unchecked Sendable {
+  let lock = StoreLock()
+  let tables = TableDirectory()
+  var aliases = AliasDirectory()
+  let mailboxes: MailboxDirectory
+  let logger: (any EntityStore.Logger)?
+  let now: @Sendable () -> Duration
+
+  /// How many operations are going on, one inside of the other.
+  private var depth = 0
+  /// The number of the transaction that is going on.
+  var transaction: UInt32 = 0
+  /// Nodes whose watchers have to be told.
+  var changed: [Node] = []
+  /// Nodes that may not be held any more.
+  var loose: [Node] = []
+  /// What is to be done when the lock is free again.
+  var aftermath = Aftermath()
+  /// What a rollback needs; there is none when nothing can be rolled back.
+  var journal: Journal?
+  /// How many links close a circle.
+  var backLinks = 0
+  /// How many handles there are, of all nodes. While there are any, the core holds itself.
+  var handles = 0
+  var history = History()
+  /// The origin that the operations going on were given.
+  var origin: String?
+  /// Raised by whatever leaves work for the commit, so that operations that do not pay nothing.
+  var hasWork = false
+
+  init(delivery: Delivery, logger: (any EntityStore.Logger)?, now: @escaping @Sendable () -> Duration) {
+    mailboxes = MailboxDirectory(standard: delivery)
+    self.logger = logger
+    self.now = now
+  }
+
+  /// Runs an operation with the store to itself. Inside of another one, on the same thread, it is part of that one.
+  @inline(__always)
+  func exclusively<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    enter()
+    defer { leave() }
+    return try body()
+  }
+
+  private func enter() {
+    lock.lock()
+    depth += 1
+    if depth == 1 { transaction &+= 1 }
+  }
+
+  private func leave() {
+    let work = depth == 1 && hasWork ? commit() : nil
+    depth -= 1
+    lock.unlock()
+    work?.run()
+  }
+}

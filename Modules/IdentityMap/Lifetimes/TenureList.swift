@@ -1,0 +1,93 @@
+/// An entity that is kept by its type's lifetime.
+final class Tenure {
+  unowned(unsafe) let node: Node
+  var cost = 0
+  var end: Duration?
+  /// Those kept before it.
+  unowned(unsafe) var previous: Tenure?
+  /// Those kept after it.
+  var next: Tenure?
+
+  init(_ node: Node) {
+    self.node = node
+  }
+}
+
+/// The entities of a type that its lifetime keeps, those first that will go first.
+final class TenureList {
+  let lifetime: Lifetime
+  private var first: Tenure?
+  private var last: Tenure?
+  private var count = 0
+  private var cost = 0
+
+  init(_ lifetime: Lifetime) {
+    self.lifetime = lifetime
+  }
+
+  deinit {
+    // One by one: a chain that is released at its head is released recursively.
+    while let tenure = first {
+      first = tenure.next
+      tenure.next = nil
+    }
+  }
+
+  /// Keeps a node, as one that was used last.
+  func keep(_ node: Node, cost: Int, now: Duration) {
+    let relations = node.relate()
+    let tenure: Tenure
+    if let known = relations.tenure {
+      tenure = known
+      unlink(tenure)
+    } else {
+      tenure = Tenure(node)
+      relations.tenure = tenure
+      node.pin()
+    }
+    tenure.cost = cost
+    if case .timeToLive(let time) = lifetime { tenure.end = now + time }
+    append(tenure)
+  }
+
+  /// Keeps a node no longer.
+  func end(of node: Node) {
+    guard let tenure = node.relations?.tenure else { return }
+    unlink(tenure)
+    node.relations?.tenure = nil
+    node.unpin()
+  }
+
+  /// Whether the first has to go.
+  func isOver(now: () -> Duration) -> Bool {
+    guard let first else { return false }
+    return switch lifetime {
+    case .whileUsed: true
+    case .pinned: false
+    case .last(let limit): count > limit
+    case .timeToLive: first.end.map { $0 <= now() } ?? false
+    case .memory(let bytes): cost > bytes
+    }
+  }
+
+  func endFirst() {
+    if let first { end(of: first.node) }
+  }
+
+  private func append(_ tenure: Tenure) {
+    tenure.previous = last
+    if let last { last.next = tenure } else { first = tenure }
+    last = tenure
+    count += 1
+    cost += tenure.cost
+  }
+
+  private func unlink(_ tenure: Tenure) {
+    if let previous = tenure.previous { previous.next = tenure.next } else { first = tenure.next }
+    if let next = tenure.next { next.previous = tenure.previous } else { last = tenure.previous }
+    tenure.previous = nil
+    tenure.next = nil
+    count -= 1
+    cost -= tenure.cost
+  }
+}

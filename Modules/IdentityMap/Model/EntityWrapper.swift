@@ -1,0 +1,30 @@
+/// Something without an identity that contains entities: as a rule an enum with associated values.
+///
+/// Write an optional computed property with a getter and a setter for each case that holds an entity, and name them:
+///
+/// ```swift
+/// func wrappedEntitiesKeyPaths<Root>(
+///   relativeTo parent: WritableKeyPath<Root, Self>
+/// ) -> [PartialIdentifiableKeyPath<Root>] {
+///   [.init(parent.appending(\.book)), .init(parent.appending(\.game))]
+/// }
+/// ```
+///
+/// A setter is only called for the case that the value is in, with a newer value of the entity that is in it.
+public protocol EntityWrapper {
+  /// The places of the entities in the wrapper, each appended to the wrapper's own place.
+  func wrappedEntitiesKeyPaths<Root>(
+    relativeTo parent: WritableKeyPath<Root, Self>
+  ) -> [PartialIdentifiableKeyPath<Root>]
+}
+
+/// The former name.
+@available(*, deprecated, renamed: "EntityWrapper")
+public typealias EntityEnumWrapper = EntityWrapper
+
+extension WritableKeyPath {
+  /// The key path that goes on from this one, written without a label.
+  public func appending<Part>(_ path: WritableKeyPath<Value, Part>) -> WritableKeyPath<Root, Part> {
+    appending(path: path)
+  }
+}

@@ -1,0 +1,45 @@
+extension EntityObserver {
+  /// The value that is current, and from then on each new one; of those that come faster than they are taken, the
+  /// newest. The sequence ends when the task that takes the values is cancelled, and keeps the entity until then.
+  public var values: AsyncStream<T> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      // Nothing but a hand-over happens on the thread that ends the transaction.
+      let subscription = node.observe(on: node.core.mailboxes.immediate, keeping: handle) { continuation.yield($0) }
+      continuation.onTermination = { _ in subscription.unsubscribe() }
+    }
+  }
+
+  /// Calls a closure with a field of the value, before this returns, and from then on with each new value of the field
+  /// alone: other fields may change as they like.
+  public func observe<V: Equatable & Sendable>(
+    _ field: any KeyPath<T, V> & Sendable, onChange: @escaping @Sendable (V) -> Void
+  ) -> EntityStore.Subscription {
+    let last = LastValue<V>()
+    return observe { value in
+      if let changed = last.update(value[keyPath: field]) { onChange(changed) }
+    }
+  }
+}
+
+extension EntityObserver {
+  /// Calls a closure with the list, before this returns, and from then on with each new list; each time with how it
+  /// differs from the one before, which for the first is none at all.
+  public func observeChanges<E: Identifiable & Sendable>(
+    onChange: @escaping @Sendable (ListChange<E>) -> Void
+  ) -> EntityStore.Subscription where T == [E], E.ID: Sendable {
+    let last = LastValue<[E]>()
+    let core = node.core
+    return observe { list in
+      let former = last.replace(with: list) ?? []
+      onChange(ListChange(from: former, to: list, areEqual: core.equality(of: E.self)))
+    }
+  }
+}
+
+extension StoreCore {
+  /// Whether two values of a type are known to be equal. Usable without the lock.
+  func equality<T: Identifiable & Sendable>(of type: T.Type) -> (T, T) -> Bool {
+    let (policy, nature) = exclusively { (table(of: type).policy, table(of: type).nature) }
+    return policy.areEqual ?? nature.areEqual
+  }
+}

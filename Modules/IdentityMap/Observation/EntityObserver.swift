@@ -1,0 +1,43 @@
+/// An entity, a list of entities or an alias, as it was when this was made, and the way to follow it.
+///
+/// As long as this or a subscription made of it exists, the entity is kept. May be used from every thread.
+public struct EntityObserver<T: Sendable>: Sendable {
+  /// What an observer is called with each new value.
+  public typealias OnChange = @Sendable (T) -> Void
+
+  /// The value when this was made. It does not change; see ``current``.
+  public let value: T
+  let handle: Handle
+
+  init(value: T, handle: Handle) {
+    self.value = value
+    self.handle = handle
+  }
+
+  /// Under the lock.
+  init(_ node: ValueNode<T>) {
+    value = node.read()
+    handle = Handle(node)
+  }
+
+  var node: ValueNode<T> {
+    unsafeDowncast(handle.node, to: ValueNode<T>.self)
+  }
+
+  /// The value as it is now. Of an entity that was removed, its last one.
+  public var current: T {
+    node.core.exclusively { node.read() }
+  }
+
+  /// Calls a closure with the value that is current, before this returns, and from then on with each new one, on the
+  /// store's delivery. Nothing is lost between the two.
+  /// - Returns: What keeps the observer; it ends when this is released.
+  public func observe(onChange: @escaping OnChange) -> EntityStore.Subscription {
+    node.observe(on: node.core.mailboxes.standard, keeping: handle, onChange)
+  }
+
+  /// The same with a delivery of its own, whose order is not bound to that of other observers.
+  public func observe(on delivery: Delivery, onChange: @escaping OnChange) -> EntityStore.Subscription {
+    node.observe(on: Mailbox(delivery), keeping: handle, onChange)
+  }
+}

@@ -1,0 +1,53 @@
+extension ValueNode {
+  /// Calls an observer with the value and from now on with each change.
+  final func observe(
+    on mailbox: Mailbox, keeping handle: Handle, _ onChange: @escaping @Sendable (Value) -> Void
+  ) -> EntityStore.Subscription {
+    let core = core
+    let (observation, value) = core.exclusively {
+      // Before the version: what is read then is up to date.
+      let value = read()
+      let observation = Observation(seen: version, onChange: onChange)
+      audience(of: mailbox).add(observation)
+      return (observation, value)
+    }
+    observation.tell(value)
+    letGo(observation, mailbox)
+    return EntityStore.Subscription(
+      keeping: handle,
+      unsubscribe: { self.end(observation, mailbox) },
+      pause: { core.exclusively { observation.pause() } },
+      resume: { self.letGo(observation, mailbox) })
+  }
+
+  /// Lets an observer that has waited be told, also of what it has missed.
+  private func letGo(_ observation: Observation<Value>, _ mailbox: Mailbox) {
+    core.exclusively {
+      observation.go()
+      if observation.isDue(version) { core.enqueue(self) }
+    }
+  }
+
+  private func audience(of mailbox: Mailbox) -> Audience<Value> {
+    let relations = relate()
+    if let known = relations.audiences.first(where: { $0.mailbox === mailbox }) {
+      return unsafeDowncast(known, to: Audience<Value>.self)
+    }
+    let made = Audience(of: self, mailbox: mailbox)
+    relations.audiences.append(made)
+    return made
+  }
+
+  private func end(_ observation: Observation<Value>, _ mailbox: Mailbox) {
+    guard observation.end() else { return }
+    core.exclusively {
+      guard let relations, let place = relations.audiences.firstIndex(where: { $0.mailbox === mailbox }) else { return }
+      if unsafeDowncast(relations.audiences[place], to: Audience<Value>.self).remove(observation) {
+        relations.audiences.remove(at: place)
+      }
+      // The closure may hold anything, so it goes when the lock is free.
+      core.aftermath.refuse.append(observation)
+      core.hasWork = true
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/// How a list differs from the one that an observer got before.
+public struct ListChange<T: Identifiable & Sendable>: Sendable where T.ID: Sendable {
+  /// From one place to another.
+  public struct Move: Sendable, Equatable {
+    /// The place in the former list.
+    public let from: Int
+    /// The place in the new list.
+    public let to: Int
+  }
+
+  /// The new list.
+  public let entities: [T]
+  /// The places in the former list of what is gone, from the last to the first.
+  public let removals: [Int]
+  /// The places in the new list of what has come, from the first to the last.
+  public let insertions: [Int]
+  /// What has changed its place among those that stayed.
+  public let moves: [Move]
+  /// The places in the new list of what stayed with another value.
+  public let updates: [Int]
+
+  /// Whether the lists are the same.
+  public var isEmpty: Bool { removals.isEmpty && insertions.isEmpty && moves.isEmpty && updates.isEmpty }
+
+  /// Compares two lists by their identifiers; of those that occur repeatedly, the first occurrence counts.
+  /// - Parameter areEqual: Whether a value is unchanged.
+  init(from former: [T], to entities: [T], areEqual: (T, T) -> Bool) {
+    self.entities = entities
+    let formerPlaces = Dictionary(former.indices.map { (former[$0].id, $0) }, uniquingKeysWith: { first, _ in first })
+    let places = Dictionary(entities.indices.map { (entities[$0].id, $0) }, uniquingKeysWith: { first, _ in first })
+    removals = former.indices.reversed().filter { places[former[$0].id] == nil || formerPlaces[former[$0].id] != $0 }
+    insertions = entities.indices.filter { formerPlaces[entities[$0].id] == nil || places[entities[$0].id] != $0 }
+    let stayed = entities.indices.compactMap { index in
+      places[entities[index].id] == index ? formerPlaces[entities[index].id].map { Move(from: $0, to: index) } : nil
+    }
+    updates = stayed.filter { !areEqual(former[$0.from], entities[$0.to]) }.map(\.to)
+    moves = Self.outOfOrder(stayed)
+  }
+
+  /// The fewest that have to move so that all are in order: those outside of a longest rising sequence.
+  private static func outOfOrder(_ stayed: [Move]) -> [Move] {
+    var tails: [Int] = []
+    var before = [Int?](repeating: nil, count: stayed.count)
+    for index in stayed.indices {
+      var (low, high) = (0, tails.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if stayed[tails[middle]].from < stayed[index].from { low = middle + 1 } else { high = middle }
+      }
+      before[index] = low > 0 ? tails[low - 1] : nil
+      if low == tails.count { tails.append(index) } else { tails[low] = index }
+    }
+    var rising: Set<Int> = []
+    var next = tails.last
+    while let index = next {
+      rising.insert(index)
+      next = before[index]
+    }
+    return stayed.indices.filter { !rising.contains($0) }.map { stayed[$0] }
+  }
+}

@@ -1,0 +1,36 @@
+extension EntityStore {
+  /// The entity of an identifier; `nil` when it was never stored, or nothing kept it.
+  public func find<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>? {
+    core.exclusively {
+      let table = core.table(of: type)
+      if table.tenures != nil { table.noteSearch() }
+      guard let node = table.node(id) else { return nil }
+      if table.tenures != nil { table.noteUse(of: node) }
+      return EntityObserver(node)
+    }
+  }
+
+  /// What an alias stands for, `nil` while it stands for nothing. Follow it to hear when it stands for something else.
+  public func find<T: Identifiable & Sendable>(named: AliasKey<T>) -> EntityObserver<T?> {
+    core.exclusively { EntityObserver(core.alias(named, shape: EntityShape<T>())) }
+  }
+
+  /// What an alias of a collection stands for, `nil` while it stands for nothing.
+  public func find<C: Collection & Sendable>(named: AliasKey<C>) -> EntityObserver<C?>
+  where C.Element: Identifiable & Sendable {
+    core.exclusively { EntityObserver(core.alias(named, shape: ListShape<C>())) }
+  }
+
+  /// Follows an identifier, whether there is an entity of it or not: the value is `nil` while there is none. It keeps
+  /// the entity when it comes.
+  public func await<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T?> where T.ID: Sendable {
+    core.exclusively {
+      let table = core.table(of: type)
+      if let node = table.awaited[id] { return EntityObserver(node) }
+      let node = AwaitedNode<T>(id, core: core)
+      table.awaited[id] = node
+      node.entity = table.node(id)
+      return EntityObserver(node)
+    }
+  }
+}

@@ -1,0 +1,65 @@
+extension EntityStore {
+  /// Stores an entity, and what is in it when it is an ``Aggregate``.
+  /// - Parameters:
+  ///   - entity: Its newest value.
+  ///   - named: An alias that stands for it from now on.
+  ///   - modifiedAt: How fresh the value is, and those in it. An entity that has the same stamp or a higher one is left
+  ///     as it is, with what is in it; the logger is told.
+  ///   - update: Changes the stored value when there is one; then `entity` is not stored.
+  /// - Returns: The entity as it is stored now. When nobody keeps it, the entity goes.
+  public func store<T: Identifiable & Sendable>(
+    entity: T, named: AliasKey<T>? = nil, modifiedAt: Stamp? = nil, ifPresent update: Update<T>? = nil
+  ) -> EntityObserver<T> {
+    core.exclusively {
+      let node = core.place(entity, stamp: modifiedAt, ifPresent: update)
+      if let named { core.setAlias(named, to: node.read(), shape: EntityShape<T>(), stamp: modifiedAt) }
+      return EntityObserver(node)
+    }
+  }
+
+  /// Stores entities, and what is in them.
+  /// - Returns: A list of these entities, in this order. What else an alias will stand for later, it does not follow:
+  ///   use `find(named:)` for that.
+  public func store<C: Collection & Sendable>(
+    entities: C, named: AliasKey<C>? = nil, modifiedAt: Stamp? = nil
+  ) -> EntityObserver<[C.Element]> where C.Element: Identifiable & Sendable {
+    core.exclusively {
+      let table = core.table(of: C.Element.self)
+      let nodes = entities.map { table.put($0, stamp: modifiedAt).node }
+      if let named { core.setAlias(named, to: entities, shape: ListShape<C>(), stamp: modifiedAt) }
+      return EntityObserver(ListNode<C.Element>.make(nodes, core: core))
+    }
+  }
+}
+
+extension EntityStore {
+  /// Stores an entity, the short way; see ``store(entity:named:modifiedAt:ifPresent:)``. Without anything that keeps it,
+  /// it is gone again when this returns.
+  @discardableResult
+  public func store<T: Identifiable & Sendable>(
+    _ entity: T, named: AliasKey<T>? = nil, modifiedAt: Stamp? = nil, ifPresent update: Update<T>? = nil
+  ) -> EntityObserver<T> {
+    store(entity: entity, named: named, modifiedAt: modifiedAt, ifPresent: update)
+  }
+
+  /// Stores entities, the short way; see ``store(entities:named:modifiedAt:)``.
+  @discardableResult
+  public func store<C: Collection & Sendable>(
+    _ entities: C, named: AliasKey<C>? = nil, modifiedAt: Stamp? = nil
+  ) -> EntityObserver<[C.Element]> where C.Element: Identifiable & Sendable {
+    store(entities: entities, named: named, modifiedAt: modifiedAt)
+  }
+}
+
+extension StoreCore {
+  func place<T: Identifiable & Sendable>(
+    _ entity: T, stamp: Stamp?, ifPresent update: EntityStore.Update<T>?
+  ) -> EntityNode<T> {
+    let table = table(of: T.self)
+    if let update, let node = table.node(entity.id) {
+      _ = table.update(node, stamp: stamp, update)
+      return node
+    }
+    return table.put(entity, stamp: stamp).node
+  }
+}

@@ -1,0 +1,61 @@
+extension EntityStore {
+  /// Changes an entity.
+  /// - Parameter update: Changes the stored value. It may use the store. When it throws, the entity is left as it was.
+  /// - Returns: Whether the entity is changed: `false` when there is none, when its stamp is not lower than
+  ///   `modifiedAt`, and when the closure gave it another identifier. Then the logger is told why.
+  @discardableResult
+  public func update<T: Identifiable & Sendable, E: Error>(
+    _ type: T.Type, id: T.ID, modifiedAt: Stamp? = nil, update: (inout T) throws(E) -> Void
+  ) throws(E) -> Bool {
+    try core.exclusively { () throws(E) -> Bool in
+      let table = core.table(of: type)
+      guard let node = table.node(id) else { return false }
+      return try table.update(node, stamp: modifiedAt, update)
+    }
+  }
+
+  /// Changes an aggregate and what is in it; see ``update(_:id:modifiedAt:update:)``.
+  @discardableResult
+  public func update<T: Aggregate, E: Error>(
+    _ type: T.Type, id: T.ID, modifiedAt: Stamp? = nil, _ update: (inout T) throws(E) -> Void
+  ) throws(E) -> Bool {
+    try self.update(type, id: id, modifiedAt: modifiedAt, update: update)
+  }
+
+  /// Changes the entity that an alias stands for, or lets it stand for another one.
+  /// - Returns: Whether it is changed: `false` when the alias stands for nothing, or its stamp is not lower than
+  ///   `modifiedAt`.
+  @discardableResult
+  public func update<T: Identifiable & Sendable, E: Error>(
+    named: AliasKey<T>, modifiedAt: Stamp? = nil, update: (inout T) throws(E) -> Void
+  ) throws(E) -> Bool {
+    try core.exclusively { () throws(E) -> Bool in
+      try core.updateAlias(named, stamp: modifiedAt, shape: EntityShape<T>(), update)
+    }
+  }
+
+  /// Changes the collection that an alias stands for, and the entities in it.
+  /// - Returns: Whether it is changed: `false` when the alias stands for nothing, or its stamp is not lower than
+  ///   `modifiedAt`.
+  @discardableResult
+  public func update<C: Collection & Sendable, E: Error>(
+    named: AliasKey<C>, modifiedAt: Stamp? = nil, update: (inout C) throws(E) -> Void
+  ) throws(E) -> Bool where C.Element: Identifiable & Sendable {
+    try core.exclusively { () throws(E) -> Bool in
+      try core.updateAlias(named, stamp: modifiedAt, shape: ListShape<C>(), update)
+    }
+  }
+}
+
+extension StoreCore {
+  func updateAlias<Content: Sendable, E: Error>(
+    _ key: AliasKey<Content>, stamp: Stamp?, shape: @autoclosure () -> NestedShape<Content>,
+    _ update: (inout Content) throws(E) -> Void
+  ) throws(E) -> Bool {
+    guard let node = aliases[key], var content = node.read() else { return false }
+    if let stamp, node.refuses(stamp) { return false }
+    try update(&content)
+    setAlias(key, to: content, shape: shape(), stamp: stamp)
+    return true
+  }
+}

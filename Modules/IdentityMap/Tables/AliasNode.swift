@@ -1,0 +1,125 @@
+/// What an alias stands for.
+final class AliasNode<Content: Sendable>: ValueNode<Content?> {
+  let key: AliasKey<Content>
+  private let shape: NestedShape<Content>
+  private var content: Content?
+
+  init(_ key: AliasKey<Content>, shape: NestedShape<Content>, core: StoreCore) {
+    self.key = key
+    self.shape = shape
+    super.init(core: core)
+  }
+
+  override func read() -> Content? {
+    core.refresh(self)
+    return content
+  }
+
+  override func rebuild() {
+    guard let relations, var content else { return }
+    self.content = nil
+    relations.walk(.refresh) { shape.refresh(&content, along: &$0) }
+    self.content = content
+  }
+
+  /// Lets the alias stand for something, and stores what is in it.
+  func put(_ content: Content, stamp: Stamp?) {
+    core.record(self)
+    if self.content == nil { pin() }
+    if let stamp, !stamp.isNaN {
+      self.stamp = stamp
+      stampedIn = core.transaction
+    }
+    let (wasNothing, former) = (self.content == nil, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
+    flags.remove(.dirty)
+    self.content = content
+    var adoption = Adoption(core: core, stamp: stamp)
+    shape.adopt(content, by: &adoption)
+    if adoption.link(self) { flags.insert(.dirty) }
+    // Of entities that changed, it has been told already.
+    if wasNothing || former != adoption.children.map({ ObjectIdentifier($0) }) { tell() }
+  }
+
+  /// Lets the alias stand for nothing. What it stood for is kept no longer, and neither is its stamp.
+  func clear() {
+    guard content != nil else { return }
+    core.record(self)
+    content = nil
+    stamp = .nan
+    setChildren([])
+    unpin()
+    tell()
+  }
+
+  private func tell() {
+    version &+= 1
+    core.spread(from: self)
+  }
+
+  override func remove(_ child: Node) -> Bool {
+    guard let relations, var reduced = read() else { return false }
+    guard !relations.walk(.remove, removing: child, { shape.remove(from: &reduced, along: &$0) }) else {
+      clear()
+      return false
+    }
+    core.record(self)
+    content = reduced
+    setChildren(relations.children.map(\.child).filter { $0 !== child })
+    tell()
+    return false
+  }
+
+  override func snapshot() -> () -> Void {
+    let (content, stamp, children) = (content, stamp, relations?.children.map(\.child) ?? [])
+    return { [self] in
+      if (self.content == nil) != (content == nil) {
+        if content == nil { unpin() } else { pin() }
+      }
+      self.content = content
+      self.stamp = stamp
+      setChildren(children)
+      for index in children.indices { relations?.children[index].seen = children[index].version &- 1 }
+      if !children.isEmpty { flags.insert(.dirty) }
+      tell()
+    }
+  }
+
+  override func leaveTable() {
+    core.aliases.remove(self)
+  }
+
+  override var label: String { "alias \(key.name) of \(Content.self)" }
+}
+
+/// The aliases by type and name.
+struct AliasDirectory {
+  private struct Key: Hashable {
+    let type: ObjectIdentifier
+    let name: String
+
+    init<T>(_ key: AliasKey<T>) {
+      type = ObjectIdentifier(T.self)
+      name = key.name
+    }
+  }
+
+  private var nodes: [Key: Node] = [:]
+
+  var all: some Collection<Node> { nodes.values }
+
+  subscript<Content: Sendable>(_ key: AliasKey<Content>) -> AliasNode<Content>? {
+    get { nodes[Key(key)].map { unsafeDowncast($0, to: AliasNode<Content>.self) } }
+    set { nodes[Key(key)] = newValue }
+  }
+
+  mutating func remove<Content>(_ node: AliasNode<Content>) {
+    nodes[Key(node.key)] = nil
+  }
+}
+
+/// An alias whatever it stands for.
+protocol Clearable: Node {
+  func clear()
+}
+
+extension AliasNode: Clearable {}

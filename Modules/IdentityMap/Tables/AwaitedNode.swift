@@ -1,0 +1,35 @@
+/// An identifier that somebody watches, whether there is an entity of it or not.
+final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
+  private let id: T.ID
+
+  init(_ id: T.ID, core: StoreCore) {
+    self.id = id
+    super.init(core: core)
+  }
+
+  /// The entity of the identifier.
+  var entity: EntityNode<T>? {
+    didSet {
+      guard entity !== oldValue else { return }
+      setChildren(entity.map { [$0] } ?? [])
+      version &+= 1
+      core.spread(from: self)
+    }
+  }
+
+  override func read() -> T? {
+    core.refresh(self)
+    return entity?.read()
+  }
+
+  override func remove(_ child: Node) -> Bool {
+    entity = nil
+    return false
+  }
+
+  override func leaveTable() {
+    core.table(of: T.self).awaited[id] = nil
+  }
+
+  override var label: String { "whoever awaits \(T.self) \(id)" }
+}

@@ -1,0 +1,37 @@
+extension EntityNode: Removable {
+  /// There is no such entity any more. Whoever holds the node gets to see it again when it is stored again.
+  func becomeVacant() {
+    guard !isVacant else { return }
+    let table = core.table(of: T.self)
+    flags.insert(.vacant)
+    table.isGone(self, id: value.id)
+    relations?.overlay = nil
+    core.loosen(self)
+  }
+
+  /// Removes the entity: from the aggregates, collections and aliases that it is in, and then itself. Aggregates that
+  /// cannot be without it are removed with it.
+  func removeEverywhere() {
+    var doomed: [any Node & Removable] = [self]
+    while let node = doomed.popLast() {
+      node.detach(addingTo: &doomed)
+    }
+  }
+}
+
+extension Node {
+  fileprivate func detach(addingTo doomed: inout [any Node & Removable]) {
+    core.record(self)
+    var parents: [Node] = []
+    for link in relations?.parents ?? [] where !link.parent.flags.contains(.visited) {
+      link.parent.flags.insert(.visited)
+      parents.append(link.parent)
+    }
+    for parent in parents { parent.flags.remove(.visited) }
+    for parent in parents where parent.remove(self) {
+      if let parent = parent as? any Node & Removable { doomed.append(parent) }
+    }
+    (self as? any Node & Removable)?.becomeVacant()
+    setChildren([])
+  }
+}

@@ -1,0 +1,108 @@
+/// The node of an entity.
+final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
+  /// The value as the entities in it were when it was made; see the flags.
+  var value: T
+
+  init(_ value: T, core: StoreCore) {
+    self.value = value
+    super.init(core: core)
+  }
+
+  override func read() -> T {
+    if flags.contains(.dirty) { core.refresh(self) }
+    guard let relations, relations.backLinks > 0, let plan else { return value }
+    for link in relations.children where link.isBack { core.refresh(link.child) }
+    var whole = value
+    relations.walk(.closeCircles) { plan.refresh(&whole, along: &$0) }
+    return whole
+  }
+
+  override func rebuild() {
+    guard let relations, let plan else { return }
+    relations.walk(.refresh) { plan.refresh(&value, along: &$0) }
+  }
+
+  override func remove(_ child: Node) -> Bool {
+    guard let relations, let plan else { return false }
+    core.refresh(self)
+    core.record(self)
+    var reduced = value
+    let isWithout = relations.walk(.remove, removing: child) { plan.remove(from: &reduced, along: &$0) }
+    guard !isWithout, reduced.id == value.id else { return true }
+    value = reduced
+    setChildren(relations.children.map(\.child).filter { $0 !== child })
+    version &+= 1
+    core.spread(from: self)
+    return false
+  }
+
+  override func leaveTable() {
+    core.table(of: T.self).forget(self)
+  }
+
+  override func tellQueries() {
+    core.table(of: T.self).noteForQueries(self)
+  }
+
+  override func snapshot() -> () -> Void {
+    let (value, stamp, flags) = (value, stamp, flags.intersection(.vacant))
+    let children = relations?.children.map(\.child) ?? []
+    let (plan, overlay, writtenAt) = (relations?.plan, relations?.overlay, relations?.writtenAt)
+    return { [self] in
+      self.value = value
+      self.stamp = stamp
+      self.flags.remove(.vacant)
+      self.flags.formUnion(flags)
+      if let relations {
+        relations.plan = plan
+        relations.overlay = overlay
+        relations.writtenAt = writtenAt
+      }
+      setChildren(children)
+      // The children's values may be others than those that were written.
+      for index in children.indices { relations?.children[index].seen = children[index].version &- 1 }
+      if !children.isEmpty { self.flags.insert(.dirty) }
+      version &+= 1
+      core.spread(from: self)
+      core.loosen(self)
+      let table = core.table(of: T.self)
+      if isVacant { table.isGone(self, id: value.id) } else { table.isBack(self) }
+    }
+  }
+
+  override var label: String { "\(T.self) \(value.id)" }
+
+  /// The places of the children in the value.
+  var plan: Plan<T>? {
+    relations?.plan.map { unsafeDowncast($0, to: Plan<T>.self) }
+  }
+}
+
+/// The places of the entities in an aggregate; one for all values that have the same ones.
+final class Plan<T> {
+  private let accessors: [NestedAccessor<T>]
+
+  init(_ paths: [PartialIdentifiableKeyPath<T>]) {
+    accessors = paths.map(\.accessor)
+    for accessor in accessors { accessor.prepare() }
+  }
+
+  func isMade(of paths: [PartialIdentifiableKeyPath<T>]) -> Bool {
+    paths.count == accessors.count
+      && zip(paths, accessors).allSatisfy { type(of: $0.accessor) == type(of: $1) && $0.accessor.place == $1.place }
+  }
+
+  func adopt(_ value: T, by adoption: inout Adoption) {
+    for accessor in accessors { accessor.adopt(value, by: &adoption) }
+  }
+
+  func refresh(_ value: inout T, along cursor: inout LinkCursor) {
+    for accessor in accessors { accessor.refresh(&value, along: &cursor) }
+  }
+
+  /// - Returns: Whether the whole value has to go.
+  func remove(from value: inout T, along cursor: inout LinkCursor) -> Bool {
+    for accessor in accessors where accessor.remove(from: &value, along: &cursor) { return true }
+    return false
+  }
+}

@@ -1,0 +1,118 @@
+extension EntityTable {
+  /// Stores an entity and what is in it. The stamp is looked at before anything is touched.
+  func put(_ entity: T, stamp: Stamp?) -> Placement<T> {
+    let hash = IdentityIndex<T>.hash(entity.id)
+    guard let node = index.node(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
+    if node.flags.contains(.onPath) { return Placement(node: node, outcome: .closesCircle) }
+    if node.isVacant { return revive(node, with: entity, stamp: stamp) }
+    if let error = refusal(of: stamp, by: node) {
+      core.tellRefused(T.self, entity.id, error)
+      return Placement(node: node, outcome: .refused)
+    }
+    return replace(node, with: merged(entity, into: node), stamp: stamp)
+  }
+
+  /// What the policy makes of the stored value and an incoming one.
+  private func merged(_ entity: T, into node: EntityNode<T>) -> T {
+    guard let merge = policy.merge else { return entity }
+    let merged = merge(node.read(), entity)
+    return merged.id == entity.id ? merged : entity
+  }
+
+  /// Gives a node another value of its entity, whose stamp has been looked at.
+  func replace(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
+    if core.journal != nil { core.record(node) }
+    if node.overlay != nil { return rebase(node, on: entity, stamp: stamp) }
+    guard nature.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
+    let before = node.read()
+    let isEqual = areEqual(before, entity)
+    if isEqual, stamp == nil { return confirm(node, stamp: nil) }
+    setAggregate(node, to: entity, stamp: stamp)
+    // Fresher children that were kept can make of another value the same one.
+    if isEqual || node.flags.contains(.dirty) && areEqual(before, node.read()) { return confirm(node, stamp: stamp) }
+    note(stamp, on: node)
+    wrote(node)
+    return Placement(node: node, outcome: .changed)
+  }
+
+  private func replaceLeaf(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
+    if areEqual(node.value, entity) { return confirm(node, stamp: stamp) }
+    node.value = entity
+    note(stamp, on: node)
+    wrote(node)
+    return Placement(node: node, outcome: .changed)
+  }
+
+  /// Takes note of a write that changes nothing, of which nobody is told.
+  private func confirm(_ node: EntityNode<T>, stamp: Stamp?) -> Placement<T> {
+    note(stamp, on: node)
+    noteWrite(of: node)
+    if core.isLogging { core.tellStored(T.self, node.value.id) }
+    return Placement(node: node, outcome: .equal)
+  }
+
+  /// Sets an aggregate's value and stores what is in it.
+  func setAggregate(_ node: EntityNode<T>, to entity: T, stamp: Stamp?, keepsKnown: Bool = false) {
+    node.flags.remove(.dirty)
+    node.value = entity
+    guard let plan = plan(for: entity) else { return node.setChildren([]) }
+    var adoption = Adoption(core: core, stamp: stamp, keepsKnown: keepsKnown)
+    node.flags.insert(.onPath)
+    plan.adopt(entity, by: &adoption)
+    node.flags.remove(.onPath)
+    node.relate().plan = plan
+    let differs = adoption.link(node)
+    if differs { node.flags.insert(.dirty) } else { node.flags.remove(.dirty) }
+  }
+
+  private func create(_ entity: T, hash: UInt32, stamp: Stamp?) -> Placement<T> {
+    let node = EntityNode(entity, core: core)
+    index.insert(node, hash: hash)
+    // Nothing may hold it; unless somebody does by then, it goes when the transaction ends.
+    core.loosen(node)
+    if core.journal != nil { core.recordCreation(of: node) }
+    return fill(node, with: entity, stamp: stamp)
+  }
+
+  /// Stores an entity that was removed while somebody held it.
+  private func revive(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
+    if core.journal != nil { core.record(node) }
+    node.flags.remove(.vacant)
+    node.stamp = .nan
+    core.loosen(node)
+    return fill(node, with: entity, stamp: stamp)
+  }
+
+  private func fill(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
+    note(stamp, on: node)
+    if nature.isAggregate { setAggregate(node, to: entity, stamp: stamp) } else { node.value = entity }
+    if !queries.isEmpty { node.flags.insert(.queried) }
+    wrote(node)
+    if !awaited.isEmpty { awaited[entity.id]?.entity = node }
+    return Placement(node: node, outcome: .created)
+  }
+
+  /// Has everybody know that a node's value is another one.
+  func wrote(_ node: EntityNode<T>) {
+    node.version &+= 1
+    if node.relations != nil || !queries.isEmpty { core.spread(from: node) }
+    noteWrite(of: node)
+    if core.isLogging { core.tellStored(T.self, node.value.id) }
+    if core.history.isKept { core.history.note(.stored, T.self, node.value.id, origin: core.origin) }
+  }
+
+  // MARK: Stamps
+
+  /// Why a value with a stamp may not take the place of a node's.
+  func refusal(of stamp: Stamp?, by node: Node) -> StampError? {
+    guard let stamp else { return nil }
+    if stamp.isNaN { return .notANumber }
+    return node.refuses(stamp) ? .tooOld(current: node.stamp, received: stamp) : nil
+  }
+
+  func note(_ stamp: Stamp?, on node: Node) {
+    guard let stamp, !stamp.isNaN else { return }
+    node.stamp = stamp
+    node.stampedIn = core.transaction
+  }
+}

@@ -1,0 +1,22 @@
+extension EntityTable {
+  /// Lets a closure change an entity. The closure may use the store; what it leaves in its value counts.
+  /// - Returns: Whether the entity has the value now.
+  func update<E: Error>(
+    _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
+  ) throws(E) -> Bool {
+    if let error = refusal(of: stamp, by: node) {
+      core.tellRefused(T.self, node.value.id, error)
+      return false
+    }
+    var value = node.read()
+    try update(&value)
+    guard value.id == node.value.id else {
+      core.tellRefused(T.self, node.value.id, EntityError.identifierChanged)
+      return false
+    }
+    // It may have been removed or stored by the closure.
+    guard !node.isVacant, refusal(of: stamp, by: node) == nil else { return false }
+    _ = replace(node, with: value, stamp: stamp)
+    return true
+  }
+}

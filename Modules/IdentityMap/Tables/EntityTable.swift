@@ -1,0 +1,91 @@
+/// The entities of one type.
+final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
+  unowned(unsafe) let core: StoreCore
+  /// What can be found out of a type only at run time.
+  let nature = Nature<T>.of()
+  var index = IdentityIndex<T>()
+  var policy = TypePolicy<T>()
+  /// Whether the time of writes is kept.
+  var tracksTime = false
+  /// The places of nested entities that most values of the type have.
+  private var plan: Plan<T>?
+  var queries: [QueryNode<T>] = []
+  /// What the queries have to look at.
+  var notedForQueries: [EntityNode<T>] = []
+  /// Who waits for entities, whether there are any or not.
+  var awaited: [T.ID: AwaitedNode<T>] = [:]
+  /// The entities that their lifetime keeps, when it keeps any.
+  var tenures: TenureList?
+
+  init(core: StoreCore) {
+    self.core = core
+  }
+
+  /// The node of an entity that there is.
+  func node(_ id: T.ID) -> EntityNode<T>? {
+    guard let node = index.node(id, hash: IdentityIndex<T>.hash(id)), !node.isVacant else { return nil }
+    return node
+  }
+
+  func forget(_ node: EntityNode<T>) {
+    let id = node.value.id
+    index.remove(node, hash: IdentityIndex<T>.hash(id))
+    if !node.isVacant { isGone(node, id: id) }
+  }
+
+  /// Whoever watches the type or waits for the entity is told that there is none any more.
+  func isGone(_ node: EntityNode<T>, id: T.ID) {
+    if !queries.isEmpty { noteForQueries(node) }
+    if !awaited.isEmpty { awaited[id]?.entity = nil }
+    tenures?.end(of: node)
+    if core.history.isKept { core.history.note(.removed, T.self, id, origin: core.origin) }
+  }
+
+  /// An entity is there again after a rollback.
+  func isBack(_ node: EntityNode<T>) {
+    if !queries.isEmpty { node.flags.insert(.queried) }
+    if !awaited.isEmpty { awaited[node.value.id]?.entity = node }
+  }
+
+  /// The places of the nested entities in a value; `nil` when it has none.
+  func plan(for value: T) -> Plan<T>? {
+    guard let paths = nature.paths(of: value), !paths.isEmpty else { return nil }
+    if let plan, plan.isMade(of: paths) { return plan }
+    let made = Plan(paths)
+    plan = made
+    return made
+  }
+
+  /// Whether two values are so equal that nobody has to be told of the second.
+  func areEqual(_ first: T, _ second: T) -> Bool {
+    if let areEqual = policy.areEqual { return areEqual(first, second) }
+    return nature.areEqual(first, second)
+  }
+
+  // MARK: Whatever the type
+
+  override func settleQueries() {
+    guard !notedForQueries.isEmpty else { return }
+    let noted = notedForQueries
+    notedForQueries = []
+    for query in queries { query.settle(noted) }
+  }
+
+  override func sweep() {
+    while let tenures, tenures.isOver(now: core.now) { tenures.endFirst() }
+  }
+
+  override func removeAll() {
+    var nodes: [EntityNode<T>] = []
+    index.forEach { if !$0.isVacant { nodes.append($0) } }
+    for node in nodes where !node.isVacant { node.removeEverywhere() }
+  }
+
+  override var count: Int { index.count }
+
+  override var typeName: String { "\(T.self)" }
+
+  override func forEachNode(_ body: (Node) -> Void) {
+    index.forEach(body)
+  }
+}

@@ -1,0 +1,105 @@
+import CoherenceIdentityMap
+import Synchronization
+import Testing
+
+@Suite("Nothing is left")
+struct LeakTests {
+  @Test func `values and stores go when nobody keeps them`() {
+    let alive = Counter()
+    weak var forgotten: EntityStore?
+    do {
+      let store = makeStore()
+      forgotten = store
+      let held = store.store(entity: Counted(1, Tally(alive), [Counted(2, Tally(alive)), Counted(3, Tally(alive))]))
+      let list = store.store(entities: [Counted(4, Tally(alive)), Counted(5, Tally(alive))])
+      let query = store.query(Counted.self)
+      let subscription = list.observe { _ in }
+      let other = query.observe { _ in }
+      #expect(alive.value >= 5)
+      withExtendedLifetime((held, subscription, other)) {}
+    }
+    #expect(alive.value == 0 && forgotten == nil)
+  }
+
+  @Test func `what is kept outlives the store`() {
+    let alive = Counter()
+    var held: EntityObserver<Counted>?
+    var subscription: EntityStore.Subscription?
+    do {
+      let store = makeStore()
+      _ = store.store(entity: Counted(9, Tally(alive)), named: AliasKey("a"))
+      held = store.store(entity: Counted(1, Tally(alive)))
+      subscription = held?.observe { _ in }
+    }
+    #expect(held?.current.id == 1)
+    held = nil
+    #expect(alive.value > 0)
+    subscription = nil
+    #expect(alive.value == 0 && subscription == nil)
+  }
+
+  @Test func `rings of entities go with their store and without it`() {
+    let alive = Counter()
+    let store = makeStore()
+    func ring(_ size: Int) -> Counted {
+      var value = Counted(0, Tally(alive))
+      for id in (0..<size).reversed() { value = Counted(id, Tally(alive), [value]) }
+      return value
+    }
+    var held: EntityObserver<Counted>? = store.store(entity: ring(50))
+    #expect(store.count(of: Counted.self) == 50 && held != nil)
+    held = nil
+    #expect(store.count(of: Counted.self) == 0)
+    #expect(alive.value == 0)
+  }
+
+  @Test func `a rolled back transaction leaves nothing`() {
+    struct Refusal: Error {}
+    let alive = Counter()
+    let store = makeStore()
+    try? store.transaction { store in
+      _ = store.store(entity: Counted(1, Tally(alive), [Counted(2, Tally(alive))]), named: AliasKey("a"))
+      throw Refusal()
+    }
+    #expect(alive.value == 0 && store.count(of: Counted.self) == 0)
+  }
+}
+
+/// A number that all threads count with.
+private final class Counter: Sendable {
+  private let count = Atomic<Int>(0)
+
+  var value: Int { count.load(ordering: .relaxed) }
+
+  func add(_ amount: Int) {
+    count.wrappingAdd(amount, ordering: .relaxed)
+  }
+}
+
+/// Counts how many of it there are.
+private final class Tally: Sendable {
+  private let alive: Counter
+
+  init(_ alive: Counter) {
+    self.alive = alive
+    alive.add(1)
+  }
+
+  deinit {
+    alive.add(-1)
+  }
+}
+
+/// An entity whose values are counted.
+private struct Counted: Aggregate {
+  let id: Int
+  let tally: Tally
+  var others: [Counted]
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.others)] }
+
+  init(_ id: Int, _ tally: Tally, _ others: [Counted] = []) {
+    self.id = id
+    self.tally = tally
+    self.others = others
+  }
+}

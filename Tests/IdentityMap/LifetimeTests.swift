@@ -1,0 +1,148 @@
+import CoherenceIdentityMap
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("Lifetimes, staleness, merging")
+struct LifetimeTests {
+  private let clock = HandClock()
+  private let store: EntityStore
+
+  init() {
+    store = EntityStore(delivery: .immediate, clock: clock)
+  }
+
+  private func isThere(_ id: Int) -> Bool { store.find(Leaf.self, id: id) != nil }
+
+  @Test func `pinned entities stay until they are removed`() {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
+    _ = store.store(entity: Leaf(1))
+    #expect(isThere(1))
+    store.remove(Leaf.self, id: 1)
+    #expect(!isThere(1))
+    _ = store.store(entity: Leaf(2))
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .whileUsed }
+    #expect(!isThere(2))
+  }
+
+  @Test func `the last ones used stay`() {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .last(2) }
+    for id in 1...3 { _ = store.store(entity: Leaf(id)) }
+    #expect(!isThere(1) && isThere(3) && isThere(2))
+    _ = store.store(entity: Leaf(4))
+    #expect(isThere(2) && !isThere(3) && isThere(4), "The one found last stays.")
+  }
+
+  @Test func `an entity stays for its time`() {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
+    _ = store.store(entity: Leaf(1))
+    let used = store.store(entity: Leaf(2))
+    clock.advance(by: .seconds(9))
+    #expect(isThere(1))
+    clock.advance(by: .seconds(1))
+    #expect(!isThere(1) && isThere(2), "What is used stays.")
+    store.collect()
+    #expect(store.count(of: Leaf.self) == 1)
+    withExtendedLifetime(used) {}
+  }
+
+  @Test func `entities stay as far as the memory goes`() {
+    store.setPolicy(for: Leaf.self) {
+      $0.lifetime = .memory(bytes: 100)
+      $0.cost = { $0.text?.utf8.count ?? 0 }
+    }
+    _ = store.store(entity: Leaf(1, String(repeating: "a", count: 60)))
+    _ = store.store(entity: Leaf(2, String(repeating: "a", count: 40)))
+    #expect(store.count(of: Leaf.self) == 2)
+    _ = store.store(entity: Leaf(3, "a"))
+    #expect(!isThere(1) && isThere(2) && isThere(3))
+  }
+
+  @Test func `entities become stale by time and by hand and fresh by a write`() {
+    store.setPolicy(for: Leaf.self) { $0.staleAfter = .seconds(60) }
+    let held = store.store(entity: Leaf(1))
+    #expect(store.isStale(Leaf.self, id: 2) && !store.isStale(Leaf.self, id: 1))
+    clock.advance(by: .seconds(30))
+    #expect(store.age(of: Leaf.self, id: 1) == .seconds(30))
+    #expect(store.isStale(Leaf.self, id: 1, after: .seconds(20)) && !store.isStale(Leaf.self, id: 1))
+    store.invalidate(Leaf.self, id: 1)
+    #expect(store.isStale(Leaf.self, id: 1))
+    _ = store.store(entity: Leaf(1))
+    #expect(!store.isStale(Leaf.self, id: 1), "An equal value confirms.")
+    clock.advance(by: .seconds(60))
+    #expect(store.isStale(Leaf.self, id: 1))
+    store.invalidateAll(Leaf.self)
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func `a partial payload is merged and a page appended`() {
+    store.setPolicy(for: Note.self) { $0.merge = { stored, incoming in
+      Note(id: stored.id, fields: stored.fields.merging(incoming.fields) { $1 })
+    } }
+    let held = store.store(entity: Note(id: 1, fields: ["a": "1", "b": "1"]))
+    _ = store.store(entity: Note(id: 1, fields: ["b": "2"]))
+    #expect(held.current.fields == ["a": "1", "b": "2"])
+    store.setPolicy(for: Person.self) { $0.merge = { stored, page in
+      Person(page.id, page.name, stored.friends + page.friends)
+    } }
+    let person = store.store(entity: Person(1, "p", [Person(2, "a")]))
+    _ = store.store(entity: Person(1, "p", [Person(3, "b")]))
+    #expect(person.current.friends.map(\.id) == [2, 3])
+  }
+
+  @Test func `a policy says which values are equal`() {
+    store.setPolicy(for: Opaque.self) { $0.areEqual = { $0.text == $1.text } }
+    let (told, subscription) = store.store(entity: Opaque(id: 1)).changes()
+    _ = store.store(entity: Opaque(id: 1))
+    #expect(told.count == 0)
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an archive brings entities and aliases back with their stamps`() throws {
+    let held = store.store(entities: [Leaf(1, "a"), Leaf(2, "b")], modifiedAt: 5)
+    _ = store.store(entity: Leaf(3, "c"), named: .chosen)
+    _ = store.store(entities: [Leaf(1, "a")], named: .all)
+    var archive = EntityArchive()
+    try archive.add(Leaf.self, as: "leaf", from: store)
+    try archive.add(alias: .chosen, from: store)
+    try archive.add(alias: .all, from: store)
+    let data = try JSONEncoder().encode(archive)
+
+    let next = makeStore()
+    let read = try JSONDecoder().decode(EntityArchive.self, from: data)
+    let kept = try read.restore(Leaf.self, as: "leaf", to: next)
+    try read.restore(alias: .chosen, to: next)
+    try read.restore(alias: .all, to: next)
+    #expect(Set(kept.value.map(\.id)) == [1, 2, 3])
+    #expect(next.find(named: .chosen).value == Leaf(3, "c") && next.find(named: .all).value == [Leaf(1, "a")])
+    #expect(!next.update(Leaf.self, id: 2, modifiedAt: 5) { $0.text = "old" })
+    withExtendedLifetime(held) {}
+  }
+}
+
+/// A clock that is moved by hand.
+final class HandClock: Clock {
+  struct Instant: InstantProtocol {
+    var offset: Duration = .zero
+
+    func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+
+    func duration(to other: Instant) -> Duration { other.offset - offset }
+
+    static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+  }
+
+  private let time = Mutex(Instant())
+
+  var now: Instant { time.withLock { $0 } }
+
+  let minimumResolution = Duration.nanoseconds(1)
+
+  func advance(by duration: Duration) {
+    time.withLock { $0 = $0.advanced(by: duration) }
+  }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    throw CancellationError()
+  }
+}

@@ -1,0 +1,128 @@
+import CoherenceIdentityMap
+import Dispatch
+import Observation
+import Synchronization
+import Testing
+
+@Suite("Ways of observing")
+struct ObservationTests {
+  private let store = makeStore()
+
+  @Test func `an asynchronous sequence gives the current value and the new ones and keeps the entity`() async {
+    var values = store.store(entity: Leaf(1, "0")).values.makeAsyncIterator()
+    #expect(await values.next() == Leaf(1, "0"))
+    store.update(Leaf.self, id: 1) { $0.text = "1" }
+    #expect(await values.next() == Leaf(1, "1"))
+    store.update(Leaf.self, id: 1) { $0.text = "2" }
+    store.update(Leaf.self, id: 1) { $0.text = "3" }
+    #expect(await values.next() == Leaf(1, "3"), "The newest of those that were not taken.")
+  }
+
+  @Test func `a cancelled task ends its sequence`() async {
+    let store = store
+    let begun = AsyncStream<Void>.makeStream()
+    let task = Task {
+      var taken: [Leaf] = []
+      for await value in store.store(entity: Leaf(1)).values {
+        taken.append(value)
+        begun.continuation.yield()
+      }
+      return taken
+    }
+    for await _ in begun.stream { break }
+    task.cancel()
+    #expect(await task.value == [Leaf(1)])
+    #expect(store.find(Leaf.self, id: 1) == nil)
+  }
+
+  @Test func `a field is told only when it changes`() {
+    let told = Told<String?>()
+    let held = store.store(entity: Root(id: 1, text: "a", leaf: Leaf(2, "b")))
+    let subscription = held.observe(\.leaf.text) { told.append($0) }
+    store.update(Root.self, id: 1) { $0.text = "c" }
+    store.update(Leaf.self, id: 2) { $0.text = "d" }
+    #expect(told.values == ["b", "d"])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a paused observer catches up once`() {
+    let (told, subscription) = store.store(entity: Leaf(1)).changes()
+    subscription.pause()
+    store.update(Leaf.self, id: 1) { $0.text = "1" }
+    store.update(Leaf.self, id: 1) { $0.text = "2" }
+    #expect(told.count == 0)
+    subscription.resume()
+    subscription.resume()
+    #expect(told.values == [Leaf(1, "2")])
+    subscription.pause()
+    subscription.resume()
+    #expect(told.count == 1, "Without a change there is nothing to catch up with.")
+  }
+
+  @Test func `an observed entity tells Observation of its changes`() {
+    let observed = store.store(entity: Leaf(1, "0")).observed()
+    let alias = store.find(named: .chosen).observed()
+    let changes = Told<Int>()
+    withObservationTracking {
+      _ = observed.value
+    } onChange: {
+      changes.append(1)
+    }
+    withObservationTracking {
+      _ = alias.value
+    } onChange: {
+      changes.append(2)
+    }
+    store.update(Leaf.self, id: 1) { $0.text = "1" }
+    #expect(changes.values == [1] && observed.value.text == "1")
+    _ = store.store(entity: Leaf(1, "1"), named: .chosen)
+    #expect(changes.values == [1, 2] && alias.value == Leaf(1, "1"))
+  }
+
+  @Test func `an observed entity that is let go observes no more and keeps nothing`() {
+    var observed: ObservedEntity<Leaf>? = store.store(entity: Leaf(1)).observed()
+    #expect(observed?.value == Leaf(1) && store.find(Leaf.self, id: 1) != nil)
+    observed = nil
+    #expect(store.find(Leaf.self, id: 1) == nil)
+  }
+
+  @Test func `an observer has a delivery of its own when it asks for one`() {
+    let work = Told<@Sendable () -> Void>()
+    let told = Told<Leaf>()
+    let subscription = store.store(entity: Leaf(1, "0")).observe(on: .custom { work.append($0) }) { told.append($0) }
+    store.update(Leaf.self, id: 1) { $0.text = "1" }
+    store.update(Leaf.self, id: 1) { $0.text = "2" }
+    #expect(told.values == [Leaf(1, "0")] && work.count == 1)
+    for piece in work.values { piece() }
+    #expect(told.values == [Leaf(1, "0"), Leaf(1, "2")])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `deliveries come on the queues and executors that were asked for`() async {
+    for delivery in [Delivery.serial, .queue(DispatchQueue(label: "q")), .executor(globalConcurrentExecutor)] {
+      let store = EntityStore(delivery: delivery)
+      let told = AsyncStream<Leaf>.makeStream()
+      let subscription = store.store(entity: Leaf(1, "0")).observe { told.continuation.yield($0) }
+      store.update(Leaf.self, id: 1) { $0.text = "1" }
+      var values = told.stream.makeAsyncIterator()
+      #expect(await values.next() == Leaf(1, "0"))
+      #expect(await values.next() == Leaf(1, "1"))
+      withExtendedLifetime(subscription) {}
+    }
+  }
+
+  @MainActor
+  @Test func `deliveries come on the main queue when it was asked for`() async {
+    let store = EntityStore(delivery: .main)
+    let told = AsyncStream<Bool>.makeStream()
+    let subscription = store.store(entity: Leaf(1)).observe { _ in
+      MainActor.assertIsolated()
+      told.continuation.yield(true)
+    }
+    store.update(Leaf.self, id: 1) { $0.text = "1" }
+    var values = told.stream.makeAsyncIterator()
+    #expect(await values.next() == true)
+    #expect(await values.next() == true)
+    withExtendedLifetime(subscription) {}
+  }
+}

@@ -1,0 +1,70 @@
+import CoherenceIdentityMap
+import Testing
+
+@Suite("Optimistic changes")
+struct OptimisticTests {
+  private let store = makeStore()
+
+  @Test func `a change is shown at once and can be taken back`() {
+    let held = store.store(entity: Leaf(1, "sure"))
+    let (told, subscription) = held.changes()
+    let change = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "!" } }
+    #expect(held.current.text == "sure!")
+    change.rollback()
+    change.commit()
+    #expect(told.values == [Leaf(1, "sure!"), Leaf(1, "sure")])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `sure data goes below a change`() {
+    let held = store.store(entity: Leaf(1, "sure"))
+    let change = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "!" } }
+    _ = store.store(entity: Leaf(1, "surer"))
+    #expect(held.current.text == "surer!")
+    change.rollback()
+    #expect(held.current.text == "surer")
+  }
+
+  @Test func `changes lie on top of each other and go one by one`() {
+    let held = store.store(entity: Leaf(1, "0"))
+    let first = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "1" } }
+    let second = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "2" } }
+    #expect(held.current.text == "012")
+    first.rollback()
+    #expect(held.current.text == "02")
+    second.commit()
+    #expect(held.current.text == "02")
+    _ = store.store(entity: Leaf(1, "3"))
+    #expect(held.current.text == "3", "What is sure can be replaced.")
+  }
+
+  @Test func `an entity that is stored optimistically goes with the change or stays`() {
+    let (all, subscription) = store.query(Leaf.self).changes()
+    var change: OptimisticChange? = store.optimistically { $0.store(Leaf(1, "draft")) }
+    #expect(store.find(Leaf.self, id: 1)?.value.text == "draft")
+    change = nil
+    #expect(store.find(Leaf.self, id: 1) == nil && change == nil)
+    let other = store.optimistically { $0.store(Leaf(2, "draft")) }
+    let held = store.find(Leaf.self, id: 2)
+    other.commit()
+    #expect(held?.current.text == "draft")
+    #expect(all.values.map { $0.map(\.id) } == [[1], [], [2]])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an aggregate can be changed while its children go on`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2), items: [Item(id: 3)]))
+    let change = store.optimistically { draft in
+      draft.update(Root.self, id: 1) {
+        $0.text = "draft"
+        $0.items.append(Item(id: 4))
+      }
+    }
+    store.update(Leaf.self, id: 2) { $0.text = "new" }
+    store.update(Item.self, id: 3) { $0.key = "new" }
+    #expect(held.current == Root(id: 1, text: "draft", leaf: Leaf(2, "new"), items: [Item(id: 3, key: "new"), Item(id: 4)]))
+    change.rollback()
+    #expect(held.current == Root(id: 1, leaf: Leaf(2, "new"), items: [Item(id: 3, key: "new")]))
+    #expect(store.find(Item.self, id: 4) == nil)
+  }
+}

@@ -1,0 +1,102 @@
+import CoherenceIdentityMap
+import Dispatch
+import Testing
+
+@Suite("Pinned: observers")
+struct ObserverBehaviourTests {
+  private let store = makeStore()
+
+  @Test func `observing tells the current value once before it returns`() {
+    let told = Told<Leaf>()
+    let subscription = store.store(entity: Leaf(1)).observe { told.append($0) }
+    #expect(told.values == [Leaf(1)])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a later change is told`() {
+    let (told, subscription) = store.store(entity: Leaf(1)).changes()
+    _ = store.store(entity: Leaf(1, "new"))
+    #expect(told.values == [Leaf(1, "new")])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `after unsubscribing nothing is told`() {
+    let held = store.store(entity: Leaf(1))
+    let (told, subscription) = held.changes()
+    subscription.unsubscribe()
+    subscription.unsubscribe()
+    _ = store.store(entity: Leaf(1, "new"))
+    #expect(told.count == 0 && held.current.text == "new")
+  }
+
+  @Test func `the value at delivery is the latest`() {
+    let gate = DispatchSemaphore(value: 0)
+    let queue = DispatchQueue(label: "deliveries")
+    let store = EntityStore(queue: queue)
+    let (told, subscription) = store.store(entity: Leaf(1)).changes()
+    queue.async { gate.wait() }
+    _ = store.store(entity: Leaf(1, "first"))
+    _ = store.store(entity: Leaf(1, "second"))
+    gate.signal()
+    queue.sync {}
+    #expect(told.values == [Leaf(1, "second")])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an entity that changes repeatedly in one transaction is told once`() {
+    let (told, subscription) = store.store(entity: Leaf(1)).changes()
+    store.transaction { store in
+      for text in ["a", "b", "c"] { store.update(Leaf.self, id: 1) { $0.text = text } }
+    }
+    #expect(told.values == [Leaf(1, "c")])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a subscription that is dropped before the delivery is not told`() {
+    let gate = DispatchSemaphore(value: 0)
+    let queue = DispatchQueue(label: "deliveries")
+    let store = EntityStore(queue: queue)
+    let held = store.store(entity: Leaf(1))
+    var (told, subscription): (Told<Leaf>, EntityStore.Subscription?) = held.changes()
+    queue.async { gate.wait() }
+    _ = store.store(entity: Leaf(1, "new"))
+    subscription = nil
+    gate.signal()
+    queue.sync {}
+    #expect(told.count == 0 && subscription == nil)
+    told = Told()
+  }
+
+  @Test func `a change after a delivery is another delivery`() {
+    let (told, subscription) = store.store(entity: Leaf(1)).changes()
+    _ = store.store(entity: Leaf(1, "a"))
+    #expect(told.count == 1)
+    _ = store.store(entity: Leaf(2))
+    #expect(told.count == 1)
+    _ = store.store(entity: Leaf(1, "b"))
+    #expect(told.values == [Leaf(1, "a"), Leaf(1, "b")])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an observer of several entities is told once of a transaction that changes them`() {
+    let (told, subscription) = store.store(entities: [Leaf(1), Leaf(2)]).changes()
+    _ = store.store(entities: [Leaf(1, "a"), Leaf(2, "b")])
+    #expect(told.values == [[Leaf(1, "a"), Leaf(2, "b")]])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a store that was made with a queue delivers on it`() async {
+    let queue = DispatchQueue(label: "mine")
+    let key = DispatchSpecificKey<Bool>()
+    queue.setSpecific(key: key, value: true)
+    let store = EntityStore(queue: queue)
+    let places = Told<Bool>()
+    let subscription = store.store(entity: Leaf(1)).observe { _ in
+      places.append(DispatchQueue.getSpecific(key: key) ?? false)
+    }
+    _ = store.store(entity: Leaf(1, "new"))
+    queue.sync {}
+    #expect(places.values == [false, true])
+    withExtendedLifetime(subscription) {}
+  }
+}

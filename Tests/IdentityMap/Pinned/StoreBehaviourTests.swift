@@ -1,0 +1,183 @@
+import CoherenceIdentityMap
+import Dispatch
+import Testing
+
+@Suite("Pinned: storing, finding, aliases")
+struct StoreBehaviourTests {
+  private let store = makeStore()
+
+  @Test func `what was stored and not kept is gone at once`() {
+    _ = store.store(entity: Leaf(1))
+    #expect(store.find(Leaf.self, id: 1) == nil)
+  }
+
+  @Test func `what was observed and let go is gone at once`() {
+    _ = store.store(entity: Leaf(1)).observe { _ in }
+    #expect(store.find(Leaf.self, id: 1) == nil)
+  }
+
+  @Test func `a subscription alone keeps its entity`() {
+    let subscription = store.store(entity: Leaf(1)).observe { _ in }
+    #expect(store.find(Leaf.self, id: 1)?.value == Leaf(1))
+    subscription.unsubscribe()
+    #expect(store.find(Leaf.self, id: 1) != nil, "It keeps the entity until it is released.")
+  }
+
+  @Test func `the first store of an entity tells the logger of no failure`() {
+    let log = Log()
+    _ = makeStore(logger: log).store(entity: Leaf(1))
+    #expect(log.lines == ["stored Leaf 1"])
+  }
+
+  @Test func `the closure for present entities is called when there is one`() {
+    let calls = Told<Int>()
+    let held = store.store(entity: Leaf(1), ifPresent: { _ in calls.append(1) })
+    #expect(calls.count == 0)
+    _ = store.store(entity: Leaf(1), ifPresent: { _ in calls.append(2) })
+    #expect(calls.values == [2] && held.value.id == 1)
+  }
+
+  @Test func `an update changes what find gives`() {
+    let held = store.store(entity: Leaf(1))
+    #expect(store.update(Leaf.self, id: 1) { $0.text = "new" })
+    #expect(store.find(Leaf.self, id: 1)?.value.text == "new" && held.current.text == "new")
+    #expect(!store.update(Leaf.self, id: 2) { $0.text = "new" })
+  }
+
+  @Test func `the snapshot of an observer never changes`() {
+    let held = store.store(entity: Leaf(1, "old"))
+    _ = store.store(entity: Leaf(1, "new"))
+    #expect(held.value == Leaf(1, "old"))
+  }
+
+  @Test func `a list of entities follows these entities in this order with repetitions`() {
+    let held = store.store(entities: [Leaf(2), Leaf(1), Leaf(2)])
+    let (told, subscription) = held.changes()
+    store.transaction { store in
+      store.update(Leaf.self, id: 1) { $0.text = "a" }
+      store.update(Leaf.self, id: 2) { $0.text = "b" }
+    }
+    #expect(told.values == [[Leaf(2, "b"), Leaf(1, "a"), Leaf(2, "b")]])
+    #expect(store.store(entities: [Leaf]()).value == [])
+    withExtendedLifetime(subscription) {}
+  }
+
+  // MARK: Aliases
+
+  @Test func `an alias keeps the elements of its collection`() {
+    _ = store.store(entities: [Leaf(1), Leaf(2)], named: .all)
+    #expect(store.find(Leaf.self, id: 2) != nil)
+  }
+
+  @Test func `an alias keeps what is in its aggregate`() {
+    _ = store.store(entity: Root(id: 1, leaf: Leaf(2)), named: .main)
+    #expect(store.find(Leaf.self, id: 2) != nil)
+  }
+
+  @Test func `an alias gives its entity with nothing else keeping it`() {
+    _ = store.store(entity: Leaf(1), named: .chosen)
+    #expect(store.find(named: .chosen).value == Leaf(1))
+  }
+
+  @Test func `an alias of a collection gives its entities`() {
+    _ = store.store(entities: [Leaf(1), Leaf(2)], named: .all)
+    #expect(store.find(named: .all).value == [Leaf(1), Leaf(2)])
+  }
+
+  @Test func `a longer collection under the same alias replaces the former one`() {
+    _ = store.store(entities: [Leaf(1)], named: .all)
+    _ = store.store(entities: [Leaf(3), Leaf(1), Leaf(2)], named: .all)
+    #expect(store.find(named: .all).value == [Leaf(3), Leaf(1), Leaf(2)])
+  }
+
+  @Test func `storing under an alias tells the observers of both`() {
+    let held = store.store(entity: Leaf(1), named: .chosen)
+    let (leaves, s1) = held.changes()
+    let (chosen, s2) = store.find(named: .chosen).changes()
+    _ = store.store(entity: Leaf(1, "new"), named: .chosen)
+    #expect(leaves.values == [Leaf(1, "new")] && chosen.values == [Leaf(1, "new")])
+    withExtendedLifetime((s1, s2)) {}
+  }
+
+  @Test func `removing all aliases makes their values nil`() {
+    _ = store.store(entity: Leaf(1), named: .chosen, modifiedAt: 0)
+    store.removeAllAlias()
+    #expect(store.find(named: .chosen).value == nil)
+  }
+
+  @Test func `removing an alias makes its value nil`() {
+    _ = store.store(entity: Leaf(1), named: .chosen)
+    store.removeAlias(named: .chosen)
+    #expect(store.find(named: .chosen).value == nil)
+    #expect(store.find(Leaf.self, id: 1) == nil)
+  }
+
+  @Test func `an observer of an alias is told nil when it is removed`() {
+    _ = store.store(entity: Leaf(1), named: .chosen)
+    let (told, subscription) = store.find(named: .chosen).changes()
+    store.removeAlias(named: .chosen)
+    #expect(told.values == [nil])
+    _ = store.store(entity: Leaf(2), named: .chosen)
+    #expect(told.values == [nil, Leaf(2)])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `observers of all aliases are told nil when all are removed`() {
+    _ = store.store(entity: Leaf(1), named: .chosen)
+    _ = store.store(entities: [Leaf(1)], named: .all)
+    let (one, s1) = store.find(named: .chosen).changes()
+    let (all, s2) = store.find(named: .all).changes()
+    store.removeAllAlias()
+    #expect(one.values == [nil] && all.values == [nil])
+    withExtendedLifetime((s1, s2)) {}
+  }
+
+  @Test func `an alias can be made to stand for another entity by an update`() {
+    _ = store.store(entity: Leaf(1), named: .chosen, modifiedAt: 0)
+    let (told, subscription) = store.find(named: .chosen).changes()
+    #expect(store.update(named: .chosen, modifiedAt: 1) { $0 = Leaf(2) })
+    #expect(told.values == [Leaf(2)])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an alias that began with an empty collection can be appended to`() {
+    _ = store.store(entities: [Leaf](), named: .all, modifiedAt: 0)
+    let (told, subscription) = store.find(named: .all).changes()
+    #expect(store.find(named: .all).value == [])
+    #expect(store.update(named: .all, modifiedAt: 1) { $0.append(Leaf(1)) })
+    #expect(told.values == [[Leaf(1)]])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an update of an aliased aggregate tells the observers of the alias and of what is in it`() {
+    _ = store.store(entity: Root(id: 1, leaf: Leaf(2)), named: .main)
+    let (main, s1) = store.find(named: .main).changes()
+    let (leaves, s2) = store.find(Leaf.self, id: 2)!.changes()
+    #expect(store.update(named: .main) { $0.leaf.text = "new" })
+    #expect(leaves.values == [Leaf(2, "new")] && main.values.map { $0?.leaf } == [Leaf(2, "new")])
+    withExtendedLifetime((s1, s2)) {}
+  }
+
+  @Test func `a nested change reaches the alias of a collection of aggregates`() {
+    _ = store.store(entities: [Root(id: 1, leaf: Leaf(2))], named: .roots)
+    let (told, subscription) = store.find(named: .roots).changes()
+    store.update(Leaf.self, id: 2) { $0.text = "new" }
+    #expect(told.values.map { $0?.map(\.leaf) } == [[Leaf(2, "new")]])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an alias that stands for nothing can be followed`() {
+    let (told, subscription) = store.find(named: .chosen).changes()
+    #expect(!store.update(named: .chosen) { $0.text = "no" })
+    _ = store.store(entity: Leaf(1), named: .chosen)
+    #expect(told.values == [Leaf(1)])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `aliases of one name for two types are independent`() {
+    _ = store.store(entity: Leaf(1), named: AliasKey<Leaf>("test"))
+    _ = store.store(entities: [Leaf(2)], named: AliasKey<[Leaf]>("test"))
+    store.removeAlias(named: AliasKey<Leaf>("test"))
+    #expect(store.find(named: AliasKey<[Leaf]>("test")).value == [Leaf(2)])
+  }
+}
