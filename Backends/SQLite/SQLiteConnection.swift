@@ -62,8 +62,8 @@ final class SQLiteConnection: @unchecked Sendable {
 
   /// Has SQLite end a statement when the task that runs it is cancelled.
   ///
-  /// SQLite asks on the thread of the statement, every so many of its instructions, about a millisecond apart. Interrupting
-  /// from another thread instead could hit a statement that came later.
+  /// SQLite asks on the thread of the statement, every so many of its instructions, some two milliseconds apart.
+  /// Interrupting from another thread instead could hit a statement that came later.
   private static func stopWhenCancelled(_ handle: OpaquePointer) {
     sqlite3_progress_handler(handle, 20_000, { _ in Task.isCancelled ? 1 : 0 }, nil)
   }

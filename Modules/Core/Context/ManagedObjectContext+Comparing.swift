@@ -9,7 +9,7 @@ extension ManagedObjectContext {
   {
     try operating {
       let screen = ExpectationScreen(expectation)
-      try measured(ifFailed: .fetch(records: 0)) {
+      try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
         let plan = try FetchPlan(request, in: self)
         if plan.needsOverlay { screen.unsaved = unsavedStates(of: plan.entities) }
         for store in plan.stores { try compare(plan, in: store, with: screen) }
@@ -74,7 +74,7 @@ extension ManagedObjectContext {
     try operating {
       var result: [ManagedObjectID: Row] = [:]
       for id in ids {
-        if let record = storage.records[id] {
+        if let record = storage.record(for: id) {
           result[id] = record.snapshot
         } else if let row = storage.registry.object(for: id)?.row {
           result[id] = row
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
   /// Whether the record of a row that ``compare(_:with:)`` handed out satisfies a predicate, in this context's eyes.
   package final func satisfies(_ predicate: PreparedPredicate, _ row: Row) throws -> Bool {
     try operating {
-      let state = storage.records[row.id].map { RecordState($0) } ?? RecordState(row)
+      let state = storage.record(for: row.id).map { RecordState($0) } ?? RecordState(row)
       return try predicate.matches(state, in: ContextRecords(context: self))
     }
   }

@@ -21,7 +21,7 @@ extension ManagedObjectContext {
   }
 
   /// The entity that a request is for, as observers are told.
-  private final func name<Result: ManagedObject>(of request: FetchRequest<Result>) -> String {
+  final func name<Result: ManagedObject>(of request: FetchRequest<Result>) -> String {
     request.entityName ?? "\(Result.self)"
   }
 

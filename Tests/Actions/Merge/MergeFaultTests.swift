@@ -27,7 +27,7 @@ struct MergeFaultTests {
     await script.untilBegun()
     proxy.cancel()
     script.release()
-    await proxy.waitUntilFinished()
+    try await proxy.waitUntilFinished()
     #expect(proxy.completionStatus == .canceled)
     #expect(try stack.names().allSatisfy { $0.value == "old \($0.key)" })
     #expect(try stack.merge(artists(0..<2000, "old"), into: "Artist").unchanged == 2000)

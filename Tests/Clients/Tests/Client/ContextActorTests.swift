@@ -53,7 +53,8 @@ struct ContextActorTests {
     #expect(try await librarian.texts == ["final"])
     #expect(try await librarian.countTwice() == [1, 1])
     let view = stack.container.viewContext
-    #expect(try await view.perform { (try view.existingObject(with: id) as? Note)?.text } == "final")
+    let text = try await view.perform { (try view.existingObject(with: id) as? Note)?.text }
+    #expect(text == "final")
   }
 
   @Test func `many callers of an actor take turns`() async throws {
@@ -100,7 +101,8 @@ struct ContextActorTests {
       try writer.save()
       return note.objectID
     }
-    try await reader.perform { #expect((try reader.existingObject(with: id) as? Note)?.text == "draft") }
+    let draft = try await reader.perform { (try reader.existingObject(with: id) as? Note)?.text }
+    #expect(draft == "draft")
     try await writer.perform {
       (writer.object(with: id) as? Note)?.text = "final"
       try writer.save()
@@ -122,6 +124,7 @@ struct ContextActorTests {
     defer { NotificationCenter.default.removeObserver(observer) }
     let id = try await writer.perform {
       let note = try Note(context: writer)
+      note.text = "told"
       try writer.save()
       return note.objectID
     }
