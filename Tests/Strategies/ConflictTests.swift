@@ -85,6 +85,52 @@ struct ConflictTests {
   }
 
   @Test(arguments: Backend.available)
+  func `nested background contexts save a record one after the other while the view edits it and is busy`(
+    backend: Backend
+  ) throws {
+    let stack = try Stack(.indirectNested, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    let shown = try stack.view.user(id)
+    shown.firstName = "edited"
+    // The view is not entered until the end: it takes in nothing.
+    for name in ["one", "two", "three"] {
+      try stack.change(id) { user in
+        #expect(user.firstName == "edited", "A nested context sees the view's edits.")
+        user.userName = name
+        user.lastName = (user.lastName ?? "") + name
+      }
+    }
+    #expect(try stack.storedName(of: id) == "three")
+    #expect(shown.firstName == "edited")
+    try stack.view.save()
+    let context = stack.container.newBackgroundContext()
+    try context.performAndWait {
+      let stored = try context.user(id)
+      #expect(stored.lastName == "Last adaonetwothree")
+      #expect(stored.firstName == "edited")
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `where a nested background saves twice under an edit of the view, nobody else's change is seen in its own`(
+    backend: Backend
+  ) throws {
+    let stack = try Stack(.indirectNested, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    try stack.view.user(id).firstName = "edited"
+    let background = stack.container.newBackgroundContext()
+    background.mergePolicy = .storeTrumps
+    try background.performAndWait {
+      let user = try background.user(id)
+      for name in ["one", "two", "three"] {
+        user.userName = name
+        try background.save()
+      }
+    }
+    #expect(try stack.storedName(of: id) == "three")
+  }
+
+  @Test(arguments: Backend.available)
   func `where view and nested background touched one property, the saver's merge policy decides`(
     backend: Backend
   ) throws {

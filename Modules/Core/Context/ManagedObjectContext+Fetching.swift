@@ -215,13 +215,15 @@ extension ManagedObjectContext {
   final func unsavedStates(of entities: [EntityDescription]) -> [ManagedObjectID: RecordState?] {
     var result: [ManagedObjectID: RecordState?] = [:]
     let root = entities.first?.root
+    let isPinned = lease.pins > 0
     var ancestor: ManagedObjectContext? = self
     while let context = ancestor {
       context.storage.withPending {
         for record in context.storage.records where record.entity.root === root && !record.isVoid {
           let id = record.id
           guard result[id] == nil else { continue }
-          let state = context === self ? RecordState(record) : RecordState(record.snapshot)
+          let state =
+            context === self ? RecordState(record) : RecordState(isPinned ? record.snapshot : record.inherited)
           result[id] = .some(record.kind == .deleted ? nil : state)
         }
       }

@@ -95,11 +95,13 @@ extension ManagedObjectContext {
 
   /// What the nearest parent with unsaved changes of a record says of it.
   final func inheritedState(of id: ManagedObjectID) -> InheritedState {
+    let isPinned = lease.pins > 0
     var ancestor = parent
     while let context = ancestor {
       let state: InheritedState = context.storage.withPending {
         guard let record = context.storage.record(for: id) else { return .none }
-        return record.kind == .deleted ? .deleted : .row(record.snapshot)
+        // A snapshot must not see newer rows.
+        return record.kind == .deleted ? .deleted : .row(isPinned ? record.snapshot : record.inherited)
       }
       if case .none = state {} else { return state }
       ancestor = context.parent
