@@ -8,9 +8,9 @@ extension Row {
     }
   }
 
-  /// Makes the buffer this row's alone.
+  /// Makes the buffer this row's alone. A buffer in its space's table is never: others may take a reference there.
   @inline(__always) private mutating func own() {
-    if !isKnownUniquelyReferenced(&storage) { self = Row(draftOf: self) }
+    if storage.content.pointee.isShared || !isKnownUniquelyReferenced(&storage) { self = Row(draftOf: self) }
   }
 
   /// Writes a slot. Others who hold the row see nothing of it.
