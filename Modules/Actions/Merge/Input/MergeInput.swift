@@ -11,7 +11,10 @@ protocol MergeInput {
 
   /// Writes the values that a record names, by slot of its entity, and `nil` in the other slots. To-one relationships are
   /// left out.
-  func readValues(_ place: Int, into values: inout [AttributeValue?]) throws
+  ///
+  /// - Parameter isChecked: Whether the values can be written. Otherwise they are only good for comparing: one that no
+  ///   store keeps may come as it is, and differs from all that are kept.
+  func readValues(_ place: Int, into values: inout [AttributeValue?], isChecked: Bool) throws
 
   /// The relationships that a record names.
   func links(_ place: Int) throws -> [(relationship: RelationshipDescription, link: MergeLink)]

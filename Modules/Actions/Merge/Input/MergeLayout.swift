@@ -7,7 +7,10 @@ struct MergeLayout {
   let attributes: [Field]
   let relationships: [RelationshipDescription]
   /// The slots that a record that exists keeps as they are.
-  let ignored: SlotSet
+  let keptSlots: [Int]
+  let keySlots: [Int]
+  /// The places of attributes by name, where there are many.
+  private let places: [String: Int]
   /// The names of the properties that a record that exists keeps as they are.
   private let ignoredNames: Set<String>
 
@@ -16,7 +19,25 @@ struct MergeLayout {
     let description: AttributeDescription
     let name: String
     let slot: Int
-    let isIgnored: Bool
+
+    /// Whether a value compares with those of records as it is.
+    @inline(__always) func isComparable(_ value: AttributeValue) -> Bool {
+      switch (value, storage) {
+      case (.string, .string), (.int, .int64), (.int, .int32), (.int, .int16), (.bool, .bool), (.date, .date),
+        (.uuid, .uuid), (.data, .data), (.null, _):
+        true
+      default: false
+      }
+    }
+
+    private let storage: StorageType
+
+    init(_ description: AttributeDescription) {
+      self.description = description
+      name = description.name
+      slot = description.slot
+      storage = description.type.storage
+    }
 
     /// A value as a record would hold it, so that input and records are compared in one form.
     func checked(_ value: AttributeValue) throws(CoherenceError) -> AttributeValue {
@@ -30,21 +51,24 @@ struct MergeLayout {
 
   init(_ entity: EntityDescription, keyAttributes: [String], ignoring ignoredAttributes: Set<String>) {
     self.entity = entity
-    let fields = entity.attributes.map { attribute in
-      Field(
-        description: attribute, name: attribute.name, slot: attribute.slot,
-        isIgnored: ignoredAttributes.contains(attribute.name))
-    }
-    attributes = fields
-    keys = keyAttributes.compactMap { name in fields.first { $0.name == name } }
+    attributes = entity.attributes.map(Field.init)
+    keys = keyAttributes.compactMap { name in entity.attribute(named: name).map(Field.init) }
+    keySlots = keys.map(\.slot)
+    keptSlots = ignoredAttributes.compactMap { entity.attribute(named: $0)?.slot }
+    let many = attributes.count > 16
+    places = many ? Dictionary(uniqueKeysWithValues: attributes.enumerated().map { ($1.name, $0) }) : [:]
     relationships = entity.relationships
     ignoredNames = ignoredAttributes
-    ignored = SlotSet(fields.filter(\.isIgnored).map(\.slot))
+  }
+
+  /// The place of an attribute. To look for a name among few is quicker than to hash it.
+  @inline(__always) func index(of name: String) -> Int? {
+    guard places.isEmpty else { return places[name] }
+    for index in attributes.indices where attributes[index].name == name { return index }
+    return nil
   }
 
   func ignores(_ relationship: RelationshipDescription) -> Bool { ignoredNames.contains(relationship.name) }
-
-  var keySlots: [Int] { keys.map(\.slot) }
 
   /// The attributes of the key, for messages.
   var keyNames: String { keys.map { "'\($0.name)'" }.joined(separator: ", ") }

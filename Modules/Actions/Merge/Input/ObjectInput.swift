@@ -34,7 +34,7 @@ struct ObjectInput: MergeInput {
     for (index, field) in layout.keys.enumerated() { key[index] = try objects[place].value(at: field.slot) }
   }
 
-  func readValues(_ place: Int, into values: inout [AttributeValue?]) throws {
+  func readValues(_ place: Int, into values: inout [AttributeValue?], isChecked: Bool) throws {
     let object = objects[place]
     let slots = object.entity.slots
     if values.count != slots.count { values = Array(repeating: nil, count: slots.count) }

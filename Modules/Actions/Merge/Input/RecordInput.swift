@@ -22,20 +22,21 @@ struct RecordInput: MergeInput {
     }
   }
 
-  func readValues(_ place: Int, into values: inout [AttributeValue?]) throws {
-    let record = records[place]
+  func readValues(_ place: Int, into values: inout [AttributeValue?], isChecked: Bool) throws {
     let slotCount = layout.entity.slotCount
     if values.count != slotCount { values = Array(repeating: nil, count: slotCount) }
-    var found = 0
-    for field in layout.attributes {
-      if let value = record.values[field.name] {
-        values[field.slot] = try field.checked(value.attributeValue)
-        found += 1
-      } else {
-        values[field.slot] = nil
+    for slot in 0..<slotCount { values[slot] = nil }
+    var isKnown = true
+    for (name, value) in records[place].values {
+      guard let index = layout.index(of: name) else {
+        isKnown = false
+        continue
       }
+      let value = value.attributeValue
+      let isTaken = !isChecked && layout.attributes[index].isComparable(value)
+      values[layout.attributes[index].slot] = isTaken ? value : try layout.attributes[index].checked(value)
     }
-    if found != record.values.count { try refuseUnknownNames(record) }
+    if !isKnown { try refuseUnknownNames(records[place]) }
   }
 
   private func refuseUnknownNames(_ record: MergeRecord) throws {
@@ -68,7 +69,7 @@ struct RecordInput: MergeInput {
 
   func insert(_ place: Int, into context: ActionContext) throws -> ManagedObject {
     var values: [AttributeValue?] = []
-    try readValues(place, into: &values)
+    try readValues(place, into: &values, isChecked: true)
     let object = try context.insertNewObject(forEntityName: layout.entity.name)
     for (slot, value) in values.enumerated() {
       if let value { try object.setCheckedValue(value, at: slot) }

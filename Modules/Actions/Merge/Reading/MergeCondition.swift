@@ -44,7 +44,7 @@ struct MergeCondition {
       return try elements.filter { element in
         try context.refuseIfCanceled()
         let place = place(element)
-        if let place { try input.readValues(place, into: &values) }
+        if let place { try input.readValues(place, into: &values, isChecked: true) }
         let asked = try predicate.asked { name in
           guard place != nil, let attribute = layout.entity.attribute(named: name) else { return .null }
           return values[attribute.slot].flatMap { $0 } ?? .null

@@ -120,8 +120,8 @@ final class MergeScan: RowExpectation {
   private func readValues(
     _ place: Int, _ links: [(relationship: RelationshipDescription, link: MergeLink)]
   ) throws {
-    try input.readValues(place, into: &values)
-    for slot in layout.ignored { values[slot] = nil }
+    try input.readValues(place, into: &values, isChecked: false)
+    for slot in layout.keptSlots { values[slot] = nil }
     for slot in keySlots { values[slot] = nil }
     isComplete = true
     for (relationship, link) in links {

@@ -73,10 +73,11 @@ struct MergeWriter {
     _ object: ManagedObject, _ update: MergeWork.Update, _ targets: MergeTargets, _ objects: Objects,
     _ values: inout [AttributeValue?]
   ) throws {
-    try input.readValues(update.place, into: &values)
+    try input.readValues(update.place, into: &values, isChecked: true)
     let own = input.entity(update.place)
     let count = object.entity.isKind(of: own) ? own.slotCount : layout.entity.slotCount
-    for slot in 0..<count where !layout.ignored.contains(slot) {
+    for slot in layout.keptSlots { values[slot] = nil }
+    for slot in 0..<count {
       if let value = values[slot] { try object.setCheckedValue(value, at: slot) }
     }
     for (relationship, link) in try input.links(update.place)

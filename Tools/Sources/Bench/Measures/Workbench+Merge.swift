@@ -131,6 +131,8 @@ extension Workbench {
       let store = try MergeStore(file: file)
       let records = people.map { MergeRecord($0) }
       _ = try store.merge(records)
+      // The caches of the connection that reads are filled before.
+      _ = try store.merge(records)
       var probed = records
       let probe = MemoryProbe()
       // Records are compared in the order in which they were made: this one comes last.
