@@ -116,6 +116,25 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: MergeBackend.available)
+  func `a filter that no store translates means the same`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...3, "mine") + artists(4...6, "others"), into: "Artist")
+    let filter = try FetchPredicate(format: "name MATCHES 'm[a-z]+ [0-9]' AND mentor == NIL")
+    let result = try stack.merge(artists([1, 5], "new"), into: "Artist", within: filter)
+    #expect(result.counts == MergeResult.with(updated: 2, deleted: 2))
+    #expect(try stack.names() == [1: "new 1", 4: "others 4", 5: "new 5", 6: "others 6"])
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `a text that no store keeps is refused where it would be written`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...3, "old"), into: "Artist")
+    let page = [MergeRecord(["id": 1, "name": "new"]), MergeRecord(["id": 2, "name": "\u{0}"])]
+    #expect { try stack.merge(page, into: "Artist") } throws: { ErrorCode.invalidValue ~= $0 }
+    #expect(try stack.names() == [1: "old 1", 2: "old 2", 3: "old 3"])
+  }
+
+  @Test(arguments: MergeBackend.available)
   func `texts that collations order differently are matched by their bytes`(backend: MergeBackend) throws {
     let stack = try MergeStack(backend)
     let words = ["a", "B", "Z", "z", "ä", "a\u{308}", "é", "_", "10", "9", "", "ß", "ss", "😀"]
