@@ -116,33 +116,4 @@ struct ConnectContainerTests {
     }
     #expect(try view.count(for: request) == 0)
   }
-
-  @Test func `submitting an action does not wait for a store that is being opened`() async throws {
-    let slow = SlowFactory()
-    let stack = try ConnectStack.started()
-    let connect = stack.connect
-    let attaching = Task.detached {
-      try connect.attachPersistentStore(for: StoreConfiguration(type: StoreType("Slow", factory: slow)))
-    }
-    await slow.untilOpening()
-    let proxy = try connect.execute(MockGenericAction())
-    try await proxy.waitUntilFinished()
-    #expect(!connect.suspended)
-    slow.release()
-    await #expect(throws: CoherenceError.self) { try await attaching.value }
-  }
-}
-
-/// Opens nothing, but takes its time.
-private final class SlowFactory: StoreFactory {
-  private let gate = MockScript(waits: true)
-  var usesFiles: Bool { false }
-  func untilOpening() async { await gate.untilBegun() }
-  func release() { gate.release() }
-  func open(_ environment: StoreEnvironment) throws -> any PersistentStore {
-    try gate.run()
-    throw CoherenceError(.unsupported, "There is no such store.")
-  }
-  func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? { nil }
-  func setAside(_ environment: StoreEnvironment) throws -> String { "nowhere" }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 /// An action that was submitted, and its result.
@@ -32,14 +33,17 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
     }
   }
 
-  override func attempt(inLane lane: Int) -> Bool {
+  override func attempt(inLane lane: Int) -> UInt64? {
     switch body {
     case .blocking(let body):
-      end(throwing: Self.$executing.withValue(self) { failure { try body(self) } })
-      return true
+      let beginning = DispatchTime.now().uptimeNanoseconds
+      let error = Self.$executing.withValue(self) { failure { try body(self) } }
+      let time = DispatchTime.now().uptimeNanoseconds - beginning
+      end(throwing: error)
+      return time
     case .asynchronous(let body):
       start(body, inLane: lane)
-      return false
+      return nil
     }
   }
 

@@ -74,6 +74,6 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
 
   /// Does the work once.
   ///
-  /// - Returns: Whether it has ended. Otherwise it ends later, and says so to the lane by itself.
-  func attempt(inLane lane: Int) -> Bool { preconditionFailure("Only handles with a result are made.") }
+  /// - Returns: How long it took, in nanoseconds; `nil` when it ends later, and says so to the lane by itself.
+  func attempt(inLane lane: Int) -> UInt64? { preconditionFailure("Only handles with a result are made.") }
 }

@@ -4,8 +4,7 @@ import Synchronization
 /// Runs actions by priority and in the order in which they came, up to a number of them at once.
 ///
 /// Each of those that run at once has a lane, a serial queue: actions block, and only serial queues are sure of a thread
-/// of their own, however many others are blocked. A lane that was woken runs actions until none is left, and wakes the
-/// next one if there is more to do, so that many short actions do not cost a change of threads each.
+/// of their own, however many others are blocked. A lane that was woken runs actions until none is left.
 final class ActionQueue: Sendable {
   let name: String
   private let lanes: [DispatchQueue]
@@ -21,48 +20,45 @@ final class ActionQueue: Sendable {
     case delay
   }
 
-  private enum Lane {
-    case idle
-    case woken
-    case running(AnyActionHandle)
-  }
-
   private struct Content {
     var backlog = ActionBacklog()
     var held: [ObjectIdentifier: (handle: AnyActionHandle, gate: Gate)] = [:]
-    var lanes: [Lane]
+    var lanes: ActionLanes
     var isSuspended: Bool
+    /// Whether somebody looks after the lanes soon.
+    var isWatched = false
 
-    /// The lane to wake, if one is to be: one at a time, which wakes the next when it has found something to do.
-    mutating func laneToWake() -> Int? {
-      guard !isSuspended, !backlog.isEmpty else { return nil }
-      var idle: Int?
-      for (index, lane) in lanes.enumerated() {
-        switch lane {
-        case .woken: return nil
-        case .idle: if idle == nil { idle = index }
-        case .running: break
-        }
-      }
-      if let idle { lanes[idle] = .woken }
-      return idle
+    private var hasWork: Bool { !isSuspended && !backlog.isEmpty }
+
+    mutating func wakeOne() -> Wake {
+      guard hasWork, lanes.hasIdle else { return Wake() }
+      let lane = lanes.wakeOne()
+      defer { isWatched = true }
+      return Wake(lane: lane, watches: !isWatched)
     }
 
     /// Gives the next action to a lane, or lets it rest.
-    mutating func takeNext(for lane: Int) -> AnyActionHandle? {
+    mutating func takeNext(for lane: Int, afterShort isShort: Bool) -> AnyActionHandle? {
+      guard lanes.goOn(lane, afterShort: isShort) else { return nil }
       guard !isSuspended, let handle = backlog.popFirst() else {
-        lanes[lane] = .idle
+        lanes.rest(lane)
         return nil
       }
-      lanes[lane] = .running(handle)
+      lanes.take(handle, lane: lane)
       return handle
     }
+  }
+
+  /// What is to be done once the lock is given back.
+  private struct Wake {
+    var lane: Int?
+    var watches = false
   }
 
   init(name: String, width: Int, isSuspended: Bool) {
     self.name = name
     lanes = (0..<width).map { _ in DispatchQueue(label: name, qos: .utility) }
-    content = Mutex(Content(lanes: Array(repeating: .idle, count: width), isSuspended: isSuspended))
+    content = Mutex(Content(lanes: ActionLanes(width), isSuspended: isSuspended))
   }
 
   /// Whether actions that wait go on waiting. Running ones are not affected.
@@ -72,7 +68,7 @@ final class ActionQueue: Sendable {
       wake(
         content.withLock { content in
           content.isSuspended = newValue
-          return content.laneToWake()
+          return content.wakeOne()
         })
     }
   }
@@ -85,7 +81,7 @@ final class ActionQueue: Sendable {
       content.withLock { content in
         if !content.held.isEmpty { content.held[ObjectIdentifier(handle)] = nil }
         content.backlog.append(handle)
-        return content.laneToWake()
+        return content.wakeOne()
       })
   }
 
@@ -106,10 +102,7 @@ final class ActionQueue: Sendable {
   /// Every action that has not ended.
   var unfinished: [AnyActionHandle] {
     content.withLock { content in
-      let running = content.lanes.compactMap { lane in
-        if case .running(let handle) = lane { handle } else { nil as AnyActionHandle? }
-      }
-      return running + content.held.values.map(\.handle) + content.backlog.pending
+      content.lanes.running + content.held.values.map(\.handle) + content.backlog.pending
     }
   }
 
@@ -118,12 +111,7 @@ final class ActionQueue: Sendable {
     content.withLock { content in
       if let held = content.held[ObjectIdentifier(handle)] { return .gate(held.gate) }
       if content.isSuspended { return .none }
-      var running: [AnyActionHandle] = []
-      for lane in content.lanes {
-        guard case .running(let handle) = lane else { return .none }
-        running.append(handle)
-      }
-      return .lanes(running)
+      return content.lanes.hasIdle ? .none : .lanes(content.lanes.running)
     }
   }
 
@@ -137,29 +125,45 @@ final class ActionQueue: Sendable {
 
   // MARK: Lanes
 
-  private func wake(_ lane: Int?) {
-    if let lane { lanes[lane].async { self.work(inLane: lane) } }
+  private func wake(_ wake: Wake) {
+    if let lane = wake.lane { lanes[lane].async { self.work(inLane: lane) } }
+    if wake.watches { Self.watch.asyncAfter(deadline: .now() + .milliseconds(1)) { self.lookAfterLanes() } }
   }
 
   private func work(inLane lane: Int) {
-    while let handle = takeNext(for: lane) {
-      guard handle.run(inLane: lane) else { return }
+    var isShort = false
+    while let handle = takeNext(for: lane, afterShort: isShort) {
+      guard let time = handle.run(inLane: lane) else { return }
+      isShort = time < Self.shortTime
     }
   }
 
-  private func takeNext(for lane: Int) -> AnyActionHandle? {
-    let (handle, other) = content.withLock { ($0.takeNext(for: lane), $0.laneToWake()) }
+  private func takeNext(for lane: Int, afterShort isShort: Bool) -> AnyActionHandle? {
+    let (handle, other) = content.withLock { ($0.takeNext(for: lane, afterShort: isShort), $0.wakeOne()) }
     wake(other)
     return handle
   }
 
   /// An action that ran in a task has ended.
   func laneIsFree(_ lane: Int) {
-    let isAwake = content.withLock { content in
-      content.lanes[lane] = content.isSuspended || content.backlog.isEmpty ? .idle : .woken
-      if case .woken = content.lanes[lane] { return true }
-      return false
+    let isNeeded = content.withLock { content in
+      let isNeeded = !content.isSuspended && !content.backlog.isEmpty
+      if isNeeded { content.lanes.wake(lane) } else { content.lanes.rest(lane) }
+      return isNeeded
     }
-    if isAwake { wake(lane) }
+    if isNeeded { wake(Wake(lane: lane)) }
   }
+
+  private func lookAfterLanes() {
+    wake(
+      content.withLock { content in
+        content.isWatched = false
+        content.lanes.lookAfter()
+        return content.wakeOne()
+      })
+  }
+
+  /// Nanoseconds: not much more than it costs to wake another thread.
+  private static let shortTime: UInt64 = 20_000
+  private static let watch = DispatchQueue(label: "connect.queue.watch", qos: .utility)
 }

@@ -9,9 +9,9 @@ extension AnyActionHandle {
 
   /// Runs the action, unless somebody ended it while it waited.
   ///
-  /// - Returns: Whether the lane is free again. Otherwise it is told when it is.
-  func run(inLane lane: Int) -> Bool {
-    guard let isFirst = life.withLock({ $0.claim(toRun: true) }) else { return true }
+  /// - Returns: How long it took, in nanoseconds; `nil` when it goes on, and tells the lane when it has ended.
+  func run(inLane lane: Int) -> UInt64? {
+    guard let isFirst = life.withLock({ $0.claim(toRun: true) }) else { return 0 }
     if isFirst {
       dispatcher.events.didStart(self)
       if let timeout = terms?.options.timeout { limitTime(to: timeout) }
