@@ -76,15 +76,19 @@ struct LifetimeTests {
   }
 
   @Test func `a partial payload is merged and a page appended`() {
-    store.setPolicy(for: Note.self) { $0.merge = { stored, incoming in
-      Note(id: stored.id, fields: stored.fields.merging(incoming.fields) { $1 })
-    } }
+    store.setPolicy(for: Note.self) {
+      $0.merge = { stored, incoming in
+        Note(id: stored.id, fields: stored.fields.merging(incoming.fields) { $1 })
+      }
+    }
     let held = store.store(entity: Note(id: 1, fields: ["a": "1", "b": "1"]))
     _ = store.store(entity: Note(id: 1, fields: ["b": "2"]))
     #expect(held.current.fields == ["a": "1", "b": "2"])
-    store.setPolicy(for: Person.self) { $0.merge = { stored, page in
-      Person(page.id, page.name, stored.friends + page.friends)
-    } }
+    store.setPolicy(for: Person.self) {
+      $0.merge = { stored, page in
+        Person(page.id, page.name, stored.friends + page.friends)
+      }
+    }
     let person = store.store(entity: Person(1, "p", [Person(2, "a")]))
     _ = store.store(entity: Person(1, "p", [Person(3, "b")]))
     #expect(person.current.friends.map(\.id) == [2, 3])

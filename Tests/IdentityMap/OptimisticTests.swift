@@ -62,7 +62,8 @@ struct OptimisticTests {
     }
     store.update(Leaf.self, id: 2) { $0.text = "new" }
     store.update(Item.self, id: 3) { $0.key = "new" }
-    #expect(held.current == Root(id: 1, text: "draft", leaf: Leaf(2, "new"), items: [Item(id: 3, key: "new"), Item(id: 4)]))
+    #expect(
+      held.current == Root(id: 1, text: "draft", leaf: Leaf(2, "new"), items: [Item(id: 3, key: "new"), Item(id: 4)]))
     change.rollback()
     #expect(held.current == Root(id: 1, leaf: Leaf(2, "new"), items: [Item(id: 3, key: "new")]))
     #expect(store.find(Item.self, id: 4) == nil)

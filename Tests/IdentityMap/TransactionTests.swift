@@ -69,7 +69,8 @@ struct TransactionTests {
 
   @Test func `removing an entity takes it out of everything`() {
     let root = store.store(
-      entity: Root(id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 4), Item(id: 5)], wrapper: .leaf(Leaf(6))),
+      entity: Root(
+        id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 4), Item(id: 5)], wrapper: .leaf(Leaf(6))),
       named: .main)
     _ = store.store(entities: [Leaf(6), Leaf(7)], named: .all)
     store.transaction { store in
@@ -107,9 +108,10 @@ struct TransactionTests {
     store.update(Leaf.self, id: 1) { $0.text = "more" }
     held = nil
     let log = store.changeLog
-    #expect(log.map { "\($0.number) \($0.kind) \($0.type) \($0.id) \($0.origin ?? "-")" } == [
-      "1 stored Leaf 1 socket", "2 stored Leaf 1 -", "3 removed Leaf 1 -",
-    ])
+    #expect(
+      log.map { "\($0.number) \($0.kind) \($0.type) \($0.id) \($0.origin ?? "-")" } == [
+        "1 stored Leaf 1 socket", "2 stored Leaf 1 -", "3 removed Leaf 1 -",
+      ])
     _ = store.store(entity: Leaf(2))
     #expect(store.changeLog.map(\.number) == [3, 4, 5] && held == nil)
   }
@@ -119,7 +121,8 @@ struct TransactionTests {
     let subscription = root.observe { _ in }
     let inspection = store.inspect()
     #expect(inspection.entities.map(\.entity) == ["Leaf 2", "Root 1"])
-    #expect(inspection.entities[0].containers == ["Root 1"] && inspection.entities[1].containers == ["alias main of Root"])
+    #expect(
+      inspection.entities[0].containers == ["Root 1"] && inspection.entities[1].containers == ["alias main of Root"])
     #expect(inspection.entities[1].observers == 1 && inspection.entities[1].stamp == 3)
     #expect(!inspection.description.contains("secret") && inspection.description.contains("alias main of Root"))
     withExtendedLifetime(subscription) {}

@@ -87,7 +87,8 @@ public struct EntityArchive: Codable, Sendable {
   private static func decode<Value: Decodable>(_ type: Value.Type, _ entry: Entry) throws -> Value {
     let values = try JSONDecoder().decode([Value].self, from: entry.value)
     guard let value = values.first else {
-      throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "An entry of the archive has no value."))
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: [], debugDescription: "An entry of the archive has no value."))
     }
     return value
   }

@@ -21,8 +21,8 @@ public struct ChangeRecord: Sendable {
 }
 
 /// The last changes of a store, for debugging. Kept only when asked for.
-struct History {
-  private(set) var limit = 0
+final class History {
+  private let limit: Int
   private var count = 0
   private var records: [ChangeRecord] = []
 
@@ -35,12 +35,11 @@ struct History {
     return Array(records[start...] + records[..<start])
   }
 
-  mutating func keep(_ limit: Int) {
-    self = History()
+  init(keeping limit: Int = 0) {
     self.limit = max(0, limit)
   }
 
-  mutating func note<T: Identifiable>(_ kind: ChangeRecord.Kind, _ type: T.Type, _ id: T.ID, origin: String?) {
+  func note<T: Identifiable>(_ kind: ChangeRecord.Kind, _ type: T.Type, _ id: T.ID, origin: String?) {
     guard isKept else { return }
     let record = ChangeRecord(number: count + 1, kind: kind, type: "\(type)", id: "\(id)", origin: origin)
     if records.count < limit { records.append(record) } else { records[count % limit] = record }
@@ -51,7 +50,7 @@ struct History {
 extension EntityStore {
   /// Keeps the last changes from now on, for ``changeLog``. It costs time with each change; 0 keeps none.
   public func keepChangeLog(_ limit: Int) {
-    core.exclusively { core.history.keep(limit) }
+    core.exclusively { core.history = History(keeping: limit) }
   }
 
   /// The last changes, from the first to the last. They say which entities, and never their values.

@@ -1,8 +1,15 @@
 /// What nodes were before a transaction, so that it can be rolled back.
-struct Journal {
+final class Journal {
   fileprivate var entries: [Entry] = []
   /// From where on the entries' nodes are marked as being in the journal.
   fileprivate var marked = 0
+
+  init() {}
+
+  fileprivate init(entries: [Entry], marked: Int) {
+    self.entries = entries
+    self.marked = marked
+  }
 
   fileprivate struct Entry {
     let node: Node

@@ -58,7 +58,9 @@ extension Node {
   /// Whether a link to the child would close a circle. When not, the heights are made to fit the link.
   private func closesCircle(with child: Node) -> Bool {
     if child === self || child.flags.contains(.onPath) { return true }
-    guard let relations, let childHeight = child.relations?.height, childHeight >= relations.height else { return false }
+    guard let relations, let childHeight = child.relations?.height, childHeight >= relations.height else {
+      return false
+    }
     if !relations.parents.isEmpty {
       // Were the child an ancestor, all nodes between would be at most as high as it is.
       let lower = ancestors { $0.relations.map { $0.height <= childHeight } ?? false }

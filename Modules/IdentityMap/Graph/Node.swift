@@ -3,47 +3,53 @@
 /// Nodes are touched under the store's lock only. They belong to the store: a link between nodes does not keep its
 /// ends alive, the store takes a node away when nothing needs it any more, and unlinks it then. So circles of entities
 /// are no circles of references.
+@usableFromInline
 class Node {
   /// Outlives its nodes: whoever holds a node from outside does it with a ``Handle``, which keeps the core.
-  unowned(unsafe) final let core: StoreCore
+  @usableFromInline unowned(unsafe) final let core: StoreCore
   /// What only some nodes have; leaves that nobody watches and nothing contains do without.
-  final var relations: Relations?
+  @usableFromInline final var relations: Relations?
   /// The freshness of the value; not a number when it has no stamp.
-  final var stamp = Stamp.nan
+  @usableFromInline final var stamp = Stamp.nan
   /// How many handles there are.
-  final var handles: Int32 = 0
+  @usableFromInline final var handles: Int32 = 0
   /// The transaction that set the stamp.
-  final var stampedIn: UInt32 = 0
+  @usableFromInline final var stampedIn: UInt32 = 0
   /// Grows with each change of the value, and when the value has become out of date.
-  final var version: UInt32 = 0
-  final var flags: NodeFlags = []
+  @usableFromInline final var version: UInt32 = 0
+  @usableFromInline final var flags: NodeFlags = []
 
-  init(core: StoreCore) {
+  @inlinable init(core: StoreCore) {
     self.core = core
   }
 
   /// Makes the value anew of the children's, which are up to date.
-  func rebuild() {}
+  @usableFromInline func rebuild() {}
 
   /// Goes out of the store's tables, because nothing holds the node any more.
-  func leaveTable() {}
+  @usableFromInline func leaveTable() {}
 
   /// Takes out of the value what a child stands for that is being removed.
   /// - Returns: Whether the node has to be removed too, because it cannot be without the child.
-  func remove(_ child: Node) -> Bool { false }
+  @usableFromInline func remove(_ child: Node) -> Bool { false }
 
   /// Tells the queries over the node's type that the node is new, has changed or is gone.
-  func tellQueries() {}
+  @usableFromInline func tellQueries() {}
 
   /// A closure that puts back what the node is now.
-  func snapshot() -> () -> Void { {} }
+  @usableFromInline func snapshot() -> () -> Void { {} }
 
   /// Who this is, for people who look at the store.
-  var label: String { "node" }
+  @usableFromInline var label: String { "node" }
 }
 
-struct NodeFlags: OptionSet {
-  let rawValue: UInt16
+@usableFromInline
+struct NodeFlags: OptionSet, Sendable {
+  @usableFromInline let rawValue: UInt16
+
+  @inlinable init(rawValue: UInt16) {
+    self.rawValue = rawValue
+  }
 
   /// The value is out of date: a descendant has changed. Then all ancestors are out of date too.
   static let dirty = NodeFlags(rawValue: 1 << 0)
@@ -52,7 +58,7 @@ struct NodeFlags: OptionSet {
   /// Among the nodes of which it has to be found out at the end of the transaction whether anything holds them.
   static let loose = NodeFlags(rawValue: 1 << 2)
   /// Removed, but held from outside: there is no such entity until it is stored again.
-  static let vacant = NodeFlags(rawValue: 1 << 3)
+  @inlinable static var vacant: NodeFlags { NodeFlags(rawValue: 1 << 3) }
   /// Being stored; met again, it is an occurrence that closes a circle.
   static let onPath = NodeFlags(rawValue: 1 << 4)
   /// Its type has queries.
@@ -68,9 +74,10 @@ struct NodeFlags: OptionSet {
 }
 
 /// A node whose value can be read.
+@usableFromInline
 class ValueNode<Value: Sendable>: Node {
   /// The value, up to date. Under the lock.
-  func read() -> Value { fatalError("A node has a value.") }
+  @usableFromInline func read() -> Value { fatalError("A node has a value.") }
 }
 
 extension Node {

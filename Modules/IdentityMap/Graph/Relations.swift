@@ -1,4 +1,5 @@
 /// What a node has to do with others.
+@usableFromInline
 final class Relations {
   /// The nodes that the value is made of, in the order in which they are met in it, as often as they are met.
   var children: [ChildLink] = []

@@ -55,11 +55,12 @@ extension StoreCore {
 
 /// Keeps a node from outside of the store, and with it the store's core.
 // Sendable because the node is immutable here and touched under the lock only.
+@usableFromInline
 final class Handle: @unchecked Sendable {
-  let node: Node
+  @usableFromInline let node: Node
 
   /// Under the lock.
-  init(_ node: Node) {
+  @inlinable init(_ node: Node) {
     self.node = node
     let core = node.core
     node.handles += 1

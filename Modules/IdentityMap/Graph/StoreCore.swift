@@ -4,9 +4,10 @@
 /// is watched, and posts to the watchers. What runs code of others (callbacks, the logger, the destruction of values)
 /// waits until the lock is free again.
 // Sendable because its state is only touched inside of `exclusively`, which the callers in this module keep to.
+@usableFromInline
 final class StoreCore: @unchecked Sendable {
   let lock = StoreLock()
-  let tables = TableDirectory()
+  @usableFromInline let tables = TableDirectory()
   var aliases = AliasDirectory()
   let mailboxes: MailboxDirectory
   let logger: (any EntityStore.Logger)?
@@ -14,8 +15,10 @@ final class StoreCore: @unchecked Sendable {
 
   /// How many operations are going on, one inside of the other.
   private var depth = 0
+  /// Whether there is nothing to be noted of an operation: no journal, no logger, no history.
+  @usableFromInline private(set) var isPlain = true
   /// The number of the transaction that is going on.
-  var transaction: UInt32 = 0
+  @usableFromInline private(set) var transaction: UInt32 = 0
   /// Nodes whose watchers have to be told.
   var changed: [Node] = []
   /// Nodes that may not be held any more.
@@ -23,12 +26,16 @@ final class StoreCore: @unchecked Sendable {
   /// What is to be done when the lock is free again.
   var aftermath = Aftermath()
   /// What a rollback needs; there is none when nothing can be rolled back.
-  var journal: Journal?
+  var journal: Journal? {
+    didSet { notePlainness() }
+  }
   /// How many links close a circle.
   var backLinks = 0
   /// How many handles there are, of all nodes. While there are any, the core holds itself.
-  var handles = 0
-  var history = History()
+  @usableFromInline var handles = 0
+  var history = History() {
+    didSet { if history.isKept != oldValue.isKept { notePlainness() } }
+  }
   /// The origin that the operations going on were given.
   var origin: String?
   /// Raised by whatever leaves work for the commit, so that operations that do not pay nothing.
@@ -38,23 +45,28 @@ final class StoreCore: @unchecked Sendable {
     mailboxes = MailboxDirectory(standard: delivery)
     self.logger = logger
     self.now = now
+    notePlainness()
+  }
+
+  private func notePlainness() {
+    isPlain = journal == nil && logger == nil && !history.isKept
   }
 
   /// Runs an operation with the store to itself. Inside of another one, on the same thread, it is part of that one.
-  @inline(__always)
+  @inlinable @inline(__always)
   func exclusively<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     enter()
     defer { leave() }
     return try body()
   }
 
-  private func enter() {
+  @usableFromInline func enter() {
     lock.lock()
     depth += 1
     if depth == 1 { transaction &+= 1 }
   }
 
-  private func leave() {
+  @usableFromInline func leave() {
     let work = depth == 1 && hasWork ? commit() : nil
     depth -= 1
     lock.unlock()

@@ -7,9 +7,9 @@ public struct EntityObserver<T: Sendable>: Sendable {
 
   /// The value when this was made. It does not change; see ``current``.
   public let value: T
-  let handle: Handle
+  @usableFromInline let handle: Handle
 
-  init(value: T, handle: Handle) {
+  @inlinable init(value: T, handle: Handle) {
     self.value = value
     self.handle = handle
   }

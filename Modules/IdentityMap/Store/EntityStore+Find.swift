@@ -1,12 +1,13 @@
 extension EntityStore {
   /// The entity of an identifier; `nil` when it was never stored, or nothing kept it.
+  @inlinable
   public func find<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>? {
     core.exclusively {
       let table = core.table(of: type)
-      if table.tenures != nil { table.noteSearch() }
-      guard let node = table.node(id) else { return nil }
-      if table.tenures != nil { table.noteUse(of: node) }
-      return EntityObserver(node)
+      if table.isSimple {
+        return table.node(id).map { EntityObserver(value: $0.value, handle: Handle($0)) }
+      }
+      return table.find(id)
     }
   }
 

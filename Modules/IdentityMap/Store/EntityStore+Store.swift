@@ -7,8 +7,21 @@ extension EntityStore {
   ///     as it is, with what is in it; the logger is told.
   ///   - update: Changes the stored value when there is one; then `entity` is not stored.
   /// - Returns: The entity as it is stored now. When nobody keeps it, the entity goes.
+  @inlinable
   public func store<T: Identifiable & Sendable>(
     entity: T, named: AliasKey<T>? = nil, modifiedAt: Stamp? = nil, ifPresent update: Update<T>? = nil
+  ) -> EntityObserver<T> {
+    core.exclusively {
+      if named == nil, update == nil, let node = core.table(of: T.self).putSimply(entity, stamp: modifiedAt) {
+        return EntityObserver(value: node.value, handle: Handle(node))
+      }
+      return placed(entity, named: named, modifiedAt: modifiedAt, ifPresent: update)
+    }
+  }
+
+  @usableFromInline
+  func placed<T: Identifiable & Sendable>(
+    _ entity: T, named: AliasKey<T>?, modifiedAt: Stamp?, ifPresent update: Update<T>?
   ) -> EntityObserver<T> {
     core.exclusively {
       let node = core.place(entity, stamp: modifiedAt, ifPresent: update)
@@ -35,7 +48,7 @@ extension EntityStore {
 extension EntityStore {
   /// Stores an entity, the short way; see ``store(entity:named:modifiedAt:ifPresent:)``. Without anything that keeps it,
   /// it is gone again when this returns.
-  @discardableResult
+  @inlinable @discardableResult
   public func store<T: Identifiable & Sendable>(
     _ entity: T, named: AliasKey<T>? = nil, modifiedAt: Stamp? = nil, ifPresent update: Update<T>? = nil
   ) -> EntityObserver<T> {

@@ -3,13 +3,14 @@ extension EntityStore {
   /// - Parameter update: Changes the stored value. It may use the store. When it throws, the entity is left as it was.
   /// - Returns: Whether the entity is changed: `false` when there is none, when its stamp is not lower than
   ///   `modifiedAt`, and when the closure gave it another identifier. Then the logger is told why.
-  @discardableResult
+  @inlinable @discardableResult
   public func update<T: Identifiable & Sendable, E: Error>(
     _ type: T.Type, id: T.ID, modifiedAt: Stamp? = nil, update: (inout T) throws(E) -> Void
   ) throws(E) -> Bool {
     try core.exclusively { () throws(E) -> Bool in
       let table = core.table(of: type)
       guard let node = table.node(id) else { return false }
+      if let done = try table.updateSimply(node, stamp: modifiedAt, update) { return done }
       return try table.update(node, stamp: modifiedAt, update)
     }
   }

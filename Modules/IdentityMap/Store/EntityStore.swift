@@ -16,7 +16,7 @@ public final class EntityStore: Sendable {
   /// A closure that changes an entity.
   public typealias Update<T> = (inout T) -> Void
 
-  let core: StoreCore
+  @usableFromInline let core: StoreCore
 
   /// - Parameters:
   ///   - queue: Where observers are called; without one, on a serial queue of the store's own.

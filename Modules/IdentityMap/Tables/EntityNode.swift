@@ -1,14 +1,15 @@
 /// The node of an entity.
+@usableFromInline
 final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   /// The value as the entities in it were when it was made; see the flags.
-  var value: T
+  @usableFromInline var value: T
 
-  init(_ value: T, core: StoreCore) {
+  @inlinable init(_ value: T, core: StoreCore) {
     self.value = value
     super.init(core: core)
   }
 
-  override func read() -> T {
+  @usableFromInline override func read() -> T {
     if flags.contains(.dirty) { core.refresh(self) }
     guard let relations, relations.backLinks > 0, let plan else { return value }
     for link in relations.children where link.isBack { core.refresh(link.child) }
@@ -17,12 +18,12 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     return whole
   }
 
-  override func rebuild() {
+  @usableFromInline override func rebuild() {
     guard let relations, let plan else { return }
     relations.walk(.refresh) { plan.refresh(&value, along: &$0) }
   }
 
-  override func remove(_ child: Node) -> Bool {
+  @usableFromInline override func remove(_ child: Node) -> Bool {
     guard let relations, let plan else { return false }
     core.refresh(self)
     core.record(self)
@@ -36,15 +37,15 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     return false
   }
 
-  override func leaveTable() {
+  @usableFromInline override func leaveTable() {
     core.table(of: T.self).forget(self)
   }
 
-  override func tellQueries() {
+  @usableFromInline override func tellQueries() {
     core.table(of: T.self).noteForQueries(self)
   }
 
-  override func snapshot() -> () -> Void {
+  @usableFromInline override func snapshot() -> () -> Void {
     let (value, stamp, flags) = (value, stamp, flags.intersection(.vacant))
     let children = relations?.children.map(\.child) ?? []
     let (plan, overlay, writtenAt) = (relations?.plan, relations?.overlay, relations?.writtenAt)
@@ -70,7 +71,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     }
   }
 
-  override var label: String { "\(T.self) \(value.id)" }
+  @usableFromInline override var label: String { "\(T.self) \(value.id)" }
 
   /// The places of the children in the value.
   var plan: Plan<T>? {

@@ -1,7 +1,7 @@
 extension EntityTable {
   /// Lets a closure change an entity. The closure may use the store; what it leaves in its value counts.
   /// - Returns: Whether the entity has the value now.
-  func update<E: Error>(
+  @usableFromInline func update<E: Error>(
     _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
   ) throws(E) -> Bool {
     if let error = refusal(of: stamp, by: node) {

@@ -1,29 +1,47 @@
 /// The entities of one type.
+@usableFromInline
 final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
-  unowned(unsafe) let core: StoreCore
+  @usableFromInline unowned(unsafe) let core: StoreCore
   /// What can be found out of a type only at run time.
-  let nature = Nature<T>.of()
-  var index = IdentityIndex<T>()
-  var policy = TypePolicy<T>()
+  @usableFromInline let nature = Nature<T>.of()
+  @usableFromInline var index = IdentityIndex<T>()
+  var policy = TypePolicy<T>() {
+    didSet { noteSimplicity() }
+  }
   /// Whether the time of writes is kept.
   var tracksTime = false
   /// The places of nested entities that most values of the type have.
   private var plan: Plan<T>?
-  var queries: [QueryNode<T>] = []
+  var queries: [QueryNode<T>] = [] {
+    didSet { noteSimplicity() }
+  }
   /// What the queries have to look at.
   var notedForQueries: [EntityNode<T>] = []
   /// Who waits for entities, whether there are any or not.
-  var awaited: [T.ID: AwaitedNode<T>] = [:]
+  var awaited: [T.ID: AwaitedNode<T>] = [:] {
+    didSet { noteSimplicity() }
+  }
   /// The entities that their lifetime keeps, when it keeps any.
   var tenures: TenureList?
 
-  init(core: StoreCore) {
+  @usableFromInline init(core: StoreCore) {
     self.core = core
+    super.init()
+    noteSimplicity()
+  }
+
+  /// Whether the entities are leaves and nothing is to be done with them but to store them.
+  @usableFromInline private(set) var isSimple = false
+
+  private func noteSimplicity() {
+    isSimple =
+      !nature.isAggregate && policy.merge == nil && policy.areEqual == nil && policy.staleAfter == nil
+      && policy.lifetime == .whileUsed && queries.isEmpty && awaited.isEmpty
   }
 
   /// The node of an entity that there is.
-  func node(_ id: T.ID) -> EntityNode<T>? {
-    guard let node = index.node(id, hash: IdentityIndex<T>.hash(id)), !node.isVacant else { return nil }
+  @inlinable func node(_ id: T.ID) -> EntityNode<T>? {
+    guard let node = index.node(id, hash: IdentityIndex<T>.hash(id)), !node.flags.contains(.vacant) else { return nil }
     return node
   }
 
@@ -64,28 +82,28 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
 
   // MARK: Whatever the type
 
-  override func settleQueries() {
+  @usableFromInline override func settleQueries() {
     guard !notedForQueries.isEmpty else { return }
     let noted = notedForQueries
     notedForQueries = []
     for query in queries { query.settle(noted) }
   }
 
-  override func sweep() {
+  @usableFromInline override func sweep() {
     while let tenures, tenures.isOver(now: core.now) { tenures.endFirst() }
   }
 
-  override func removeAll() {
+  @usableFromInline override func removeAll() {
     var nodes: [EntityNode<T>] = []
     index.forEach { if !$0.isVacant { nodes.append($0) } }
     for node in nodes where !node.isVacant { node.removeEverywhere() }
   }
 
-  override var count: Int { index.count }
+  @usableFromInline override var count: Int { index.count }
 
-  override var typeName: String { "\(T.self)" }
+  @usableFromInline override var typeName: String { "\(T.self)" }
 
-  override func forEachNode(_ body: (Node) -> Void) {
+  @usableFromInline override func forEachNode(_ body: (Node) -> Void) {
     index.forEach(body)
   }
 }

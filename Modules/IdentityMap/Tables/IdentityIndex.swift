@@ -1,11 +1,12 @@
 /// Finds a type's nodes by identifier: open addressing with linear probing. It keeps the hashes and no identifiers,
 /// because the values have theirs; so a node costs it 12 to 30 bytes. It owns the nodes.
+@usableFromInline
 struct IdentityIndex<T: Identifiable & Sendable>: ~Copyable {
-  private(set) var count = 0
-  private var capacity = 0
+  @usableFromInline var count = 0
+  @usableFromInline var capacity = 0
   /// Of each bucket the hash of its node's identifier; 0 is an empty one.
-  private var hashes: UnsafeMutablePointer<UInt32>
-  private var nodes: UnsafeMutablePointer<Unmanaged<EntityNode<T>>>
+  @usableFromInline var hashes: UnsafeMutablePointer<UInt32>
+  @usableFromInline var nodes: UnsafeMutablePointer<Unmanaged<EntityNode<T>>>
 
   init() {
     hashes = .allocate(capacity: 0)
@@ -19,11 +20,11 @@ struct IdentityIndex<T: Identifiable & Sendable>: ~Copyable {
   }
 
   /// The hash of an identifier, never 0.
-  static func hash(_ id: T.ID) -> UInt32 {
+  @inlinable static func hash(_ id: T.ID) -> UInt32 {
     UInt32(truncatingIfNeeded: id.hashValue) | 1 << 31
   }
 
-  func node(_ id: T.ID, hash: UInt32) -> EntityNode<T>? {
+  @inlinable func node(_ id: T.ID, hash: UInt32) -> EntityNode<T>? {
     guard count > 0 else { return nil }
     var bucket = home(hash)
     while hashes[bucket] != 0 {
@@ -37,7 +38,7 @@ struct IdentityIndex<T: Identifiable & Sendable>: ~Copyable {
   }
 
   /// Takes in a node whose identifier is new.
-  mutating func insert(_ node: EntityNode<T>, hash: UInt32) {
+  @inlinable mutating func insert(_ node: EntityNode<T>, hash: UInt32) {
     // At most four fifths full.
     if (count + 1) * 5 > capacity * 4 { resize(to: max(8, capacity * 2)) }
     place(.passRetained(node), hash: hash)
@@ -74,14 +75,14 @@ struct IdentityIndex<T: Identifiable & Sendable>: ~Copyable {
     }
   }
 
-  private mutating func place(_ node: Unmanaged<EntityNode<T>>, hash: UInt32) {
+  @inlinable mutating func place(_ node: Unmanaged<EntityNode<T>>, hash: UInt32) {
     var bucket = home(hash)
     while hashes[bucket] != 0 { bucket = next(bucket) }
     hashes[bucket] = hash
     nodes[bucket] = node
   }
 
-  private mutating func resize(to size: Int) {
+  @usableFromInline mutating func resize(to size: Int) {
     let (oldHashes, oldNodes, oldCapacity) = (hashes, nodes, capacity)
     capacity = size
     hashes = .allocate(capacity: size)
@@ -92,11 +93,11 @@ struct IdentityIndex<T: Identifiable & Sendable>: ~Copyable {
     oldNodes.deallocate()
   }
 
-  private func home(_ hash: UInt32) -> Int {
+  @inlinable func home(_ hash: UInt32) -> Int {
     Int(hash) & (capacity - 1)
   }
 
-  private func next(_ bucket: Int) -> Int {
+  @inlinable func next(_ bucket: Int) -> Int {
     (bucket + 1) & (capacity - 1)
   }
 }

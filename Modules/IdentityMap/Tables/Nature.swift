@@ -1,4 +1,5 @@
 /// What a stored type is besides identifiable, found out once.
+@usableFromInline
 class Nature<T: Identifiable & Sendable> {
   var isAggregate: Bool { false }
 
@@ -6,7 +7,7 @@ class Nature<T: Identifiable & Sendable> {
   func paths(of value: T) -> [PartialIdentifiableKeyPath<T>]? { nil }
 
   /// Whether two values are known to be equal; never those of types that cannot be compared.
-  func areEqual(_ first: T, _ second: T) -> Bool { false }
+  @usableFromInline func areEqual(_ first: T, _ second: T) -> Bool { false }
 
   static func of() -> Nature<T> {
     if let type = T.self as? any (Aggregate & Equatable).Type { return made(equatableAggregate: type) }
@@ -29,20 +30,23 @@ class Nature<T: Identifiable & Sendable> {
   }
 }
 
-private final class EquatableNature<T: Identifiable & Sendable & Equatable>: Nature<T> {
-  override func areEqual(_ first: T, _ second: T) -> Bool { first == second }
+@usableFromInline
+final class EquatableNature<T: Identifiable & Sendable & Equatable>: Nature<T> {
+  @usableFromInline override func areEqual(_ first: T, _ second: T) -> Bool { first == second }
 }
 
-private final class AggregateNature<T: Aggregate>: Nature<T> {
+@usableFromInline
+final class AggregateNature<T: Aggregate>: Nature<T> {
   override var isAggregate: Bool { true }
 
   override func paths(of value: T) -> [PartialIdentifiableKeyPath<T>]? { value.nestedEntitiesKeyPaths }
 }
 
-private final class EquatableAggregateNature<T: Aggregate & Equatable>: Nature<T> {
+@usableFromInline
+final class EquatableAggregateNature<T: Aggregate & Equatable>: Nature<T> {
   override var isAggregate: Bool { true }
 
   override func paths(of value: T) -> [PartialIdentifiableKeyPath<T>]? { value.nestedEntitiesKeyPaths }
 
-  override func areEqual(_ first: T, _ second: T) -> Bool { first == second }
+  @usableFromInline override func areEqual(_ first: T, _ second: T) -> Bool { first == second }
 }

@@ -1,28 +1,32 @@
 /// What a store does with a table without knowing its type.
+@usableFromInline
 class AnyEntityTable {
+  @usableFromInline init() {}
+
   /// Puts the queries in order after what they have been told of.
-  func settleQueries() {}
+  @usableFromInline func settleQueries() {}
 
   /// Forgets what is over its time or beyond its room.
-  func sweep() {}
+  @usableFromInline func sweep() {}
 
   /// Removes every entity.
-  func removeAll() {}
+  @usableFromInline func removeAll() {}
 
   /// How many entities there are.
-  var count: Int { 0 }
+  @usableFromInline var count: Int { 0 }
 
   /// For people who look at the store.
-  var typeName: String { "" }
+  @usableFromInline var typeName: String { "" }
 
-  func forEachNode(_ body: (Node) -> Void) {}
+  @usableFromInline func forEachNode(_ body: (Node) -> Void) {}
 }
 
 /// The tables by the types of their entities: by the types themselves, not by their names.
+@usableFromInline
 final class TableDirectory {
   private var tables: [ObjectIdentifier: AnyEntityTable] = [:]
   /// The tables used last, found by the bits of a type's address in which types differ.
-  private var recent = [(type: ObjectIdentifier, table: AnyEntityTable)?](repeating: nil, count: 16)
+  @usableFromInline var recent: UnsafeMutablePointer<(type: ObjectIdentifier, table: AnyEntityTable)?>
   /// Tables that have queries with something to look at.
   var withQueries: [AnyEntityTable] = []
   /// Tables that may have to forget something.
@@ -39,25 +43,38 @@ final class TableDirectory {
     for table in tables { table.sweep() }
   }
 
-  func table<T: Identifiable & Sendable>(of type: T.Type, core: StoreCore) -> EntityTable<T> {
+  init() {
+    recent = .allocate(capacity: Self.places)
+    recent.initialize(repeating: nil, count: Self.places)
+  }
+
+  deinit {
+    recent.deinitialize(count: Self.places)
+    recent.deallocate()
+  }
+
+  @inlinable static var places: Int { 16 }
+
+  /// The place of a type among the tables used last.
+  @inlinable static func place(of key: ObjectIdentifier) -> Int {
+    Int(bitPattern: UInt(bitPattern: Int(bitPattern: key)) >> 4) & (places - 1)
+  }
+
+  @usableFromInline func findTable<T: Identifiable & Sendable>(of type: T.Type, core: StoreCore) -> EntityTable<T> {
     let key = ObjectIdentifier(type)
-    let place = (UInt(bitPattern: key.hashableAddress) >> 4) & 15
-    if let entry = recent[Int(place)], entry.type == key {
-      return unsafeDowncast(entry.table, to: EntityTable<T>.self)
-    }
     let table = tables[key].map { unsafeDowncast($0, to: EntityTable<T>.self) } ?? EntityTable<T>(core: core)
     tables[key] = table
-    recent[Int(place)] = (key, table)
+    recent[Self.place(of: key)] = (key, table)
     return table
   }
 }
 
-extension ObjectIdentifier {
-  fileprivate var hashableAddress: Int { Int(bitPattern: self) }
-}
-
 extension StoreCore {
-  func table<T: Identifiable & Sendable>(of type: T.Type) -> EntityTable<T> {
-    tables.table(of: type, core: self)
+  @inlinable func table<T: Identifiable & Sendable>(of type: T.Type) -> EntityTable<T> {
+    let key = ObjectIdentifier(type)
+    if let entry = tables.recent[TableDirectory.place(of: key)], entry.type == key {
+      return unsafeDowncast(entry.table, to: EntityTable<T>.self)
+    }
+    return tables.findTable(of: type, core: self)
   }
 }

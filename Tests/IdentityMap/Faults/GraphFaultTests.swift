@@ -118,7 +118,7 @@ struct GraphFaultTests {
     let (told, subscription) = kept[40].changes()
     store.update(Person.self, id: 0) { $0.name = "new" }
     var person = told.values[0]
-    for _ in 0..<20 { person = person.friends[1] }
+    for _ in 0..<20 { person = person.friends.last ?? person }
     #expect(told.count == 1 && person.name == "new")
     withExtendedLifetime(subscription) {}
   }
@@ -135,7 +135,8 @@ struct GraphFaultTests {
     withExtendedLifetime((first, second, third)) {}
   }
 
-  @Test func `fault 17: an identifier that is stored again after all was removed is the same entity to its observers`() {
+  @Test func `fault 17: an identifier that is stored again after all was removed is the same entity to its observers`()
+  {
     let one = store.store(entity: Leaf(1))
     let list = store.store(entities: [Leaf(1), Leaf(2)])
     let (told, subscription) = one.changes()

@@ -6,7 +6,8 @@ struct AggregateBehaviourTests {
   private let store = makeStore()
 
   @Test func `storing an aggregate makes what is in it findable while the aggregate is held`() {
-    let root = Root(id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 4), Item(id: 5)], wrapper: .leaf(Leaf(6)))
+    let root = Root(
+      id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 4), Item(id: 5)], wrapper: .leaf(Leaf(6)))
     let held = store.store(entity: root)
     #expect(held.value == root)
     #expect(store.find(Leaf.self, id: 2)?.value == Leaf(2))

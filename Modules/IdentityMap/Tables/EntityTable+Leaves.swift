@@ -1,0 +1,54 @@
+/// The short ways for what is done most: entities in which there are no others, of which nobody has to be told. They are
+/// compiled into the code that calls them, with its types. Everything else goes the long way.
+extension EntityTable {
+  /// Stores an entity, to which a handle is made at once; `nil` when it has to go the long way.
+  @inlinable func putSimply(_ entity: T, stamp: Stamp?) -> EntityNode<T>? {
+    guard isSimple, core.isPlain, stamp == nil else { return nil }
+    let hash = IdentityIndex<T>.hash(entity.id)
+    guard let node = index.node(entity.id, hash: hash) else {
+      let node = EntityNode(entity, core: core)
+      index.insert(node, hash: hash)
+      return node
+    }
+    guard node.isSimple else { return nil }
+    if !nature.areEqual(node.value, entity) { node.set(entity) }
+    return node
+  }
+
+  /// Changes an entity; `nil` when it has to go the long way.
+  @inlinable func updateSimply<E: Error>(
+    _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
+  ) throws(E) -> Bool? {
+    guard isSimple, core.isPlain, stamp == nil, node.isSimple else { return nil }
+    var value = node.value
+    try update(&value)
+    guard value.id == node.value.id, isSimple, core.isPlain, node.isSimple else {
+      return finish(node, value)
+    }
+    if !nature.areEqual(node.value, value) { node.set(value) }
+    return true
+  }
+
+  /// Goes the long way with what an update has made.
+  @usableFromInline func finish(_ node: EntityNode<T>, _ value: T) -> Bool {
+    update(node, stamp: nil) { $0 = value }
+  }
+
+  /// Finds an entity of a type that has more to it.
+  @usableFromInline func find(_ id: T.ID) -> EntityObserver<T>? {
+    if tenures != nil { noteSearch() }
+    guard let node = node(id) else { return nil }
+    if tenures != nil { noteUse(of: node) }
+    return EntityObserver(node)
+  }
+}
+
+extension EntityNode {
+  /// Whether nothing is to be known of the node but its value.
+  @inlinable var isSimple: Bool { flags.rawValue == 0 && relations == nil }
+
+  @inlinable func set(_ value: T) {
+    self.value = value
+    version &+= 1
+  }
+}
