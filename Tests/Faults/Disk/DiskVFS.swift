@@ -25,6 +25,7 @@ enum DiskVFS {
 
   // The pointers are set once and what they point to does not change afterwards.
   fileprivate nonisolated(unsafe) static let base = sqlite3_vfs_find(nil)!
+  // As above: filled before anybody else sees it.
   private nonisolated(unsafe) static let layer: UnsafeMutablePointer<sqlite3_vfs> = {
     let layer = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     layer.initialize(to: base.pointee)
