@@ -38,6 +38,7 @@ let package = Package(
     .library(name: "CoherenceIdentityMap", targets: ["CoherenceIdentityMap"]),
     .library(name: "CoherenceActions", targets: ["CoherenceActions"]),
     .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
+    .library(name: "CoherenceService", targets: ["CoherenceService"]),
     .library(name: "CoherenceTelemetry", targets: ["CoherenceTelemetry"]),
     .library(name: "CoherenceSQL", targets: ["CoherenceSQL"]),
     .library(name: "CoherenceInMemory", targets: ["CoherenceInMemory"]),
@@ -72,6 +73,10 @@ let package = Package(
     .target(
       name: "CoherenceHTTP", dependencies: ["CoherenceCore", httpTypes, httpTypesFoundation, logging],
       path: "Modules/HTTP", swiftSettings: strict),
+    .target(
+      name: "CoherenceService",
+      dependencies: ["CoherenceCore", "CoherenceStrategies", "CoherenceActions", lifecycle, logging],
+      path: "Modules/Service", swiftSettings: strict),
     .target(
       name: "CoherenceTelemetry", dependencies: ["CoherenceCore", logging, metrics, tracing], path: "Modules/Telemetry",
       swiftSettings: strict),
@@ -129,9 +134,17 @@ let package = Package(
       name: "HTTPTests", dependencies: ["CoherenceHTTP", "CoherenceCore", httpTypes], path: "Tests/HTTP",
       swiftSettings: strict),
     .testTarget(
+      name: "ServiceTests",
+      dependencies: [
+        "CoherenceService", "CoherenceActions", "CoherenceStrategies", "CoherenceInMemory", lifecycle, lifecycleTestKit,
+        logging,
+      ],
+      path: "Tests/Service", swiftSettings: strict),
+    .testTarget(
       name: "TelemetryTests",
       dependencies: [
-        "CoherenceTelemetry", "CoherenceCore", "CoherenceInMemory", inMemoryTracing, logging, metrics, metricsTestKit,
+        "CoherenceTelemetry", "CoherenceCore", "CoherenceStrategies", "CoherenceActions", "CoherenceInMemory",
+        inMemoryTracing, logging, metrics, metricsTestKit,
         tracing,
       ],
       path: "Tests/Telemetry", swiftSettings: strict),

@@ -10,7 +10,7 @@ enum ImportTable {
     "Modules/Mapping": ["CoherenceCore", "CoherenceStrategies", "CoherenceIdentityMap"],
     "Modules/Macros": ["CoherenceCore", "CoherenceIdentityMap"],
     "Modules/HTTP": ["CoherenceCore"],
-    "Modules/Service": ["CoherenceCore", "CoherenceActions"],
+    "Modules/Service": ["CoherenceCore", "CoherenceStrategies", "CoherenceActions"],
     "Modules/Telemetry": ["CoherenceCore"],
     // The face, which alone knows backends.
     "Modules/Coherence": [

@@ -7,32 +7,38 @@ extension GenericConnect: ActionManager {
   public final func execute<A: GenericAction>(
     _ action: A, options: ActionOptions?, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
   ) throws -> ActionHandle<Void> {
-    try dispatcher.submit(
+    let observation = ActionObservation(of: action, in: persistentStoreCoordinator)
+    return try dispatcher.submit(
       ActionOrder(
-        action: action, options: options, completion: completionBlock, body: .blocking { _ in try action.execute() }))
+        action: action, options: options, completion: completionBlock,
+        body: .blocking { _ in try observation.attempt { try action.execute() } }))
   }
 
   @discardableResult
   public final func execute<A: AsyncGenericAction>(
     _ action: A, options: ActionOptions?, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
   ) throws -> ActionHandle<A.Output> {
-    try dispatcher.submit(
+    let observation = ActionObservation(of: action, in: persistentStoreCoordinator)
+    return try dispatcher.submit(
       ActionOrder(
         action: action, options: options, completion: completionBlock,
-        body: .asynchronous { _ in try await action.execute() }))
+        body: .asynchronous { _ in try await observation.attempt { try await action.execute() } }))
   }
 
   @discardableResult
   public final func execute<A: EntityAction>(
     _ action: A, options: ActionOptions?, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
   ) throws -> ActionHandle<Void> {
-    try dispatcher.submit(
+    let observation = ActionObservation(of: action, in: persistentStoreCoordinator)
+    return try dispatcher.submit(
       ActionOrder(
         action: action, entity: try entity(named: action.entityName, of: A.ManagedObjectType.self), options: options,
         completion: completionBlock,
         body: .blocking { [weak self] handle in
           let stack = try ActionStack(of: self, for: handle)
-          try withExtendedLifetime(stack) { try action.execute(context: stack.context) }
+          try withExtendedLifetime(stack) {
+            try observation.attempt { try action.execute(context: stack.context) }
+          }
         }))
   }
 
@@ -40,14 +46,15 @@ extension GenericConnect: ActionManager {
   public final func execute<A: AsyncEntityAction>(
     _ action: A, options: ActionOptions?, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
   ) throws -> ActionHandle<A.Output> {
-    try dispatcher.submit(
+    let observation = ActionObservation(of: action, in: persistentStoreCoordinator)
+    return try dispatcher.submit(
       ActionOrder(
         action: action, entity: try entity(named: action.entityName, of: A.ManagedObjectType.self), options: options,
         completion: completionBlock,
         body: .asynchronous { [weak self] handle in
           let stack = try ActionStack(of: self, for: handle)
           defer { withExtendedLifetime(stack) {} }
-          return try await action.execute(context: stack.context)
+          return try await observation.attempt { try await action.execute(context: stack.context) }
         }))
   }
 

@@ -83,7 +83,7 @@ extension ActionContext {
   // MARK: The work
 
   private func merge(_ scope: MergeScope, _ input: (MergeLayout) throws -> any MergeInput) throws -> MergeResult {
-    try performAndWait {
+    try performMerge(of: scope.entity) {
       let layout = try layout(of: scope)
       let hadChanges = hasChanges
       do {

@@ -57,7 +57,7 @@ extension ManagedObjectContext {
 
   /// What is to be carried along when work goes on in the context's queue.
   @inline(__always) final var carriedScope: (any StackScope)? {
-    StackObservers.exist ? persistentStoreCoordinator?.observer?.scope() : nil
+    StackObservers.exist ? persistentStoreCoordinator?.carriedScope : nil
   }
 
   /// The save of what is to be saved now.

@@ -70,6 +70,9 @@ enum StackObservers {
 }
 
 extension PersistentStoreCoordinator {
+  /// What is to be carried along when work for this stack goes on on another thread.
+  package final var carriedScope: (any StackScope)? { StackObservers.exist ? observer?.scope() : nil }
+
   /// Does something as an operation that the observer, if there is one, is told of.
   package final func observed<T>(
     _ operation: @autoclosure () -> StackOperation, _ body: () throws -> T, records: (T) -> [String: Int] = { _ in [:] }

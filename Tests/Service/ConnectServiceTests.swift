@@ -1,0 +1,145 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceInMemory
+import CoherenceService
+import CoherenceStrategies
+import Foundation
+import Logging
+import ServiceLifecycle
+import ServiceLifecycleTestKit
+import Testing
+
+@Suite("Connect as a service")
+struct ConnectServiceTests {
+  private typealias TestConnect = GenericConnect<ContextStrategy.Direct>
+
+  private func makeConnect(_ configuration: StoreConfiguration = StoreConfiguration(type: .inMemory)) throws
+    -> TestConnect
+  {
+    let model = try ManagedObjectModel {
+      Entity("Person", userInfo: ["uniquenessAttributes": "name"]) { Attribute("name", .string) }
+    }
+    let connect = TestConnect(name: "Service", managedObjectModel: model)
+    try connect.attachPersistentStore(for: configuration)
+    return connect
+  }
+
+  /// Returns when the Connect is in a state.
+  private func wait(for state: ConnectState, of connect: TestConnect) async {
+    let events = connect.events
+    if connect.state == state { return }
+    for await event in events {
+      if case .stateChanged(state) = event { return }
+    }
+  }
+
+  @Test func `shutdown stops the Connect and closes its stores`() async throws {
+    let connect = try makeConnect()
+    let service = ConnectService(connect)
+    try await testGracefulShutdown { trigger in
+      async let run: Void = service.run()
+      await wait(for: .started, of: connect)
+      #expect(connect.persistentStoreCoordinator.persistentStores.count == 1)
+      trigger.triggerGracefulShutdown()
+      try await run
+    }
+    #expect(connect.state == .stopped)
+    #expect(connect.persistentStoreCoordinator.persistentStores.isEmpty)
+  }
+
+  @Test func `shutdown lets actions run to their end`() async throws {
+    let connect = try makeConnect()
+    let service = ConnectService(connect)
+    let gate = ServiceGate()
+    try await testGracefulShutdown { trigger in
+      async let run: Void = service.run()
+      await wait(for: .started, of: connect)
+      let running = try connect.execute(GatedAction(gate: gate))
+      await gate.waitUntilReached()
+      trigger.triggerGracefulShutdown()
+      await wait(for: .stopping, of: connect)
+      gate.open()
+      try await run
+      #expect(running.completionStatus == .successful)
+    }
+    #expect(connect.state == .stopped)
+  }
+
+  @Test func `actions that take longer than the shutdown allows are canceled`() async throws {
+    let connect = try makeConnect()
+    let service = ConnectService(connect, drainLimit: .milliseconds(20))
+    let gate = ServiceGate()
+    try await testGracefulShutdown { trigger in
+      async let run: Void = service.run()
+      await wait(for: .started, of: connect)
+      let running = try connect.execute(GatedAction(gate: gate))
+      await gate.waitUntilReached()
+      trigger.triggerGracefulShutdown()
+      try await run
+      #expect(running.completionStatus == .canceled)
+    }
+    #expect(connect.persistentStoreCoordinator.persistentStores.isEmpty)
+  }
+
+  @Test func `cancellation cancels actions at once`() async throws {
+    let connect = try makeConnect()
+    let gate = ServiceGate()
+    let run = Task { try await ConnectService(connect, drainLimit: .seconds(3600)).run() }
+    await wait(for: .started, of: connect)
+    let running = try connect.execute(GatedAction(gate: gate))
+    await gate.waitUntilReached()
+    run.cancel()
+    try await run.value
+    #expect(running.completionStatus == .canceled)
+    #expect(connect.state == .stopped)
+  }
+
+  @Test func `in a group the Connect goes after the services that use it`() async throws {
+    let connect = try makeConnect()
+    let last = LastWish(connect: connect)
+    let group = ServiceGroup(services: [ConnectService(connect), last], logger: Logger(label: "test"))
+    async let run: Void = group.run()
+    await wait(for: .started, of: connect)
+    await last.gate.waitUntilReached()
+    await group.triggerGracefulShutdown()
+    try await run
+    #expect(last.outcome.status == .successful)
+    #expect(connect.state == .stopped)
+  }
+
+  @Test func `a Connect that cannot start ends the service with the reason`() async throws {
+    let connect = TestConnect(
+      name: "Service", managedObjectModel: try ManagedObjectModel { Entity("Person") { Attribute("name", .string) } },
+      registry: StoreRegistry())
+    // The default store is of a type that nobody registered.
+    await #expect { try await ConnectService(connect).run() } throws: { ErrorCode.unknownStoreType ~= $0 }
+    #expect(connect.state == .stopped)
+  }
+}
+
+/// An action that waits at a gate, or for its cancellation.
+private struct GatedAction: AsyncGenericAction {
+  let gate: ServiceGate
+
+  func execute() async throws {
+    await gate.pass()
+    try Task.checkCancellation()
+  }
+}
+
+/// A service that executes an action when it is asked to end.
+private struct LastWish: Service {
+  let connect: any Connect & ActionManager
+  let gate = ServiceGate()
+  let outcome = WishOutcome()
+
+  func run() async throws {
+    gate.reach()
+    try await gracefulShutdown()
+    let open = ServiceGate()
+    open.open()
+    let handle = try connect.execute(GatedAction(gate: open))
+    try await handle.waitUntilFinished()
+    outcome.status = handle.completionStatus
+  }
+}
