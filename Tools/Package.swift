@@ -50,7 +50,7 @@ let package = Package(
     .executableTarget(
       name: "coherence-bench",
       dependencies: [
-        argumentParser, grdb, sqlite, "CBench", coherence, identityMap, postgreSQL,
+        argumentParser, grdb, sqlite, "CBench", coherence, identityMap, postgreSQL, logging,
       ],
       path: "Sources/Bench", swiftSettings: strict),
     .testTarget(

@@ -62,6 +62,44 @@ struct ConnectContainerTests {
     #expect(stack.connect.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
+  @Test func `a global store is there before the user is known, and each user has stores of their own`() throws {
+    let stack = try ConnectStack(try StoresByUser.model())
+    let connect = stack.connect
+    let global = StoreConfiguration(name: "GlobalData", type: .sqlite)
+    try connect.attachPersistentStore(at: stack.directory.url, for: global)
+    for user in ["ada", "grace"] {
+      let place = stack.directory.url.appendingPathComponent(user)
+      let stores = try connect.attachPersistentStores(
+        at: place,
+        for: [
+          StoreConfiguration(name: "TransientData", type: .inMemory),
+          StoreConfiguration(name: "PersistentData", type: .sqlite),
+        ])
+      try connect.start()
+      #expect(connect.persistentStoreCoordinator.persistentStores.count == 3)
+      #expect(stack.directory.has("\(user)/Connect.persistentdata.sqlite"))
+      #expect(
+        ["Global", "Transient", "Persistent"].allSatisfy { name in
+          connect.managedObjectModel.entitiesByName[name].map { connect.isManaged($0) } == true
+        })
+      try connect.detach(persistentStores: stores)
+      try connect.stop()
+    }
+    #expect(stack.directory.has("Connect.globaldata.sqlite"))
+  }
+
+  /// A model whose entities live in stores of their own.
+  private enum StoresByUser {
+    static func model() throws -> ManagedObjectModel {
+      let names = ["Global", "Transient", "Persistent"]
+      let entities = names.map { name in
+        Entity(name, userInfo: ["uniquenessAttributes": "id"]) { Attribute("id", .int64, optional: true) }
+      }
+      let configurations = Dictionary(uniqueKeysWithValues: names.map { ("\($0)Data", [$0]) })
+      return try ManagedObjectModel(entities: entities, configurations: configurations)
+    }
+  }
+
   @Test func `a store of another model is refused without migration, one or several`() throws {
     let directory = TemporaryDirectory()
     func makeConnect(_ model: ManagedObjectModel) -> TestConnect {

@@ -73,7 +73,7 @@ extension GenericConnect {
       return dispatcher.unfinishedOfUnmanaged
     }
     guard !handles.contains(where: { $0 === AnyActionHandle.current }) else { return handles }
-    for handle in handles { handle.cancel() }
+    handles.cancelAll()
     return handles
   }
 

@@ -207,7 +207,7 @@ extension ActionDispatcher {
 
   /// Ends everything: the Connect is gone.
   func end() {
-    for handle in close() { handle.cancel() }
+    close().cancelAll()
     events.end()
   }
 }

@@ -102,7 +102,7 @@ final class ActionQueue: Sendable {
   /// Every action that has not ended.
   var unfinished: [AnyActionHandle] {
     content.withLock { content in
-      content.lanes.running + content.held.values.map(\.handle) + content.backlog.pending
+      content.backlog.pending + content.held.values.map(\.handle) + content.lanes.running
     }
   }
 

@@ -10,7 +10,7 @@ struct Bench: ParsableCommand {
     discussion: """
       All sides do the same work on the same rows in one process, in turns. The figures are medians of the rounds.
       Measures: fetch, insert, faults, lookup, update, small-save, freshness, memory, merge, merge-idle, merge-memory,
-      postgresql-fetch, postgresql-insert, postgresql-merge, postgresql-merge-idle, and
+      actions, actions-memory, postgresql-fetch, postgresql-insert, postgresql-merge, postgresql-merge-idle, and
       identity-map-find, -store, -update, -equal, -aggregate, -shared, -delivery, -transaction, -memory, -diamond, -cycle.
       """)
 

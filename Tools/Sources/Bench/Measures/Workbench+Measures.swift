@@ -4,6 +4,7 @@ extension Workbench {
     var all = [
       fetchMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(), smallSaveMeasure(),
       freshnessMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), mergeMemoryMeasure(),
+      actionMeasure(), actionMemoryMeasure(),
     ]
     if let postgreSQL {
       all += [

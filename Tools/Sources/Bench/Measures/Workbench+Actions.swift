@@ -1,0 +1,82 @@
+import CBench
+import Coherence
+import Foundation
+import Logging
+
+extension Workbench {
+  /// No-op actions, submitted from one thread and waited for, by way of a started Connect that tells of each of them.
+  func actionMeasure() -> Measure {
+    let count = 200_000
+    let name = "Coherence, blocking generic actions"
+    return Measure(
+      name: "actions", title: "No-op actions, submitted and finished", items: count, item: "action",
+      sides: [
+        Side(name: name, role: .ours) { try Self.run(count) { try $0.execute(NoOpAction()) } },
+        Side(name: "Coherence, asynchronous generic actions", role: .ours) {
+          try Self.run(count) { try $0.execute(AsyncNoOpAction()) }
+        },
+      ],
+      // 500,000 in a second.
+      goals: [.each(of: name, atMost: 2e-6)])
+  }
+
+  /// What a proxy occupies while its action waits in a suspended queue, with the action and its place in the queue.
+  func actionMemoryMeasure() -> Measure {
+    let count = 100_000
+    let name = "Coherence, queued proxies"
+    return Measure(
+      name: "actions-memory", title: "Memory of a queued action", unit: .bytes, items: count, item: "proxy",
+      sides: [Side(name: name, role: .ours) { try Self.queuedMemory(count) }],
+      goals: [.each(of: name, atMost: 1024)])
+  }
+
+  private typealias BenchConnect = GenericConnect<ContextStrategy.Mixed>
+
+  private static func startedConnect() throws -> BenchConnect {
+    let model = try ManagedObjectModel {
+      Entity("Item", userInfo: ["uniquenessAttributes": "id"]) { Attribute("id", .int64) }
+    }
+    let connect = BenchConnect(
+      name: "Actions", managedObjectModel: model,
+      logger: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() })
+    try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    try connect.start()
+    return connect
+  }
+
+  private static func run(_ count: Int, _ submit: (BenchConnect) throws -> AnyActionHandle) throws -> Sample {
+    let connect = try startedConnect()
+    let sample = try Stopwatch.sample {
+      var handles: [AnyActionHandle] = []
+      handles.reserveCapacity(count)
+      for _ in 0..<count { handles.append(try submit(connect)) }
+      // A stop that drains returns when every action has finished.
+      try connect.stop(.drain)
+      guard handles.allSatisfy({ $0.completionStatus == .successful }) else {
+        throw BenchError("An action did not succeed.")
+      }
+      return (UInt64(handles.count), handles)
+    }
+    return sample
+  }
+
+  private static func queuedMemory(_ count: Int) throws -> Sample {
+    let connect = try startedConnect()
+    connect.suspended = true
+    var proxies: [any ActionProxy] = []
+    proxies.reserveCapacity(count)
+    let before = benchAllocatedBytes()
+    for _ in 0..<count { proxies.append(try connect.execute(AsyncNoOpAction())) }
+    let after = benchAllocatedBytes()
+    try connect.stop()
+    return withExtendedLifetime(proxies) { Sample(amount: Double(after) - Double(before), checksum: UInt64(count)) }
+  }
+}
+
+private struct NoOpAction: GenericAction {
+  func execute() throws {}
+}
+
+private struct AsyncNoOpAction: AsyncGenericAction {
+  func execute() async throws {}
+}
