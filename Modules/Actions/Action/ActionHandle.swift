@@ -33,6 +33,8 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
     }
   }
 
+  override var mayBlock: Bool { if case .blocking = body { true } else { false } }
+
   override func attempt(inLane lane: Int) -> UInt64? {
     switch body {
     case .blocking(let body):
@@ -48,11 +50,13 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
   }
 
   private func start(_ body: @escaping @Sendable (AnyActionHandle) async throws -> Output, inLane lane: Int) {
-    let task = Self.$executing.withValue(self) {
-      Task {
-        end(throwing: await failure { try await body(self) })
-        queue.laneIsFree(lane)
-      }
+    // Detached, for it may be started by the task of the action before, whose task-local values are no affair of this one.
+    let task = Task.detached { [self] in
+      let beginning = DispatchTime.now().uptimeNanoseconds
+      let error = await Self.$executing.withValue(self) { await failure { try await body(self) } }
+      let time = DispatchTime.now().uptimeNanoseconds - beginning
+      end(throwing: error)
+      queue.laneIsFree(lane, after: time)
     }
     didStart(task)
   }

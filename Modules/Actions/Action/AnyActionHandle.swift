@@ -55,6 +55,7 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
   // MARK: Waiting
 
   public final func waitUntilFinished() async throws {
+    if state == .finished { return }
     let waiter = Self.executing
     try waiter.map { try WaitGraph.begin($0, for: [self]) }
     defer { if let waiter { WaitGraph.end(waiter, for: [self]) } }
@@ -71,6 +72,9 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
   }
 
   // MARK: Running
+
+  /// Whether the work needs a thread of its own.
+  var mayBlock: Bool { true }
 
   /// Does the work once.
   ///

@@ -48,8 +48,6 @@ struct ActionLanes {
     return idle
   }
 
-  mutating func wake(_ lane: Int) { lanes[lane] = .woken }
-
   /// Notes how the latest action of a lane was.
   ///
   /// - Returns: Whether the lane may take another one. Otherwise it rests, and leaves what waits to a lane like it.

@@ -130,11 +130,12 @@ final class ActionQueue: Sendable {
     if wake.watches { Self.watch.asyncAfter(deadline: .now() + .milliseconds(1)) { self.lookAfterLanes() } }
   }
 
-  private func work(inLane lane: Int) {
-    var isShort = false
-    while let handle = takeNext(for: lane, afterShort: isShort) {
+  /// Runs actions, first of all one that the lane has already, until none is left.
+  private func work(inLane lane: Int, beginningWith first: AnyActionHandle? = nil) {
+    var next = first ?? takeNext(for: lane, afterShort: false)
+    while let handle = next {
       guard let time = handle.run(inLane: lane) else { return }
-      isShort = time < Self.shortTime
+      next = takeNext(for: lane, afterShort: time < Self.shortTime)
     }
   }
 
@@ -144,14 +145,14 @@ final class ActionQueue: Sendable {
     return handle
   }
 
-  /// An action that ran in a task has ended.
-  func laneIsFree(_ lane: Int) {
-    let isNeeded = content.withLock { content in
-      let isNeeded = !content.isSuspended && !content.backlog.isEmpty
-      if isNeeded { content.lanes.wake(lane) } else { content.lanes.rest(lane) }
-      return isNeeded
+  /// An action that ran in a task has ended, after so many nanoseconds. One that runs in a task too may follow at once.
+  func laneIsFree(_ lane: Int, after time: UInt64) {
+    var isShort = time < Self.shortTime
+    while let handle = takeNext(for: lane, afterShort: isShort) {
+      if handle.mayBlock { return lanes[lane].async { self.work(inLane: lane, beginningWith: handle) } }
+      guard let time = handle.run(inLane: lane) else { return }
+      isShort = time < Self.shortTime
     }
-    if isNeeded { wake(Wake(lane: lane)) }
   }
 
   private func lookAfterLanes() {

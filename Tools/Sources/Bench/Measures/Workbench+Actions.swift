@@ -47,16 +47,22 @@ extension Workbench {
   private static func run(_ count: Int, _ submit: (BenchConnect) throws -> AnyActionHandle) throws -> Sample {
     let connect = try startedConnect()
     let sample = try Stopwatch.sample {
+      let done = DispatchSemaphore(value: 0)
       var handles: [AnyActionHandle] = []
       handles.reserveCapacity(count)
       for _ in 0..<count { handles.append(try submit(connect)) }
-      // A stop that drains returns when every action has finished.
-      try connect.stop(.drain)
+      Task { [handles] in
+        // From the end, where few are left to be waited for.
+        for handle in handles.reversed() { try await handle.waitUntilFinished() }
+        done.signal()
+      }
+      done.wait()
       guard handles.allSatisfy({ $0.completionStatus == .successful }) else {
         throw BenchError("An action did not succeed.")
       }
       return (UInt64(handles.count), handles)
     }
+    try connect.stop()
     return sample
   }
 
