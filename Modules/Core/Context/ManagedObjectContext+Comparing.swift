@@ -115,8 +115,8 @@ private final class ExpectationScreen: RowExpectation {
   private let expectation: any RowExpectation
   let keySlots: [Int]
   /// `nil` for deleted records.
-  var unsaved: [ManagedObjectID: RecordState?] = [:]
-  private(set) var count = 0
+  @exclusivity(unchecked) var unsaved: [ManagedObjectID: RecordState?] = [:]
+  @exclusivity(unchecked) private(set) var count = 0
 
   init(_ expectation: any RowExpectation) {
     self.expectation = expectation

@@ -11,6 +11,8 @@ struct MergeLayout {
   let keySlots: [Int]
   /// The places of attributes by name, where there are many.
   private let places: [String: Int]
+  /// What tells most names apart at a glance, of each attribute.
+  private let marks: [UInt32]
   /// The names of the properties that a record that exists keeps as they are.
   private let ignoredNames: Set<String>
 
@@ -57,6 +59,7 @@ struct MergeLayout {
     keptSlots = ignoredAttributes.compactMap { entity.attribute(named: $0)?.slot }
     let many = attributes.count > 16
     places = many ? Dictionary(uniqueKeysWithValues: attributes.enumerated().map { ($1.name, $0) }) : [:]
+    marks = attributes.map { Self.mark($0.name) }
     relationships = entity.relationships
     ignoredNames = ignoredAttributes
   }
@@ -64,8 +67,16 @@ struct MergeLayout {
   /// The place of an attribute. To look for a name among few is quicker than to hash it.
   @inline(__always) func index(of name: String) -> Int? {
     guard places.isEmpty else { return places[name] }
-    for index in attributes.indices where attributes[index].name == name { return index }
+    let mark = Self.mark(name)
+    for index in marks.indices where marks[index] == mark && attributes[index].name == name { return index }
     return nil
+  }
+
+  /// The length, the first and the last byte of a name.
+  @inline(__always) private static func mark(_ name: String) -> UInt32 {
+    let bytes = name.utf8
+    guard let first = bytes.first, let last = bytes.last else { return 0 }
+    return UInt32(truncatingIfNeeded: bytes.count) << 16 | UInt32(first) << 8 | UInt32(last)
   }
 
   func ignores(_ relationship: RelationshipDescription) -> Bool { ignoredNames.contains(relationship.name) }

@@ -20,14 +20,15 @@ final class MergeScan: RowExpectation {
   private let options: MergeOptions
   private let targets: MergeTargets
   private let refuseIfCanceled: () throws -> Void
-  private var index: MergeIndex
+  // What is touched for every record goes without the runtime's check of overlapping access.
+  @exclusivity(unchecked) private var index: MergeIndex
 
   private(set) var changes: [Change] = []
   /// Records that the input does not have, or that another record is the match of.
   private(set) var surplus: [Row] = []
   private(set) var listed: [Listed] = []
   /// The input records that have a record.
-  private(set) var matched: PlaceSet
+  @exclusivity(unchecked) private(set) var matched: PlaceSet
   /// The input records that have several.
   private var duplicated: Set<Int> = []
 
@@ -36,11 +37,11 @@ final class MergeScan: RowExpectation {
   /// Matches found before do not count as duplicates of those found now.
   private var settled: PlaceSet
   /// The input record that the last verdict was about.
-  private var current: Int?
+  @exclusivity(unchecked) private var current: Int?
   /// Whether ``values`` is all that the input says of it.
-  private var isComplete = true
-  private var values: [AttributeValue?] = []
-  private var seen = 0
+  @exclusivity(unchecked) private var isComplete = true
+  @exclusivity(unchecked) private var values: [AttributeValue?] = []
+  @exclusivity(unchecked) private var seen = 0
   let keySlots: [Int]
 
   init(
