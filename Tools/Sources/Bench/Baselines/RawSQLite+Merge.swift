@@ -14,12 +14,21 @@ extension RawSQLite {
     }
   }
 
-  /// One upsert for each record. Deletes nothing.
+  /// One upsert for each record; what is to go is found by the staged keys.
   func mergeByUpserts(_ people: [Person]) throws {
-    let statement = try prepare(
-      "INSERT INTO person (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \(PersonMerge.sqlite.onConflict)")
+    try execute("PRAGMA temp_store = MEMORY; CREATE TEMP TABLE staged (id INTEGER PRIMARY KEY)")
     try transaction {
-      for person in people { try statement.insert(person) }
+      let upsert = try prepare(
+        "INSERT INTO person (\(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \(PersonMerge.sqlite.onConflict)"
+      )
+      let key = try prepare("INSERT INTO staged VALUES (?)")
+      for person in people {
+        try upsert.insert(person)
+        key.bind(person.id, at: 1)
+        _ = try key.step()
+        key.reset()
+      }
+      try execute(PersonMerge.sqlite.delete)
     }
   }
 }
