@@ -71,6 +71,8 @@ struct NodeFlags: OptionSet, Sendable {
   static let gone = NodeFlags(rawValue: 1 << 8)
   /// Marked as out of date by whoever uses it.
   static let invalidated = NodeFlags(rawValue: 1 << 9)
+  /// There are changes over it that are not sure.
+  static let overlaid = NodeFlags(rawValue: 1 << 10)
 }
 
 /// A node whose value can be read.

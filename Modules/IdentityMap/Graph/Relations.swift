@@ -24,14 +24,15 @@ final class Relations {
 }
 
 /// From a parent to a child.
+@usableFromInline
 struct ChildLink {
-  unowned(unsafe) let child: Node
+  @usableFromInline unowned(unsafe) let child: Node
   /// Where the link back is among the child's parents.
   var place: Int32
   /// The version of the child's value that is in the parent's.
-  var seen: UInt32
+  @usableFromInline var seen: UInt32
   /// It closes a circle: the child's value is not written into the parent's, but for readers of the parent itself.
-  let isBack: Bool
+  @usableFromInline let isBack: Bool
 }
 
 /// From a child to a parent.
@@ -43,8 +44,9 @@ struct ParentLink {
 }
 
 /// Goes along the links of a node while its value is walked over.
+@usableFromInline
 struct LinkCursor {
-  enum Purpose {
+  @usableFromInline enum Purpose {
     /// To write what has changed.
     case refresh
     /// To write what closes a circle.
@@ -54,11 +56,11 @@ struct LinkCursor {
   }
 
   /// Those of the node, which do not change during the walk but for what is noted in them.
-  let links: UnsafeMutableBufferPointer<ChildLink>
-  let purpose: Purpose
+  @usableFromInline let links: UnsafeMutableBufferPointer<ChildLink>
+  @usableFromInline let purpose: Purpose
   /// The node that is taken out.
-  private let removed: ObjectIdentifier?
-  private var position = 0
+  @usableFromInline let removed: ObjectIdentifier?
+  @usableFromInline var position = 0
 
   fileprivate init(_ links: UnsafeMutableBufferPointer<ChildLink>, _ purpose: Purpose, removing node: Node? = nil) {
     self.links = links
@@ -66,12 +68,12 @@ struct LinkCursor {
     removed = node.map { ObjectIdentifier($0) }
   }
 
-  mutating func skip(_ count: Int) {
+  @inlinable mutating func skip(_ count: Int) {
     position += count
   }
 
   /// Whether one of the next links has a child to write.
-  func needsWriting(_ count: Int) -> Bool {
+  @inlinable func needsWriting(_ count: Int) -> Bool {
     let end = min(position + count, links.count)
     var index = position
     while index < end {
@@ -82,7 +84,7 @@ struct LinkCursor {
   }
 
   /// The next link's child when its value is to be written.
-  mutating func nextToWrite() -> Node? {
+  @inlinable mutating func nextToWrite() -> Node? {
     let index = position
     position += 1
     guard index < links.count, needsWriting(links[index]) else { return nil }
@@ -92,19 +94,19 @@ struct LinkCursor {
   }
 
   /// Whether one of the next links leads to the node that is removed.
-  func meetsRemoved(_ count: Int) -> Bool {
+  @inlinable func meetsRemoved(_ count: Int) -> Bool {
     countOfRemoved(count) > 0
   }
 
-  func countOfRemoved(_ count: Int) -> Int {
+  @inlinable func countOfRemoved(_ count: Int) -> Int {
     (position..<min(position + count, links.count)).count { isRemoved(links[$0]) }
   }
 
-  mutating func nextIsRemoved() -> Bool {
+  @inlinable mutating func nextIsRemoved() -> Bool {
     nextRemoved() != nil
   }
 
-  mutating func nextRemoved() -> Node? {
+  @inlinable mutating func nextRemoved() -> Node? {
     let index = position
     position += 1
     guard index < links.count, isRemoved(links[index]) else { return nil }
@@ -112,14 +114,14 @@ struct LinkCursor {
   }
 
   /// The next link's child unless it is the node that is removed.
-  mutating func nextUnlessRemoved() -> Node? {
+  @inlinable mutating func nextUnlessRemoved() -> Node? {
     let index = position
     position += 1
     guard index < links.count, !isRemoved(links[index]) else { return nil }
     return links[index].child
   }
 
-  private func needsWriting(_ link: ChildLink) -> Bool {
+  @inlinable func needsWriting(_ link: ChildLink) -> Bool {
     switch purpose {
     case .refresh: !link.isBack && link.seen != link.child.version
     case .closeCircles: link.isBack
@@ -127,7 +129,7 @@ struct LinkCursor {
     }
   }
 
-  private func isRemoved(_ link: ChildLink) -> Bool {
+  @inlinable func isRemoved(_ link: ChildLink) -> Bool {
     removed == ObjectIdentifier(link.child)
   }
 }

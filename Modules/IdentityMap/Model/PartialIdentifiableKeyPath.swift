@@ -3,61 +3,75 @@
 /// A place must be writable (`var`), and it may lead through structures that are no entities (`\.header.author`).
 /// Besides single entities these can be optional, collections of them, and wrappers (see ``EntityWrapper``).
 public struct PartialIdentifiableKeyPath<Root> {
-  let accessor: NestedAccessor<Root>
-
-  init(accessor: NestedAccessor<Root>) {
-    self.accessor = accessor
+  /// What is at a place, as far as the place alone does not tell.
+  @usableFromInline enum Kind {
+    case entity, optional, collection, wrapper
   }
 
-  private init<Part>(_ keyPath: WritableKeyPath<Root, Part>, shape: NestedShape<Part>) {
-    accessor = PathAccessor(keyPath: keyPath, shape: shape)
+  @usableFromInline let place: PartialKeyPath<Root>
+  @usableFromInline let kind: Kind
+  /// Only asked when the place is new: it takes longer than to compare places.
+  @usableFromInline let make: (PartialKeyPath<Root>) -> NestedAccessor<Root>
+
+  @inlinable init<Part>(
+    _ place: WritableKeyPath<Root, Part>, _ kind: Kind,
+    make: @escaping (WritableKeyPath<Root, Part>) -> NestedAccessor<Root>
+  ) {
+    self.place = place
+    self.kind = kind
+    self.make = { make(unsafeDowncast($0, to: WritableKeyPath<Root, Part>.self)) }
+  }
+
+  func makeAccessor() -> NestedAccessor<Root> {
+    make(place)
   }
 
   /// An entity.
-  public init<T: Identifiable & Sendable>(_ keyPath: WritableKeyPath<Root, T>) {
-    self.init(keyPath, shape: EntityShape<T>())
+  @inlinable public init<T: Identifiable & Sendable>(_ keyPath: WritableKeyPath<Root, T>) {
+    self.init(keyPath, .entity) { .part($0, .entity()) }
   }
 
   /// An entity that may be missing.
-  public init<T: Identifiable & Sendable>(_ keyPath: WritableKeyPath<Root, T?>) {
-    self.init(keyPath, shape: OptionalShape(EntityShape<T>()))
+  @inlinable public init<T: Identifiable & Sendable>(_ keyPath: WritableKeyPath<Root, T?>) {
+    self.init(keyPath, .optional) { .part($0, .optional(.entity())) }
   }
 
   /// A collection of entities.
-  public init<C: MutableCollection>(_ keyPath: WritableKeyPath<Root, C>)
+  @inlinable public init<C: MutableCollection>(_ keyPath: WritableKeyPath<Root, C>)
   where C.Element: Identifiable & Sendable {
-    self.init(keyPath, shape: CollectionShape(EntityShape<C.Element>()))
+    self.init(keyPath, .collection) { .part($0, .collection(.entity())) }
   }
 
   /// A collection of entities that may be missing.
-  public init<C: MutableCollection>(_ keyPath: WritableKeyPath<Root, C?>)
+  @inlinable public init<C: MutableCollection>(_ keyPath: WritableKeyPath<Root, C?>)
   where C.Element: Identifiable & Sendable {
-    self.init(keyPath, shape: OptionalShape(CollectionShape<C>(EntityShape<C.Element>())))
+    self.init(keyPath, .collection) { .part($0, .optional(.collection(.entity()))) }
   }
 
   /// A collection of entities of which some may be missing.
-  public init<C: MutableCollection, T: Identifiable & Sendable>(optionals keyPath: WritableKeyPath<Root, C>)
+  @inlinable public init<C: MutableCollection, T: Identifiable & Sendable>(optionals keyPath: WritableKeyPath<Root, C>)
   where C.Element == T? {
-    self.init(keyPath, shape: CollectionShape(OptionalShape(EntityShape<T>())))
+    self.init(keyPath, .collection) { .part($0, .collection(.optional(.entity()))) }
   }
 
   /// A set of entities.
-  public init<T: Identifiable & Sendable & Hashable>(_ keyPath: WritableKeyPath<Root, Set<T>>) {
-    self.init(keyPath, shape: SetShape(EntityShape<T>()))
+  @inlinable public init<T: Identifiable & Sendable & Hashable>(_ keyPath: WritableKeyPath<Root, Set<T>>) {
+    self.init(keyPath, .collection) { .part($0, .set()) }
   }
 
   /// A wrapper of entities.
-  public init<W: EntityWrapper>(wrapper keyPath: WritableKeyPath<Root, W>) {
-    self.init(keyPath, shape: WrapperShape<W>())
+  @inlinable public init<W: EntityWrapper>(wrapper keyPath: WritableKeyPath<Root, W>) {
+    self.init(keyPath, .wrapper) { .part($0, .wrapper()) }
   }
 
   /// A wrapper of entities that may be missing.
-  public init<W: EntityWrapper>(wrapper keyPath: WritableKeyPath<Root, W?>) {
-    self.init(keyPath, shape: OptionalShape(WrapperShape<W>()))
+  @inlinable public init<W: EntityWrapper>(wrapper keyPath: WritableKeyPath<Root, W?>) {
+    self.init(keyPath, .wrapper) { .part($0, .optional(.wrapper())) }
   }
 
   /// A collection of wrappers of entities.
-  public init<C: MutableCollection>(wrappers keyPath: WritableKeyPath<Root, C>) where C.Element: EntityWrapper {
-    self.init(keyPath, shape: CollectionShape(WrapperShape<C.Element>()))
+  @inlinable public init<C: MutableCollection>(wrappers keyPath: WritableKeyPath<Root, C>)
+  where C.Element: EntityWrapper {
+    self.init(keyPath, .wrapper) { .part($0, .collection(.wrapper())) }
   }
 }

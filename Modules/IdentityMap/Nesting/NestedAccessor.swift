@@ -2,79 +2,83 @@
 ///
 /// The entities of a place have an order, the order in which they are visited. The links of an aggregate's node to its
 /// children are in this order, so that a cursor over the links goes along with every walk over the value.
-class NestedAccessor<Root> {
-  /// The place, to tell whether two accessors are of the same one.
-  var place: AnyKeyPath { fatalError("An accessor has a place.") }
-
-  /// Gets ready to be used many times.
-  func prepare() {}
-
+///
+/// Made of closures for the same reason as a ``NestedShape``.
+@usableFromInline
+final class NestedAccessor<Root> {
   /// Stores the entities at the place.
-  func adopt(_ root: Root, by adoption: inout Adoption) {}
-
+  let adopt: (Root, inout Adoption) -> Void
   /// How many entities are at the place.
-  func count(in root: Root) -> Int { 0 }
-
+  let count: (Root) -> Int
   /// Writes the values of the linked entities that have changed since they were written last.
-  func refresh(_ root: inout Root, along cursor: inout LinkCursor) {}
+  let refresh: (inout Root, inout LinkCursor) -> Void
+  /// Takes the removed entity out, and says whether the place cannot be without, so that the aggregate has to go too.
+  let remove: (inout Root, inout LinkCursor) -> Bool
 
-  /// Takes an entity out.
-  /// - Returns: Whether the place cannot be without it, so that the aggregate has to go too.
-  func remove(from root: inout Root, along cursor: inout LinkCursor) -> Bool { false }
-}
-
-/// Reaches a part of a certain shape by its key path.
-final class PathAccessor<Root, Part>: NestedAccessor<Root> {
-  private let keyPath: WritableKeyPath<Root, Part>
-  private let shape: NestedShape<Part>
-  /// Where the part lies in memory, when it is a plain stored property: a key path takes ten times as long.
-  private var offset: Int?
-
-  init(keyPath: WritableKeyPath<Root, Part>, shape: NestedShape<Part>) {
-    self.keyPath = keyPath
-    self.shape = shape
+  @usableFromInline init(
+    adopt: @escaping (Root, inout Adoption) -> Void, count: @escaping (Root) -> Int,
+    refresh: @escaping (inout Root, inout LinkCursor) -> Void,
+    remove: @escaping (inout Root, inout LinkCursor) -> Bool
+  ) {
+    self.adopt = adopt
+    self.count = count
+    self.refresh = refresh
+    self.remove = remove
   }
 
-  override var place: AnyKeyPath { keyPath }
-
-  override func prepare() {
-    offset = MemoryLayout<Root>.offset(of: keyPath)
-  }
-
-  override func adopt(_ root: Root, by adoption: inout Adoption) {
-    shape.adopt(part(of: root), by: &adoption)
-  }
-
-  override func count(in root: Root) -> Int {
-    shape.fixedCount ?? shape.count(in: part(of: root))
-  }
-
-  override func refresh(_ root: inout Root, along cursor: inout LinkCursor) {
-    let count = count(in: root)
-    guard cursor.needsWriting(count) else { return cursor.skip(count) }
-    withPart(of: &root) { shape.refresh(&$0, along: &cursor) }
-  }
-
-  override func remove(from root: inout Root, along cursor: inout LinkCursor) -> Bool {
-    let count = count(in: root)
-    guard cursor.meetsRemoved(count) else {
-      cursor.skip(count)
-      return false
+  /// The accessor of a part of a certain shape.
+  @inlinable static func part<Part>(_ keyPath: WritableKeyPath<Root, Part>, _ shape: NestedShape<Part>)
+    -> NestedAccessor
+  {
+    // Where the part lies in memory, when it is a plain stored property: a key path takes ten times as long.
+    guard let offset = MemoryLayout<Root>.offset(of: keyPath) else { return computed(keyPath, shape) }
+    func read(_ root: Root) -> Part {
+      withUnsafePointer(to: root) {
+        UnsafeRawPointer($0).advanced(by: offset).assumingMemoryBound(to: Part.self).pointee
+      }
     }
-    return withPart(of: &root) { shape.remove(from: &$0, along: &cursor) }
+    func write<R>(_ root: inout Root, _ body: (inout Part) -> R) -> R {
+      withUnsafeMutablePointer(to: &root) {
+        body(&UnsafeMutableRawPointer($0).advanced(by: offset).assumingMemoryBound(to: Part.self).pointee)
+      }
+    }
+    return NestedAccessor(
+      adopt: { root, adoption in shape.adopt(read(root), &adoption) },
+      count: { root in shape.fixedCount ?? shape.count(read(root)) },
+      refresh: { root, cursor in
+        let count = shape.fixedCount ?? shape.count(read(root))
+        guard cursor.needsWriting(count) else { return cursor.skip(count) }
+        write(&root) { shape.refresh(&$0, &cursor) }
+      },
+      remove: { root, cursor in
+        let count = shape.fixedCount ?? shape.count(read(root))
+        guard cursor.meetsRemoved(count) else {
+          cursor.skip(count)
+          return false
+        }
+        return write(&root) { shape.remove(&$0, &cursor) }
+      })
   }
 
-  private func part(of root: Root) -> Part {
-    guard let offset else { return root[keyPath: keyPath] }
-    return withUnsafePointer(to: root) {
-      UnsafeRawPointer($0).advanced(by: offset).assumingMemoryBound(to: Part.self).pointee
-    }
-  }
-
-  private func withPart<R>(of root: inout Root, _ body: (inout Part) -> R) -> R {
-    guard let offset else { return body(&root[keyPath: keyPath]) }
-    return withUnsafeMutablePointer(to: &root) {
-      body(&UnsafeMutableRawPointer($0).advanced(by: offset).assumingMemoryBound(to: Part.self).pointee)
-    }
+  /// The accessor of a part that a setter writes.
+  @usableFromInline static func computed<Part>(_ keyPath: WritableKeyPath<Root, Part>, _ shape: NestedShape<Part>)
+    -> NestedAccessor
+  {
+    NestedAccessor(
+      adopt: { root, adoption in shape.adopt(root[keyPath: keyPath], &adoption) },
+      count: { root in shape.count(root[keyPath: keyPath]) },
+      refresh: { root, cursor in
+        let count = shape.count(root[keyPath: keyPath])
+        guard cursor.needsWriting(count) else { return cursor.skip(count) }
+        shape.refresh(&root[keyPath: keyPath], &cursor)
+      },
+      remove: { root, cursor in
+        let count = shape.count(root[keyPath: keyPath])
+        guard cursor.meetsRemoved(count) else {
+          cursor.skip(count)
+          return false
+        }
+        return shape.remove(&root[keyPath: keyPath], &cursor)
+      })
   }
 }

@@ -1,97 +1,92 @@
 /// How entities lie in a part of an aggregate: one, perhaps none, many, or wrapped. Shapes are put together: an
 /// optional collection of entities is the shape of an optional over that of a collection over that of an entity.
-class NestedShape<Part> {
+///
+/// A shape is made of closures, not of overridden methods, because closures are compiled for the types that they are
+/// made with.
+@usableFromInline
+final class NestedShape<Part> {
   /// How many entities are in every part, when that is always the same.
-  var fixedCount: Int? { nil }
-
+  @usableFromInline let fixedCount: Int?
   /// Stores the entities in the part.
-  func adopt(_ part: Part, by adoption: inout Adoption) {}
-
+  @usableFromInline let adopt: (Part, inout Adoption) -> Void
   /// How many entities are in the part.
-  func count(in part: Part) -> Int { 0 }
-
+  @usableFromInline let count: (Part) -> Int
   /// Writes the values of the linked entities that have changed since they were written last.
-  func refresh(_ part: inout Part, along cursor: inout LinkCursor) {}
+  @usableFromInline let refresh: (inout Part, inout LinkCursor) -> Void
+  /// Takes out the entity that is removed, and says whether the part itself has to go, because it cannot be without.
+  @usableFromInline let remove: (inout Part, inout LinkCursor) -> Bool
 
-  /// Takes out the entity that is removed.
-  /// - Returns: Whether the part itself has to go, because it cannot be without the entity.
-  func remove(from part: inout Part, along cursor: inout LinkCursor) -> Bool { false }
-}
-
-/// One entity.
-final class EntityShape<T: Identifiable & Sendable>: NestedShape<T> {
-  override var fixedCount: Int? { 1 }
-
-  override func adopt(_ part: T, by adoption: inout Adoption) {
-    adoption.adopt(part)
-  }
-
-  override func count(in part: T) -> Int { 1 }
-
-  override func refresh(_ part: inout T, along cursor: inout LinkCursor) {
-    guard let child = cursor.nextToWrite() else { return }
-    part = unsafeDowncast(child, to: EntityNode<T>.self).value
-  }
-
-  override func remove(from part: inout T, along cursor: inout LinkCursor) -> Bool {
-    cursor.nextIsRemoved()
+  @inlinable init(
+    fixedCount: Int? = nil, adopt: @escaping (Part, inout Adoption) -> Void, count: @escaping (Part) -> Int,
+    refresh: @escaping (inout Part, inout LinkCursor) -> Void,
+    remove: @escaping (inout Part, inout LinkCursor) -> Bool
+  ) {
+    self.fixedCount = fixedCount
+    self.adopt = adopt
+    self.count = count
+    self.refresh = refresh
+    self.remove = remove
   }
 }
 
-/// Something that may be missing.
-final class OptionalShape<Wrapped>: NestedShape<Wrapped?> {
-  private let shape: NestedShape<Wrapped>
-
-  init(_ shape: NestedShape<Wrapped>) {
-    self.shape = shape
-  }
-
-  override func adopt(_ part: Wrapped?, by adoption: inout Adoption) {
-    if let part { shape.adopt(part, by: &adoption) }
-  }
-
-  override func count(in part: Wrapped?) -> Int {
-    part.map { shape.count(in: $0) } ?? 0
-  }
-
-  override func refresh(_ part: inout Wrapped?, along cursor: inout LinkCursor) {
-    guard var wrapped = part else { return }
-    // Nothing is held twice while it is written, so that collections are changed in place.
-    part = nil
-    shape.refresh(&wrapped, along: &cursor)
-    part = wrapped
-  }
-
-  override func remove(from part: inout Wrapped?, along cursor: inout LinkCursor) -> Bool {
-    guard var wrapped = part else { return false }
-    part = shape.remove(from: &wrapped, along: &cursor) ? nil : wrapped
-    return false
+extension NestedShape where Part: Identifiable & Sendable {
+  /// One entity.
+  @inlinable static func entity() -> NestedShape {
+    NestedShape(
+      fixedCount: 1,
+      adopt: { part, adoption in adoption.adopt(part) },
+      count: { _ in 1 },
+      refresh: { part, cursor in
+        guard let child = cursor.nextToWrite() else { return }
+        part = unsafeDowncast(child, to: EntityNode<Part>.self).value
+      },
+      remove: { _, cursor in cursor.nextIsRemoved() })
   }
 }
 
-/// A wrapper, whose own key paths say what is in it.
-final class WrapperShape<W: EntityWrapper>: NestedShape<W> {
-  override func adopt(_ part: W, by adoption: inout Adoption) {
-    for accessor in accessors(of: part) { accessor.adopt(part, by: &adoption) }
+extension NestedShape {
+  /// Something that may be missing.
+  @inlinable static func optional<Wrapped>(_ shape: NestedShape<Wrapped>) -> NestedShape where Part == Wrapped? {
+    NestedShape(
+      adopt: { part, adoption in if let part { shape.adopt(part, &adoption) } },
+      count: { part in part.map(shape.count) ?? 0 },
+      refresh: { part, cursor in
+        guard var wrapped = part else { return }
+        // Nothing is held twice while it is written, so that collections are changed in place.
+        part = nil
+        shape.refresh(&wrapped, &cursor)
+        part = wrapped
+      },
+      remove: { part, cursor in
+        guard var wrapped = part else { return false }
+        part = shape.remove(&wrapped, &cursor) ? nil : wrapped
+        return false
+      })
+  }
+}
+
+extension NestedShape where Part: EntityWrapper {
+  /// A wrapper, whose own key paths say what is in it.
+  @usableFromInline static func wrapper() -> NestedShape {
+    NestedShape(
+      adopt: { part, adoption in
+        for accessor in accessors(of: part) { accessor.adopt(part, &adoption) }
+      },
+      count: { part in accessors(of: part).reduce(0) { $0 + $1.count(part) } },
+      refresh: { part, cursor in
+        for accessor in accessors(of: part) { accessor.refresh(&part, &cursor) }
+      },
+      remove: { part, cursor in
+        let accessors = accessors(of: part)
+        let count = accessors.reduce(0) { $0 + $1.count(part) }
+        let removed = cursor.countOfRemoved(count)
+        for accessor in accessors where accessor.remove(&part, &cursor) { return true }
+        // The case of an enum cannot be without its value: its setter ignores nil, and then the whole wrapper goes.
+        return self.accessors(of: part).reduce(0) { $0 + $1.count(part) } != count - removed
+      })
   }
 
-  override func count(in part: W) -> Int {
-    accessors(of: part).reduce(0) { $0 + $1.count(in: part) }
-  }
-
-  override func refresh(_ part: inout W, along cursor: inout LinkCursor) {
-    for accessor in accessors(of: part) { accessor.refresh(&part, along: &cursor) }
-  }
-
-  override func remove(from part: inout W, along cursor: inout LinkCursor) -> Bool {
-    let count = count(in: part)
-    let removed = cursor.countOfRemoved(count)
-    for accessor in accessors(of: part) where accessor.remove(from: &part, along: &cursor) { return true }
-    // The case of an enum cannot be without its value: its setter ignores nil, and then the whole wrapper goes.
-    return self.count(in: part) != count - removed
-  }
-
-  private func accessors(of part: W) -> [NestedAccessor<W>] {
-    part.wrappedEntitiesKeyPaths(relativeTo: \W.self).map(\.accessor)
+  private static func accessors(of part: Part) -> [NestedAccessor<Part>] {
+    part.wrappedEntitiesKeyPaths(relativeTo: \Part.self).map { $0.makeAccessor() }
   }
 }

@@ -72,6 +72,7 @@ extension EntityTable {
 
   private func setOverlay(_ overlay: Overlay<T>, of node: EntityNode<T>) {
     node.relate().overlay = overlay.patches.isEmpty ? nil : overlay
+    if overlay.patches.isEmpty { node.flags.remove(.overlaid) } else { node.flags.insert(.overlaid) }
     guard var value = overlay.base ?? (overlay.patches.isEmpty ? nil : node.value) else {
       return node.removeEverywhere()
     }

@@ -13,13 +13,13 @@ extension EntityStore {
 
   /// What an alias stands for, `nil` while it stands for nothing. Follow it to hear when it stands for something else.
   public func find<T: Identifiable & Sendable>(named: AliasKey<T>) -> EntityObserver<T?> {
-    core.exclusively { EntityObserver(core.alias(named, shape: EntityShape<T>())) }
+    core.exclusively { EntityObserver(core.alias(named, shape: .entity())) }
   }
 
   /// What an alias of a collection stands for, `nil` while it stands for nothing.
   public func find<C: Collection & Sendable>(named: AliasKey<C>) -> EntityObserver<C?>
   where C.Element: Identifiable & Sendable {
-    core.exclusively { EntityObserver(core.alias(named, shape: ListShape<C>())) }
+    core.exclusively { EntityObserver(core.alias(named, shape: .list())) }
   }
 
   /// Follows an identifier, whether there is an entity of it or not: the value is `nil` while there is none. It keeps

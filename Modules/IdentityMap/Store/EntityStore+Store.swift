@@ -25,7 +25,7 @@ extension EntityStore {
   ) -> EntityObserver<T> {
     core.exclusively {
       let node = core.place(entity, stamp: modifiedAt, ifPresent: update)
-      if let named { core.setAlias(named, to: node.read(), shape: EntityShape<T>(), stamp: modifiedAt) }
+      if let named { core.setAlias(named, to: node.read(), shape: .entity(), stamp: modifiedAt) }
       return EntityObserver(node)
     }
   }
@@ -39,7 +39,7 @@ extension EntityStore {
     core.exclusively {
       let table = core.table(of: C.Element.self)
       let nodes = entities.map { table.put($0, stamp: modifiedAt).node }
-      if let named { core.setAlias(named, to: entities, shape: ListShape<C>(), stamp: modifiedAt) }
+      if let named { core.setAlias(named, to: entities, shape: .list(), stamp: modifiedAt) }
       return EntityObserver(ListNode<C.Element>.make(nodes, core: core))
     }
   }

@@ -31,7 +31,7 @@ extension EntityStore {
     named: AliasKey<T>, modifiedAt: Stamp? = nil, update: (inout T) throws(E) -> Void
   ) throws(E) -> Bool {
     try core.exclusively { () throws(E) -> Bool in
-      try core.updateAlias(named, stamp: modifiedAt, shape: EntityShape<T>(), update)
+      try core.updateAlias(named, stamp: modifiedAt, shape: .entity(), update)
     }
   }
 
@@ -43,7 +43,7 @@ extension EntityStore {
     named: AliasKey<C>, modifiedAt: Stamp? = nil, update: (inout C) throws(E) -> Void
   ) throws(E) -> Bool where C.Element: Identifiable & Sendable {
     try core.exclusively { () throws(E) -> Bool in
-      try core.updateAlias(named, stamp: modifiedAt, shape: ListShape<C>(), update)
+      try core.updateAlias(named, stamp: modifiedAt, shape: .list(), update)
     }
   }
 }

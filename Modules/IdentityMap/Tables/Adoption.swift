@@ -1,23 +1,34 @@
 /// Gathers the children of an aggregate that is being stored, and stores them.
+@usableFromInline
 struct Adoption {
-  let core: StoreCore
+  @usableFromInline let core: StoreCore
   /// Entities that there are already are left as they are, whatever the aggregate says of them.
-  let keepsKnown: Bool
+  @usableFromInline let keepsKnown: Bool
+  /// Entities that are left as they are.
+  private let kept: [Node]
   /// That of the aggregate, which holds for all that is in it.
-  let stamp: Stamp?
-  private(set) var children: [Node] = []
+  @usableFromInline let stamp: Stamp?
+  @usableFromInline var children: [Node] = []
   /// Of each child, the version of its value that the aggregate has.
-  private var versions: [UInt32] = []
+  @usableFromInline var versions: [UInt32] = []
 
-  init(core: StoreCore, stamp: Stamp?, keepsKnown: Bool = false) {
+  init(core: StoreCore, stamp: Stamp?, keepsKnown: Bool = false, kept: [Node] = []) {
+    self.kept = kept
     self.core = core
     self.keepsKnown = keepsKnown
     self.stamp = stamp
   }
 
-  mutating func adopt<T: Identifiable & Sendable>(_ entity: T) {
+  @inlinable mutating func adopt<T: Identifiable & Sendable>(_ entity: T) {
     let table = core.table(of: T.self)
-    if keepsKnown, let node = table.node(entity.id) {
+    guard !keepsKnown, let node = table.adoptSimply(entity, stamp: stamp) else { return adoptAtLength(entity) }
+    children.append(node)
+    versions.append(node.version)
+  }
+
+  @usableFromInline mutating func adoptAtLength<T: Identifiable & Sendable>(_ entity: T) {
+    let table = core.table(of: T.self)
+    if let node = table.node(entity.id), keepsKnown || kept.contains(where: { $0 === node }) {
       children.append(node)
       versions.append(node.version &- 1)
       return
@@ -45,7 +56,12 @@ struct Adoption {
 
 /// Where an entity went.
 struct Placement<T: Identifiable & Sendable> {
-  enum Outcome { case created, changed, equal, refused, closesCircle }
+  enum Outcome {
+    case created, changed, equal
+    /// Fresher children that the store has were kept in it.
+    case adjusted
+    case refused, closesCircle
+  }
 
   let node: EntityNode<T>
   let outcome: Outcome
@@ -55,7 +71,7 @@ struct Placement<T: Identifiable & Sendable> {
     switch outcome {
     case .created, .changed: !node.flags.contains(.dirty) && node.relations?.overlay == nil
     case .equal: true
-    case .refused, .closesCircle: false
+    case .adjusted, .refused, .closesCircle: false
     }
   }
 }

@@ -18,7 +18,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   override func rebuild() {
     guard let relations, var content else { return }
     self.content = nil
-    relations.walk(.refresh) { shape.refresh(&content, along: &$0) }
+    relations.walk(.refresh) { shape.refresh(&content, &$0) }
     self.content = content
   }
 
@@ -34,7 +34,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     flags.remove(.dirty)
     self.content = content
     var adoption = Adoption(core: core, stamp: stamp)
-    shape.adopt(content, by: &adoption)
+    shape.adopt(content, &adoption)
     if adoption.link(self) { flags.insert(.dirty) }
     // Of entities that changed, it has been told already.
     if wasNothing || former != adoption.children.map({ ObjectIdentifier($0) }) { tell() }
@@ -58,7 +58,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
 
   override func remove(_ child: Node) -> Bool {
     guard let relations, var reduced = read() else { return false }
-    guard !relations.walk(.remove, removing: child, { shape.remove(from: &reduced, along: &$0) }) else {
+    guard !relations.walk(.remove, removing: child, { shape.remove(&reduced, &$0) }) else {
       clear()
       return false
     }

@@ -6,6 +6,7 @@ extension EntityNode: Removable {
     flags.insert(.vacant)
     table.isGone(self, id: value.id)
     relations?.overlay = nil
+    flags.remove(.overlaid)
     core.loosen(self)
   }
 

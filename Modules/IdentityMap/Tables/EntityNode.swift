@@ -18,6 +18,20 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     return whole
   }
 
+  /// The value, up to date but for what closes a circle.
+  func built() -> T {
+    if flags.contains(.dirty) { core.refresh(self) }
+    return value
+  }
+
+  /// Whether there is something in the value that closes a circle.
+  var closesCircles: Bool { relations.map { $0.backLinks > 0 } ?? false }
+
+  /// What closes a circle in the value.
+  var closedCircles: [Node] {
+    closesCircles ? relations?.children.filter(\.isBack).map(\.child) ?? [] : []
+  }
+
   @usableFromInline override func rebuild() {
     guard let relations, let plan else { return }
     relations.walk(.refresh) { plan.refresh(&value, along: &$0) }
@@ -57,6 +71,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
       if let relations {
         relations.plan = plan
         relations.overlay = overlay
+        if overlay == nil { self.flags.remove(.overlaid) } else { self.flags.insert(.overlaid) }
         relations.writtenAt = writtenAt
       }
       setChildren(children)
@@ -81,29 +96,30 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
 
 /// The places of the entities in an aggregate; one for all values that have the same ones.
 final class Plan<T> {
+  private let paths: [PartialIdentifiableKeyPath<T>]
   private let accessors: [NestedAccessor<T>]
 
   init(_ paths: [PartialIdentifiableKeyPath<T>]) {
-    accessors = paths.map(\.accessor)
-    for accessor in accessors { accessor.prepare() }
+    self.paths = paths
+    accessors = paths.map { $0.makeAccessor() }
   }
 
   func isMade(of paths: [PartialIdentifiableKeyPath<T>]) -> Bool {
-    paths.count == accessors.count
-      && zip(paths, accessors).allSatisfy { type(of: $0.accessor) == type(of: $1) && $0.accessor.place == $1.place }
+    paths.count == self.paths.count
+      && zip(paths, self.paths).allSatisfy { $0.kind == $1.kind && ($0.place === $1.place || $0.place == $1.place) }
   }
 
   func adopt(_ value: T, by adoption: inout Adoption) {
-    for accessor in accessors { accessor.adopt(value, by: &adoption) }
+    for accessor in accessors { accessor.adopt(value, &adoption) }
   }
 
   func refresh(_ value: inout T, along cursor: inout LinkCursor) {
-    for accessor in accessors { accessor.refresh(&value, along: &cursor) }
+    for accessor in accessors { accessor.refresh(&value, &cursor) }
   }
 
   /// - Returns: Whether the whole value has to go.
   func remove(from value: inout T, along cursor: inout LinkCursor) -> Bool {
-    for accessor in accessors where accessor.remove(from: &value, along: &cursor) { return true }
+    for accessor in accessors where accessor.remove(&value, &cursor) { return true }
     return false
   }
 }

@@ -15,6 +15,18 @@ extension EntityTable {
     return node
   }
 
+  /// Stores an entity that is in an aggregate; `nil` when it has to go the long way.
+  @inlinable func adoptSimply(_ entity: T, stamp: Stamp?) -> EntityNode<T>? {
+    guard isSimple, core.isPlain, stamp == nil else { return nil }
+    let hash = IdentityIndex<T>.hash(entity.id)
+    guard let node = index.node(entity.id, hash: hash) else {
+      let node = EntityNode(entity, core: core)
+      index.insert(node, hash: hash)
+      return node
+    }
+    return node.flags.rawValue == 0 && nature.areEqual(node.value, entity) ? node : nil
+  }
+
   /// Changes an entity; `nil` when it has to go the long way.
   @inlinable func updateSimply<E: Error>(
     _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void

@@ -20,19 +20,26 @@ extension EntityTable {
   }
 
   /// Gives a node another value of its entity, whose stamp has been looked at.
-  func replace(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
+  /// - Parameter isUpdate: The value was made of the stored one, so that what closes a circle in it is as old as it was.
+  func replace(
+    _ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool = false
+  ) -> Placement<T> {
     if core.journal != nil { core.record(node) }
     if node.overlay != nil { return rebase(node, on: entity, stamp: stamp) }
     guard nature.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
-    let before = node.read()
-    let isEqual = areEqual(before, entity)
+    let before = node.built()
+    let isEqual = areEqual(before, entity) || node.closesCircles && areEqual(node.read(), entity)
     if isEqual, stamp == nil { return confirm(node, stamp: nil) }
-    setAggregate(node, to: entity, stamp: stamp)
+    setAggregate(node, to: entity, stamp: stamp, keeping: isUpdate ? node.closedCircles : [])
     // Fresher children that were kept can make of another value the same one.
-    if isEqual || node.flags.contains(.dirty) && areEqual(before, node.read()) { return confirm(node, stamp: stamp) }
+    let isAdjusted = node.flags.contains(.dirty)
+    if isEqual || isAdjusted && areEqual(before, node.built()) {
+      let placement = confirm(node, stamp: stamp)
+      return isAdjusted ? Placement(node: node, outcome: .adjusted) : placement
+    }
     note(stamp, on: node)
     wrote(node)
-    return Placement(node: node, outcome: .changed)
+    return Placement(node: node, outcome: isAdjusted ? .adjusted : .changed)
   }
 
   private func replaceLeaf(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
@@ -52,11 +59,14 @@ extension EntityTable {
   }
 
   /// Sets an aggregate's value and stores what is in it.
-  func setAggregate(_ node: EntityNode<T>, to entity: T, stamp: Stamp?, keepsKnown: Bool = false) {
+  /// - Parameter kept: Entities that are left as they are, whatever the value says of them.
+  func setAggregate(
+    _ node: EntityNode<T>, to entity: T, stamp: Stamp?, keepsKnown: Bool = false, keeping kept: [Node] = []
+  ) {
     node.flags.remove(.dirty)
     node.value = entity
     guard let plan = plan(for: entity) else { return node.setChildren([]) }
-    var adoption = Adoption(core: core, stamp: stamp, keepsKnown: keepsKnown)
+    var adoption = Adoption(core: core, stamp: stamp, keepsKnown: keepsKnown, kept: kept)
     node.flags.insert(.onPath)
     plan.adopt(entity, by: &adoption)
     node.flags.remove(.onPath)

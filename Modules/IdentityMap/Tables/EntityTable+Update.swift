@@ -8,7 +8,7 @@ extension EntityTable {
       core.tellRefused(T.self, node.value.id, error)
       return false
     }
-    var value = node.read()
+    var value = node.built()
     try update(&value)
     guard value.id == node.value.id else {
       core.tellRefused(T.self, node.value.id, EntityError.identifierChanged)
@@ -16,7 +16,7 @@ extension EntityTable {
     }
     // It may have been removed or stored by the closure.
     guard !node.isVacant, refusal(of: stamp, by: node) == nil else { return false }
-    _ = replace(node, with: value, stamp: stamp)
+    _ = replace(node, with: value, stamp: stamp, isUpdate: true)
     return true
   }
 }

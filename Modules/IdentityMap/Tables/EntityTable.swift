@@ -30,6 +30,10 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     noteSimplicity()
   }
 
+  deinit {
+    index.destroy()
+  }
+
   /// Whether the entities are leaves and nothing is to be done with them but to store them.
   @usableFromInline private(set) var isSimple = false
 
