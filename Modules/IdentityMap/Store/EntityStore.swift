@@ -28,12 +28,11 @@ public final class EntityStore: Sendable {
   /// - Parameters:
   ///   - delivery: Where observers are called.
   ///   - logger: Is told of what is stored and what is refused.
-  ///   - clock: Measures the age of entities.
-  public init(
-    delivery: Delivery, logger: (any Logger)? = nil, clock: some Clock<Duration> = ContinuousClock()
-  ) {
-    let start = clock.now
-    core = StoreCore(delivery: delivery, logger: logger, now: { start.duration(to: clock.now) })
+  ///   - now: The time since some moment, by which the age of entities is measured; that of a clock which never goes
+  ///     back by default.
+  public init(delivery: Delivery, logger: (any Logger)? = nil, now: (@Sendable () -> Duration)? = nil) {
+    let start = ContinuousClock.now
+    core = StoreCore(delivery: delivery, logger: logger, now: now ?? { start.duration(to: .now) })
   }
 }
 
