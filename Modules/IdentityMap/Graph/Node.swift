@@ -1,6 +1,7 @@
 /// A vertex of the graph: something with a value that can be made of the values of others, be watched, and be held.
 ///
-/// Nodes are touched under the store's lock only. They belong to the store: a link between nodes does not keep its
+/// Nodes are touched under the store's lock only, each access is over before the next begins, and checking that at run
+/// time would take more time than the accesses: hence the unchecked properties. They belong to the store: a link between nodes does not keep its
 /// ends alive, the store takes a node away when nothing needs it any more, and unlinks it then. So circles of entities
 /// are no circles of references.
 @usableFromInline
@@ -8,16 +9,16 @@ class Node {
   /// Outlives its nodes: whoever holds a node from outside does it with a ``Handle``, which keeps the core.
   @usableFromInline unowned(unsafe) final let core: StoreCore
   /// What only some nodes have; leaves that nobody watches and nothing contains do without.
-  @usableFromInline final var relations: Relations?
+  @exclusivity(unchecked) @usableFromInline final var relations: Relations?
   /// The freshness of the value; not a number when it has no stamp.
   @usableFromInline final var stamp = Stamp.nan
   /// How many handles there are.
-  @usableFromInline final var handles: Int32 = 0
+  @exclusivity(unchecked) @usableFromInline final var handles: Int32 = 0
   /// The transaction that set the stamp.
   @usableFromInline final var stampedIn: UInt32 = 0
   /// Grows with each change of the value, and when the value has become out of date.
-  @usableFromInline final var version: UInt32 = 0
-  @usableFromInline final var flags: NodeFlags = []
+  @exclusivity(unchecked) @usableFromInline final var version: UInt32 = 0
+  @exclusivity(unchecked) @usableFromInline final var flags: NodeFlags = []
 
   @inlinable init(core: StoreCore) {
     self.core = core
@@ -92,14 +93,18 @@ extension Node {
   }
 
   final var isHeld: Bool {
-    handles > 0 || relations.map { $0.pins > 0 } ?? false
+    if handles > 0 { return true }
+    guard let relations else { return false }
+    return relations.pins > 0
   }
 
   final var isVacant: Bool { flags.contains(.vacant) }
 
   /// Whether somebody has to be told when the value changes.
   final var isWatched: Bool {
-    flags.contains(.queried) || relations.map { !$0.audiences.isEmpty } ?? false
+    if flags.contains(.queried) { return true }
+    guard let relations else { return false }
+    return !relations.audiences.isEmpty
   }
 
   /// Whether a value with a stamp comes too late. Of two that came in one transaction with the same stamp, the later

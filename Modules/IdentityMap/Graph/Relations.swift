@@ -2,17 +2,17 @@
 @usableFromInline
 final class Relations {
   /// The nodes that the value is made of, in the order in which they are met in it, as often as they are met.
-  var children: [ChildLink] = []
+  @exclusivity(unchecked) var children: [ChildLink] = []
   /// The nodes whose values contain this one's.
-  var parents: [ParentLink] = []
+  @exclusivity(unchecked) var parents: [ParentLink] = []
   /// Larger than that of all children, but for those that close a circle. A leaf has 0.
-  var height: Int32 = 0
+  @exclusivity(unchecked) var height: Int32 = 0
   /// How many reasons inside of the store there are to keep the node: an alias, a lifetime.
-  var pins: Int32 = 0
+  @exclusivity(unchecked) var pins: Int32 = 0
   /// How many of the children close a circle.
-  var backLinks: Int32 = 0
+  @exclusivity(unchecked) var backLinks: Int32 = 0
   /// Who is told of changes.
-  var audiences: [AnyAudience] = []
+  @exclusivity(unchecked) var audiences: [AnyAudience] = []
   /// The places of the children in the value; a `Plan` of the value's type.
   var plan: AnyObject?
   /// Changes that are not sure yet; an `Overlay` of the value's type.

@@ -47,7 +47,14 @@ extension StoreCore {
   /// Makes a node's value of its children's, where they have changed; children first.
   func refresh(_ node: Node) {
     guard node.flags.contains(.dirty) else { return }
-    if node.relations?.height == 1 { return rebuild(node) }
+    guard let relations = node.relations, relations.height > 1 else { return rebuild(node) }
+    if relations.height == 2 {
+      // All below are aggregates of leaves.
+      relations.children.withUnsafeBufferPointer { links in
+        for link in links where !link.isBack && link.child.flags.contains(.dirty) { rebuild(link.child) }
+      }
+      return rebuild(node)
+    }
     var stack = [node]
     while let top = stack.last {
       guard top.flags.contains(.dirty) else {

@@ -14,11 +14,11 @@ final class StoreCore: @unchecked Sendable {
   let now: @Sendable () -> Duration
 
   /// How many operations are going on, one inside of the other.
-  private var depth = 0
+  @exclusivity(unchecked) private var depth = 0
   /// Whether there is nothing to be noted of an operation: no journal, no logger, no history.
-  @usableFromInline private(set) var isPlain = true
+  @exclusivity(unchecked) @usableFromInline private(set) var isPlain = true
   /// The number of the transaction that is going on.
-  @usableFromInline private(set) var transaction: UInt32 = 0
+  @exclusivity(unchecked) @usableFromInline private(set) var transaction: UInt32 = 0
   /// Nodes whose watchers have to be told.
   var changed: [Node] = []
   /// Nodes that may not be held any more.
@@ -32,14 +32,14 @@ final class StoreCore: @unchecked Sendable {
   /// How many links close a circle.
   var backLinks = 0
   /// How many handles there are, of all nodes. While there are any, the core holds itself.
-  @usableFromInline var handles = 0
+  @exclusivity(unchecked) @usableFromInline var handles = 0
   var history = History() {
     didSet { if history.isKept != oldValue.isKept { notePlainness() } }
   }
   /// The origin that the operations going on were given.
   var origin: String?
   /// Raised by whatever leaves work for the commit, so that operations that do not pay nothing.
-  var hasWork = false
+  @exclusivity(unchecked) var hasWork = false
 
   init(delivery: Delivery, logger: (any EntityStore.Logger)?, now: @escaping @Sendable () -> Duration) {
     mailboxes = MailboxDirectory(standard: delivery)

@@ -22,7 +22,7 @@ class AnyAudience: @unchecked Sendable {
 final class Audience<Value: Sendable>: AnyAudience, @unchecked Sendable {
   private let core: StoreCore
   private let node: ValueNode<Value>
-  private(set) var observations: [Observation<Value>] = []
+  private var observations: [AnyObservation] = []
 
   init(of node: ValueNode<Value>, mailbox: Mailbox) {
     self.node = node
@@ -31,15 +31,17 @@ final class Audience<Value: Sendable>: AnyAudience, @unchecked Sendable {
   }
 
   override func deliver() {
-    let due: (value: Value, observations: [Observation<Value>])? = core.exclusively {
+    let due: (value: Value, observations: [AnyObservation])? = core.exclusively {
       // After a removal there is nothing to be told.
-      guard !node.isVacant, observations.contains(where: { $0.isDue(node.version) }) else { return nil }
+      guard !node.isVacant else { return nil }
+      let due = AnyObservation.takeDue(observations, version: node.version)
       // Reading can bring the node up to date, but never changes its version.
-      let value = node.read()
-      return (value, observations.filter { $0.takeDue(node.version) })
+      return due.isEmpty ? nil : (node.read(), due)
     }
     guard let due else { return }
-    for observation in due.observations { observation.tell(due.value) }
+    for observation in due.observations {
+      unsafeDowncast(observation, to: Observation<Value>.self).tell(due.value)
+    }
   }
 
   override var count: Int { observations.count }
@@ -52,53 +54,71 @@ final class Audience<Value: Sendable>: AnyAudience, @unchecked Sendable {
 
   /// - Returns: Whether nobody is left.
   func remove(_ observation: Observation<Value>) -> Bool {
-    observations.removeAll { $0 === observation }
+    if let place = AnyObservation.place(of: observation, in: observations) { observations.remove(at: place) }
     return observations.isEmpty
   }
 }
 
-/// One observer.
+/// One observer, whatever it is told.
 // Sendable because what can change is touched under the store's lock only, but for the atomic.
-final class Observation<Value: Sendable>: @unchecked Sendable {
-  private let onChange: @Sendable (Value) -> Void
+class AnyObservation: @unchecked Sendable {
   private let isOver = Atomic<Bool>(false)
   /// The version that the observer has been told of.
-  private var seen: UInt32
+  private final var seen: UInt32
   /// Being told the first value, or pausing: it is told nothing else meanwhile.
-  private(set) var isWaiting = true
+  private final var isWaiting = true
 
-  init(seen: UInt32, onChange: @escaping @Sendable (Value) -> Void) {
+  fileprivate init(seen: UInt32) {
     self.seen = seen
-    self.onChange = onChange
   }
 
-  func tell(_ value: Value) {
-    guard !isOver.load(ordering: .acquiring) else { return }
-    onChange(value)
-  }
+  /// Whether nothing may be told any more.
+  final var hasEnded: Bool { isOver.load(ordering: .acquiring) }
 
   /// - Returns: Whether it was not over before.
-  func end() -> Bool {
+  final func end() -> Bool {
     !isOver.exchange(true, ordering: .acquiringAndReleasing)
   }
 
   // MARK: Under the lock
 
-  func isDue(_ version: UInt32) -> Bool {
+  final func isDue(_ version: UInt32) -> Bool {
     !isWaiting && seen != version
   }
 
-  func takeDue(_ version: UInt32) -> Bool {
-    guard isDue(version) else { return false }
-    seen = version
-    return true
-  }
-
-  func pause() {
+  final func pause() {
     isWaiting = true
   }
 
-  func go() {
+  final func go() {
     isWaiting = false
+  }
+
+  /// Those that have not been told of a version, and now count as told.
+  static func takeDue(_ observations: [AnyObservation], version: UInt32) -> [AnyObservation] {
+    observations.filter { observation in
+      guard observation.isDue(version) else { return false }
+      observation.seen = version
+      return true
+    }
+  }
+
+  static func place(of observation: AnyObservation, in observations: [AnyObservation]) -> Int? {
+    observations.firstIndex { $0 === observation }
+  }
+}
+
+/// One observer.
+// Sendable because the closure is.
+final class Observation<Value: Sendable>: AnyObservation, @unchecked Sendable {
+  private let onChange: @Sendable (Value) -> Void
+
+  init(seen: UInt32, onChange: @escaping @Sendable (Value) -> Void) {
+    self.onChange = onChange
+    super.init(seen: seen)
+  }
+
+  func tell(_ value: Value) {
+    if !hasEnded { onChange(value) }
   }
 }

@@ -2,7 +2,7 @@
 @usableFromInline
 final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   /// The value as the entities in it were when it was made; see the flags.
-  @usableFromInline var value: T
+  @exclusivity(unchecked) @usableFromInline var value: T
 
   @inlinable init(_ value: T, core: StoreCore) {
     self.value = value
@@ -25,7 +25,10 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   }
 
   /// Whether there is something in the value that closes a circle.
-  var closesCircles: Bool { relations.map { $0.backLinks > 0 } ?? false }
+  var closesCircles: Bool {
+    guard let relations else { return false }
+    return relations.backLinks > 0
+  }
 
   /// What closes a circle in the value.
   var closedCircles: [Node] {

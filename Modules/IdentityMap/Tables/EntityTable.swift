@@ -4,7 +4,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   @usableFromInline unowned(unsafe) let core: StoreCore
   /// What can be found out of a type only at run time.
   @usableFromInline let nature = Nature<T>.of()
-  @usableFromInline var index = IdentityIndex<T>()
+  @exclusivity(unchecked) @usableFromInline var index = IdentityIndex<T>()
   var policy = TypePolicy<T>() {
     didSet { noteSimplicity() }
   }
@@ -35,7 +35,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   }
 
   /// Whether the entities are leaves and nothing is to be done with them but to store them.
-  @usableFromInline private(set) var isSimple = false
+  @exclusivity(unchecked) @usableFromInline private(set) var isSimple = false
 
   private func noteSimplicity() {
     isSimple =

@@ -4,9 +4,13 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     core.refresh(self)
     guard let relations else { return [] }
     // An entity that was stored by a transaction that was undone is vacant.
-    return relations.children.compactMap { link in
-      link.child.isVacant ? nil : unsafeDowncast(link.child, to: EntityNode<T>.self).read()
+    var list: [T] = []
+    list.reserveCapacity(relations.children.count)
+    for link in relations.children where !link.child.isVacant {
+      let node = unsafeDowncast(link.child, to: EntityNode<T>.self)
+      list.append(node.closesCircles ? node.read() : node.value)
     }
+    return list
   }
 
   override func remove(_ child: Node) -> Bool {

@@ -26,7 +26,7 @@ class AnyEntityTable {
 final class TableDirectory {
   private var tables: [ObjectIdentifier: AnyEntityTable] = [:]
   /// The tables used last, found by the bits of a type's address in which types differ.
-  @usableFromInline var recent: UnsafeMutablePointer<(type: ObjectIdentifier, table: AnyEntityTable)?>
+  @usableFromInline let recent: UnsafeMutablePointer<(type: ObjectIdentifier, table: AnyEntityTable)?>
   /// Tables that have queries with something to look at.
   var withQueries: [AnyEntityTable] = []
   /// Tables that may have to forget something.
