@@ -24,8 +24,14 @@ extension StoreCore {
     write(node, node.snapshot())
   }
 
+  /// Keeps the value of a leaf in which nobody takes part; there is nothing else of it.
+  @usableFromInline func recordValue<T>(of node: EntityNode<T>) {
+    let (value, stamp) = (node.value, node.stamp)
+    write(node) { node.putBack(value, stamp) }
+  }
+
   /// Keeps that a node was not there.
-  func recordCreation(of node: some Node & Removable) {
+  @usableFromInline func recordCreation<T>(of node: EntityNode<T>) {
     guard journal != nil else { return }
     write(node) { node.becomeVacant() }
   }

@@ -15,8 +15,10 @@ final class StoreCore: @unchecked Sendable {
 
   /// How many operations are going on, one inside of the other.
   @exclusivity(unchecked) private var depth = 0
-  /// Whether there is nothing to be noted of an operation: no journal, no logger, no history.
+  /// Whether there is nobody to be told of operations as such: no logger, no history.
   @exclusivity(unchecked) @usableFromInline private(set) var isPlain = true
+  /// Whether what nodes are before they change has to be kept.
+  @exclusivity(unchecked) @usableFromInline private(set) var isJournaling = false
   /// The number of the transaction that is going on.
   @exclusivity(unchecked) @usableFromInline private(set) var transaction: UInt32 = 0
   /// Nodes whose watchers have to be told.
@@ -49,7 +51,8 @@ final class StoreCore: @unchecked Sendable {
   }
 
   private func notePlainness() {
-    isPlain = journal == nil && logger == nil && !history.isKept
+    isPlain = logger == nil && !history.isKept
+    isJournaling = journal != nil
   }
 
   /// Runs an operation with the store to itself. Inside of another one, on the same thread, it is part of that one.

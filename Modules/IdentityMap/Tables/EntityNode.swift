@@ -89,6 +89,19 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     }
   }
 
+  /// Makes a leaf what it was, whatever has become of it in the meantime.
+  func putBack(_ value: T, _ stamp: Stamp) {
+    self.value = value
+    self.stamp = stamp
+    relations?.overlay = nil
+    flags.remove(.overlaid)
+    version &+= 1
+    core.spread(from: self)
+    guard isVacant else { return }
+    flags.remove(.vacant)
+    core.table(of: T.self).isBack(self)
+  }
+
   @usableFromInline override var label: String { "\(T.self) \(value.id)" }
 
   /// The places of the children in the value.

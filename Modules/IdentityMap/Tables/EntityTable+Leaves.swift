@@ -6,13 +6,24 @@ extension EntityTable {
     guard isSimple, core.isPlain, stamp == nil else { return nil }
     let hash = IdentityIndex<T>.hash(entity.id)
     guard let node = index.node(entity.id, hash: hash) else {
-      let node = EntityNode(entity, core: core)
-      index.insert(node, hash: hash)
-      return node
+      return createSimply(entity, hash: hash)
     }
     guard node.isSimple else { return nil }
-    if !nature.areEqual(node.value, entity) { node.set(entity) }
+    if !nature.areEqual(node.value, entity) { set(node, entity) }
     return node
+  }
+
+  @inlinable func createSimply(_ entity: T, hash: UInt32) -> EntityNode<T> {
+    let node = EntityNode(entity, core: core)
+    index.insert(node, hash: hash)
+    if core.isJournaling { core.recordCreation(of: node) }
+    return node
+  }
+
+  @inlinable func set(_ node: EntityNode<T>, _ value: T) {
+    if core.isJournaling { core.recordValue(of: node) }
+    node.value = value
+    node.version &+= 1
   }
 
   /// Stores an entity that is in an aggregate; `nil` when it has to go the long way.
@@ -20,9 +31,7 @@ extension EntityTable {
     guard isSimple, core.isPlain, stamp == nil else { return nil }
     let hash = IdentityIndex<T>.hash(entity.id)
     guard let node = index.node(entity.id, hash: hash) else {
-      let node = EntityNode(entity, core: core)
-      index.insert(node, hash: hash)
-      return node
+      return createSimply(entity, hash: hash)
     }
     return node.flags.rawValue == 0 && nature.areEqual(node.value, entity) ? node : nil
   }
@@ -37,7 +46,7 @@ extension EntityTable {
     guard value.id == node.value.id, isSimple, core.isPlain, node.isSimple else {
       return finish(node, value)
     }
-    if !nature.areEqual(node.value, value) { node.set(value) }
+    if !nature.areEqual(node.value, value) { set(node, value) }
     return true
   }
 
@@ -58,9 +67,4 @@ extension EntityTable {
 extension EntityNode {
   /// Whether nothing is to be known of the node but its value.
   @inlinable var isSimple: Bool { flags.rawValue == 0 && relations == nil }
-
-  @inlinable func set(_ value: T) {
-    self.value = value
-    version &+= 1
-  }
 }
