@@ -11,7 +11,7 @@ extension ManagedObjectContext {
       let screen = ExpectationScreen(expectation)
       try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
         let plan = try FetchPlan(request, in: self)
-        if plan.needsOverlay { screen.unsaved = unsavedStates(of: plan.entities) }
+        if plan.needsOverlay { screen.unsaved = try unsavedStates(of: plan.entities) }
         for store in plan.stores { try compare(plan, in: store, with: screen) }
         let source = ContextRecords(context: self)
         for case .some(let state) in screen.unsaved.values where plan.includes(state.entity) {

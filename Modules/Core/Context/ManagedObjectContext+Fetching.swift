@@ -159,7 +159,7 @@ extension ManagedObjectContext {
   /// The records of the request's range, saved and unsaved, in order. Where the store finds and orders exactly, no more
   /// rows are read than the range needs.
   private final func mergedStates(_ plan: FetchPlan) throws -> [RecordState] {
-    let unsaved = unsavedStates(of: plan.entities)
+    let unsaved = try unsavedStates(of: plan.entities)
     let source = ContextRecords(context: self)
     let matching = try matchingStates(unsaved, plan, in: source)
     var merge = try OverlayMerge(matching, into: plan, source: source)
@@ -190,7 +190,7 @@ extension ManagedObjectContext {
 
   /// All matching records, saved and unsaved, in order.
   private final func overlaidStates(_ plan: FetchPlan) throws -> [RecordState] {
-    let unsaved = unsavedStates(of: plan.entities)
+    let unsaved = try unsavedStates(of: plan.entities)
     var query = plan.query
     query.limit = nil
     query.offset = 0
@@ -212,24 +212,30 @@ extension ManagedObjectContext {
   }
 
   /// The records that this context or a parent has not saved, by identifier; `nil` for deleted ones.
-  final func unsavedStates(of entities: [EntityDescription]) -> [ManagedObjectID: RecordState?] {
+  final func unsavedStates(of entities: [EntityDescription]) throws -> [ManagedObjectID: RecordState?] {
+    guard let root = entities.first?.root else { return [:] }
     var result: [ManagedObjectID: RecordState?] = [:]
-    let root = entities.first?.root
-    let isPinned = lease.pins > 0
-    var ancestor: ManagedObjectContext? = self
+    for record in storage.records where record.entity.root === root && !record.isVoid {
+      result[record.id] = .some(record.kind == .deleted ? nil : RecordState(record))
+    }
+    var inherited: [InheritedRecord] = []
+    var ancestor = parent
     while let context = ancestor {
-      context.storage.withPending {
-        for record in context.storage.records where record.entity.root === root && !record.isVoid {
-          let id = record.id
-          guard result[id] == nil else { continue }
-          let state =
-            context === self ? RecordState(record) : RecordState(isPinned ? record.snapshot : record.inherited)
-          result[id] = .some(record.kind == .deleted ? nil : state)
-        }
+      for record in context.unsavedRecords(of: root) where result[record.row.id] == nil {
+        result[record.row.id] = .some(nil)
+        if !record.isDeleted { inherited.append(marked(record, from: context)) }
       }
       ancestor = context.parent
     }
+    for row in try rows(of: inherited) { result[row.id] = RecordState(row) }
     return result
+  }
+
+  /// What the context has not saved of a hierarchy, for its children.
+  private final func unsavedRecords(of root: EntityDescription) -> [InheritedRecord] {
+    storage.withPending {
+      storage.records.filter { $0.entity.root === root && !$0.isVoid }.map(InheritedRecord.init)
+    }
   }
 
   /// States in a plan's order; ties by key, unsaved records last in order of insertion.

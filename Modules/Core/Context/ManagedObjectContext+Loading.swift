@@ -25,11 +25,9 @@ extension ManagedObjectContext {
 
   /// The state of a record below this context: its parents' if they have unsaved changes of it, else the store's.
   final func loadRow(_ id: ManagedObjectID) throws -> Row? {
-    switch inheritedState(of: id) {
-    case .row(let row): return row
-    case .deleted: return nil
-    case .none: return try committedRow(id)
-    }
+    guard let inherited = inheritedRecord(of: id) else { return try committedRow(id) }
+    if inherited.isDeleted { return nil }
+    return inherited.mayBeBehind ? inherited.caughtUp(with: try committedRow(id)) : inherited.row
   }
 
   /// The row of a record as its store has it.
@@ -42,16 +40,16 @@ extension ManagedObjectContext {
 
   /// The states of records below this context; missing ones are left out.
   final func loadRows(_ ids: [ManagedObjectID]) throws -> [Row] {
-    var result: [Row] = []
+    var inherited: [InheritedRecord] = []
     var committed: [ManagedObjectID] = []
     for id in ids {
-      switch inheritedState(of: id) {
-      case .row(let row): result.append(row)
-      case .deleted: continue
-      case .none: committed.append(id)
+      guard let record = inheritedRecord(of: id) else {
+        committed.append(id)
+        continue
       }
+      if !record.isDeleted { inherited.append(record) }
     }
-    return try result + committedRows(committed)
+    return try rows(of: inherited) + committedRows(committed)
   }
 
   /// The rows of records as their stores have them; missing ones are left out.
@@ -81,33 +79,8 @@ extension ManagedObjectContext {
     return rows[0]
   }
 
-  enum InheritedState {
-    case none
-    case row(Row)
-    case deleted
-  }
-
   /// Whether no parent has unsaved changes of a record.
-  final func isUnknownBelow(_ id: ManagedObjectID) -> Bool {
-    if case .none = inheritedState(of: id) { return true }
-    return false
-  }
-
-  /// What the nearest parent with unsaved changes of a record says of it.
-  final func inheritedState(of id: ManagedObjectID) -> InheritedState {
-    let isPinned = lease.pins > 0
-    var ancestor = parent
-    while let context = ancestor {
-      let state: InheritedState = context.storage.withPending {
-        guard let record = context.storage.record(for: id) else { return .none }
-        // A snapshot must not see newer rows.
-        return record.kind == .deleted ? .deleted : .row(isPinned ? record.snapshot : record.inherited)
-      }
-      if case .none = state {} else { return state }
-      ancestor = context.parent
-    }
-    return .none
-  }
+  final func isUnknownBelow(_ id: ManagedObjectID) -> Bool { inheritedRecord(of: id) == nil }
 
   // MARK: Members
 

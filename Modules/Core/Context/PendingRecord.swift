@@ -75,18 +75,6 @@ final class PendingRecord {
     return draft
   }
 
-  /// The record as a child context reads it: the edits on top of the newest row that this process knows, for the owner
-  /// may not have taken in yet what others saved.
-  var inherited: Row {
-    guard kind == .updated, let base, let newest = id.space.rows.row(id.key), newest.version > base.version else {
-      return snapshot
-    }
-    var merged = newest
-    for slot in changed { merged.set(draft[slot], at: slot) }
-    merged.seal(id: id, version: newest.version)
-    return merged
-  }
-
   /// Takes a newer base, keeping the context's own edits.
   func rebase(onto row: Row) {
     for slot in 0..<draft.count where !changed.contains(slot) { draft.set(row[slot], at: slot) }

@@ -55,11 +55,6 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// What is to be carried along when work goes on in the context's queue.
-  @inline(__always) final var carriedScope: (any StackScope)? {
-    StackObservers.exist ? persistentStoreCoordinator?.carriedScope : nil
-  }
-
   /// The save of what is to be saved now.
   final var pendingSave: ContextActivity {
     let kinds = storage.records.filter { !$0.isVoid }.map(\.kind)
