@@ -153,5 +153,6 @@ extension ManagedObjectContext: SerialExecutor {
 
   public final func checkIsolated() { storage.confinement.check() }
 
-  public final func isIsolatingCurrentContext() -> Bool? { storage.confinement.isInside }
+  /// `nil` where the context may not be used, so that the runtime asks ``checkIsolated()``, which says so in a sentence.
+  public final func isIsolatingCurrentContext() -> Bool? { storage.confinement.isInside ? true : nil }
 }
