@@ -121,6 +121,9 @@ extension ManagedObject {
     flags.contains(.gone) ? nil : storage?.context
   }
 
+  /// Whether the object never had a context, so that it belongs to whoever made it. May be asked anywhere.
+  package final var isUnattached: Bool { storage == nil }
+
   /// Whether the object has changes that are not saved.
   public final var hasChanges: Bool {
     check()

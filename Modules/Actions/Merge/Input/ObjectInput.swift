@@ -11,7 +11,8 @@ struct ObjectInput: MergeInput {
     self.objects = objects
     self.layout = layout
     for object in objects {
-      guard Self.isUnattached(object) else {
+      // One whose context is gone has none either, but cannot be used any more.
+      guard object.isUnattached else {
         throw CoherenceError(
           .wrongContext,
           "An object to merge belongs, or belonged, to a context; make it with `init(entity:insertInto: nil)`.")
@@ -21,11 +22,6 @@ struct ObjectInput: MergeInput {
           .wrongType, "An object of '\(object.entity.name)' cannot be merged into '\(layout.entity.name)'.")
       }
     }
-  }
-
-  /// Whether the object never had a context. One whose context is gone has none either, but cannot be used any more.
-  private static func isUnattached(_ object: ManagedObject) -> Bool {
-    object.managedObjectContext == nil && !object.isInserted && !object.isFault && object.version == 0
   }
 
   var count: Int { objects.count }
