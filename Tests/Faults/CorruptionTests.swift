@@ -74,6 +74,8 @@ import Testing
   }
 
   private static let admitted: Set<ErrorCode> = [
+    // A value that became null.
+    .wrongType,
     .storeCorrupt, .notADatabase, .inputOutput, .incompatibleModel, .storeInaccessible, .objectNotFound,
   ]
 

@@ -1,11 +1,18 @@
 import Foundation
+import Testing
 
 /// How much the random tests do. Settings of the environment:
 ///
-/// - `COHERENCE_FAULTS` multiplies the rounds of each test, 1 unless given.
+/// - `COHERENCE_FAULTS` multiplies the rounds of each test, 1 unless given; when given, processes and servers are killed
+///   too.
 /// - `COHERENCE_SEED` is the seed that all of them use, random unless given.
 enum Effort {
   private static let environment = ProcessInfo.processInfo.environment
+
+  /// For tests that wait for other processes with a thread each: beside all other tests they would leave those none.
+  static var onRequest: some TestTrait {
+    .enabled(if: environment["COHERENCE_FAULTS"] != nil, "Set COHERENCE_FAULTS=1 to kill processes and servers.")
+  }
 
   static func rounds(_ number: Int) -> Int {
     max(1, number * (environment["COHERENCE_FAULTS"].flatMap(Int.init) ?? 1))

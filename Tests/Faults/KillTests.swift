@@ -37,14 +37,16 @@ import Testing
     }
   }
 
-  @Test func `what was acknowledged to a killed process is in the file`() async throws {
+  @Test(Effort.onRequest) func `what was acknowledged to a killed process is in the file`() async throws {
     let directory = try TemporaryDirectory()
     let place = LedgerPlace(backend: .sqlite, url: directory.store)
     try await killRepeatedly(rounds: Effort.rounds(8), place, seed: Effort.seed())
     #expect(try place.open().complaints() == ["ok"])
   }
 
-  @Test(.enabled(if: LedgerPlace.server != nil, "Set COHERENCE_POSTGRESQL_URL; `Tools/postgres start DIR` prints one."))
+  @Test(
+    Effort.onRequest,
+    .enabled(if: LedgerPlace.server != nil, "Set COHERENCE_POSTGRESQL_URL; `Tools/postgres start DIR` prints one."))
   func `what was acknowledged to a killed client is in the server`() async throws {
     let schema = "coherence_kill_\(ProcessInfo.processInfo.processIdentifier)"
     let place = LedgerPlace(backend: .postgreSQL, url: try #require(LedgerPlace.server), schema: schema)

@@ -15,7 +15,7 @@ struct ServerCrashTests {
     var failure: CoherenceError?
   }
 
-  @Test func `what was acknowledged survives the end of the server`() async throws {
+  @Test(Effort.onRequest) func `what was acknowledged survives the end of the server`() async throws {
     let cluster = try Cluster()
     let place = LedgerPlace(backend: .postgreSQL, url: cluster.url, schema: "ledger")
     let ledger = try place.open()
