@@ -43,8 +43,7 @@ private struct SQLiteSave {
   private func take(_ step: SaveStep) throws {
     let statements = store.saveStatements
     switch step {
-    case .insert(let entity, let rows):
-      try runAll(statements.insert(entity), entity: entity, rows) { (row: Row) in Change(row: row) }
+    case .insert(let entity, let rows): try insert(rows, of: entity)
     case .update(let entity, let slots, let updates):
       try runAll(statements.update(entity, slots: slots), entity: entity, checkingVersion: true, updates) {
         (update: RowUpdate) in Change(row: update.row, baseVersion: update.baseVersion)
@@ -83,23 +82,52 @@ private struct SQLiteSave {
     var objectID: ManagedObjectID? { row?.id ?? id }
   }
 
-  /// Runs a statement once for each element.
-  private func runAll<Element>(
-    _ template: SaveStatement, entity: EntityDescription?, checkingVersion: Bool = false, _ elements: [Element],
-    _ change: (Element) -> Change
-  ) throws {
-    let statement = try session.take(template.text)
-    defer { session.give(back: statement) }
-    for (index, parameter) in template.parameters.enumerated() {
-      // The same for all rows: parameters keep their values from run to run.
-      if case .entity = parameter, let entity { try statement.bind(entity.name, at: CInt(index + 1)) }
+  /// How many rows one run of a statement adds: beginning and ending a run costs SQLite a good part of what a row does.
+  private static let rowsInRun = 8
+
+  private func insert(_ rows: [Row], of entity: EntityDescription) throws {
+    let rest = rows.count % Self.rowsInRun
+    try insertInRuns(rows.dropLast(rest), of: entity)
+    try insertOneByOne(rows.suffix(rest), of: entity)
+  }
+
+  private func insertOneByOne(_ rows: ArraySlice<Row>, of entity: EntityDescription) throws {
+    guard !rows.isEmpty else { return }
+    try runAll(store.saveStatements.insert(entity), entity: entity, rows) { (row: Row) in Change(row: row) }
+  }
+
+  private func insertInRuns(_ rows: ArraySlice<Row>, of entity: EntityDescription) throws {
+    guard !rows.isEmpty else { return }
+    let template = try store.saveStatements.insert(entity, rows: Self.rowsInRun)
+    let parameters = template.parameters[..<(template.parameters.count / Self.rowsInRun)]
+    try running(template, entity: entity, times: rows.count / Self.rowsInRun) { statement in
+      for start in stride(from: rows.startIndex, to: rows.endIndex, by: Self.rowsInRun) {
+        let run = rows[start..<start + Self.rowsInRun]
+        statement.beginParameters()
+        for (place, row) in run.enumerated() {
+          try bind(parameters, after: place * parameters.count, to: statement, Change(row: row))
+        }
+        do {
+          try statement.run()
+        } catch let failure as SQLiteFailure where failure.isConstraint {
+          // SQLite took the whole run back and does not say which row it failed by. Row by row, it comes out.
+          try insertOneByOne(run, of: entity)
+        }
+      }
     }
-    try session.logged("\(template.text) -- \(elements.count) times") {
+  }
+
+  /// Runs a statement once for each element.
+  private func runAll<Elements: Collection>(
+    _ template: SaveStatement, entity: EntityDescription?, checkingVersion: Bool = false, _ elements: Elements,
+    _ change: (Elements.Element) -> Change
+  ) throws {
+    try running(template, entity: entity, times: elements.count) { statement in
       for element in elements {
         let change = change(element)
         do {
           statement.beginParameters()
-          try bind(template.parameters, to: statement, change)
+          try bind(template.parameters[...], to: statement, change)
           try statement.run()
         } catch let failure as SQLiteFailure where failure.isConstraint {
           throw Refusal(id: change.objectID, failure: failure)
@@ -109,10 +137,26 @@ private struct SQLiteSave {
     }
   }
 
+  /// Prepares a statement to be run some times for records of one entity.
+  private func running(
+    _ template: SaveStatement, entity: EntityDescription?, times: Int, _ body: (SQLiteStatement) throws -> Void
+  ) throws {
+    let statement = try session.take(template.text)
+    defer { session.give(back: statement) }
+    for (index, parameter) in template.parameters.enumerated() {
+      // The same for all rows: parameters keep their values from run to run.
+      if case .entity = parameter, let entity { try statement.bind(entity.name, at: CInt(index + 1)) }
+    }
+    try session.logged("\(template.text) -- \(times) times") { try body(statement) }
+  }
+
+  /// - Parameter offset: How many parameters of the statement come before.
   @inline(__always)
-  private func bind(_ parameters: [SaveParameter], to statement: SQLiteStatement, _ change: Change) throws {
+  private func bind(
+    _ parameters: ArraySlice<SaveParameter>, after offset: Int = 0, to statement: SQLiteStatement, _ change: Change
+  ) throws {
     for index in parameters.indices {
-      let place = CInt(index + 1)
+      let place = CInt(offset + index + 1)
       switch parameters[index] {
       case .slot(let slot, _): try statement.bindOnce(change.row![slot], at: place)
       case .id: try statement.bind(change.row?.key ?? change.id!.key, at: place)

@@ -1,6 +1,6 @@
 /// A piece of memory for the texts of one run of a statement, used again for the next.
 struct TextArena: ~Copyable {
-  private static let capacity = 4096
+  private static let capacity = 16_384
   /// Made when the first text comes: most statements take none.
   private var base: UnsafeMutableRawPointer?
   private var used = 0

@@ -31,15 +31,17 @@ package struct SaveStatements: Sendable {
     self.dialect = dialect
   }
 
-  /// Adds a row.
-  package func insert(_ entity: EntityDescription) throws -> SaveStatement {
+  /// Adds rows: the parameters are those of one row after the other.
+  package func insert(_ entity: EntityDescription, rows: Int = 1) throws -> SaveStatement {
     let table = try schema.requireTable(for: entity)
     let columns = table.positions(of: entity).map { table.columns[$0] }
     let names = [SQLTable.id, SQLTable.version, SQLTable.entity] + columns.map(\.name)
     let slots = columns.enumerated().map { SaveParameter.slot($0.offset, $0.element.storage) }
-    let marks = placeholders(names.indices)
-    let text: SQLFragment = "INSERT INTO \(name: table.name) (\(names: names)) VALUES (\(marks))"
-    return statement(text, [.id, .version, .entity] + slots)
+    let values = (0..<rows).map { row in
+      "(\(placeholders(row * names.count..<(row + 1) * names.count)))" as SQLFragment
+    }
+    let text: SQLFragment = "INSERT INTO \(name: table.name) (\(names: names)) VALUES \(values.joined(separator: ", "))"
+    return statement(text, Array(repeating: [.id, .version, .entity] + slots, count: rows).flatMap(\.self))
   }
 
   /// Writes slots and version of a row that is at the base version. Changes one row, or none when it is not.

@@ -91,7 +91,7 @@ final class ContextStorage: @unchecked Sendable {
     release(record)
   }
 
-  /// Drops records that were saved, all at once when nothing else is to be saved.
+  /// Drops records that were saved and retired, all at once when nothing else is to be saved.
   func forget(_ saved: [RecordChange]) {
     withPending {
       if saved.count == recordCount {
@@ -99,11 +99,11 @@ final class ContextStorage: @unchecked Sendable {
         recordCount = 0
         sequence = []
       } else {
-        for change in saved { drop(change.record) }
-        sequence = records
+        for change in saved { table.remove(change.record.id, ifWord: Self.word(change.record)) }
+        recordCount -= saved.count
+        sequence.removeAll { !$0.isCurrent }
       }
     }
-    for change in saved { release(change.record) }
   }
 
   private func drop(_ record: PendingRecord) {

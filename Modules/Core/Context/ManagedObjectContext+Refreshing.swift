@@ -246,7 +246,7 @@ extension ManagedObjectContext {
     if object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = id }
     if let record = object.pending, record.isCurrent { storage.rename(record, to: id) }
     object.id = id
-    storage.registry.move(object, from: former)
+    storage.registry.move([ObjectRegistry.Move(object, from: former)])
   }
 }
 

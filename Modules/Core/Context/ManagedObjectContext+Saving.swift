@@ -121,14 +121,16 @@ extension ManagedObjectContext {
 
   /// Makes the objects of a committed unit clean.
   private final func publish(_ unit: UnitOfWork, _ committed: CommittedRows, into changes: inout ChangeSet) {
-    let isParent = isParent
-    let (deleted, kept) = unit.changesByFate
-    for change in kept {
-      note(change, in: &changes, isParent: isParent)
-      if let object = change.record.object { becomeClean(object, change, permanent: committed.permanentID) }
+    for group in unit.inserts.groups {
+      // One group, which is most saves, shares its array.
+      changes.inserted = changes.inserted.isEmpty ? group.rows : changes.inserted + group.rows
+      settle(group.changes, writing: group.rows, committed, into: &changes)
     }
-    storage.forget(kept)
-    for change in deleted {
+    let updated = unit.updates.compactMap { $0.isWritten ? $0.row : nil }
+    changes.updated += updated
+    settle(unit.updates, writing: updated, committed, into: &changes)
+    storage.forget(unit.kept)
+    for change in unit.deletes.all {
       changes.deleted.append(change.id)
       if let object = change.record.object { forgetDeleted(object) } else { storage.forget(change.record) }
     }
@@ -136,25 +138,48 @@ extension ManagedObjectContext {
     changes.relinked.merge(unit.links.owners) { $0.union($1) }
   }
 
-  /// Enters a committed change into what is told of the save. Temporary identifiers are known to children, and to whom
-  /// somebody handed them.
-  private final func note(_ change: RecordChange, in changes: inout ChangeSet, isParent: Bool) {
-    guard change.isWritten, let row = change.row else { return }
-    if change.kind == .insert { changes.inserted.append(row) } else { changes.updated.append(row) }
-    let former = change.record.id
-    if former != change.id, isParent || change.record.object?.flags.contains(.temporaryIDExposed) == true {
-      changes.permanentIDs[former] = change.id
+  /// Makes the objects of committed changes clean, some at a time: what one step touched is still in the processor's
+  /// caches for the next.
+  ///
+  /// - Parameter rows: What the changes wrote, in the same order.
+  private final func settle(
+    _ saved: [RecordChange], writing rows: [Row], _ committed: CommittedRows, into changes: inout ChangeSet
+  ) {
+    let some = 256
+    for start in stride(from: 0, to: saved.count, by: some) {
+      if start < rows.count { Row.enter(rows[start..<min(start + some, rows.count)]) }
+      let part = saved[start..<min(start + some, saved.count)]
+      var moves: [ObjectRegistry.Move] = []
+      for change in part {
+        guard let object = change.record.object else { continue }
+        becomeClean(object, change, permanent: committed.permanentID)
+        if object.id != change.id { moves.append(rename(object, to: change.id, in: &changes)) }
+      }
+      storage.registry.move(moves)
+      for change in part { change.record.retire() }
     }
+  }
+
+  /// Gives an object that was inserted its permanent identifier. Temporary ones are known to children, and to whom
+  /// somebody handed them.
+  private final func rename(
+    _ object: ManagedObject, to id: ManagedObjectID, in changes: inout ChangeSet
+  ) -> ObjectRegistry.Move {
+    let former = object.id
+    let isExposed = object.flags.contains(.temporaryIDExposed)
+    if isExposed { storage.permanentIDs[former] = id }
+    if isExposed || isParent { changes.permanentIDs[former] = id }
+    object.id = id
+    return ObjectRegistry.Move(object, from: former)
   }
 
   private final func becomeClean(
     _ object: ManagedObject, _ change: RecordChange, permanent: (ManagedObjectID) -> ManagedObjectID
   ) {
     let record = change.record
-    if !record.members.isEmpty { keepMembers(of: object, record, permanent: permanent) }
+    if record.hasMembers { keepMembers(of: object, record, permanent: permanent) }
     object.pending = nil
     object.row = change.row
-    if object.id != change.id { rename(object, to: change.id) }
   }
 
   /// The members with the changes that were just saved become what the store has.

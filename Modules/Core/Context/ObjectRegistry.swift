@@ -34,11 +34,27 @@ final class ObjectRegistry: @unchecked Sendable {
   /// Enters an object by its present identifier.
   func insert(_ object: ManagedObject) { locked { table.set(Self.word(object), for: object.id) } }
 
-  /// Enters an object by another identifier, which it has now.
-  func move(_ object: ManagedObject, from id: ManagedObjectID) {
+  /// An object that has another identifier now than the one that it is entered by.
+  struct Move {
+    fileprivate let word: UInt
+    fileprivate let former: ManagedObjectID
+    fileprivate let present: ManagedObjectID
+
+    init(_ object: ManagedObject, from id: ManagedObjectID) {
+      word = ObjectRegistry.word(object)
+      former = id
+      present = object.id
+    }
+  }
+
+  /// Enters objects by the identifiers that they have now. Somebody keeps them meanwhile.
+  func move(_ moves: [Move]) {
+    guard !moves.isEmpty else { return }
     locked {
-      table.remove(id, ifWord: Self.word(object))
-      table.set(Self.word(object), for: object.id)
+      for move in moves {
+        table.remove(move.former, ifWord: move.word)
+        table.set(move.word, for: move.present)
+      }
     }
   }
 

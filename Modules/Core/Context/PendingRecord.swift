@@ -5,26 +5,27 @@
 final class PendingRecord {
   enum Kind { case inserted, updated, deleted }
 
-  // What bulk work touches for every record goes without the runtime's check of overlapping access.
+  // What bulk work touches for every record comes first, so that it shares cache lines, and goes without the runtime's
+  // check of overlapping access.
   @exclusivity(unchecked) var id: ManagedObjectID
   unowned(unsafe) let entity: EntityDescription
   @exclusivity(unchecked) var kind: Kind
-  /// The state that the changes started from; `nil` for a record that is in no store and no parent.
-  @exclusivity(unchecked) var base: Row?
-  /// The values as the context sees them. A save makes this buffer the row that it writes.
-  @exclusivity(unchecked) private(set) var draft: Row
-  /// The slots that were set to something else than the base has.
-  @exclusivity(unchecked) var changed = SlotSet()
-  /// What was added to and removed from to-many relationships.
-  @exclusivity(unchecked) var members: [RelationshipDescription: MemberChanges] = [:]
-  /// The object: changed objects are kept.
-  @exclusivity(unchecked) var object: ManagedObject?
   /// Whether the record is still to be saved.
   @exclusivity(unchecked) var isCurrent = false
   /// Whether the next notification knows of the record already.
   @exclusivity(unchecked) var isAnnounced = false
+  /// The values as the context sees them. A save makes this buffer the row that it writes.
+  @exclusivity(unchecked) private(set) var draft: Row
+  /// The object: changed objects are kept.
+  @exclusivity(unchecked) var object: ManagedObject?
   /// The key that was set aside for a fresh record, kept when a save fails.
-  var reservedID: ManagedObjectID?
+  @exclusivity(unchecked) var reservedID: ManagedObjectID?
+  /// What was added to and removed from to-many relationships.
+  @exclusivity(unchecked) var members: [RelationshipDescription: MemberChanges] = [:]
+  /// The state that the changes started from; `nil` for a record that is in no store and no parent.
+  @exclusivity(unchecked) var base: Row?
+  /// The slots that were set to something else than the base has.
+  @exclusivity(unchecked) var changed = SlotSet()
   /// Without a context: what relationships lead to, which goes into a context together with this record's object.
   var companions: Companions?
   /// The store that the user chose for a fresh record.
@@ -50,6 +51,18 @@ final class PendingRecord {
   /// Whether nothing is left to save.
   var isVoid: Bool { kind == .updated && changed.isEmpty && members.allSatisfy(\.value.isEmpty) }
 
+  /// Whether a save writes the draft.
+  var isWritten: Bool { kind == .inserted || (kind == .updated && !changed.isEmpty) }
+
+  /// Whether members of to-many relationships were added or removed.
+  var hasMembers: Bool { !members.isEmpty }
+
+  /// Whether the record has no place in a store yet.
+  var needsKey: Bool { kind == .inserted && reservedID == nil && id.isTemporaryID }
+
+  /// The identifier that the record has, or will have, in its store; still temporary before one is set aside.
+  var permanentID: ManagedObjectID { reservedID ?? id }
+
   /// The value of a slot as the context sees it.
   @inline(__always) subscript(slot: Int) -> AttributeValue { draft[slot] }
 
@@ -69,10 +82,19 @@ final class PendingRecord {
   /// The record as a row of its own at its base's version.
   var snapshot: Row { Row.make(id: id, entity: entity, version: base?.version ?? 0, values: draft.values) }
 
-  /// The draft as the row to write. It is shared from then on: a later change goes to a copy.
+  /// Makes the draft the row to write. It is shared from then on: a later change goes to a copy.
+  func seal(as id: ManagedObjectID, version: Int64) { draft.seal(id: id, version: version) }
+
+  /// The draft as the row to write.
   func sealed(as id: ManagedObjectID, version: Int64) -> Row {
-    draft.seal(id: id, version: version)
+    seal(as: id, version: version)
     return draft
+  }
+
+  /// Gives up everything but the draft: the save is through.
+  func retire() {
+    isCurrent = false
+    object = nil
   }
 
   /// Takes a newer base, keeping the context's own edits.

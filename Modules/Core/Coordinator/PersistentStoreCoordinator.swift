@@ -173,28 +173,54 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// Sets keys aside for inserted records, those that have none yet, ascending in the order given.
   func reserveIDs(for records: [PendingRecord]) throws {
-    var groups: [(store: any PersistentStore, entity: EntityDescription, records: [PendingRecord])] = []
+    var groups: [KeyGroup] = []
+    var runs: [(group: Int, length: Int)] = []
     var candidates: [ObjectIdentifier: [any PersistentStore]] = [:]
-    var last: (entity: EntityDescription, group: Int)?
-    for record in records where record.kind == .inserted && record.id.isTemporaryID && record.reservedID == nil {
-      // Most saves insert many records of one entity in a row, which one store can hold.
-      if let last, last.entity === record.entity, record.assignedStore == nil {
-        groups[last.group].records.append(record)
+    // Most saves insert many records of one entity in a row, which one store can hold.
+    var only: EntityDescription?
+    for record in records where record.needsKey {
+      if record.entity === only, record.assignedStore == nil {
+        runs[runs.count - 1].length += 1
         continue
       }
       let key = ObjectIdentifier(record.entity)
       if candidates[key] == nil { candidates[key] = try stores(holding: record.entity) }
       let store = try destination(of: record, among: candidates[key]!)
       let root = record.entity.root
-      let place = groups.lastIndex { $0.store === store && $0.entity === root } ?? groups.count
-      if place == groups.count { groups.append((store, root, [])) }
-      groups[place].records.append(record)
-      last = candidates[key]!.count == 1 ? (record.entity, place) : nil
+      let place = groups.firstIndex { $0.store === store && $0.root === root } ?? groups.count
+      if place == groups.count { groups.append(KeyGroup(store: store, root: root)) }
+      runs.append((place, 1))
+      only = candidates[key]!.count == 1 ? record.entity : nil
     }
-    for group in groups {
-      let keys = try group.store.allocateKeys(group.records.count, for: group.entity)
-      let space = group.store.spaces[group.entity]
-      for (record, key) in zip(group.records, keys) { record.reservedID = ManagedObjectID(space: space, key: key) }
+    for run in runs { groups[run.group].count += run.length }
+    for place in groups.indices { try groups[place].allocate() }
+    var rest = runs[...]
+    for record in records where record.needsKey {
+      record.reservedID = groups[rest.first!.group].next()
+      rest[rest.startIndex].length -= 1
+      if rest.first!.length == 0 { rest = rest.dropFirst() }
+    }
+  }
+
+  /// Keys of one hierarchy in one store, to be given to records.
+  private struct KeyGroup {
+    let store: any PersistentStore
+    let root: EntityDescription
+    let space: IDSpace
+    var count = 0
+    private var nextKey: Int64 = 0
+
+    init(store: any PersistentStore, root: EntityDescription) {
+      self.store = store
+      self.root = root
+      space = store.spaces[root]
+    }
+
+    mutating func allocate() throws { nextKey = try store.allocateKeys(count, for: root).lowerBound }
+
+    mutating func next() -> ManagedObjectID {
+      defer { nextKey += 1 }
+      return ManagedObjectID(space: space, key: nextKey)
     }
   }
 

@@ -32,18 +32,21 @@ final class RowTable: @unchecked Sendable {
     withExtendedLifetime(replaced) {}
   }
 
-  /// Enters a row that a save wrote, in place of an older one.
-  func enter(_ row: Row) {
-    // What the row replaces may be its last reference: it must not go while the lock is held.
-    var known: Row?
-    lock._unsafeLock()
-    known = retained(row.key)
-    if known.map({ $0.version < row.version }) != false {
-      row.storage.content.pointee.isShared = true
-      keys.set(word(row.storage), for: row.key)
+  /// Enters rows that a save wrote, in place of older ones.
+  fileprivate func enter(_ rows: ArraySlice<Row>) {
+    // What a row replaces may be its last reference: it must not go while the lock is held.
+    var replaced: [Row] = []
+    lock.withLock { _ in
+      for row in rows {
+        if let known = retained(row.key) {
+          replaced.append(known)
+          if known.version >= row.version { continue }
+        }
+        row.storage.content.pointee.isShared = true
+        keys.set(word(row.storage), for: row.key)
+      }
     }
-    lock._unsafeUnlock()
-    withExtendedLifetime(known) {}
+    withExtendedLifetime(replaced) {}
   }
 
   /// The known row of a key.
@@ -68,6 +71,18 @@ final class RowTable: @unchecked Sendable {
 
   private func word(_ storage: RowStorage) -> UInt {
     UInt(bitPattern: Unmanaged.passUnretained(storage).toOpaque())
+  }
+}
+
+extension Row {
+  /// Enters rows that a save wrote in the tables of their spaces.
+  static func enter(_ rows: ArraySlice<Row>) {
+    var rest = rows
+    while let id = rest.first?.id {
+      let neighbours = rest.prefix { $0.id.isNeighbour(of: id) }
+      id.space.rows.enter(neighbours)
+      rest = rest.dropFirst(neighbours.count)
+    }
   }
 }
 

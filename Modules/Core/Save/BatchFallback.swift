@@ -6,18 +6,18 @@ struct BatchFallback {
 
   func update(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID] {
     try repeating {
-      let changes = try rows(of: query).map { row in change(row, .update, setting: values) }
-      try save(changes)
-      return changes.map(\.id)
+      let edits = try rows(of: query).map { Edit(of: $0, setting: values) }
+      try save(edits)
+      return edits.map(\.row.id)
     }
   }
 
   func delete(_ query: StoreQuery) throws -> BatchDeleteOutcome {
     try repeating {
-      let deletes = try rows(of: query).map { change($0, .delete) }
-      let updates = try referrers(to: deletes)
+      let deletes = try rows(of: query).map { Edit(deleting: $0) }
+      let updates = try referrers(to: deletes.map(\.row))
       try save(deletes + updates)
-      return BatchDeleteOutcome(deleted: deletes.map(\.id), updated: updates.map(\.id))
+      return BatchDeleteOutcome(deleted: deletes.map(\.row.id), updated: updates.map(\.row.id))
     }
   }
 
@@ -31,7 +31,7 @@ struct BatchFallback {
   }
 
   /// The changes that clear what other records refer to deleted ones by, with their places there.
-  private func referrers(to deletes: [RecordChange]) throws -> [RecordChange] {
+  private func referrers(to deletes: [Row]) throws -> [Edit] {
     guard let root = deletes.first?.entity.root else { return [] }
     let deleted = Set(deletes.map(\.id))
     var cleared: [ManagedObjectID: (row: Row, values: [Int: AttributeValue])] = [:]
@@ -46,29 +46,45 @@ struct BatchFallback {
         cleared[row.id, default: (row, [:])].values.merge(nulls) { _, new in new }
       }
     }
-    return cleared.values.map { change($0.row, .update, setting: $0.values) }
+    return cleared.values.map { Edit(of: $0.row, setting: $0.values) }
   }
 
   // MARK: Writing
 
-  private func change(
-    _ row: Row, _ kind: RecordChange.Kind, setting changed: [Int: AttributeValue] = [:]
-  ) -> RecordChange {
-    let record = PendingRecord(changing: row)
-    for (slot, value) in changed { record.replace(value, at: slot) }
-    let written = changed.isEmpty ? nil : record.sealed(as: row.id, version: RecordChange.version(after: row))
-    return RecordChange(record, id: row.id, kind: kind, base: row, row: written, changed: SlotSet(changed.keys))
+  /// A row to change or to delete, with the record that says so.
+  private struct Edit {
+    let row: Row
+    let record: PendingRecord
+    let change: RecordChange
+
+    init(of row: Row, setting values: [Int: AttributeValue]) {
+      self.row = row
+      record = PendingRecord(changing: row)
+      for (slot, value) in values { record.replace(value, at: slot) }
+      // Also what has the value already is written.
+      change = RecordChange(
+        record, kind: .updated, base: row,
+        row: record.sealed(as: row.id, version: RecordChange.version(after: row)), changed: SlotSet(values.keys))
+    }
+
+    init(deleting row: Row) {
+      self.row = row
+      record = PendingRecord(changing: row)
+      record.kind = .deleted
+      change = RecordChange(record)
+    }
   }
 
-  private func save(_ changes: [RecordChange]) throws {
-    guard !changes.isEmpty else { return }
+  private func save(_ edits: [Edit]) throws {
+    guard !edits.isEmpty else { return }
     var unit = UnitOfWork()
-    unit.changes = changes.sorted { $0.id.key < $1.id.key }
+    for edit in edits.sorted(by: { $0.row.key < $1.row.key }) { unit.append(edit.change) }
     var gatherer = LinkGatherer(store: store, permanentID: { $0 })
-    try gatherer.gather(unit.changes)
+    try gatherer.gather(unit)
     unit.links = gatherer.links
     context.lease.endForSave()
     try store.save(SavePlan(unit).request)
+    withExtendedLifetime(edits) {}
   }
 
   /// A record that somebody else changes between the reading and the writing is read again.

@@ -13,19 +13,18 @@ struct LinkGatherer {
   }
 
   /// Collects what the changes mean for links. Called once.
-  mutating func gather(_ changes: [RecordChange]) throws {
+  mutating func gather(_ unit: UnitOfWork) throws {
     defer {
       reader?.finish()
       reader = nil
     }
-    for change in changes where change.kind != .delete { try gatherMembers(change) }
-    try gatherDeletes(changes.filter { $0.kind == .delete })
+    for change in unit.kept { try gatherMembers(change) }
+    try gatherDeletes(unit.deletes.all)
   }
 
   private mutating func gatherMembers(_ change: RecordChange) throws {
-    let members = change.record.members
-    guard !members.isEmpty else { return }
-    for (relationship, changes) in members where !changes.isEmpty {
+    guard change.record.hasMembers else { return }
+    for (relationship, changes) in change.record.members where !changes.isEmpty {
       links.note(relationship, of: change.id)
       guard case .links(let table, let isForward) = relationship.storage else { continue }
       for id in changes.removed { links.remove(link(change.id, permanentID(id), isForward), from: table) }

@@ -8,20 +8,12 @@
 /// 4. Updates, then the references left out in 3, then new links.
 struct SavePlan {
   private let unit: UnitOfWork
-  private let inserts: [RecordChange]
+  /// The updates that write their rows; others change links alone.
   private let updates: [RecordChange]
-  private let deletes: [RecordChange]
 
   init(_ unit: UnitOfWork) {
     self.unit = unit
-    let changes = unit.changes
-    if changes.allSatisfy({ $0.kind == .insert }) {
-      (inserts, updates, deletes) = (changes, [], [])
-    } else {
-      inserts = changes.filter { $0.kind == .insert }
-      updates = changes.filter { $0.kind == .update && $0.isWritten }
-      deletes = changes.filter { $0.kind == .delete }
-    }
+    updates = unit.updates.filter(\.isWritten)
   }
 
   var request: StoreSaveRequest {
@@ -34,6 +26,7 @@ struct SavePlan {
 
   /// References to deleted records that a store would miss, and values that change places, set to null first.
   private var clearing: [SaveStep] {
+    let deletes = unit.deletes.all
     guard !updates.isEmpty || !deletes.isEmpty else { return [] }
     let deleted = Set(deletes.map(\.id))
     var rows: [SlotGroup: [Row]] = [:]
@@ -58,7 +51,7 @@ struct SavePlan {
   private var releasedSlots: [ManagedObjectID: SlotSet] {
     var result: [ManagedObjectID: SlotSet] = [:]
     for (entity, group) in Dictionary(grouping: updates, by: { $0.entity.root }) {
-      let fresh = inserts.filter { $0.entity.root === entity }
+      let fresh = unit.inserts.groups.filter { $0.entity.root === entity }.flatMap(\.changes)
       let constraints = Set(entity.hierarchy.flatMap(\.uniquenessConstraints))
       for constraint in constraints {
         let slots = constraint.map(\.slotInRow)
@@ -81,25 +74,27 @@ struct SavePlan {
   // MARK: Deleting
 
   private var deletion: [SaveStep] {
-    groups(deletes, ranked: { -$0 }).map { entity, group in
-      .delete(entity, group.map { RowDelete(id: $0.id, baseVersion: $0.base?.version ?? 0) })
+    ranked(unit.deletes.groups, by: { -$0 }).map { group in
+      .delete(group.entity, group.changes.map { RowDelete(id: $0.id, baseVersion: $0.base?.version ?? 0) })
     }
   }
 
   // MARK: Inserting
 
   private var insertion: (inserts: [SaveStep], fixes: [SaveStep]) {
-    guard inserts.contains(where: { !$0.entity.referenceSlots.isEmpty }) else {
-      return (groups(inserts, ranked: { $0 }).map { .insert($0, Self.rows(of: $1)) }, [])
+    let groups = ranked(unit.inserts.groups, by: { $0 })
+    guard groups.contains(where: { !$0.entity.referenceSlots.isEmpty }) else {
+      return (groups.map { .insert($0.entity, $0.rows) }, [])
     }
-    var pending = Set(inserts.map(\.id))
+    var pending = Set(groups.lazy.flatMap(\.rows).map(\.id))
     var steps: [SaveStep] = []
     var fixes: [SlotGroup: [Row]] = [:]
-    for (entity, group) in groups(inserts, ranked: { $0 }) {
+    for group in groups {
+      let entity = group.entity
       var rows: [Row] = []
-      for change in group {
-        guard let row = change.row else { continue }
-        pending.remove(change.id)
+      rows.reserveCapacity(group.rows.count)
+      for row in group.rows {
+        pending.remove(row.id)
         var late = SlotSet()
         for slot in entity.referenceSlots {
           if case .reference(let target) = row[slot], pending.contains(target) { late.insert(slot) }
@@ -110,13 +105,6 @@ struct SavePlan {
       steps.append(.insert(entity, rows))
     }
     return (steps, fixes.sorted { $0.key.precedes($1.key) }.map { .fix($0.key.entity, slots: $0.key.slots, $0.value) })
-  }
-
-  private static func rows(of changes: [RecordChange]) -> [Row] {
-    var rows: [Row] = []
-    rows.reserveCapacity(changes.count)
-    for change in changes { if let row = change.row { rows.append(row) } }
-    return rows
   }
 
   // MARK: Updating
@@ -141,17 +129,13 @@ struct SavePlan {
     return zip(keys, groups).sorted { $0.0.precedes($1.0) }.map { .update($0.entity, slots: $0.slots, $1) }
   }
 
-  /// Changes by entity, in the order of ranks.
-  private func groups(
-    _ changes: [RecordChange], ranked rank: (Int) -> Int
-  ) -> [(EntityDescription, [RecordChange])] {
-    guard let first = changes.first else { return [] }
-    guard changes.contains(where: { $0.entity !== first.entity }) else { return [(first.entity, changes)] }
-    let groups = Dictionary(grouping: changes, by: { ObjectIdentifier($0.entity) }).values.map { ($0[0].entity, $0) }
-    let ranks = ReferenceRanks(groups.map(\.0))
+  /// The groups in the order of their entities' ranks.
+  private func ranked(_ groups: [ChangesByEntity.Group], by rank: (Int) -> Int) -> [ChangesByEntity.Group] {
+    guard groups.count > 1 else { return groups }
+    let ranks = ReferenceRanks(groups.map(\.entity))
     return groups.sorted { left, right in
-      let (a, b) = (rank(ranks[left.0]), rank(ranks[right.0]))
-      return a == b ? left.0.position < right.0.position : a < b
+      let (a, b) = (rank(ranks[left.entity]), rank(ranks[right.entity]))
+      return a == b ? left.entity.position < right.entity.position : a < b
     }
   }
 }

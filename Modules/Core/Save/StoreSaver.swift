@@ -4,6 +4,8 @@ final class StoreSaver {
   private let policy: MergePolicy
   private let coordinator: PersistentStoreCoordinator
   private let storage: ContextStorage
+  /// What the changes are of, kept as long as they are.
+  private let records: [PendingRecord]
   private var units: [(store: any PersistentStore, unit: UnitOfWork)] = []
   /// The permanent identifiers that the save gives, by temporary ones. Empty when nothing refers to anything.
   private var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
@@ -14,43 +16,42 @@ final class StoreSaver {
     self.coordinator = coordinator
     storage = context.storage
     let isNested = context.parent != nil
-    let records = context.storage.records.filter { record in
-      !record.isVoid && !(isNested && context.isParentsInsert(record))
-    }
+    records =
+      isNested
+      ? storage.records.filter { !$0.isVoid && !context.isParentsInsert($0) } : storage.records
     try coordinator.reserveIDs(for: records)
-    if records.contains(where: { !$0.members.isEmpty || !$0.entity.referenceSlots.isEmpty }) {
+    if records.contains(where: { $0.hasMembers || !$0.entity.referenceSlots.isEmpty }) {
       for record in records where record.id.isTemporaryID { permanentIDs[record.id] = record.reservedID }
     }
-    try gather(records, context, isNested: isNested)
+    try gather(context, isNested: isNested)
   }
 
   // MARK: Gathering
 
-  private func gather(_ records: [PendingRecord], _ context: ManagedObjectContext, isNested: Bool) throws {
-    var groups: [(first: ManagedObjectID, changes: [RecordChange])] = []
-    for record in records {
-      let id = record.reservedID ?? record.id
-      guard !id.isTemporaryID else { throw unsaved(record) }
-      let change = try change(record, id: id, stored: isNested ? try context.storedBase(of: record) : nil)
-      if let place = groups.lastIndex(where: { $0.first.isNeighbour(of: id) }) {
-        groups[place].changes.append(change)
-      } else {
-        groups.append((id, [change]))
+  private func gather(_ context: ManagedObjectContext, isNested: Bool) throws {
+    var gathered: [(home: StoreIdentifier, unit: UnitOfWork)] = []
+    // Most saves change records of one space in a row.
+    var last: (id: ManagedObjectID, place: Int)?
+    for record in records where !record.isVoid {
+      let id = record.permanentID
+      if last?.id.isNeighbour(of: id) != true {
+        guard let home = id.storeIdentifier else { throw unsaved(record) }
+        let place = gathered.firstIndex { $0.home == home } ?? gathered.count
+        if place == gathered.count { gathered.append((home, UnitOfWork())) }
+        last = (id, place)
       }
+      let stored = isNested ? try context.storedBase(of: record) : nil
+      gathered[last!.place].unit.append(try change(record, id: id, stored: stored))
     }
     for store in try coordinator.openStores() {
-      var unit = UnitOfWork()
-      for group in groups where group.first.storeIdentifier == store.identifier {
-        unit.changes = unit.changes.isEmpty ? group.changes : unit.changes + group.changes
-      }
-      guard !unit.changes.isEmpty else { continue }
-      groups.removeAll { $0.first.storeIdentifier == store.identifier }
+      guard let place = gathered.firstIndex(where: { $0.home == store.identifier }) else { continue }
+      var unit = gathered.remove(at: place).unit
       var gatherer = LinkGatherer(store: store, permanentID: { self.permanentIDs[$0] ?? $0 })
-      try gatherer.gather(unit.changes)
+      try gatherer.gather(unit)
       unit.links = gatherer.links
       units.append((store, unit))
     }
-    guard groups.isEmpty else {
+    guard gathered.isEmpty else {
       throw CoherenceError(
         .storeDetached, "The store of a changed object is not attached any more; attach it and save again.")
     }
@@ -58,30 +59,23 @@ final class StoreSaver {
 
   /// - Parameter stored: What the store has below a parent's unsaved state; the parent's edits stay out of the save.
   private func change(_ record: PendingRecord, id: ManagedObjectID, stored: Row?) throws -> RecordChange {
-    let kind: RecordChange.Kind =
-      switch record.kind {
-      case .inserted: .insert
-      case .updated: .update
-      case .deleted: .delete
-      }
-    let base = stored ?? record.base
-    var row: Row?
-    if kind == .insert || (kind == .update && !record.changed.isEmpty) {
-      var written = draft(of: record, onto: stored, id: id, version: RecordChange.version(after: base))
-      if !record.entity.referenceSlots.isEmpty {
-        try makePermanent(&written, record, store: id.storeIdentifier)
-      }
-      row = written
+    guard record.isWritten else {
+      guard let stored else { return RecordChange(record) }
+      return RecordChange(record, kind: record.kind, base: stored, row: nil, changed: record.changed)
     }
-    return RecordChange(record, id: id, kind: kind, base: base, row: row, changed: record.changed)
-  }
-
-  /// The record's values as a row: the record's own buffer, unless a parent's edits have to stay out.
-  private func draft(of record: PendingRecord, onto stored: Row?, id: ManagedObjectID, version: Int64) -> Row {
-    guard var row = stored else { return storage.withPending { record.sealed(as: id, version: version) } }
+    guard let stored else {
+      storage.withPending { record.seal(as: id, version: RecordChange.version(after: record.base)) }
+      guard !record.entity.referenceSlots.isEmpty else { return RecordChange(record) }
+      var row = record.draft
+      try makePermanent(&row, record, store: id.storeIdentifier)
+      if row.isIdentical(to: record.draft) { return RecordChange(record) }
+      return RecordChange(record, kind: record.kind, base: record.base, row: row, changed: record.changed)
+    }
+    var row = stored
     for slot in record.changed { row.set(record[slot], at: slot) }
-    row.seal(id: id, version: version)
-    return row
+    row.seal(id: id, version: RecordChange.version(after: stored))
+    if !record.entity.referenceSlots.isEmpty { try makePermanent(&row, record, store: id.storeIdentifier) }
+    return RecordChange(record, kind: record.kind, base: stored, row: row, changed: record.changed)
   }
 
   private func makePermanent(_ row: inout Row, _ record: PendingRecord, store: StoreIdentifier?) throws {
@@ -169,7 +163,7 @@ final class StoreSaver {
       do {
         let request = SavePlan(unit).request
         if !request.steps.isEmpty { try store.save(request) }
-        return (unit, committed(unit, surrendered))
+        return (unit, CommittedRows(permanentIDs: permanentIDs, surrendered: surrendered))
       } catch let failure as StoreConflict.Failure {
         try resolve(failure.conflicts, in: &unit, &surrendered)
       }
@@ -179,39 +173,34 @@ final class StoreSaver {
       isRetryable: true)
   }
 
-  private func committed(_ unit: UnitOfWork, _ surrendered: [CommittedRows.Surrender]) -> CommittedRows {
-    for change in unit.changes where change.isWritten {
-      if let row = change.row { row.id.space.rows.enter(row) }
-    }
-    return CommittedRows(permanentIDs: permanentIDs, surrendered: surrendered)
-  }
-
   // MARK: Conflicts
 
   private func resolve(
     _ conflicts: [StoreConflict], in unit: inout UnitOfWork, _ surrendered: inout [CommittedRows.Surrender]
   ) throws {
-    let places = Dictionary(uniqueKeysWithValues: unit.changes.enumerated().map { ($0.element.id, $0.offset) })
+    let met = Dictionary(conflicts.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     var failed: [Conflict] = []
-    var dropped: Set<Int> = []
-    for met in conflicts {
-      guard let place = places[met.id] else { continue }
-      let change = unit.changes[place]
+    var resolved = UnitOfWork()
+    resolved.links = unit.links
+    for change in unit.changes {
+      guard let storeRow = met[change.id].map(\.storeRow) else {
+        resolved.append(change)
+        continue
+      }
       let conflict = Conflict(
-        objectID: met.id, ancestor: change.base, mine: change.kind == .delete ? nil : change.row, store: met.storeRow)
+        objectID: change.id, ancestor: change.base, mine: change.kind == .deleted ? nil : change.row, store: storeRow)
       switch try policy.resolve(conflict, changed: change.changed) {
       case .fail: failed.append(conflict)
-      case .write(let values): unit.changes[place] = try rebased(change, onto: met.storeRow, values)
-      case .delete where met.storeRow != nil:
-        unit.changes[place] = RecordChange(
-          change.record, id: change.id, kind: .delete, base: met.storeRow, row: nil, changed: change.changed)
+      case .write(let values): resolved.append(try rebased(change, onto: storeRow, values))
+      case .delete where storeRow != nil:
+        resolved.append(
+          RecordChange(change.record, kind: .deleted, base: storeRow, row: nil, changed: change.changed))
       case .delete, .giveUp:
-        dropped.insert(place)
-        surrendered.append(CommittedRows.Surrender(record: change.record, storeRow: met.storeRow))
+        surrendered.append(CommittedRows.Surrender(record: change.record, storeRow: storeRow))
       }
     }
     guard failed.isEmpty else { throw conflictError(failed) }
-    unit.changes = unit.changes.enumerated().filter { !dropped.contains($0.offset) }.map(\.element)
+    unit = resolved
   }
 
   /// A change on top of what the store has; an insert when the store has nothing any more.
@@ -223,12 +212,11 @@ final class StoreSaver {
     let written = Row.make(
       id: change.id, entity: change.entity, version: RecordChange.version(after: base), values: values)
     guard let row else {
-      return RecordChange(
-        change.record, id: change.id, kind: .insert, base: base, row: written, changed: change.changed)
+      return RecordChange(change.record, kind: .inserted, base: base, row: written, changed: change.changed)
     }
     let changed = SlotSet(values.indices.filter { values[$0] != row[$0] })
     return RecordChange(
-      change.record, id: change.id, kind: .update, base: row, row: changed.isEmpty ? nil : written, changed: changed)
+      change.record, kind: .updated, base: row, row: changed.isEmpty ? nil : written, changed: changed)
   }
 
   private func conflictError(_ conflicts: [Conflict]) -> CoherenceError {

@@ -1,47 +1,59 @@
 /// What one save wants to change in one store, as values.
 struct UnitOfWork {
-  var changes: [RecordChange] = []
+  private(set) var inserts = ChangesByEntity()
+  private(set) var updates: [RecordChange] = []
+  private(set) var deletes = ChangesByEntity()
   var links = LinkChanges()
 
-  var isEmpty: Bool { changes.isEmpty && links.isEmpty }
+  /// Everything but the deletes.
+  var kept: [RecordChange] {
+    let inserts = inserts.all
+    return updates.isEmpty ? inserts : inserts + updates
+  }
+  var changes: [RecordChange] { deletes.groups.isEmpty ? kept : kept + deletes.all }
 
-  /// The deletes, and everything else.
-  var changesByFate: (deleted: [RecordChange], kept: [RecordChange]) {
-    guard changes.contains(where: { $0.kind == .delete }) else { return ([], changes) }
-    return (changes.filter { $0.kind == .delete }, changes.filter { $0.kind != .delete })
+  mutating func append(_ change: RecordChange) {
+    switch change.kind {
+    case .inserted: inserts.append(change)
+    case .updated: updates.append(change)
+    case .deleted: deletes.append(change)
+    }
   }
 }
 
-/// What a save wants to change of one record.
-final class RecordChange {
-  enum Kind { case insert, update, delete }
-  let record: PendingRecord
-  /// The record's permanent identifier.
-  let id: ManagedObjectID
-  let kind: Kind
-  /// The row that the store is expected to have.
-  let base: Row?
-  /// The slots that differ from the base.
-  let changed: SlotSet
-  /// The row to write; for a delete and for a change of links alone, the base.
-  let row: Row?
-
-  var entity: EntityDescription { record.entity }
-  /// Whether the save writes ``row``.
-  var isWritten: Bool { kind == .insert || (kind == .update && !changed.isEmpty) }
-
-  /// - Parameter row: The row to write, references permanent; `nil` for the base.
-  init(_ record: PendingRecord, id: ManagedObjectID, kind: Kind, base: Row?, row: Row?, changed: SlotSet) {
-    self.record = record
-    self.id = id
-    self.kind = kind
-    self.base = base
-    self.changed = changed
-    self.row = row ?? base
+/// Changes of one kind by entity, each group in the order in which its changes came.
+struct ChangesByEntity {
+  struct Group {
+    let entity: EntityDescription
+    fileprivate(set) var changes: [RecordChange] = []
+    /// What the changes write, in the same order.
+    fileprivate(set) var rows: [Row] = []
   }
 
-  /// The version of the row to write.
-  static func version(after base: Row?) -> Int64 { (base?.version ?? 0) + 1 }
+  private(set) var groups: [Group] = []
+  private var places: [ObjectIdentifier: Int] = [:]
+  // Most saves change many records of one entity in a row.
+  private var last: (entity: ObjectIdentifier, place: Int)?
+
+  var all: [RecordChange] { groups.count == 1 ? groups[0].changes : groups.flatMap(\.changes) }
+
+  mutating func append(_ change: RecordChange) {
+    let place = place(of: change.entity)
+    groups[place].changes.append(change)
+    if change.isWritten, let row = change.row { groups[place].rows.append(row) }
+  }
+
+  private mutating func place(of entity: EntityDescription) -> Int {
+    let key = ObjectIdentifier(entity)
+    if let last, last.entity == key { return last.place }
+    let place = places[key] ?? groups.count
+    if place == groups.count {
+      places[key] = place
+      groups.append(Group(entity: entity))
+    }
+    last = (key, place)
+    return place
+  }
 }
 
 /// The links to add and remove, each once, whichever side asked for it.
