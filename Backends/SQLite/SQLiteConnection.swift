@@ -57,7 +57,8 @@ final class SQLiteConnection: @unchecked Sendable {
     }
     if role == .reader { stopWhenCancelled(handle) }
     try database.execute(sql: "PRAGMA trusted_schema = OFF")
-    try database.execute(sql: "PRAGMA cache_size = -16000")
+    // What is written comes once and goes: a cache that stays in the processor's own is faster than a large one.
+    if role == .reader { try database.execute(sql: "PRAGMA cache_size = -16000") }
   }
 
   /// Has SQLite end a statement when the task that runs it is cancelled.

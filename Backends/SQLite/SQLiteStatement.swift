@@ -12,7 +12,7 @@ final class SQLiteStatement {
   let handle: OpaquePointer
   private let connection: OpaquePointer
   /// Where texts stay while a run uses them.
-  private var texts = TextArena()
+  @exclusivity(unchecked) private var texts = TextArena()
 
   init(_ text: String, in database: Database) throws {
     self.text = text

@@ -83,7 +83,7 @@ private struct SQLiteSave {
   }
 
   /// How many rows one run of a statement adds: beginning and ending a run costs SQLite a good part of what a row does.
-  private static let rowsInRun = 8
+  private static let rowsInRun = 16
 
   private func insert(_ rows: [Row], of entity: EntityDescription) throws {
     let rest = rows.count % Self.rowsInRun
@@ -105,7 +105,7 @@ private struct SQLiteSave {
         let run = rows[start..<start + Self.rowsInRun]
         statement.beginParameters()
         for (place, row) in run.enumerated() {
-          try bind(parameters, after: place * parameters.count, to: statement, Change(row: row))
+          try bind(parameters, after: place * parameters.count, to: statement, row)
         }
         do {
           try statement.run()
@@ -127,7 +127,7 @@ private struct SQLiteSave {
         let change = change(element)
         do {
           statement.beginParameters()
-          try bind(template.parameters[...], to: statement, change)
+          try bind(template.parameters, to: statement, change)
           try statement.run()
         } catch let failure as SQLiteFailure where failure.isConstraint {
           throw Refusal(id: change.objectID, failure: failure)
@@ -150,13 +150,30 @@ private struct SQLiteSave {
     try session.logged("\(template.text) -- \(times) times") { try body(statement) }
   }
 
+  /// Binds what a row is added with.
+  ///
   /// - Parameter offset: How many parameters of the statement come before.
   @inline(__always)
   private func bind(
-    _ parameters: ArraySlice<SaveParameter>, after offset: Int = 0, to statement: SQLiteStatement, _ change: Change
+    _ parameters: ArraySlice<SaveParameter>, after offset: Int, to statement: SQLiteStatement, _ row: Row
   ) throws {
+    try row.withValues { values in
+      for index in parameters.indices {
+        let place = CInt(offset + index + 1)
+        switch parameters[index] {
+        case .slot(let slot, _): try statement.bindOnce(values[slot], at: place)
+        case .id: try statement.bind(row.key, at: place)
+        case .version: try statement.bind(row.version, at: place)
+        case .entity, .baseVersion, .source, .target, .sourcePosition, .targetPosition: break
+        }
+      }
+    }
+  }
+
+  @inline(__always)
+  private func bind(_ parameters: [SaveParameter], to statement: SQLiteStatement, _ change: Change) throws {
     for index in parameters.indices {
-      let place = CInt(offset + index + 1)
+      let place = CInt(index + 1)
       switch parameters[index] {
       case .slot(let slot, _): try statement.bindOnce(change.row![slot], at: place)
       case .id: try statement.bind(change.row?.key ?? change.id!.key, at: place)

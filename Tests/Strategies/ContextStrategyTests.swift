@@ -24,7 +24,7 @@ struct ContextStrategyTests {
     let observer = NotificationCenter.default.addObserver(
       forName: .managedObjectContextObjectsDidChange, object: stack.view, queue: nil
     ) { notification in
-      let inserted = notification.userInfo?[ManagedObjectContext.NotificationKey.inserted] as? Set<ManagedObject>
+      let inserted = (notification.userInfo?[ManagedObjectContext.NotificationKey.objects] as? ChangedObjects)?.inserted
       told.withLock { $0.formUnion((inserted ?? []).map(\.objectID)) }
     }
     defer { NotificationCenter.default.removeObserver(observer) }

@@ -18,7 +18,8 @@ extension Notification.Name {
   /// ``ChangeSet``, see ``ManagedObjectContext/NotificationKey``.
   public static let managedObjectContextDidSave = Notification.Name("Coherence.ManagedObjectContext.DidSave")
   /// Posted in the context after its objects changed, by its own work or by what others saved: at the end of the
-  /// outermost `perform`, at `processPendingChanges`, and before a save. `userInfo` has the sets of objects.
+  /// outermost `perform`, at `processPendingChanges`, and before a save. The object is the context; `userInfo` has the
+  /// ``ChangedObjects``.
   public static let managedObjectContextObjectsDidChange = Notification.Name(
     "Coherence.ManagedObjectContext.ObjectsDidChange")
 }
@@ -28,13 +29,8 @@ extension ManagedObjectContext {
   public enum NotificationKey {
     /// A ``ChangeSet``, in did-save.
     public static let changes = "changes"
-    /// `Set<ManagedObject>`, in objects-did-change.
-    public static let inserted = "inserted"
-    public static let updated = "updated"
-    public static let refreshed = "refreshed"
-    public static let deleted = "deleted"
-    /// `true` when so much changed that it was not told apart.
-    public static let isEverything = "isEverything"
+    /// ``ChangedObjects``, in objects-did-change.
+    public static let objects = "objects"
   }
 
   /// The changes of each save of this context from now on.
@@ -55,12 +51,9 @@ extension ManagedObjectContext {
 
   /// Posts what changed since the last time.
   final func announceChanges() {
-    let records = storage.unannounced
-    if !records.isEmpty {
-      storage.unannounced = []
-      events.note(records)
-    }
-    events.announce(from: self)
+    let records = storage.takeUnannounced()
+    guard let objects = events.takeChanges(records) else { return }
+    storage.deliver(consume objects) { events.announce($0, from: self) }
   }
 }
 
@@ -68,65 +61,26 @@ extension ManagedObjectContext {
 final class ContextEvents {
   let saves = Broadcast<ChangeSet>()
   let changes = Broadcast<ObjectChanges>()
-  @exclusivity(unchecked) private var inserted: Set<ManagedObject> = []
-  @exclusivity(unchecked) private var updated: Set<ManagedObject> = []
-  @exclusivity(unchecked) private var refreshed: Set<ManagedObject> = []
-  @exclusivity(unchecked) private var deleted: Set<ManagedObject> = []
+  private var others = ChangedObjects.Sets()
   private var isEverything = false
 
-  /// Takes in changes that the context made, each record once.
-  func note(_ records: [PendingRecord]) {
-    if let kind = records.first?.kind { reserve(records.count, for: kind) }
-    for record in records {
-      record.isAnnounced = false
-      guard let object = record.object else { continue }
-      switch record.kind {
-      case .inserted: inserted.insert(object)
-      case .updated: updated.insert(object)
-      case .deleted: deleted.insert(object)
-      }
-    }
-  }
-
-  /// Makes room for what is mostly of one kind, so that no set grows step by step.
-  private func reserve(_ count: Int, for kind: PendingRecord.Kind) {
-    switch kind {
-    case .inserted: inserted.reserveCapacity(inserted.count + count)
-    case .updated: updated.reserveCapacity(updated.count + count)
-    case .deleted: deleted.reserveCapacity(deleted.count + count)
-    }
-  }
-
-  func noteInserted(_ object: ManagedObject) { inserted.insert(object) }
-  func noteRefreshed(_ object: ManagedObject) { refreshed.insert(object) }
-  func noteDeleted(_ object: ManagedObject) { deleted.insert(object) }
+  func noteInserted(_ object: ManagedObject) { others.inserted.insert(object) }
+  func noteRefreshed(_ object: ManagedObject) { others.refreshed.insert(object) }
+  func noteDeleted(_ object: ManagedObject) { others.deleted.insert(object) }
   func noteEverything() { isEverything = true }
 
-  private var isEmpty: Bool {
-    inserted.isEmpty && updated.isEmpty && refreshed.isEmpty && deleted.isEmpty && !isEverything
+  /// What others changed and, in records, what the context changed itself; `nil` when that is nothing.
+  func takeChanges(_ records: [PendingRecord]) -> ChangedObjects? {
+    guard !records.isEmpty || !others.isEmpty || isEverything else { return nil }
+    defer { (others, isEverything) = (ChangedObjects.Sets(), false) }
+    return ChangedObjects(records, others, isEverything: isEverything)
   }
 
-  func announce(from context: ManagedObjectContext) {
-    guard !isEmpty else { return }
-    if !inserted.isEmpty {
-      if !updated.isEmpty { updated.subtract(inserted) }
-      if !refreshed.isEmpty { refreshed.subtract(inserted) }
-    }
-    let info: [AnyHashable: Any] = [
-      ManagedObjectContext.NotificationKey.inserted: inserted,
-      ManagedObjectContext.NotificationKey.updated: updated,
-      ManagedObjectContext.NotificationKey.refreshed: refreshed,
-      ManagedObjectContext.NotificationKey.deleted: deleted,
-      ManagedObjectContext.NotificationKey.isEverything: isEverything,
-    ]
-    changes.send {
-      ObjectChanges(
-        inserted: Set(inserted.map(\.id)), updated: Set(updated.map(\.id)), refreshed: Set(refreshed.map(\.id)),
-        deleted: Set(deleted.map(\.id)), isEverything: isEverything)
-    }
-    // What an observer changes belongs to the next round.
-    (inserted, updated, refreshed, deleted, isEverything) = ([], [], [], [], false)
-    NotificationCenter.default.post(name: .managedObjectContextObjectsDidChange, object: context, userInfo: info)
+  func announce(_ objects: ChangedObjects, from context: ManagedObjectContext) {
+    changes.send { objects.changes }
+    NotificationCenter.default.post(
+      name: .managedObjectContextObjectsDidChange, object: context,
+      userInfo: [ManagedObjectContext.NotificationKey.objects: objects])
   }
 
   func finish() {

@@ -13,14 +13,20 @@ final class ContextStorage: @unchecked Sendable {
 
   /// Guards what child contexts read from their own threads.
   private let pendingLock = Mutex(())
-  /// What is to be saved, by identifier: the addresses of records that `sequence` keeps.
-  @exclusivity(unchecked) private var table = IDTable()
-  /// The same in the order in which they came, with gaps of records that are not current any more.
+  /// What is to be saved, in the order in which it came, with gaps of records that are not current any more.
   @exclusivity(unchecked) private var sequence: [PendingRecord] = []
+  /// The same by identifier, as far as `enteredCount` goes: the addresses of records that `sequence` keeps.
+  @exclusivity(unchecked) private var table = IDTable()
+  /// How much of `sequence` is in the table. Most records are saved before anybody looks for them. While it is all,
+  /// nobody but the owner changes the table, so that the owner may read it without the lock.
+  private let enteredCount = Atomic<Int>(0)
   /// The number of records that are to be saved.
   @exclusivity(unchecked) private(set) var recordCount = 0
-  /// Changed records that no notification told of yet.
+  /// Changed records that no notification told of yet, those that have this round's number.
   @exclusivity(unchecked) var unannounced: [PendingRecord] = []
+  @exclusivity(unchecked) private(set) var round: UInt32 = 1
+  /// What observers are told of at the moment, the innermost last.
+  @exclusivity(unchecked) private var told: [ChangedObjects] = []
   /// Raised for a to-many relationship when loaded lists of its members may be out of date.
   var generations: [RelationshipDescription: Int] = [:]
   private var epoch = 0
@@ -53,13 +59,31 @@ final class ContextStorage: @unchecked Sendable {
       record.isCurrent = true
       recordCount += 1
       sequence.append(record)
-      table.set(Self.word(record), for: record.id)
     }
     announce(record)
   }
 
-  /// What is to be saved of a record.
+  /// What is to be saved of a record, for the owner.
   @inline(__always) func record(for id: ManagedObjectID) -> PendingRecord? {
+    if enteredCount.load(ordering: .acquiring) != sequence.count { withPending { enterAll() } }
+    return entry(for: id)
+  }
+
+  /// What is to be saved of a record. Called under the lock.
+  func recordUnderLock(for id: ManagedObjectID) -> PendingRecord? {
+    enterAll()
+    return entry(for: id)
+  }
+
+  /// Brings the table up to date. Called under the lock.
+  private func enterAll() {
+    let start = enteredCount.load(ordering: .relaxed)
+    guard start < sequence.count else { return }
+    for record in sequence[start...] where record.isCurrent { table.set(Self.word(record), for: record.id) }
+    enteredCount.store(sequence.count, ordering: .releasing)
+  }
+
+  @inline(__always) private func entry(for id: ManagedObjectID) -> PendingRecord? {
     guard let address = UnsafeRawPointer(bitPattern: table[id]) else { return nil }
     return Unmanaged<PendingRecord>.fromOpaque(address).takeUnretainedValue()
   }
@@ -77,16 +101,35 @@ final class ContextStorage: @unchecked Sendable {
   var hasChanges: Bool { sequence.contains { $0.isCurrent && !$0.isVoid } }
 
   func announce(_ record: PendingRecord) {
-    guard !record.isAnnounced else { return }
-    record.isAnnounced = true
+    guard record.round != round else { return }
+    // An observer changes something: what is told stays as it was.
+    for objects in told { objects.makeSets() }
+    record.round = round
     unannounced.append(record)
+  }
+
+  /// The records to tell of. What changes from now on belongs to the next round.
+  func takeUnannounced() -> [PendingRecord] {
+    guard !unannounced.isEmpty else { return [] }
+    defer { unannounced = [] }
+    round &+= 1
+    return unannounced
+  }
+
+  /// Tells observers of changed objects. What they keep of it stays as it is.
+  func deliver(_ objects: consuming ChangedObjects, _ tell: (ChangedObjects) -> Void) {
+    told.append(objects)
+    let place = told.count - 1
+    tell(told[place])
+    if !isKnownUniquelyReferenced(&told[place]) { told[place].makeSets() }
+    told.removeLast()
   }
 
   /// Drops a record from what is to be saved.
   func forget(_ record: PendingRecord) {
     withPending {
       drop(record)
-      if sequence.count > 64, sequence.count > recordCount * 4 { sequence = records }
+      if sequence.count > 64, sequence.count > recordCount * 4 { keepCurrent() }
     }
     release(record)
   }
@@ -95,22 +138,33 @@ final class ContextStorage: @unchecked Sendable {
   func forget(_ saved: [RecordChange]) {
     withPending {
       if saved.count == recordCount {
-        table.removeAll()
-        recordCount = 0
-        sequence = []
+        dropAll()
       } else {
-        for change in saved { table.remove(change.record.id, ifWord: Self.word(change.record)) }
-        recordCount -= saved.count
-        sequence.removeAll { !$0.isCurrent }
+        for change in saved { drop(change.record) }
+        keepCurrent()
       }
     }
   }
 
   private func drop(_ record: PendingRecord) {
     guard record.isCurrent else { return }
+    enterAll()
     record.isCurrent = false
     recordCount -= 1
     table.remove(record.id, ifWord: Self.word(record))
+  }
+
+  private func dropAll() {
+    table.removeAll()
+    recordCount = 0
+    sequence = []
+    enteredCount.store(0, ordering: .relaxed)
+  }
+
+  /// Closes the gaps in the sequence, all of which is in the table.
+  private func keepCurrent() {
+    sequence.removeAll { !$0.isCurrent }
+    enteredCount.store(sequence.count, ordering: .relaxed)
   }
 
   private func release(_ record: PendingRecord) {
@@ -122,11 +176,7 @@ final class ContextStorage: @unchecked Sendable {
   /// Drops everything that is to be saved, and what refers to it.
   func forgetAll() {
     let dropped = records
-    withPending {
-      table.removeAll()
-      recordCount = 0
-      sequence = []
-    }
+    withPending { dropAll() }
     for record in dropped { release(record) }
     unannounced = []
     undelivered = []
@@ -135,6 +185,7 @@ final class ContextStorage: @unchecked Sendable {
   /// Enters a record by another identifier.
   func rename(_ record: PendingRecord, to id: ManagedObjectID) {
     withPending {
+      enterAll()
       table.remove(record.id, ifWord: Self.word(record))
       record.id = id
       table.set(Self.word(record), for: id)

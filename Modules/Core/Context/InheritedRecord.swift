@@ -29,7 +29,7 @@ extension ManagedObjectContext {
     var ancestor = parent
     while let context = ancestor {
       ancestor = context.parent
-      if let record = context.storage.withPending({ context.storage.record(for: id).map(InheritedRecord.init) }) {
+      if let record = context.storage.withPending({ context.storage.recordUnderLock(for: id).map(InheritedRecord.init) }) {
         return marked(record, from: context)
       }
     }

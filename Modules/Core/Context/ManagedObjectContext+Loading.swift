@@ -181,7 +181,7 @@ extension ManagedObjectContext {
     var result = members
     for context in ancestors.reversed() {
       for owner in owners {
-        let changes = context.storage.withPending { context.storage.record(for: owner)?.members[relationship] }
+        let changes = context.storage.withPending { context.storage.recordUnderLock(for: owner)?.members[relationship] }
         guard let changes, !changes.isEmpty else { continue }
         var ids = changes.applied(to: result[owner] ?? [])
         if !relationship.isOrdered { ids.sort(by: ManagedObjectID.precedes) }

@@ -86,7 +86,7 @@ extension ManagedObjectContext {
   final func isParentsInsert(_ record: PendingRecord) -> Bool {
     var ancestor = parent
     while let context = ancestor {
-      let isInserted = context.storage.withPending { context.storage.record(for: record.id)?.kind == .inserted }
+      let isInserted = context.storage.withPending { context.storage.recordUnderLock(for: record.id)?.kind == .inserted }
       if isInserted { return true }
       ancestor = context.parent
     }
@@ -101,7 +101,7 @@ extension ManagedObjectContext {
     var ancestor = parent
     var result: Row?
     while let context = ancestor {
-      let base = context.storage.withPending { context.storage.record(for: record.id)?.base }
+      let base = context.storage.withPending { context.storage.recordUnderLock(for: record.id)?.base }
       if let base, base.version >= record.base?.version ?? base.version { result = base }
       ancestor = context.parent
     }

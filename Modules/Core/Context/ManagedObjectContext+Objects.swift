@@ -31,7 +31,7 @@ extension ManagedObjectContext {
       guard let record = object.pending else { return }
       object.storage = storage
       record.object = object
-      storage.registry.insert(object)
+      storage.registry.insert(fresh: object)
       storage.adopt(record)
       if let companions = record.companions { for companion in companions.dissolve() { insert(companion) } }
       object.awakeFromInsert()

@@ -146,6 +146,7 @@ extension ManagedObjectContext {
     _ saved: [RecordChange], writing rows: [Row], _ committed: CommittedRows, into changes: inout ChangeSet
   ) {
     let some = 256
+    let isParent = isParent
     for start in stride(from: 0, to: saved.count, by: some) {
       if start < rows.count { Row.enter(rows[start..<min(start + some, rows.count)]) }
       let part = saved[start..<min(start + some, saved.count)]
@@ -153,24 +154,16 @@ extension ManagedObjectContext {
       for change in part {
         guard let object = change.record.object else { continue }
         becomeClean(object, change, permanent: committed.permanentID)
-        if object.id != change.id { moves.append(rename(object, to: change.id, in: &changes)) }
+        guard object.id != change.id else { continue }
+        let former = object.id
+        if object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = change.id }
+        object.id = change.id
+        moves.append(ObjectRegistry.Move(object, from: former))
+        if isParent || object.flags.contains(.temporaryIDExposed) { changes.permanentIDs[former] = change.id }
       }
       storage.registry.move(moves)
       for change in part { change.record.retire() }
     }
-  }
-
-  /// Gives an object that was inserted its permanent identifier. Temporary ones are known to children, and to whom
-  /// somebody handed them.
-  private final func rename(
-    _ object: ManagedObject, to id: ManagedObjectID, in changes: inout ChangeSet
-  ) -> ObjectRegistry.Move {
-    let former = object.id
-    let isExposed = object.flags.contains(.temporaryIDExposed)
-    if isExposed { storage.permanentIDs[former] = id }
-    if isExposed || isParent { changes.permanentIDs[former] = id }
-    object.id = id
-    return ObjectRegistry.Move(object, from: former)
   }
 
   private final func becomeClean(

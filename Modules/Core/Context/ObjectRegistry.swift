@@ -10,6 +10,9 @@ final class ObjectRegistry: @unchecked Sendable {
   // Sendable: `table` is used under `lock` only.
   private let lock = Mutex(())
   @exclusivity(unchecked) private var table = IDTable()
+  /// Fresh objects that are not in the table yet: most are saved before anybody looks for them, and get their permanent
+  /// identifiers then.
+  @exclusivity(unchecked) private var newcomers: ArraySlice<UInt> = []
 
   @inline(__always) private func locked<T>(_ body: () -> T) -> T {
     lock._unsafeLock()
@@ -28,11 +31,32 @@ final class ObjectRegistry: @unchecked Sendable {
     UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
   }
 
+  /// Brings the table up to date. Called under the lock.
+  @inline(__always) private func enterNewcomers() { if !newcomers.isEmpty { enterAllNewcomers() } }
+
+  @inline(never) private func enterAllNewcomers() {
+    for word in newcomers { table.set(word, for: Self.id(of: word)) }
+    newcomers = []
+  }
+
+  private static func id(of word: UInt) -> ManagedObjectID {
+    // An object takes itself out before it goes.
+    Unmanaged<ManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: word)!)._withUnsafeGuaranteedRef { $0.id }
+  }
+
   /// The object of that identifier, if there is one.
-  func object(for id: ManagedObjectID) -> ManagedObject? { locked { Self.retained(table[id]) } }
+  func object(for id: ManagedObjectID) -> ManagedObject? {
+    locked {
+      enterNewcomers()
+      return Self.retained(table[id])
+    }
+  }
 
   /// Enters an object by its present identifier.
   func insert(_ object: ManagedObject) { locked { table.set(Self.word(object), for: object.id) } }
+
+  /// Enters an object that nobody else knows of.
+  func insert(fresh object: ManagedObject) { locked { newcomers.append(Self.word(object)) } }
 
   /// An object that has another identifier now than the one that it is entered by.
   struct Move {
@@ -51,15 +75,24 @@ final class ObjectRegistry: @unchecked Sendable {
   func move(_ moves: [Move]) {
     guard !moves.isEmpty else { return }
     locked {
-      for move in moves {
-        table.remove(move.former, ifWord: move.word)
+      // The first to come are the first to be saved.
+      let fresh = zip(moves, newcomers).prefix { $0.word == $1 }.count
+      newcomers = newcomers.dropFirst(fresh)
+      if fresh < moves.count { enterNewcomers() }
+      for (index, move) in moves.enumerated() {
+        if index >= fresh { table.remove(move.former, ifWord: move.word) }
         table.set(move.word, for: move.present)
       }
     }
   }
 
   /// Takes an object out, if it is the one that is entered by that identifier.
-  func remove(_ object: ManagedObject, id: ManagedObjectID) { locked { table.remove(id, ifWord: Self.word(object)) } }
+  func remove(_ object: ManagedObject, id: ManagedObjectID) {
+    locked {
+      enterNewcomers()
+      table.remove(id, ifWord: Self.word(object))
+    }
+  }
 
   /// Finds or makes the objects of many rows of one space, appending them to `objects` in the order of the rows.
   ///
@@ -74,6 +107,7 @@ final class ObjectRegistry: @unchecked Sendable {
     guard let first = rows.first?.id else { return }
     var known: [(ManagedObject, Row)] = []
     locked {
+      enterNewcomers()
       var (space, keys) = (first, table.makeKeys(beside: first))
       for row in rows {
         let id = row.id
@@ -94,6 +128,7 @@ final class ObjectRegistry: @unchecked Sendable {
   /// Every object there is.
   var all: [ManagedObject] {
     locked {
+      enterNewcomers()
       var result: [ManagedObject] = []
       table.forEach { word in
         if let object = Self.retained(word) { result.append(object) }
@@ -103,5 +138,10 @@ final class ObjectRegistry: @unchecked Sendable {
   }
 
   /// Forgets every object.
-  func removeAll() { locked { table.removeAll() } }
+  func removeAll() {
+    locked {
+      newcomers = []
+      table.removeAll()
+    }
+  }
 }

@@ -12,8 +12,8 @@ final class PendingRecord {
   @exclusivity(unchecked) var kind: Kind
   /// Whether the record is still to be saved.
   @exclusivity(unchecked) var isCurrent = false
-  /// Whether the next notification knows of the record already.
-  @exclusivity(unchecked) var isAnnounced = false
+  /// The last round of notifications that tells of the record.
+  @exclusivity(unchecked) var round: UInt32 = 0
   /// The values as the context sees them. A save makes this buffer the row that it writes.
   @exclusivity(unchecked) private(set) var draft: Row
   /// The object: changed objects are kept.
@@ -91,11 +91,8 @@ final class PendingRecord {
     return draft
   }
 
-  /// Gives up everything but the draft: the save is through.
-  func retire() {
-    isCurrent = false
-    object = nil
-  }
+  /// Gives up the object: the save is through.
+  func retire() { object = nil }
 
   /// Takes a newer base, keeping the context's own edits.
   func rebase(onto row: Row) {

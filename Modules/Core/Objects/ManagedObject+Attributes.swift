@@ -47,7 +47,7 @@ extension ManagedObject {
     check()
     let slot = key.slot(in: self)
     guard slot >= 0, let record = unmanagedPending, let storage = unmanagedStorage,
-      record._withUnsafeGuaranteedRef({ $0.isAnnounced && $0.kind != .deleted }),
+      record._withUnsafeGuaranteedRef({ $0.round == storage._withUnsafeGuaranteedRef(\.round) && $0.kind != .deleted }),
       unmanagedEntity._withUnsafeGuaranteedRef({ $0.plainValues[slot] }).contains(value)
     else { return writeChecked(value, of: key, at: slot) }
     storage._withUnsafeGuaranteedRef { $0.lockPending() }

@@ -37,7 +37,7 @@ extension ManagedObject {
   final func changeable() throws -> PendingRecord {
     if let pending {
       guard pending.kind != .deleted else { throw gone() }
-      if let storage, !pending.isAnnounced { storage.announce(pending) }
+      storage?.announce(pending)
       return pending
     }
     guard let storage, !flags.contains(.gone) else { throw gone() }

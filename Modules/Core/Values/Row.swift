@@ -60,6 +60,13 @@ public struct Row: @unchecked Sendable {
     }
   }
 
+  /// Reads values in place. The pointer is valid inside of the block.
+  @inlinable @inline(__always) package func withValues<T>(
+    _ body: (UnsafePointer<AttributeValue>) throws -> T
+  ) rethrows -> T {
+    try withExtendedLifetime(storage) { try body(UnsafePointer(storage.values)) }
+  }
+
   /// All values, in slot order.
   public var values: [AttributeValue] {
     withExtendedLifetime(storage) { Array(UnsafeBufferPointer(start: storage.values, count: count)) }

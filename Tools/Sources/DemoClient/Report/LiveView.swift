@@ -54,12 +54,11 @@ private final class Observation: Sendable {
     token = NotificationCenter.default.addObserver(
       forName: .managedObjectContextObjectsDidChange, object: context, queue: nil
     ) { notification in
-      let info = notification.userInfo ?? [:]
-      func packages(_ key: String) -> Int { (info[key] as? Set<ManagedObject>)?.count { $0 is Package } ?? 0 }
-      let inserted = packages(ManagedObjectContext.NotificationKey.inserted)
-      let refreshed = packages(ManagedObjectContext.NotificationKey.refreshed)
-      let deleted = packages(ManagedObjectContext.NotificationKey.deleted)
-      let isOverrun = info[ManagedObjectContext.NotificationKey.isEverything] as? Bool ?? false
+      let key = ManagedObjectContext.NotificationKey.objects
+      guard let objects = notification.userInfo?[key] as? ChangedObjects else { return }
+      func packages(_ objects: Set<ManagedObject>) -> Int { objects.count { $0 is Package } }
+      let (inserted, refreshed) = (packages(objects.inserted), packages(objects.refreshed))
+      let (deleted, isOverrun) = (packages(objects.deleted), objects.isEverything)
       counts.tally.withLock { tally in
         tally.inserted += inserted
         tally.refreshed += refreshed
