@@ -42,6 +42,9 @@ struct IDTable: ~Copyable {
     makeKeys(beside: id).pointee.set(word, for: id.key)
   }
 
+  /// Makes room for as many more identifiers of one space at once.
+  mutating func reserve(_ more: Int, beside id: ManagedObjectID) { makeKeys(beside: id).pointee.reserve(more) }
+
   /// Removes an identifier if its word is the one given.
   @inline(__always) mutating func remove(_ id: ManagedObjectID, ifWord word: UInt) {
     keys(beside: id)?.pointee.remove(id.key, ifWord: word)

@@ -97,18 +97,27 @@ struct KeyTable: ~Copyable {
     if count == 0 { removeAll() }
   }
 
-  private mutating func grow() {
+  /// Makes room for as many more keys at once.
+  mutating func reserve(_ more: Int) {
+    var doublings = 0
+    while (count + more) * 3 > ((mask + 1) << doublings - 1) * 2 { doublings += 1 }
+    if doublings > 0 { grow(doublings) }
+  }
+
+  private mutating func grow(_ doublings: Int = 1) {
     let old = entries
+    let hadMemory = hasMemory
     let capacity = mask + 1
-    entries = Self.allocate(capacity * 2)
-    mask = capacity * 2 - 1
-    shift -= 1
+    entries = Self.allocate(capacity << doublings)
+    hasMemory = true
+    mask = capacity << doublings - 1
+    shift -= UInt64(doublings)
     for index in 0..<capacity where old[index].word != 0 {
       var place = home(old[index].key)
       while entries[place].word != 0 { place = (place + 1) & mask }
       entries[place] = old[index]
     }
-    old.deallocate()
+    if hadMemory { old.deallocate() }
   }
 
   /// Visits every word.

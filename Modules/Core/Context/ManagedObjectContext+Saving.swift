@@ -124,6 +124,10 @@ extension ManagedObjectContext {
     for group in unit.inserts.groups {
       // One group, which is most saves, shares its array.
       changes.inserted = changes.inserted.isEmpty ? group.rows : changes.inserted + group.rows
+      if let id = group.rows.first?.id {
+        id.space.rows.reserve(group.rows.count)
+        storage.registry.reserve(group.rows.count, beside: id)
+      }
       settle(group.changes, writing: group.rows, committed, into: &changes)
     }
     let updated = unit.updates.compactMap { $0.isWritten ? $0.row : nil }
@@ -152,7 +156,7 @@ extension ManagedObjectContext {
       let part = saved[start..<min(start + some, saved.count)]
       var moves: [ObjectRegistry.Move] = []
       for change in part {
-        guard let object = change.record.object else { continue }
+        guard let object = change.object else { continue }
         becomeClean(object, change, permanent: committed.permanentID)
         guard object.id != change.id else { continue }
         let former = object.id
@@ -162,15 +166,14 @@ extension ManagedObjectContext {
         if isParent || object.flags.contains(.temporaryIDExposed) { changes.permanentIDs[former] = change.id }
       }
       storage.registry.move(moves)
-      for change in part { change.record.retire() }
+      for change in part { change.retire() }
     }
   }
 
   private final func becomeClean(
     _ object: ManagedObject, _ change: RecordChange, permanent: (ManagedObjectID) -> ManagedObjectID
   ) {
-    let record = change.record
-    if record.hasMembers { keepMembers(of: object, record, permanent: permanent) }
+    if change.hasMembers { keepMembers(of: object, change.record, permanent: permanent) }
     object.pending = nil
     object.row = change.row
   }

@@ -71,6 +71,9 @@ final class ObjectRegistry: @unchecked Sendable {
     }
   }
 
+  /// Makes room for objects of one space that come soon.
+  func reserve(_ count: Int, beside id: ManagedObjectID) { locked { table.reserve(count, beside: id) } }
+
   /// Enters objects by the identifiers that they have now. Somebody keeps them meanwhile.
   func move(_ moves: [Move]) {
     guard !moves.isEmpty else { return }

@@ -91,9 +91,6 @@ final class PendingRecord {
     return draft
   }
 
-  /// Gives up the object: the save is through.
-  func retire() { object = nil }
-
   /// Takes a newer base, keeping the context's own edits.
   func rebase(onto row: Row) {
     for slot in 0..<draft.count where !changed.contains(slot) { draft.set(row[slot], at: slot) }

@@ -177,12 +177,16 @@ public final class PersistentStoreCoordinator: Sendable {
     var runs: [(group: Int, length: Int)] = []
     var candidates: [ObjectIdentifier: [any PersistentStore]] = [:]
     // Most saves insert many records of one entity in a row, which one store can hold.
-    var only: EntityDescription?
-    for record in records where record.needsKey {
-      if record.entity === only, record.assignedStore == nil {
+    var only: ObjectIdentifier?
+    try records.visit { unmanaged in
+      let isNext = unmanaged._withUnsafeGuaranteedRef { record in
+        guard record.needsKey else { return false }
+        guard ObjectIdentifier(record.entity) == only, record.assignedStore == nil else { return true }
         runs[runs.count - 1].length += 1
-        continue
+        return false
       }
+      guard isNext else { return }
+      let record = unmanaged.takeUnretainedValue()
       let key = ObjectIdentifier(record.entity)
       if candidates[key] == nil { candidates[key] = try stores(holding: record.entity) }
       let store = try destination(of: record, among: candidates[key]!)
@@ -190,15 +194,18 @@ public final class PersistentStoreCoordinator: Sendable {
       let place = groups.firstIndex { $0.store === store && $0.root === root } ?? groups.count
       if place == groups.count { groups.append(KeyGroup(store: store, root: root)) }
       runs.append((place, 1))
-      only = candidates[key]!.count == 1 ? record.entity : nil
+      only = candidates[key]!.count == 1 ? key : nil
     }
     for run in runs { groups[run.group].count += run.length }
     for place in groups.indices { try groups[place].allocate() }
-    var rest = runs[...]
-    for record in records where record.needsKey {
-      record.reservedID = groups[rest.first!.group].next()
-      rest[rest.startIndex].length -= 1
-      if rest.first!.length == 0 { rest = rest.dropFirst() }
+    var run = 0
+    records.visit { unmanaged in
+      unmanaged._withUnsafeGuaranteedRef { record in
+        guard record.needsKey else { return }
+        while runs[run].length == 0 { run += 1 }
+        runs[run].length -= 1
+        record.reservedID = groups[runs[run].group].next()
+      }
     }
   }
 

@@ -49,6 +49,9 @@ final class RowTable: @unchecked Sendable {
     withExtendedLifetime(replaced) {}
   }
 
+  /// Makes room for rows that come soon.
+  func reserve(_ count: Int) { lock.withLock { _ in keys.reserve(count) } }
+
   /// The known row of a key.
   func row(_ key: Int64) -> Row? {
     var result: Row?

@@ -1,6 +1,7 @@
 extension EntityDescription {
   /// Slots that hold references.
   var referenceSlots: [Int] { checked.references }
+  var hasReferences: Bool { !checked.references.isEmpty }
 }
 
 /// What changes and saves look up about an entity again and again.

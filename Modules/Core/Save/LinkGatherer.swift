@@ -23,7 +23,7 @@ struct LinkGatherer {
   }
 
   private mutating func gatherMembers(_ change: RecordChange) throws {
-    guard change.record.hasMembers else { return }
+    guard change.hasMembers else { return }
     for (relationship, changes) in change.record.members where !changes.isEmpty {
       links.note(relationship, of: change.id)
       guard case .links(let table, let isForward) = relationship.storage else { continue }

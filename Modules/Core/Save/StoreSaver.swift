@@ -20,7 +20,11 @@ final class StoreSaver {
       isNested
       ? storage.records.filter { !$0.isVoid && !context.isParentsInsert($0) } : storage.records
     try coordinator.reserveIDs(for: records)
-    if records.contains(where: { $0.hasMembers || !$0.entity.referenceSlots.isEmpty }) {
+    var hasRelationships = false
+    records.visit { record in
+      record._withUnsafeGuaranteedRef { if $0.hasMembers || $0.entity.hasReferences { hasRelationships = true } }
+    }
+    if hasRelationships {
       for record in records where record.id.isTemporaryID { permanentIDs[record.id] = record.reservedID }
     }
     try gather(context, isNested: isNested)
@@ -65,7 +69,7 @@ final class StoreSaver {
     }
     guard let stored else {
       storage.withPending { record.seal(as: id, version: RecordChange.version(after: record.base)) }
-      guard !record.entity.referenceSlots.isEmpty else { return RecordChange(record) }
+      guard record.entity.hasReferences else { return RecordChange(record) }
       var row = record.draft
       try makePermanent(&row, record, store: id.storeIdentifier)
       if row.isIdentical(to: record.draft) { return RecordChange(record) }
@@ -74,7 +78,7 @@ final class StoreSaver {
     var row = stored
     for slot in record.changed { row.set(record[slot], at: slot) }
     row.seal(id: id, version: RecordChange.version(after: stored))
-    if !record.entity.referenceSlots.isEmpty { try makePermanent(&row, record, store: id.storeIdentifier) }
+    if record.entity.hasReferences { try makePermanent(&row, record, store: id.storeIdentifier) }
     return RecordChange(record, kind: record.kind, base: stored, row: row, changed: record.changed)
   }
 

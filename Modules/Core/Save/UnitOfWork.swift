@@ -14,9 +14,9 @@ struct UnitOfWork {
 
   mutating func append(_ change: RecordChange) {
     switch change.kind {
-    case .inserted: inserts.append(change)
+    case .inserted: inserts.append(change, writing: change.row)
     case .updated: updates.append(change)
-    case .deleted: deletes.append(change)
+    case .deleted: deletes.append(change, writing: nil)
     }
   }
 }
@@ -37,10 +37,10 @@ struct ChangesByEntity {
 
   var all: [RecordChange] { groups.count == 1 ? groups[0].changes : groups.flatMap(\.changes) }
 
-  mutating func append(_ change: RecordChange) {
+  mutating func append(_ change: RecordChange, writing row: Row?) {
     let place = place(of: change.entity)
     groups[place].changes.append(change)
-    if change.isWritten, let row = change.row { groups[place].rows.append(row) }
+    if let row { groups[place].rows.append(row) }
   }
 
   private mutating func place(of entity: EntityDescription) -> Int {
