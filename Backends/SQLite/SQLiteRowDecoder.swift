@@ -76,35 +76,35 @@ final class SQLiteRowDecoder: Sendable {
   private func value(_ statement: OpaquePointer, _ column: Column, _ slot: Int, _ kind: Kind) throws
     -> AttributeValue
   {
-    let index = column.index
-    let type = sqlite3_column_type(statement, index)
+    // Asking the cell costs less than asking the statement for each thing again. It is sound because a connection is
+    // used by one thread at a time.
+    guard let cell = sqlite3_column_value(statement, column.index) else { return .null }
+    let type = sqlite3_value_type(cell)
     if type == SQLITE_NULL { return .null }
     switch column.storage {
     case .int64, .int32, .int16:
-      if type == SQLITE_INTEGER { return .int(sqlite3_column_int64(statement, index)) }
+      if type == SQLITE_INTEGER { return .int(sqlite3_value_int64(cell)) }
     case .double, .float:
-      if type == SQLITE_FLOAT { return .double(sqlite3_column_double(statement, index)) }
+      if type == SQLITE_FLOAT { return .double(sqlite3_value_double(cell)) }
       // What other programs write as an integer is the same number.
-      if type == SQLITE_INTEGER, let exact = Double(exactly: sqlite3_column_int64(statement, index)) {
-        return .double(exact)
-      }
+      if type == SQLITE_INTEGER, let exact = Double(exactly: sqlite3_value_int64(cell)) { return .double(exact) }
     case .string:
-      if type == SQLITE_TEXT, let text = Self.text(statement, index) { return .string(text) }
+      if type == SQLITE_TEXT, let text = Self.text(cell) { return .string(text) }
     case .date:
-      if type == SQLITE_INTEGER { return .date(Timestamp(microseconds: sqlite3_column_int64(statement, index))) }
+      if type == SQLITE_INTEGER { return .date(Timestamp(microseconds: sqlite3_value_int64(cell))) }
     case .bool:
-      let number = sqlite3_column_int64(statement, index)
+      let number = sqlite3_value_int64(cell)
       if type == SQLITE_INTEGER, number == 0 || number == 1 { return .bool(number == 1) }
     case .reference:
       if type == SQLITE_INTEGER {
-        return .reference(ManagedObjectID(space: kind.spaces[slot], key: sqlite3_column_int64(statement, index)))
+        return .reference(ManagedObjectID(space: kind.spaces[slot], key: sqlite3_value_int64(cell)))
       }
     case .uuid:
-      if type == SQLITE_BLOB, let uuid = Self.uuid(statement, index) { return .uuid(uuid) }
+      if type == SQLITE_BLOB, let uuid = Self.uuid(cell) { return .uuid(uuid) }
     case .data:
-      if type == SQLITE_BLOB { return .data(Self.data(statement, index)) }
+      if type == SQLITE_BLOB { return .data(Self.data(cell)) }
     case .decimal:
-      if type == SQLITE_TEXT, let number = Self.decimal(statement, index) { return .decimal(number) }
+      if type == SQLITE_TEXT, let number = Self.decimal(cell) { return .decimal(number) }
     }
     throw wrongValue(column)
   }
@@ -179,29 +179,28 @@ final class SQLiteRowDecoder: Sendable {
 
   // MARK: Values
 
-  private static func text(_ statement: OpaquePointer, _ index: CInt) -> String? {
-    guard let start = sqlite3_column_text(statement, index) else { return nil }
+  /// The text of a cell; `nil` when it is not valid.
+  @inline(__always) private static func text(_ cell: OpaquePointer) -> String? {
+    guard let start = sqlite3_value_text(cell) else { return nil }
     // SQLite ends texts with a zero. A text with one inside, which no store writes, would come back shorter.
     let characters = UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)
     guard let text = String(validatingCString: characters) else { return nil }
-    return text.utf8.count == Int(sqlite3_column_bytes(statement, index)) ? text : nil
+    return text.utf8.count == Int(sqlite3_value_bytes(cell)) ? text : nil
   }
 
-  private static func data(_ statement: OpaquePointer, _ index: CInt) -> Data {
-    guard let start = sqlite3_column_blob(statement, index) else { return Data() }
-    return Data(bytes: start, count: Int(sqlite3_column_bytes(statement, index)))
+  private static func data(_ cell: OpaquePointer) -> Data {
+    guard let start = sqlite3_value_blob(cell) else { return Data() }
+    return Data(bytes: start, count: Int(sqlite3_value_bytes(cell)))
   }
 
-  private static func uuid(_ statement: OpaquePointer, _ index: CInt) -> UUID? {
-    guard sqlite3_column_bytes(statement, index) == 16, let start = sqlite3_column_blob(statement, index) else {
-      return nil
-    }
+  private static func uuid(_ cell: OpaquePointer) -> UUID? {
+    guard sqlite3_value_bytes(cell) == 16, let start = sqlite3_value_blob(cell) else { return nil }
     return UUID(uuid: start.loadUnaligned(as: uuid_t.self))
   }
 
   /// A number in plain notation, and nothing else: Foundation would take the beginning of any text.
-  private static func decimal(_ statement: OpaquePointer, _ index: CInt) -> Decimal? {
-    guard let text = text(statement, index) else { return nil }
+  private static func decimal(_ cell: OpaquePointer) -> Decimal? {
+    guard let text = text(cell) else { return nil }
     let digits = text.utf8.drop { $0 == UInt8(ascii: "-") }
     let isPlain = digits.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
     guard isPlain, text.utf8.count - digits.count <= 1 else { return nil }

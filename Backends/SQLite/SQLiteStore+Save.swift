@@ -83,7 +83,7 @@ private struct SQLiteSave {
   }
 
   /// How many rows one run of a statement adds: beginning and ending a run costs SQLite a good part of what a row does.
-  private static let rowsInRun = 16
+  private static let rowsInRun = 32
 
   private func insert(_ rows: [Row], of entity: EntityDescription) throws {
     let rest = rows.count % Self.rowsInRun

@@ -1,3 +1,4 @@
+import CoherenceRuntime
 import Dispatch
 import Foundation
 import Synchronization
@@ -70,10 +71,4 @@ final class Confinement: Sendable {
 }
 
 /// A number for the calling thread, unique among running threads and never zero.
-@inline(__always) var currentThread: UInt {
-  #if canImport(Darwin)
-    UInt(bitPattern: pthread_self())
-  #else
-    UInt(pthread_self())
-  #endif
-}
+@inline(__always) var currentThread: UInt { coherence_current_thread() }

@@ -69,6 +69,21 @@ struct KeyTable: ~Copyable {
     if count * 3 > mask * 2 { grow() }
   }
 
+  /// Replaces the word of a key by what a block answers to it: zero stands for "nothing". There must be room, see
+  /// `reserve`.
+  @inline(__always) mutating func update(_ key: Int64, _ body: (UInt) -> UInt) {
+    var index = home(key)
+    while entries[index].word != 0 {
+      if entries[index].key == key {
+        entries[index].word = body(entries[index].word)
+        return
+      }
+      index = (index + 1) & mask
+    }
+    entries[index] = Entry(key: key, word: body(0))
+    count += 1
+  }
+
   /// Removes a key if its word is the one given.
   mutating func remove(_ key: Int64, ifWord word: UInt) {
     var index = home(key)

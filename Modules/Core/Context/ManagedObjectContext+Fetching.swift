@@ -11,7 +11,8 @@ extension ManagedObjectContext {
       try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
         takeInIfMain()
         let plan = try FetchPlan(request, in: self)
-        let result: [Result] = plan.needsOverlay ? try fetchOverlaid(plan) : try fetchStored(plan)
+        let objects = plan.needsOverlay ? try fetchOverlaid(plan) : try fetchStored(plan)
+        let result = objects.downcast(to: Result.self)
         for name in request.relationshipsForPrefetching { try prefetch(name, of: result) }
         return result
       } as: {
@@ -40,8 +41,8 @@ extension ManagedObjectContext {
 
   // MARK: Without unsaved changes
 
-  private final func fetchStored<Result: ManagedObject>(_ plan: FetchPlan) throws -> [Result] {
-    var result: [Result] = []
+  private final func fetchStored(_ plan: FetchPlan) throws -> [ManagedObject] {
+    var result: [ManagedObject] = []
     let asFaults = plan.returnsObjectsAsFaults
     if plan.stores.count == 1 {
       try forEachStoredBatch(plan) { objects(for: $0, into: &result, asFaults: asFaults) }
@@ -142,12 +143,12 @@ extension ManagedObjectContext {
 
   // MARK: With unsaved changes
 
-  private final func fetchOverlaid<Result: ManagedObject>(_ plan: FetchPlan) throws -> [Result] {
+  private final func fetchOverlaid(_ plan: FetchPlan) throws -> [ManagedObject] {
     let states = try plan.isMergeable ? mergedStates(plan)[...] : plan.range(of: overlaidStates(plan))
-    var result: [Result] = []
+    var result: [ManagedObject] = []
     result.reserveCapacity(states.count)
     for state in states {
-      if let object = storage.registry.object(for: state.id) as? Result {
+      if let object = storage.registry.object(for: state.id) {
         result.append(object)
       } else if case .row(let row) = state.values {
         objects(for: [row], into: &result)
@@ -276,5 +277,13 @@ extension ManagedObject {
     check()
     guard let context = managedObjectContext else { throw gone() }
     return try context.filteredMembers(of: relationship, owner: self, by: predicate)
+  }
+}
+
+extension [ManagedObject] {
+  /// The same array, of objects that are known to be of a class.
+  fileprivate func downcast<Object: ManagedObject>(to type: Object.Type) -> [Object] {
+    // References are the same whatever the class is.
+    return unsafeBitCast(self, to: [Object].self)
   }
 }

@@ -146,7 +146,7 @@ extension ManagedObjectContext {
   }
 
   /// The objects of rows, in the same order. Clean objects that are there already take a newer row.
-  final func objects<O: ManagedObject>(for rows: [Row], into objects: inout [O], asFaults: Bool = false) {
+  final func objects(for rows: [Row], into objects: inout [ManagedObject], asFaults: Bool = false) {
     let storage = storage
     storage.registry.objects(
       for: rows, into: &objects,

@@ -103,25 +103,31 @@ final class ObjectRegistry: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - found: Called with each object that was there already, and its row, after the lock was given back.
-  func objects<O: ManagedObject>(
-    for rows: [Row], into objects: inout [O], make: (Row) -> ManagedObject,
+  func objects(
+    for rows: [Row], into objects: inout [ManagedObject], make: (Row) -> ManagedObject,
     found: (ManagedObject, Row) -> Void
   ) {
     guard let first = rows.first?.id else { return }
     var known: [(ManagedObject, Row)] = []
     locked {
       enterNewcomers()
+      table.reserve(rows.count, beside: first)
       var (space, keys) = (first, table.makeKeys(beside: first))
       for row in rows {
         let id = row.id
-        if !id.isNeighbour(of: space) { (space, keys) = (id, table.makeKeys(beside: id)) }
-        if let object = Self.retained(keys.pointee[id.key]) {
-          known.append((object, row))
-          objects.append(unsafeDowncast(object, to: O.self))
-        } else {
+        if !id.isNeighbour(of: space) {
+          table.reserve(rows.count, beside: id)
+          (space, keys) = (id, table.makeKeys(beside: id))
+        }
+        keys.pointee.update(id.key) { word in
+          if let object = Self.retained(word) {
+            known.append((object, row))
+            objects.append(object)
+            return word
+          }
           let object = make(row)
-          keys.pointee.set(Self.word(object), for: id.key)
-          objects.append(unsafeDowncast(object, to: O.self))
+          objects.append(object)
+          return Self.word(object)
         }
       }
     }

@@ -15,18 +15,21 @@ final class RowTable: @unchecked Sendable {
     // What a row replaces may be its last reference: it must not go while the lock is held.
     var replaced: [Row] = []
     lock.withLock { _ in
+      keys.reserve(rows.count)
       for index in rows.indices {
         let row = rows[index]
-        if let known = retained(row.key) {
-          guard known.version < row.version else {
-            replaced.append(row)
-            rows[index] = known
-            continue
+        keys.update(row.key) { word in
+          if let known = retained(word) {
+            guard known.version < row.version else {
+              replaced.append(row)
+              rows[index] = known
+              return word
+            }
+            replaced.append(known)
           }
-          replaced.append(known)
+          row.storage.content.pointee.isShared = true
+          return self.word(row.storage)
         }
-        row.storage.content.pointee.isShared = true
-        keys.set(word(row.storage), for: row.key)
       }
     }
     withExtendedLifetime(replaced) {}
@@ -37,13 +40,16 @@ final class RowTable: @unchecked Sendable {
     // What a row replaces may be its last reference: it must not go while the lock is held.
     var replaced: [Row] = []
     lock.withLock { _ in
+      keys.reserve(rows.count)
       for row in rows {
-        if let known = retained(row.key) {
-          replaced.append(known)
-          if known.version >= row.version { continue }
+        keys.update(row.key) { word in
+          if let known = retained(word) {
+            replaced.append(known)
+            if known.version >= row.version { return word }
+          }
+          row.storage.content.pointee.isShared = true
+          return self.word(row.storage)
         }
-        row.storage.content.pointee.isShared = true
-        keys.set(word(row.storage), for: row.key)
       }
     }
     withExtendedLifetime(replaced) {}
@@ -55,7 +61,7 @@ final class RowTable: @unchecked Sendable {
   /// The known row of a key.
   func row(_ key: Int64) -> Row? {
     var result: Row?
-    lock.withLock { _ in result = retained(key) }
+    lock.withLock { _ in result = retained(keys[key]) }
     return result
   }
 
@@ -65,8 +71,8 @@ final class RowTable: @unchecked Sendable {
     lock._unsafeUnlock()
   }
 
-  private func retained(_ key: Int64) -> Row? {
-    guard let address = UnsafeMutableRawPointer(bitPattern: keys[key]), let storage = swift_tryRetain(address) else {
+  private func retained(_ word: UInt) -> Row? {
+    guard let address = UnsafeMutableRawPointer(bitPattern: word), let storage = swift_tryRetain(address) else {
       return nil
     }
     return Row(storage: Unmanaged<RowStorage>.fromOpaque(storage).takeRetainedValue())

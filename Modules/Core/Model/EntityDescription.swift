@@ -1,6 +1,7 @@
 /// An entity of a model in use. Immutable; lives as long as the process.
 public final class EntityDescription: @unchecked Sendable {
-  // Sendable: a model links its descriptions before it lets them out; nothing changes them afterwards.
+  // Sendable: a model links its descriptions before it lets them out; nothing changes them afterwards. For the same
+  // reason the runtime need not check accesses, which bulk work makes for every record.
 
   public let name: String
   public let isAbstract: Bool
@@ -9,44 +10,44 @@ public final class EntityDescription: @unchecked Sendable {
   public let objectClass: ManagedObject.Type
 
   /// The entity that this one inherits from.
-  public internal(set) var superentity: EntityDescription?
+  @exclusivity(unchecked) public internal(set) var superentity: EntityDescription?
   /// The entities that inherit from this one directly, in order of declaration.
-  public internal(set) var subentities: [EntityDescription] = []
+  @exclusivity(unchecked) public internal(set) var subentities: [EntityDescription] = []
   /// The topmost ancestor, whose hierarchy shares one space of keys and one table. The entity itself, if it has none.
   public internal(set) var root: EntityDescription {
     get { rootEntity }
     set { rootEntity = newValue }
   }
   // A cycle, as all of a model is.
-  private var rootEntity: EntityDescription!
+  @exclusivity(unchecked) private var rootEntity: EntityDescription!
 
   /// All properties: inherited ones first, then attributes, then relationships, in order of declaration.
-  public internal(set) var properties: [PropertyDescription] = []
-  public internal(set) var propertiesByName: [String: PropertyDescription] = [:]
+  @exclusivity(unchecked) public internal(set) var properties: [PropertyDescription] = []
+  @exclusivity(unchecked) public internal(set) var propertiesByName: [String: PropertyDescription] = [:]
   /// The attributes, inherited ones included.
-  public internal(set) var attributes: [AttributeDescription] = []
+  @exclusivity(unchecked) public internal(set) var attributes: [AttributeDescription] = []
   /// The relationships, inherited ones included.
-  public internal(set) var relationships: [RelationshipDescription] = []
+  @exclusivity(unchecked) public internal(set) var relationships: [RelationshipDescription] = []
   /// What each slot of a row holds.
-  public internal(set) var slots: [Slot] = []
+  @exclusivity(unchecked) public internal(set) var slots: [Slot] = []
   /// The number of slots of a row. A subentity's slots begin with its superentity's.
-  public internal(set) var slotCount = 0
+  @exclusivity(unchecked) public internal(set) var slotCount = 0
   /// A row's values for a fresh object.
-  public internal(set) var defaultValues: [AttributeValue] = []
+  @exclusivity(unchecked) public internal(set) var defaultValues: [AttributeValue] = []
   /// The composites, by name: the slots of their parts.
-  public internal(set) var composites: [String: Range<Int>] = [:]
+  @exclusivity(unchecked) public internal(set) var composites: [String: Range<Int>] = [:]
 
   /// Uniqueness constraints, inherited ones included.
-  public internal(set) var uniquenessConstraints: [[PropertyDescription]] = []
+  @exclusivity(unchecked) public internal(set) var uniquenessConstraints: [[PropertyDescription]] = []
   /// Indexes, inherited ones included.
-  public internal(set) var indexes: [[PropertyDescription]] = []
+  @exclusivity(unchecked) public internal(set) var indexes: [[PropertyDescription]] = []
   /// A digest of all that decides how the entity's records are stored.
   public internal(set) var versionHash = VersionHash.empty
 
   /// A number for this description, unique in this process and never zero.
   @usableFromInline let token: UInt32
   /// The position among the model's entities, by name: the same for every model with the same entities.
-  public internal(set) var position = 0
+  @exclusivity(unchecked) public internal(set) var position = 0
   /// The space of temporary identifiers, of a root entity.
   package private(set) lazy var temporarySpace = IDSpace(store: nil, root: root)
 
@@ -60,9 +61,9 @@ public final class EntityDescription: @unchecked Sendable {
   }
 
   /// Made when the model is linked.
-  private(set) var checked: EntityChecks!
+  @exclusivity(unchecked) private(set) var checked: EntityChecks!
   /// What the slots take as it is. Never given back, as the description is not.
-  private(set) var plainValues = UnsafeMutablePointer<PlainValues>.allocate(capacity: 0)
+  @exclusivity(unchecked) private(set) var plainValues = UnsafeMutablePointer<PlainValues>.allocate(capacity: 0)
   /// The values of a fresh object, for its draft to start from.
   private(set) lazy var blankRow = Row.make(
     id: ManagedObjectID(space: root.temporarySpace, key: 0), entity: self, version: 0, values: defaultValues)

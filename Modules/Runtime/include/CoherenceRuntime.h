@@ -1,6 +1,9 @@
 #ifndef COHERENCE_RUNTIME_H
 #define COHERENCE_RUNTIME_H
 
+#include <pthread.h>
+#include <stdint.h>
+
 /// The runtime's own way to take a reference to an object that may be on its way out: answers the object, retained, or
 /// NULL when its deinitialisation has begun. Weak references are built on it; the object registry uses it directly
 /// because a side table per object would cost more than the object's row.
@@ -8,5 +11,15 @@
 /// The memory at `object` must not have been freed. The registry ensures that: an object removes itself from the
 /// registry, under the registry's lock, before its memory goes.
 void *_Nullable swift_tryRetain(void *_Nonnull object);
+
+/// A number for the calling thread, unique among running threads and never zero. It is asked for at every access to an
+/// object, so that the call of `pthread_self` is left out where the thread's register holds the same.
+static inline uintptr_t coherence_current_thread(void) {
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
+    return (uintptr_t)__builtin_thread_pointer();
+#else
+    return (uintptr_t)pthread_self();
+#endif
+}
 
 #endif
