@@ -29,7 +29,8 @@ extension ManagedObjectContext {
     var ancestor = parent
     while let context = ancestor {
       ancestor = context.parent
-      if let record = context.storage.withPending({ context.storage.recordUnderLock(for: id).map(InheritedRecord.init) }) {
+      let storage = context.storage
+      if let record = storage.withPending({ storage.recordUnderLock(for: id).map(InheritedRecord.init) }) {
         return marked(record, from: context)
       }
     }

@@ -116,7 +116,7 @@ struct KeyTable: ~Copyable {
   mutating func reserve(_ more: Int) {
     var doublings = 0
     while (count + more) * 3 > ((mask + 1) << doublings - 1) * 2 { doublings += 1 }
-    if doublings > 0 { grow(doublings) }
+    if doublings > 0 || !hasMemory { grow(doublings) }
   }
 
   private mutating func grow(_ doublings: Int = 1) {

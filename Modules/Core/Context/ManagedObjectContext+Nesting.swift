@@ -86,7 +86,8 @@ extension ManagedObjectContext {
   final func isParentsInsert(_ record: PendingRecord) -> Bool {
     var ancestor = parent
     while let context = ancestor {
-      let isInserted = context.storage.withPending { context.storage.recordUnderLock(for: record.id)?.kind == .inserted }
+      let storage = context.storage
+      let isInserted = storage.withPending { storage.recordUnderLock(for: record.id)?.kind == .inserted }
       if isInserted { return true }
       ancestor = context.parent
     }
