@@ -22,6 +22,7 @@ let package = Package(
   targets: [
     .executableTarget(name: "coherence-example", dependencies: [coherence], path: "Example", swiftSettings: strict),
     .executableTarget(name: "coherence-script", dependencies: [coherence], path: "Script", swiftSettings: strict),
+    .executableTarget(name: "coherence-start", dependencies: [coherence], path: "Start", swiftSettings: strict),
     .target(name: "Notebook", dependencies: [core], path: "Notebook", swiftSettings: strict),
     .testTarget(
       name: "NotebookTests", dependencies: ["Notebook", core, conformance], path: "Tests/Notebook",
@@ -29,7 +30,7 @@ let package = Package(
     .testTarget(
       name: "IdentityMapClientTests", dependencies: [identityMap], path: "Tests/IdentityMap", swiftSettings: strict),
     .testTarget(
-      name: "ClientTests", dependencies: ["coherence-example", "coherence-script", coherence], path: "Tests/Client",
-      swiftSettings: strict),
+      name: "ClientTests", dependencies: ["coherence-example", "coherence-script", "coherence-start", coherence],
+      path: "Tests/Client", swiftSettings: strict),
   ]
 )

@@ -1,0 +1,41 @@
+import Coherence
+import Foundation
+
+/// Starts a Connect in every way there is, and says which stores it has then.
+@main struct Start {
+  static func main() throws {
+    for name in ["MyModelName", "ModelName"] { try registerModel(named: name) }
+    for (title, start) in [
+      ("without configuration", startWithoutConfiguration), ("with configurations", startWithConfigurations),
+      ("for a user", startForUser), ("for a user beside a global store", startForUserBesideGlobalStore),
+    ] {
+      let connect = try start()
+      print("\(title): \(stores(of: connect))")
+      try connect.stop()
+    }
+    let delegate = try AppDelegate()
+    print("by a delegate: \(delegate.applicationDidFinishLaunching()) \(stores(of: delegate.connect))")
+  }
+
+  /// A model as scenarios need it: what it has three configurations for can be in one store, too.
+  private static func registerModel(named name: String) throws {
+    let entities = ["Global", "Transient", "Persistent"]
+    let model = try ManagedObjectModel(
+      name: name,
+      entities: entities.map { entity in
+        Entity(entity, userInfo: ["uniquenessAttributes": "id"]) { Attribute("id", .int64) }
+      },
+      configurations: Dictionary(uniqueKeysWithValues: entities.map { ("\($0)Data", [$0]) }))
+    try model.register()
+  }
+
+  /// The stores' files, below the default location, and the entities that are managed.
+  private static func stores(of connect: any Connect) -> String {
+    let root = GenericConnect<ContextStrategy.Mixed>.defaultStoreLocation().path
+    let places = connect.persistentStoreCoordinator.persistentStores.map { store in
+      store.url.map { String($0.path.dropFirst(root.count + 1)) } ?? "memory"
+    }
+    let managed = connect.managedObjectModel.entities.filter(connect.isManaged).map(\.name).sorted()
+    return "\(places.joined(separator: ", ")) with \(managed.joined(separator: ", "))"
+  }
+}
