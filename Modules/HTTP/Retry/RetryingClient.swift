@@ -72,8 +72,9 @@ public struct RetryingClient: HTTPClient {
 extension HTTPClient {
   /// This client, sending again what failed for a reason that may pass; see ``RetryingClient``.
   public func retrying(
-    _ policy: HTTPRetryPolicy = HTTPRetryPolicy(), clock: any HTTPClock = .system
+    _ policy: HTTPRetryPolicy = HTTPRetryPolicy(), clock: any HTTPClock = .system,
+    logger: Logger = Logger(label: "coherence.http")
   ) -> RetryingClient {
-    RetryingClient(self, policy: policy, clock: clock)
+    RetryingClient(self, policy: policy, clock: clock, logger: logger)
   }
 }

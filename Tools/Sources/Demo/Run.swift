@@ -49,7 +49,8 @@ struct Run: AsyncParsableCommand {
     let terminal = Terminal()
     terminal.write("Packages from \(service.url.absoluteString)\n")
     terminal.write("Catalog in \(store.description); session in memory; strategy Mixed\n\n")
-    let session = Session(stack: stack, service: ServiceClient(base: service.url), terminal: terminal, options: self)
+    let client = ServiceClient(base: service.url, logger: logger)
+    let session = Session(stack: stack, service: client, terminal: terminal, options: self)
     let work = Task { try await session.run() }
     let interrupt = Interrupt { work.cancel() }
     let result = await work.result

@@ -3,9 +3,9 @@ import DemoService
 
 extension ActionContext {
   /// Adds and updates packages, and the sections and maintainers that they belong to. Dependencies are left as they are:
-  /// they may lead to packages that are still to come. Writes only what differs.
+  /// they may lead to packages that are still to come. Writes only what differs, in one transaction.
   func mergePackages(_ records: [PackageRecord]) throws -> Changes {
-    let options = MergeOptions(mode: .upsertOnly)
+    let options = MergeOptions(mode: .upsertOnly, saves: false)
     let sections = Set(records.map(\.section)).sorted().map(Section.record)
     let maintainers = Set(records.map(\.maintainer)).sorted { ($0.email, $0.name) < ($1.email, $1.name) }
     var changes = Changes()
@@ -13,6 +13,7 @@ extension ActionContext {
     changes += try merge(
       records: maintainers.map(Maintainer.record), for: entity(for: Maintainer.self), options: options)
     changes += try merge(records: records.map(Package.record), for: entity(for: Package.self), options: options)
+    try save()
     return changes
   }
 

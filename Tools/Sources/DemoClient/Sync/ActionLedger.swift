@@ -14,7 +14,8 @@ package final class ActionLedger: Sendable {
     let proxies = proxies
     let finished = proxies.count { $0.state == .finished }
     let running = proxies.filter { $0.state == .executing }.map { "\(type(of: $0.action))" }
-    return "\(finished) actions done" + (running.isEmpty ? "" : ", \(running.joined(separator: ", ")) running")
+    return "\(finished) \(finished == 1 ? "action" : "actions") done"
+      + (running.isEmpty ? "" : ", \(running.joined(separator: ", ")) running")
   }
 
   func add(_ proxy: any ActionProxy) { entries.withLock { $0.append(proxy) } }

@@ -3,16 +3,20 @@ import CoherenceHTTP
 import DemoService
 import Foundation
 import HTTPTypes
+import Logging
 
 /// Talks to the web service of packages.
 package struct ServiceClient: Sendable {
   private let base: URL
   private let http: any HTTPClient
 
-  /// - Parameter http: By default a client that gives up on a reply after half a minute, and tries again what may pass.
-  package init(base: URL, http: (any HTTPClient)? = nil) {
+  /// - Parameters:
+  ///   - http: By default a client that gives up on a reply after half a minute, and tries again what may pass.
+  ///   - logger: Is told of requests that are sent again.
+  package init(base: URL, http: (any HTTPClient)? = nil, logger: Logger = .silent) {
     self.base = base
-    self.http = http ?? URLSessionClient().limited(to: .seconds(30)).retrying(HTTPRetryPolicy(attempts: 3))
+    self.http =
+      http ?? URLSessionClient().limited(to: .seconds(30)).retrying(HTTPRetryPolicy(attempts: 3), logger: logger)
   }
 
   /// A page of the packages, counted from 1.
