@@ -131,8 +131,11 @@ let package = Package(
       dependencies: ["CoherenceActions", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite"],
       path: "Tests/Actions", swiftSettings: strict),
     .testTarget(
-      name: "HTTPTests", dependencies: ["CoherenceHTTP", "CoherenceCore", httpTypes], path: "Tests/HTTP",
-      swiftSettings: strict),
+      name: "HTTPTests",
+      dependencies: [
+        "CoherenceHTTP", "CoherenceCore", "CoherenceStrategies", "CoherenceActions", "CoherenceInMemory", httpTypes,
+      ],
+      path: "Tests/HTTP", swiftSettings: strict),
     .testTarget(
       name: "ServiceTests",
       dependencies: [
