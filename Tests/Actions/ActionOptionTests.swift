@@ -60,6 +60,34 @@ struct ActionOrderTests {
     try await connect.execute(MockGenericAction(), options: options).value
   }
 
+  @Test func `of a long row of actions none runs when the first fails, and none is kept by another`() async throws {
+    let script = MockScript()
+    let gate = TaskGate()
+    let first = try connect.execute(
+      TaskAction {
+        await gate.pass()
+        throw MockError()
+      })
+    var last: AnyActionHandle = first
+    for _ in 0..<3_000 {
+      last = try connect.execute(MockGenericAction(script: script), options: ActionOptions(dependencies: [last]))
+    }
+    gate.open()
+    try await last.waitUntilFinished()
+    #expect(last.error.map { ErrorCode.dependencyFailed ~= $0 } == true)
+    #expect(script.runCount == 0)
+  }
+
+  @Test func `a long row of actions is canceled by a stop`() async throws {
+    let gate = TaskGate()
+    var last: AnyActionHandle = try connect.execute(TaskAction { await gate.pass() })
+    for _ in 0..<3_000 {
+      last = try connect.execute(MockGenericAction(), options: ActionOptions(dependencies: [last]))
+    }
+    try await connect.stop()
+    #expect(last.completionStatus == .canceled)
+  }
+
   @Test func `an action that waits for others can be canceled`() async throws {
     let script = MockScript(waits: true)
     let first = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
@@ -134,6 +162,13 @@ struct ConcurrencyLimitTests {
     for script in scripts { script.release() }
     for handle in handles { try await handle.value }
   }
+
+  @Test func `a number of generic actions below one counts as one`() async throws {
+    var options = ConnectOptions()
+    options.maximumConcurrentGenericActions = -3
+    let stack = try ConnectStack.started(options: options)
+    try await stack.connect.execute(MockGenericAction()).value
+  }
 }
 
 @Suite("Equal actions")
@@ -188,6 +223,11 @@ struct EqualActionTests {
     connect.suspended = false
     for handle in handles { try await handle.waitUntilFinished() }
     #expect(script.runCount == handles.count)
+  }
+
+  @Test func `keys are equal when what they are made of is, and are found then`() {
+    #expect(ActionKey(7) == ActionKey(Int8(7)))
+    #expect(Set([ActionKey(7), ActionKey(Int8(7)), ActionKey("7")]).count == 2)
   }
 
   @Test func `an action that was canceled is not joined`() async throws {

@@ -52,6 +52,24 @@ struct ActionProgressTests {
     #expect(progress.isCancelled)
   }
 
+  @Test func `who follows the progress sees the latest, whoever else sets it at once`() async throws {
+    for _ in 0..<50 {
+      let script = MockScript(waits: true)
+      let handle = try connect.execute(MockGenericAction(script: script))
+      await script.untilBegun()
+      let updates = handle.progressUpdates
+      await withTaskGroup(of: Void.self) { group in
+        for task in 0..<4 {
+          group.addTask { for step in 0..<50 { handle.progress.completedUnitCount = Int64(task * 50 + step) } }
+        }
+      }
+      script.release()
+      var last: ActionProgress?
+      for await progress in updates { last = progress }
+      #expect(last?.completedUnitCount == handle.progress.completedUnitCount)
+    }
+  }
+
   @Test func `the progress of a finished action can be read`() async throws {
     let handle = try connect.execute(TaskAction { AnyActionHandle.current?.progress.totalUnitCount = 7 })
     try await handle.value

@@ -48,6 +48,30 @@ struct ActionTimeoutTests {
     #expect(script.cancelCount == 1)
   }
 
+  @Test func `an action whose time is over merges nothing any more`() async throws {
+    let script = MockScript(waits: true)
+    let handle = try connect.execute(LateMerge(script: script), options: options)
+    await script.untilBegun()
+    await clock.untilSleeping()
+    clock.advance(by: .seconds(30))
+    await #expect { try await handle.value } throws: { error in
+      ErrorCode.timedOut ~= error && (error as? CoherenceError)?.underlying.map { ErrorCode.cancelled ~= $0 } == true
+    }
+    #expect(try stack.strings().isEmpty)
+  }
+
+  /// Merges when it is asked to end, and not before.
+  private struct LateMerge: EntityAction {
+    typealias ManagedObjectType = ConnectEntity1
+    let script: MockScript
+    func execute(context: ActionContext) throws {
+      try script.run()
+      try context.merge(
+        objects: [ConnectEntity1.make(1, "late")], for: ConnectModels.main.entity(for: ConnectEntity1.self))
+    }
+    func cancel() { script.cancel() }
+  }
+
   @Test func `an action that is in time is not touched, and its timer goes`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockGenericAction(script: script), options: options)
@@ -153,6 +177,39 @@ struct ActionRetryTests {
       TaskAction { throw CoherenceError(.invalidValue, "Never.") } as TaskAction<Void>, options: options())
     await #expect { try await handle.value } throws: { ErrorCode.invalidValue ~= $0 }
     #expect(handle.statistics.attempts == 1)
+  }
+
+  @Test func `an action that is canceled while it is decided whether to try again is not run again`() async throws {
+    let attempts = Attempts(failures: 9)
+    let known = Mutex<AnyActionHandle?>(nil)
+    let submitted = TaskGate()
+    let handle = try connect.execute(
+      TaskAction {
+        await submitted.pass()
+        try attempts.make()
+      },
+      options: ActionOptions(
+        retry: RetryPolicy(isRetryable: { _ in
+          known.withLock { $0 }?.cancel()
+          return true
+        })))
+    known.withLock { $0 = handle }
+    submitted.open()
+    try await handle.waitUntilFinished()
+    #expect(handle.completionStatus == .canceled && attempts.made == 1)
+  }
+
+  @Test func `delays beyond all measure are as long as the longest`() {
+    var generator = SystemRandomNumberGenerator()
+    var policy = RetryPolicy(initialDelay: .seconds(1), factor: 1e300, maximumDelay: .seconds(10), jitter: 0)
+    #expect(policy.delay(afterAttempt: 1, using: &generator) == .seconds(1))
+    #expect(policy.delay(afterAttempt: .max, using: &generator) == .seconds(10))
+    policy.factor = .infinity
+    policy.jitter = 7
+    #expect(policy.delay(afterAttempt: 2, using: &generator) <= .seconds(10))
+    #expect(policy.delay(afterAttempt: 2, using: &generator) >= .zero)
+    policy.initialDelay = .seconds(-1)
+    #expect(policy.delay(afterAttempt: 2, using: &generator) == .zero)
   }
 
   @Test func `delays double up to their maximum, less a random part`() {

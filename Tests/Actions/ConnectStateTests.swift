@@ -197,6 +197,38 @@ struct ConnectSuspensionTests {
     #expect(script.runCount == 0)
   }
 
+  @Test func `whatever is asked of a suspended Connect, nothing runs before it is resumed, and then all of it does`()
+    async throws
+  {
+    let clock = ManualClock()
+    let stack = try ConnectStack(options: ConnectOptions(clock: clock))
+    let connect = stack.connect
+    connect.suspended = true
+    try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    let script = MockScript()
+    let early = try connect.execute(MockGenericAction(script: script))
+    try await connect.start()
+    let limit = ActionOptions(timeout: .seconds(1), limit: ConcurrencyLimit("host", 1))
+    let handles: [AnyActionHandle] = try [
+      early, connect.execute(MockEntityAction<ConnectEntity1>(script: script)),
+      connect.execute(MockGenericAction(script: script), options: limit),
+      connect.execute(TaskAction { try script.run() }, options: limit),
+      connect.execute(
+        EntityTaskAction { _ in try script.run() }, options: ActionOptions(priority: .high, dependencies: [early])),
+    ]
+    let canceled = try connect.execute(MockGenericAction(script: script), options: ActionOptions(uniqueKey: "key"))
+    canceled.cancel()
+    let store = try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    try await connect.detach(persistentStore: store)
+    clock.advance(by: .seconds(60))
+    #expect(canceled.state == .finished && handles.allSatisfy { $0.state == .pending })
+    #expect(script.runCount == 0)
+    connect.suspended = false
+    for handle in handles { try await handle.waitUntilFinished() }
+    #expect(handles.allSatisfy { $0.completionStatus == .successful })
+    #expect(script.runCount == handles.count)
+  }
+
   @Test func `what waits when a Connect goes is canceled`() async throws {
     var stack: ConnectStack? = try ConnectStack.started()
     stack?.connect.suspended = true

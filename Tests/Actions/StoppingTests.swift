@@ -3,6 +3,8 @@ import CoherenceCore
 import CoherenceInMemory
 import CoherenceSQLite
 import CoherenceStrategies
+import Dispatch
+import Synchronization
 import Testing
 
 @Suite("Stopping while actions are on their way")
@@ -113,6 +115,52 @@ struct StoppingTests {
     #expect(connect.state == .stopped)
   }
 
+  /// Actions that wait for everything there is to wait for, behind one that runs.
+  private func waitingForEverything(_ script: MockScript) throws -> [AnyActionHandle] {
+    let running = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
+    let limit = ActionOptions(limit: ConcurrencyLimit("host", 1))
+    let retry = ActionOptions(
+      limit: ConcurrencyLimit("other host", 1), retry: RetryPolicy(initialDelay: .seconds(1), jitter: 0))
+    let failing = FailsOnce()
+    return try [
+      running, connect.execute(insert(1)),
+      connect.execute(MockGenericAction(), options: ActionOptions(dependencies: [running])),
+      connect.execute(MockEntityAction<ConnectEntity1>(), options: limit),
+      connect.execute(TaskAction {}, options: limit),
+      connect.execute(TaskAction { try failing.run() }, options: retry),
+      connect.execute(TaskAction {}, options: ActionOptions(timeout: .seconds(90), uniqueKey: "key")),
+    ]
+  }
+
+  private final class FailsOnce: Sendable {
+    private let runs = Atomic(0)
+    func run() throws { if runs.add(1, ordering: .relaxed).oldValue == 0 { throw MockError() } }
+  }
+
+  @Test func `a stop cancels what waits, whatever it waits for`() async throws {
+    let script = MockScript(waits: true)
+    let handles = try waitingForEverything(script)
+    await script.untilBegun()
+    await clock.untilSleeping()
+    try await connect.stop(.cancel)
+    #expect(handles.dropLast().allSatisfy { $0.completionStatus == .canceled })
+    #expect(handles.allSatisfy { $0.state == .finished })
+  }
+
+  @Test func `a drain runs what waits, whatever it waits for`() async throws {
+    let script = MockScript(waits: true)
+    let handles = try waitingForEverything(script)
+    await script.untilBegun()
+    await clock.untilSleeping()
+    let events = connect.events
+    async let draining: Void = connect.stop(.drain)
+    for await case .stateChanged(.stopping) in events { break }
+    clock.advance(by: .seconds(1))
+    script.release()
+    try await draining
+    #expect(handles.allSatisfy { $0.completionStatus == .successful })
+  }
+
   @Test func `a drain while suspended cancels what waits, for it cannot run`() async throws {
     connect.suspended = true
     let handles = try [connect.execute(insert(1)), connect.execute(MockGenericAction())]
@@ -134,6 +182,67 @@ struct StoppingTests {
     try await draining
     #expect(running.completionStatus == .successful)
     #expect(waiting.completionStatus == .canceled)
+  }
+
+  @Test func `a drain cancels what failed and would be tried again, but is suspended`() async throws {
+    let script = MockScript(waits: true, fails: true)
+    let handle = try connect.execute(
+      MockEntityAction<ConnectEntity1>(script: script), options: ActionOptions(retry: RetryPolicy()))
+    await script.untilBegun()
+    connect.suspended = true
+    let events = connect.events
+    async let draining: Void = connect.stop(.drain)
+    for await case .stateChanged(.stopping) in events { break }
+    script.release()
+    try await draining
+    #expect(handle.completionStatus == .canceled && script.runCount == 1)
+  }
+
+  @Test func `an action that a stop cancels may want something of its Connect before it ends`() async throws {
+    let script = MockScript(waits: true)
+    let handle = try connect.execute(
+      CancelableAction(script: script) { [connect] in
+        _ = try? connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+        script.release()
+      })
+    await script.untilBegun()
+    try await connect.stop()
+    #expect(handle.completionStatus == .canceled)
+    #expect(stores.isEmpty)
+  }
+
+  /// Runs a script, and something else when it is canceled.
+  private struct CancelableAction: GenericAction {
+    let script: MockScript
+    let whenCanceled: @Sendable () -> Void
+    func execute() throws { try script.run() }
+    func cancel() { whenCanceled() }
+  }
+
+  @Test func `an action that is canceled as its turn comes does not run`() async throws {
+    connect.suspended = true
+    let canceling = MockScript(waits: true)
+    let script = MockScript()
+    let handle = try connect.execute(
+      CancelableEntityAction(script: script) { try? canceling.run() })
+    let next = try connect.execute(MockEntityAction<ConnectEntity1>())
+    // On a thread of its own: it blocks in the midst of canceling.
+    DispatchQueue(label: "cancel").async { handle.cancel() }
+    await canceling.untilBegun()
+    connect.suspended = false
+    try await next.value
+    #expect(handle.state == .pending && script.runCount == 0)
+    canceling.release()
+    try await handle.waitUntilFinished()
+    #expect(handle.completionStatus == .canceled && script.runCount == 0)
+  }
+
+  private struct CancelableEntityAction: EntityAction {
+    typealias ManagedObjectType = ConnectEntity1
+    let script: MockScript
+    let whenCanceled: @Sendable () -> Void
+    func execute(context: ActionContext) throws { try script.run() }
+    func cancel() { whenCanceled() }
   }
 
   @Test func `a store that is attached during a stop is detached by it, and remembered`() async throws {

@@ -20,6 +20,65 @@ struct WaitingActionTests {
     #expect(try await outer.value == 4)
   }
 
+  @Test func `an action may await one whose turn is about to come`() async throws {
+    let outer = try connect.execute(
+      TaskAction { [connect] in
+        for _ in 0..<300 {
+          try await connect.execute(MockEntityAction<ConnectEntity1>()).value
+          try await connect.execute(EntityTaskAction { _ in }).value
+        }
+      })
+    try await outer.value
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `an action may await the last of many that depend on many`() async throws {
+    let gate = TaskGate()
+    var layer: [AnyActionHandle] = [try connect.execute(EntityTaskAction { _ in await gate.pass() })]
+    for _ in 0..<40 {
+      let options = ActionOptions(dependencies: layer)
+      layer = try (0..<3).map { _ in try connect.execute(MockEntityAction<ConnectEntity1>(), options: options) }
+    }
+    let last = layer[0]
+    let outer = try connect.execute(
+      TaskAction {
+        gate.open()
+        try await last.waitUntilFinished()
+      })
+    try await outer.value
+    #expect(last.completionStatus == .successful)
+  }
+
+  @Test func `an action may await the last of a long row`() async throws {
+    let gate = TaskGate()
+    var last: AnyActionHandle = try connect.execute(EntityTaskAction { _ in await gate.pass() })
+    for _ in 0..<3_000 {
+      last = try connect.execute(MockEntityAction<ConnectEntity1>(), options: ActionOptions(dependencies: [last]))
+    }
+    let outer = try connect.execute(
+      TaskAction { [last] in
+        gate.open()
+        try await last.waitUntilFinished()
+      })
+    try await outer.value
+  }
+
+  @Test func `an action of a Connect that is stopping does not await what waits for the next start`() async throws {
+    let script = MockScript(waits: true)
+    let handle = try connect.execute(
+      EntityTaskAction { [connect] _ in
+        try script.run()
+        try await connect.execute(TaskAction {}).value
+      })
+    await script.untilBegun()
+    let events = connect.events
+    async let stopping: Void = connect.stop(.drain)
+    for await case .stateChanged(.stopping) in events { break }
+    script.release()
+    await #expect(performing: { try await handle.value }, throws: waitsForItself)
+    try await stopping
+  }
+
   @Test func `an action that waits for itself throws`() async throws {
     let handle = try connect.execute(
       TaskAction { try await AnyActionHandle.current?.waitUntilFinished() })

@@ -1,24 +1,31 @@
 import Foundation
 import Testing
 
-@Suite("The table of behaviours")
+/// The pages `Behaviours.md` of modules, which map what can be relied on to tests in the module's folder of `Tests`.
+@Suite("The tables of behaviours")
 struct BehaviourTableTests {
+  /// The modules that have such a page, by the folder of its catalogue.
+  static let catalogues = ["Actions/Actions.docc", "Strategies/Strategies.docc"]
+
   private let repository = Repository()
 
-  @Test func `every test that the table names exists`() throws {
-    for row in try rows() {
-      let names = try testNames(in: row.file)
-      #expect(!row.tests.isEmpty && row.tests.isSubset(of: names), "\(row.file): \(row.tests.subtracting(names))")
+  @Test(arguments: catalogues)
+  func `every test that a table names exists`(catalogue: String) throws {
+    let existing = try testNames(of: catalogue)
+    for row in try rows(of: catalogue) {
+      let missing = row.tests.subtracting(existing[row.file, default: []])
+      #expect(!row.tests.isEmpty && missing.isEmpty, "\(row.file): \(missing)")
     }
   }
 
-  @Test func `every test of a file that the table names has a row`() throws {
-    let rows = try Dictionary(grouping: rows(), by: \.file)
+  @Test(arguments: catalogues)
+  func `every test of a module with a table has a row`(catalogue: String) throws {
+    let rows = try Dictionary(grouping: rows(of: catalogue), by: \.file)
     #expect(!rows.isEmpty)
-    for (file, rows) in rows {
-      let named = rows.reduce(into: Set<String>()) { $0.formUnion($1.tests) }
-      let missing = try testNames(in: file).subtracting(named)
-      #expect(missing.isEmpty, "Add these tests of \(file) to Behaviours.md.")
+    for (file, names) in try testNames(of: catalogue) {
+      let named = rows[file, default: []].reduce(into: Set<String>()) { $0.formUnion($1.tests) }
+      let missing = names.subtracting(named)
+      #expect(missing.isEmpty, "Add these tests of \(file) to Behaviours.md: \(missing)")
     }
   }
 
@@ -27,22 +34,23 @@ struct BehaviourTableTests {
     let tests: Set<String>
   }
 
-  private func rows() throws -> [Row] {
-    let page = repository.root.appendingPathComponent("Modules/Actions/Actions.docc/Behaviours.md")
-    let lines = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "\n")
+  private func rows(of catalogue: String) throws -> [Row] {
+    let lines = try repository.lines(of: "Modules/\(catalogue)/Behaviours.md")
     return lines.filter { $0.hasPrefix("| ") && !$0.hasPrefix("| behaviour ") }.map { line in
       let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       return Row(file: cells[1], tests: quoted(in: cells[2...].joined(separator: "|")))
     }
   }
 
-  /// The names of the tests of a file in `Tests/Actions`.
-  private func testNames(in file: String) throws -> Set<String> {
-    let path = "Tests/Actions/\(file).swift"
-    let files = try repository.sources(in: "Tests/Actions").filter { $0.path == path }
-    #expect(files.count == 1, "There is no \(path).")
-    let declarations = files.flatMap(\.lines).filter { $0.contains("func `") }
-    return declarations.reduce(into: []) { $0.formUnion(quoted(in: $1)) }
+  /// The names of the module's tests by file, without those files that have none.
+  private func testNames(of catalogue: String) throws -> [String: Set<String>] {
+    let folder = "Tests/\(catalogue.prefix { $0 != "/" })"
+    let files = try repository.sources(in: folder).map { file in
+      let declarations = file.lines.filter { $0.contains("func `") }
+      let names = declarations.reduce(into: Set<String>()) { $0.formUnion(quoted(in: $1)) }
+      return (String(file.path.dropFirst(folder.count + 1).dropLast(".swift".count)), names)
+    }
+    return Dictionary(uniqueKeysWithValues: files.filter { !$0.1.isEmpty })
   }
 
   /// What stands between backticks.

@@ -36,7 +36,8 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
   public final var completionStatus: ActionCompletionStatus { life.withLock { $0.status } }
   public final var error: (any Error)? { life.withLock { $0.error } }
   public final var statistics: ActionStatistics { life.withLock { $0.statistics } }
-  final var isCanceled: Bool { completionStatus == .canceled }
+  /// Whether the action was asked to end.
+  final var hasToEnd: Bool { life.withLock { $0.hasToEnd } }
   final var priority: ActionPriority { terms?.options.priority ?? .normal }
 
   public final var progress: Progress { sharedProgress }

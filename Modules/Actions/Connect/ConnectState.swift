@@ -13,7 +13,7 @@
 /// | `start` | starts | waits, then nothing | nothing, with a warning | waits for the stop, then starts |
 /// | `stop` | nothing, with a warning | waits, then stops | stops | joins the stop; `.cancel` hurries it |
 /// | attach | attaches | waits, then attaches and manages | attaches and manages | attaches; detached by the stop, and remembered |
-/// | detach | detaches | waits, then detaches | cancels actions, detaches | waits for the actions, detaches |
+/// | detach | detaches, or forgets | waits, then detaches | cancels actions, detaches | waits for the actions, detaches |
 /// | execute, generic | waits for the start | waits for the start | queued | waits for the next start |
 /// | execute, entity | throws | throws | queued | throws |
 /// | `suspended` | may be set in any state, and is not changed by any of the above | | | |

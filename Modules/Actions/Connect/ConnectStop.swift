@@ -14,15 +14,12 @@ final class ConnectStop: Sendable {
     var answers: [Answer] = []
   }
 
-  /// Waits for actions.
-  ///
-  /// - Parameter block: Called on the queue when all of them have finished.
-  func begin(
-    _ handles: [AnyActionHandle], mode: StopMode, on queue: DispatchQueue, then block: @escaping @Sendable () -> Void
-  ) {
-    content.withLock { $0.handles = handles }
-    if mode == .cancel { cancelAll() }
-    handles.whenAllFinished(on: queue, block)
+  /// These are the actions to wait for.
+  func note(_ handles: [AnyActionHandle]) { content.withLock { $0.handles = handles } }
+
+  /// Calls a block on the queue when all actions have finished.
+  func whenActionsFinished(on queue: DispatchQueue, _ block: @escaping @Sendable () -> Void) {
+    content.withLock { $0.handles }.whenAllFinished(on: queue, block)
   }
 
   /// Ends draining.

@@ -16,6 +16,7 @@ extension GenericConnect {
         let store = try container.attachPersistentStore(
           at: wanted[index].directory, for: wanted[index].configuration)
         wanted[index].store = store
+        wanted[index].former = nil
         fresh.append(store)
       }
     } catch {
@@ -37,14 +38,19 @@ extension GenericConnect {
       } catch {
         failure = failure ?? error
       }
-      if let index { attachments[index].store = nil } else { attachments.append(attachment(of: store)) }
+      let place = index ?? attachments.endIndex
+      if index == nil { attachments.append(attachment(of: store)) }
+      attachments[place].store = nil
+      attachments[place].former = store
     }
+    attachments.removeAll { $0.leaving > 0 }
     if let failure { throw failure }
   }
 
-  private func attachment(of store: any PersistentStore) -> StoreAttachment {
+  /// The attachment of a store that was not attached by way of this Connect.
+  func attachment(of store: any PersistentStore) -> StoreAttachment {
     let configuration = StoreConfiguration(
       name: store.configurationName, type: store.type, options: store.environment.options, location: store.url)
-    return StoreAttachment(directory: storeLocation, configuration: configuration)
+    return StoreAttachment(directory: storeLocation, configuration: configuration, store: store)
   }
 }

@@ -35,13 +35,11 @@ extension GenericConnect {
     return context
   }
 
-  /// Manages the entities of the attached stores but for some, if started.
-  func manageEntities(
-    logging stores: [any PersistentStore] = [], without leaving: [any PersistentStore] = []
-  ) {
+  /// Manages the entities of the attached stores but for those that are about to go, if started.
+  func manageEntities(of attachments: [StoreAttachment], logging stores: [any PersistentStore] = []) {
     guard state == .started else { return }
     let staying = persistentStoreCoordinator.persistentStores.filter { store in
-      !leaving.contains { $0 === store }
+      !attachments.contains { $0.store === store && $0.leaving > 0 }
     }
     let managed = ManagedEntities(of: staying, model: managedObjectModel)
     for store in stores { managed.log(store, model: managedObjectModel, to: logger) }

@@ -64,7 +64,7 @@ extension GenericConnect {
         throw error
       }
       _ = take(.startSucceeded)
-      manageEntities(logging: persistentStoreCoordinator.persistentStores)
+      manageEntities(of: attachments, logging: persistentStoreCoordinator.persistentStores)
       dispatcher.open()
       logger.info("Started.", metadata: ["connect": "\(name)"])
       return nil
@@ -118,18 +118,23 @@ extension GenericConnect {
   ///
   /// - Returns: `nil` when there is nothing to stop.
   private func beginStop(_ mode: StopMode) -> ConnectStop? {
-    attachments.withLock { _ in
+    let (stop, isFirst) = attachments.withLock { _ in
       let fresh = ConnectStop()
-      guard take(.stop, stop: fresh) else {
-        let stop = lifecycle.withLock { $0.stop }
-        if stop == nil { logger.warning("Already stopped.", metadata: ["connect": "\(name)"]) }
-        if mode == .cancel { stop?.cancelAll() }
-        return stop
-      }
-      fresh.begin(dispatcher.close(), mode: mode, on: lifecycleQueue) { self.finish(fresh) }
-      fresh.cancelSuspended()
-      return fresh
+      guard take(.stop, stop: fresh) else { return (lifecycle.withLock { $0.stop }, false) }
+      fresh.note(dispatcher.close())
+      return (fresh, true)
     }
+    guard let stop else {
+      logger.warning("Already stopped.", metadata: ["connect": "\(name)"])
+      return nil
+    }
+    // Without the lock: actions are asked to end, and may want something of the Connect before they do.
+    if mode == .cancel { stop.cancelAll() }
+    if isFirst {
+      stop.cancelSuspended()
+      stop.whenActionsFinished(on: lifecycleQueue) { self.finish(stop) }
+    }
+    return stop
   }
 
   /// The actions have finished.

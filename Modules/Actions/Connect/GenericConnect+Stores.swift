@@ -24,12 +24,13 @@ extension GenericConnect {
         attachments.removeAll { $0.isWaiting(for: configuration, at: url) }
         attachments.append(StoreAttachment(directory: url, configuration: configuration, store: store))
       }
-      manageEntities(logging: stores)
+      manageEntities(of: attachments, logging: stores)
       return stores
     }
   }
 
-  /// Closes a store and forgets it. Actions on entities that no other store holds are canceled and waited for first.
+  /// Closes a store and forgets it. Actions on entities that no other store holds are canceled and waited for first; while
+  /// the Connect is stopping, they are waited for. A store that a stop closed is forgotten, and not attached again.
   ///
   /// - Throws: Also ``ErrorCode/actionWaitsForItself`` when one of these actions calls this, or waits for the one that
   ///   does. Nothing is detached then.
@@ -42,7 +43,7 @@ extension GenericConnect {
     do {
       try release(persistentStores).waitUntilFinished()
     } catch {
-      resumeManagement()
+      keep(persistentStores)
       throw error
     }
     try forget(persistentStores)
@@ -53,37 +54,67 @@ extension GenericConnect {
     do {
       try await release(persistentStores).waitUntilFinished()
     } catch {
-      resumeManagement()
+      keep(persistentStores)
       throw error
     }
     try forget(persistentStores)
   }
+}
 
-  /// Ends the management of what only these stores hold.
+// MARK: - The way out
+
+extension GenericConnect {
+  /// Ends the management of what only these stores hold, whoever attaches or detaches others meanwhile.
   ///
-  /// - Returns: The canceled actions that have to end before the stores are closed.
+  /// - Returns: The actions that have to end before the stores are closed.
   private func release(_ stores: [any PersistentStore]) throws -> [AnyActionHandle] {
-    let handles = try attachments.withLock { _ in
-      let attached = persistentStoreCoordinator.persistentStores
-      for store in stores where !attached.contains(where: { $0 === store }) {
-        throw CoherenceError(
-          .storeDetached, "Store '\(store.identifier)' is not attached to '\(name)'; none of the stores was detached.")
-      }
-      manageEntities(without: stores)
-      return dispatcher.unfinishedOfUnmanaged
+    let (handles, isStopping) = try attachments.withLock { attachments in
+      try refuseUnknown(stores, attachments)
+      for store in stores { mark(store, in: &attachments) }
+      manageEntities(of: attachments)
+      return (dispatcher.unfinishedOfUnmanaged, state == .stopping)
     }
-    guard !handles.contains(where: { $0 === AnyActionHandle.current }) else { return handles }
-    handles.cancelAll()
+    // What a stop lets run to its end is not canceled for a store that goes with it.
+    if !isStopping, !handles.contains(where: { $0 === AnyActionHandle.current }) { handles.cancelAll() }
     return handles
   }
 
-  private func forget(_ stores: [any PersistentStore]) throws {
-    try attachments.withLock { attachments in
-      defer { manageEntities() }
-      try container.detach(persistentStores: stores)
-      attachments.removeAll { known in stores.contains { $0 === known.store } }
+  private func refuseUnknown(_ stores: [any PersistentStore], _ attachments: [StoreAttachment]) throws {
+    let attached = persistentStoreCoordinator.persistentStores
+    for store in stores
+    where !attached.contains(where: { $0 === store }) && !attachments.contains(where: { $0.former === store }) {
+      throw CoherenceError(
+        .storeDetached, "Store '\(store.identifier)' is not attached to '\(name)'; none of the stores was detached.")
     }
   }
 
-  private func resumeManagement() { attachments.withLock { _ in manageEntities() } }
+  private func mark(_ store: any PersistentStore, in attachments: inout [StoreAttachment]) {
+    if let index = attachments.firstIndex(where: { $0.isAttachment(of: store) }) {
+      attachments[index].leaving += 1
+    } else {
+      var attachment = attachment(of: store)
+      attachment.leaving = 1
+      attachments.append(attachment)
+    }
+  }
+
+  /// The stores stay after all.
+  private func keep(_ stores: [any PersistentStore]) {
+    attachments.withLock { attachments in
+      for index in attachments.indices where stores.contains(where: { attachments[index].isAttachment(of: $0) }) {
+        attachments[index].leaving -= 1
+      }
+      manageEntities(of: attachments)
+    }
+  }
+
+  /// Closes the stores, but for those that a stop or another call closed meanwhile.
+  private func forget(_ stores: [any PersistentStore]) throws {
+    try attachments.withLock { attachments in
+      attachments.removeAll { known in stores.contains(where: known.isAttachment) }
+      defer { manageEntities(of: attachments) }
+      let attached = persistentStoreCoordinator.persistentStores
+      try container.detach(persistentStores: stores.filter { store in attached.contains { $0 === store } })
+    }
+  }
 }

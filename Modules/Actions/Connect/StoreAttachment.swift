@@ -7,6 +7,19 @@ struct StoreAttachment: Sendable {
   var configuration: StoreConfiguration
   /// The store; `nil` while the Connect is stopped.
   var store: (any PersistentStore)?
+  /// The store that a stop detached, for whoever wants it to be forgotten before the next start.
+  weak var former: (any PersistentStore)?
+  /// How many calls are about to detach the store, and wait for its actions meanwhile.
+  var leaving = 0
+
+  init(directory: URL, configuration: StoreConfiguration, store: (any PersistentStore)? = nil) {
+    self.directory = directory
+    self.configuration = configuration
+    self.store = store
+  }
+
+  /// Whether this is, or was, the attachment of a store.
+  func isAttachment(of store: any PersistentStore) -> Bool { self.store === store || former === store }
 
   /// Whether this is the same store, detached by a stop.
   func isWaiting(for configuration: StoreConfiguration, at directory: URL) -> Bool {

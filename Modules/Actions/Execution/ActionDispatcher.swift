@@ -1,4 +1,5 @@
 import CoherenceCore
+import Dispatch
 import Logging
 import Synchronization
 
@@ -16,7 +17,8 @@ final class ActionDispatcher: Sendable {
     events = ActionEvents(logger: logger)
     clock = options.clock
     genericActions = ActionQueue(
-      name: "connect.queue.generic", width: options.maximumConcurrentGenericActions, isSuspended: false)
+      name: "connect.queue.generic", width: max(1, options.maximumConcurrentGenericActions),
+      isSuspended: false)
   }
 
   // MARK: Submitting
@@ -77,12 +79,15 @@ final class ActionDispatcher: Sendable {
     let failed = terms.takeDependencies().filter { $0.completionStatus != .successful }
     if failed.isEmpty || terms.options.runsAfterFailedDependencies { return takePlace(handle) }
     let names = failed.map { "'\(type(of: $0.action))' \($0.completionStatus)" }.joined(separator: ", ")
-    handle.fail(
-      CoherenceError(
-        .dependencyFailed,
-        "The action did not run, because it depends on others that did not succeed: \(names). Submit it again when they "
-          + "have, or let it run after failed dependencies.", underlying: failed.lazy.compactMap(\.error).first))
+    let error = CoherenceError(
+      .dependencyFailed,
+      "The action did not run, because it depends on others that did not succeed: \(names). Submit it again when they "
+        + "have, or let it run after failed dependencies.", underlying: failed.lazy.compactMap(\.error).first)
+    // Not at once: of a long row of actions, each would fail within the failure of the one before.
+    Self.failures.async { handle.fail(error) }
   }
+
+  private static let failures = DispatchQueue(label: "connect.queue.dependencies", qos: .utility)
 
   /// The time before the next attempt is over.
   func passDelay(_ handle: AnyActionHandle) { takePlace(handle) }
@@ -101,6 +106,9 @@ final class ActionDispatcher: Sendable {
     }
     if hasPlace { handle.queue.enqueue(handle) }
   }
+
+  /// Whether a stop waits for the action, which waits for somebody to resume its queue.
+  func isStuck(_ handle: AnyActionHandle) -> Bool { handle.queue.isSuspended && desk.withLock { !$0.isOpen } }
 
   func leaveGroup(_ handle: AnyActionHandle) {
     guard let limit = handle.terms?.options.limit else { return }
@@ -125,6 +133,7 @@ final class ActionDispatcher: Sendable {
 
   /// An action with options finished.
   func didFinish(_ handle: AnyActionHandle) {
+    _ = handle.terms?.takeDependencies()
     if let identity = handle.terms?.identity {
       desk.withLock { if $0.unique[identity] === handle { $0.unique[identity] = nil } }
     }
@@ -192,11 +201,11 @@ extension ActionDispatcher {
   ///
   /// - Returns: Every action that was accepted and has not finished.
   func close() -> [AnyActionHandle] {
-    let queues = desk.withLock { desk in
+    // At one moment: what is submitted after it waits for the next start, and nobody may wait for that meanwhile.
+    desk.withLock { desk in
       desk.close()
-      return Array(desk.queues.values)
+      return (Array(desk.queues.values) + [genericActions]).flatMap(\.unfinished)
     }
-    return (queues + [genericActions]).flatMap(\.unfinished)
   }
 
   /// The unfinished actions on entities that are not managed any more.

@@ -32,6 +32,9 @@ struct ActionLanes {
 
   var hasIdle: Bool { idle != nil }
 
+  /// Whether each of them runs an action. One that was woken looks for an action first.
+  var areTaken: Bool { lanes.allSatisfy { if case .running = $0 { true } else { false } } }
+
   private var idle: Int? { lanes.firstIndex { if case .idle = $0 { true } else { false } } }
 
   /// The lane to wake, if one is to be: one at a time, and none beside a lane that has a streak.

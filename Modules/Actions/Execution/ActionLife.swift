@@ -46,15 +46,19 @@ struct ActionLife {
   /// From pending to executing, for the one who will see to the end: a lane that runs the action, or whoever ends it
   /// without running it.
   ///
-  /// - Returns: Whether this is the first time that the action is executing; `nil` when somebody else came first.
+  /// - Returns: Whether this is the first time that the action is executing; `nil` when somebody else came first, or has
+  ///   asked for the end and comes next.
   mutating func claim(toRun: Bool) -> Bool? {
-    guard state == .pending else { return nil }
+    guard state == .pending, !(toRun && hasToEnd) else { return nil }
     state = .executing
     if toRun { attempts += 1 }
     guard startTime == nil else { return false }
     startTime = Date()
     return true
   }
+
+  /// Whether somebody asked for the end, and sees to it that an action which waits does not run.
+  var hasToEnd: Bool { status == .canceled || isExpired }
 
   /// Asks for the end, which the first one who asks has to pass on.
   mutating func cancel() -> Bool {

@@ -111,7 +111,10 @@ final class ActionQueue: Sendable {
     content.withLock { content in
       if let held = content.held[ObjectIdentifier(handle)] { return .gate(held.gate) }
       if content.isSuspended { return .none }
-      return content.lanes.hasIdle ? .none : .lanes(content.lanes.running)
+      guard content.lanes.areTaken else { return .none }
+      // A lane that has just taken an action has not begun with it yet.
+      let running = content.lanes.running
+      return running.contains { $0 === handle } ? .none : .lanes(running)
     }
   }
 

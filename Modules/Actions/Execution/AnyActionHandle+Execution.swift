@@ -23,7 +23,7 @@ extension AnyActionHandle {
   func didStart(_ task: Task<Void, Never>) {
     let isAskedToEnd = life.withLock { life in
       if life.state == .executing { life.task = task }
-      return life.status == .canceled || life.isExpired
+      return life.hasToEnd
     }
     if isAskedToEnd { task.cancel() }
   }
@@ -51,17 +51,31 @@ extension AnyActionHandle {
 
   // MARK: Asking for the end
 
-  public final func cancel() {
-    let (isFirst, isNews) = life.withLock { life in
-      let wasCanceled = life.status == .canceled || life.state == .finished
-      return (life.cancel(), !wasCanceled)
-    }
-    if isFirst { askToEnd() }
-    if isNews { finishUnlessRunning() }
+  public final func cancel() { follow(markCanceled()) }
+
+  /// What whoever canceled an action has to do next.
+  struct Cancellation {
+    fileprivate let asksToEnd: Bool
+    fileprivate let finishes: Bool
   }
 
-  /// Fails the action without running it, if it still waits.
-  func fail(_ error: CoherenceError) { finishUnlessRunning(throwing: error) }
+  /// The action counts as canceled from now on, and does not begin any more.
+  func markCanceled() -> Cancellation {
+    life.withLock { life in
+      let wasCanceled = life.status == .canceled || life.state == .finished
+      return Cancellation(asksToEnd: life.cancel(), finishes: !wasCanceled)
+    }
+  }
+
+  func follow(_ cancellation: Cancellation) {
+    if cancellation.asksToEnd { askToEnd() }
+    if cancellation.finishes { finishUnlessRunning() }
+  }
+
+  /// Fails the action without running it, if it still waits and nobody has asked for its end.
+  func fail(_ error: CoherenceError) {
+    if !hasToEnd { finishUnlessRunning(throwing: error) }
+  }
 
   private func limitTime(to timeout: Duration) {
     let timer = dispatcher.after(timeout) { [weak self] in self?.expire() }
@@ -99,22 +113,24 @@ extension AnyActionHandle {
 
   private func delayOfNextAttempt(after error: any Error) -> Duration? {
     guard let retry = terms?.options.retry else { return nil }
-    let (attempts, isOpen) = life.withLock { ($0.attempts, $0.status == .unknown && !$0.isExpired) }
+    let (attempts, isOpen) = life.withLock { ($0.attempts, !$0.hasToEnd) }
     guard isOpen, attempts < retry.attempts, retry.isRetryable(error) else { return nil }
     var generator = SystemRandomNumberGenerator()
     return retry.delay(afterAttempt: attempts, using: &generator)
   }
 
   private func prepareNextAttempt(after delay: Duration) {
-    let (attempt, isAskedToEnd) = life.withLock { life in
+    // While the action is still executing, for an end that comes right behind must not be told of before this.
+    dispatcher.events.willRetry(self, attempt: life.withLock { $0.attempts }, delay: delay)
+    let isAskedToEnd = life.withLock { life in
       life.goBack()
-      return (life.attempts, life.status == .canceled || life.isExpired)
+      return life.hasToEnd
     }
     queue.hold(self, at: .delay)
     // Whoever asked for the end before this found the action running, and left the rest to it.
     if isAskedToEnd { return finishUnlessRunning() }
+    if dispatcher.isStuck(self) { return cancel() }
     dispatcher.leaveGroup(self)
-    dispatcher.events.willRetry(self, attempt: attempt, delay: delay)
     let timer = dispatcher.after(delay) { [weak self] in
       if let self { dispatcher.passDelay(self) }
     }

@@ -2,10 +2,10 @@ import Dispatch
 
 /// Many actions at once.
 extension [AnyActionHandle] {
-  /// Cancels all of them: first those that wait, lest one of them begins because another one made room.
+  /// Cancels all of them. None begins, or fails, because another one ended before its own turn to be canceled came.
   func cancelAll() {
-    for handle in self where handle.isPending { handle.cancel() }
-    for handle in self { handle.cancel() }
+    let cancellations = map { $0.markCanceled() }
+    for (handle, cancellation) in zip(self, cancellations) { handle.follow(cancellation) }
   }
 
   /// Calls a block on a queue once all of them have finished.
@@ -18,13 +18,16 @@ extension [AnyActionHandle] {
     group.notify(queue: queue, execute: block)
   }
 
+  /// Not a global queue, all of whose threads may be taken by completion blocks that block.
+  private static var waiting: DispatchQueue { .waitingForActions }
+
   /// Waits for all of them, on behalf of the action that the caller may be part of.
   ///
   /// - Throws: ``ErrorCode/actionWaitsForItself``.
   func waitUntilFinished() throws {
     try AnyActionHandle.current.map { try WaitGraph.begin($0, for: self) }
     let done = DispatchSemaphore(value: 0)
-    whenAllFinished(on: .global()) { done.signal() }
+    whenAllFinished(on: Self.waiting) { done.signal() }
     done.wait()
     AnyActionHandle.current.map { WaitGraph.end($0, for: self) }
   }
@@ -34,7 +37,11 @@ extension [AnyActionHandle] {
   /// - Throws: ``ErrorCode/actionWaitsForItself``.
   func waitUntilFinished() async throws {
     try AnyActionHandle.current.map { try WaitGraph.begin($0, for: self) }
-    await withCheckedContinuation { continuation in whenAllFinished(on: .global()) { continuation.resume() } }
+    await withCheckedContinuation { continuation in whenAllFinished(on: Self.waiting) { continuation.resume() } }
     AnyActionHandle.current.map { WaitGraph.end($0, for: self) }
   }
+}
+
+extension DispatchQueue {
+  fileprivate static let waitingForActions = DispatchQueue(label: "connect.queue.waiting", qos: .utility)
 }

@@ -58,12 +58,14 @@ final class SharedProgress: Progress, @unchecked Sendable {
   /// The state of now and those to come; slow listeners miss what lies between.
   func updates() -> AsyncStream<ActionProgress> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      continuation.yield(now)
-      let place = listeners.withLock { listeners in
-        guard !listeners.isOver else { return nil as Int? }
-        defer { listeners.next += 1 }
-        listeners.all[listeners.next] = continuation
-        return listeners.next
+      let place = lock.withLock {
+        continuation.yield(now)
+        return listeners.withLock { listeners in
+          guard !listeners.isOver else { return nil as Int? }
+          defer { listeners.next += 1 }
+          listeners.all[listeners.next] = continuation
+          return listeners.next
+        }
       }
       guard let place else { return continuation.finish() }
       continuation.onTermination = { [weak self] _ in
@@ -82,10 +84,13 @@ final class SharedProgress: Progress, @unchecked Sendable {
     for listener in all.values { listener.finish() }
   }
 
+  /// Under the lock, so that of two changes at once the later one is what listeners are told last.
   private func tell() {
-    let all = listeners.withLock { Array($0.all.values) }
-    guard !all.isEmpty else { return }
-    let now = now
-    for listener in all { listener.yield(now) }
+    lock.withLock {
+      let all = listeners.withLock { Array($0.all.values) }
+      guard !all.isEmpty else { return }
+      let now = now
+      for listener in all { listener.yield(now) }
+    }
   }
 }

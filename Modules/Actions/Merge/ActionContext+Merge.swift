@@ -114,7 +114,7 @@ extension ActionContext {
 
   func refuseIfCanceled() throws {
     if isCanceled || Task.isCancelled {
-      throw CoherenceError(.cancelled, "The action was canceled; nothing was merged.")
+      throw CoherenceError(.cancelled, "The action was canceled, or its time is over; nothing was merged.")
     }
   }
 }

@@ -19,6 +19,6 @@ public final class ActionContext: BackgroundContext, @unchecked Sendable {
   /// What was done in this context up to now.
   public var statistics: ContextStatistics { counter.statistics }
 
-  /// Whether the action was canceled. A merge looks at this before it saves.
-  public var isCanceled: Bool { execution?.isCanceled == true }
+  /// Whether the action was canceled, or its time is over. A merge looks at this before it saves.
+  public var isCanceled: Bool { execution?.hasToEnd == true }
 }

@@ -12,5 +12,5 @@ public struct ActionKey: Sendable, Hashable, ExpressibleByStringLiteral {
   public static func == (one: ActionKey, other: ActionKey) -> Bool {
     AnyHashable(one.value) == AnyHashable(other.value)
   }
-  public func hash(into hasher: inout Hasher) { value.hash(into: &hasher) }
+  public func hash(into hasher: inout Hasher) { hasher.combine(AnyHashable(value)) }
 }

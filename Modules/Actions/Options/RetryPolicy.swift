@@ -1,4 +1,5 @@
 import CoherenceCore
+import Foundation
 
 /// How often, and after which time, an action that threw is run again.
 ///
@@ -38,10 +39,13 @@ public struct RetryPolicy: Sendable {
   ///
   /// - Parameter generator: Where the random part comes from.
   public func delay(afterAttempt attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration {
-    var full = min(initialDelay, maximumDelay)
-    for _ in 1..<max(1, attempt) where full < maximumDelay { full = min(full * factor, maximumDelay) }
+    guard initialDelay > .zero else { return .zero }
+    let longest = max(.zero, maximumDelay)
+    // As seconds, of which no number of doublings makes too many for a `Double`.
+    let seconds = (initialDelay / .seconds(1)) * pow(max(1, factor), Double(max(1, attempt) - 1))
+    let full = seconds < longest / .seconds(1) ? Duration.seconds(seconds) : longest
     guard jitter > 0 else { return full }
-    return full * (1 - Double.random(in: 0...jitter, using: &generator))
+    return full * (1 - Double.random(in: 0...min(1, jitter), using: &generator))
   }
 
   /// Whether an error may go away by itself: not a cancellation, and not an error of the framework that says that it

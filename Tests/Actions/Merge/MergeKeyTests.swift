@@ -94,6 +94,12 @@ struct MergeKeyTests {
     #expect(result.counts == MergeResult.with(unchanged: 2))
   }
 
+  @Test func `an entity without a name is refused where a model is made of it`() {
+    #expect { try ManagedObjectModel(entities: [Entity("") { Attribute("id", .int64) }]) } throws: { error in
+      "\(error)".contains("An entity has no name.")
+    }
+  }
+
   @Test func `an entity that is unmanaged, abstract, in no configuration or without attributes of its key is refused`()
     throws
   {

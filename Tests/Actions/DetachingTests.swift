@@ -1,0 +1,124 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceInMemory
+import CoherenceSQLite
+import CoherenceStrategies
+import Testing
+
+/// Two entities in stores of their own; the detach of a store waits for an action.
+@Suite("Detaching stores while others come and go")
+struct DetachingTests {
+  private let stack: ConnectStack
+  private var connect: TestConnect { stack.connect }
+  private var stores: [any PersistentStore] { connect.persistentStoreCoordinator.persistentStores }
+  private let script = MockScript(waits: true, ignoresCancel: true)
+
+  init() throws {
+    let entities = ["First", "Second"].map { name in
+      Entity(name, userInfo: ["uniquenessAttributes": "id"]) { Attribute("id", .int64) }
+    }
+    stack = try ConnectStack(
+      try ManagedObjectModel(
+        entities: entities, configurations: ["Firsts": ["First"], "Seconds": ["Second"]]))
+  }
+
+  private func attach(_ name: String) throws -> any PersistentStore {
+    try connect.attachPersistentStore(for: StoreConfiguration(name: name, type: .inMemory))
+  }
+
+  private func isManaged(_ name: String) throws -> Bool { connect.isManaged(try stack.entity(name)) }
+
+  /// An action on an entity that runs until it is released.
+  private func occupy(_ name: String) async throws -> AnyActionHandle {
+    let handle = try connect.execute(
+      ClosureAction(ManagedObject.self, entityName: name) { [script] _ in try script.run() })
+    await script.untilBegun()
+    return handle
+  }
+
+  private func untilUnmanaged(_ name: String) async throws {
+    while try isManaged(name) { await Task.yield() }
+  }
+
+  @Test func `a store that is about to go is not managed again because another one comes`() async throws {
+    let first = try attach("Firsts")
+    try await connect.start()
+    let running = try await occupy("First")
+    async let detaching: Void = connect.detach(persistentStore: first)
+    try await untilUnmanaged("First")
+    let second = try attach("Seconds")
+    #expect(try !isManaged("First") && isManaged("Second"))
+    script.release()
+    try await detaching
+    #expect(running.error == nil)
+    #expect(stores.count == 1 && stores[0] === second)
+  }
+
+  @Test func `a store that is about to go is not managed again because another one goes`() async throws {
+    let (first, second) = (try attach("Firsts"), try attach("Seconds"))
+    try await connect.start()
+    _ = try await occupy("First")
+    async let detaching: Void = connect.detach(persistentStore: first)
+    try await untilUnmanaged("First")
+    try await connect.detach(persistentStore: second)
+    #expect(try !isManaged("First"))
+    #expect(stores.count == 1 && stores[0] === first)
+    script.release()
+    try await detaching
+    #expect(stores.isEmpty)
+  }
+
+  @Test func `a store that a stop closes while it is about to go is forgotten`() async throws {
+    let (first, second) = (try attach("Firsts"), try attach("Seconds"))
+    try await connect.start()
+    _ = try await occupy("First")
+    async let detaching: Void = connect.detach(persistentStore: first)
+    try await untilUnmanaged("First")
+    let events = connect.events
+    async let stopping: Void = connect.stop()
+    for await case .stateChanged(.stopping) in events { break }
+    script.release()
+    try await detaching
+    try await stopping
+    try await connect.start()
+    #expect(stores.map(\.configurationName) == [second.configurationName])
+  }
+
+  @Test func `a store that a stop closed can be forgotten before the next start`() throws {
+    let (first, second) = (try attach("Firsts"), try attach("Seconds"))
+    try connect.start()
+    try connect.stop()
+    try connect.detach(persistentStore: first)
+    #expect { try connect.detach(persistentStore: first) } throws: { ErrorCode.storeDetached ~= $0 }
+    try connect.start()
+    #expect(stores.map(\.configurationName) == [second.configurationName])
+  }
+
+  @Test func `a detach during a drain cancels nothing, and waits`() async throws {
+    let store = try attach("Firsts")
+    try await connect.start()
+    let running = try await occupy("First")
+    let waiting = try connect.execute(ClosureAction(ManagedObject.self, entityName: "First") { _ in })
+    let events = connect.events
+    async let draining: Void = connect.stop(.drain)
+    for await case .stateChanged(.stopping) in events { break }
+    async let detaching: Void = connect.detach(persistentStore: store)
+    script.release()
+    try await detaching
+    try await draining
+    #expect(running.completionStatus == .successful && waiting.completionStatus == .successful)
+  }
+
+  @Test func `a detach that is refused leaves its store managed`() async throws {
+    let store = try attach("Firsts")
+    try await connect.start()
+    let handle = try connect.execute(
+      ClosureAction(ManagedObject.self, entityName: "First") { [connect] _ in
+        try connect.detach(persistentStore: store)
+      })
+    await #expect { try await handle.value } throws: { ErrorCode.actionWaitsForItself ~= $0 }
+    #expect(try isManaged("First"))
+    try await connect.detach(persistentStore: store)
+    #expect(stores.isEmpty)
+  }
+}

@@ -1,0 +1,216 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceStrategies
+import Testing
+
+/// What was wrong with the merge of Coherence 5, by the fault.
+@Suite("Faults of merging")
+struct MergeWeaknessTests {
+  private func artists(_ ids: some Sequence<Int>, _ name: String) -> [MergeRecord] {
+    ids.map { MergeRecord(["id": $0, "name": "\(name) \($0)"]) }
+  }
+
+  // MARK: Keys
+
+  @Test(arguments: MergeBackend.available)
+  func `fault: where the store's order differs from memory's, records are deleted and made again`(
+    backend: MergeBackend
+  ) throws {
+    let stack = try MergeStack(backend)
+    let words = ["a", "B", "Z", "z", "ä", "_", "10", "9", "", "ß", "😀"].map { MergeRecord(["name": $0]) }
+    try stack.merge(words, into: "Genre")
+    let before = try stack.versions(of: "Genre")
+    for _ in 0..<5 {
+      #expect(
+        try stack.merge(words.shuffled(), into: "Genre").counts == MergeResult.with(unchanged: words.count))
+    }
+    #expect(try stack.versions(of: "Genre") == before)
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `fault: a key that comes twice is inserted twice`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    let twice = artists([1], "first") + artists([1], "second")
+    #expect { try stack.merge(twice, into: "Artist") } throws: { ErrorCode.invalidMergeKey ~= $0 }
+    #expect(try stack.merge(twice, into: "Artist", options: MergeOptions(duplicates: .lastWins)).inserted == 1)
+    #expect(try stack.names() == [1: "second 1"])
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `fault: stored records of one key are deleted without a word`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    let context = stack.connect.newBackgroundContext()
+    try context.performAndWait {
+      for name in ["older", "younger"] {
+        let artist = try context.insertNewObject(forEntityName: "Artist")
+        try artist.setValue(Int32(1), for: "id")
+        try artist.setValue(name, for: "name")
+        try context.save()
+      }
+    }
+    #expect { try stack.merge(artists([1], "new"), into: "Artist") } throws: { ErrorCode.invalidMergeKey ~= $0 }
+    #expect(try stack.versions(of: "Artist").count == 2)
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `fault: all records without a key are the same one`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    let context = stack.connect.newBackgroundContext()
+    try context.performAndWait {
+      try context.insertNewObject(forEntityName: "Artist").setValue("made here", for: "name")
+      try context.save()
+    }
+    let nameless = [MergeRecord(["name": "one"]), MergeRecord(["name": "two"])]
+    #expect { try stack.merge(nameless, into: "Artist") } throws: { ErrorCode.invalidMergeKey ~= $0 }
+    #expect(
+      try stack.merge(nameless, into: "Artist", options: MergeOptions(missingKeys: .skip)).counts
+        == MergeResult.with(skipped: 2))
+    #expect(try stack.versions(of: "Artist").count == 1)
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `fault: a key that the filter leaves out is inserted a second time`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists([1], "theirs"), into: "Artist")
+    let mine = FetchPredicate.comparison(.path(PropertyPath("name")), .beginsWith, .value(.string("mine")))
+    let result = try stack.merge(artists([1], "mine"), into: "Artist", within: mine)
+    #expect(result.counts == MergeResult.with(updated: 1))
+    #expect(try stack.versions(of: "Artist").count == 1)
+  }
+
+  // MARK: Deleting
+
+  @Test func `fault: merging a parent deletes the records of its children`() throws {
+    let stack = try MergeStack(.inMemory, try HierarchyModel.make())
+    try stack.merge([MergeRecord(["id": 1])], into: "Child")
+    #expect(try stack.merge([MergeRecord(["id": 2])], into: "Parent").counts == MergeResult.with(inserted: 1))
+    #expect(try stack.versions(of: "Parent").count == 2)
+    let all = MergeOptions(includesSubentities: true)
+    #expect(try stack.merge([MergeRecord(["id": 2])], into: "Parent", options: all).deleted == 1)
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `fault: half a page deletes what is on the other half`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...4, "old"), into: "Artist")
+    let result = try stack.merge(artists(1...2, "new"), into: "Artist", options: MergeOptions(mode: .upsertOnly))
+    #expect(result.counts == MergeResult.with(updated: 2))
+    #expect(try stack.names().count == 4)
+  }
+
+  // MARK: Writing
+
+  @Test(arguments: MergeBackend.available)
+  func `fault: every record that is met is written and loaded, changed or not`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...500, "old"), into: "Artist")
+    let before = try stack.versions(of: "Artist")
+    let births = BirthCounter()
+    let result = try MergedArtist.$births.withValue(births) {
+      try stack.merge(artists(1...499, "old") + artists(500...500, "new"), into: "Artist")
+    }
+    #expect(result.counts == MergeResult.with(updated: 1, unchanged: 499))
+    #expect(births.count == 1)
+    #expect(try stack.versions(of: "Artist").count { before[$0.key] != $0.value } == 1)
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `fault: a merge goes on although it was canceled`(backend: MergeBackend) async throws {
+    let stack = try MergeStack(backend)
+    let entity = try stack.entity("Artist")
+    let handle = try stack.connect.execute(
+      ClosureAction(MergedArtist.self) { [artists] context in
+        AnyActionHandle.current?.cancel()
+        try context.merge(records: artists, for: entity)
+      })
+    try await handle.waitUntilFinished()
+    #expect(handle.error.map { ErrorCode.cancelled ~= $0 } == true)
+    #expect(try stack.names().isEmpty)
+  }
+
+  private var artists: [MergeRecord] { artists(1...10, "new") }
+
+  @Test(arguments: MergeBackend.available)
+  func `fault: relationships are left out`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    let pupil = MergeRecord(["id": 2, "name": "Grace", "mentor": 1])
+    #expect(try stack.merge([pupil, MergeRecord(["id": 1, "name": "Ada"])], into: "Artist").inserted == 2)
+    try stack.read { context in
+      let mentors = try stack.objects("Artist", context).compactMap { try $0.object(for: "mentor") }
+      #expect(try mentors.map { try $0.value(for: "name", as: String.self) } == ["Ada"])
+    }
+  }
+
+  // MARK: Others
+
+  @Test(arguments: MergeBackend.available)
+  func `fault: what others changed meanwhile is overwritten, and nobody hears of it`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...2, "old"), into: "Artist")
+    let other = stack.connect.newBackgroundContext()
+    let interfere = Once {
+      try? other.performAndWait {
+        for artist in try stack.objects("Artist", other) { try artist.setValue("theirs", for: "note") }
+        try other.save()
+      }
+    }
+    var page = artists(1...2, "new")
+    page[1].values["note"] = ProbedText(text: "ours", probe: { interfere() })
+    #expect(try stack.merge(page, into: "Artist").conflicts == 2)
+    #expect(try stack.names() == [1: "new 1", 2: "new 2"])
+    #expect(try stack.values(of: "Artist", "note", by: "id") == [1: "theirs", 2: "ours"] as [Int32: String])
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `fault: a merge overwrites the edits of the view`(backend: MergeBackend) async throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...1, "old"), into: "Artist")
+    try await MainActor.run {
+      let view = stack.connect.viewContext
+      let shown = try #require(try stack.objects("Artist", view).first)
+      try shown.setValue("edited", for: "name")
+      try shown.setValue("mine", for: "note")
+      #expect(try stack.merge(artists(1...1, "new"), into: "Artist").updated == 1)
+      view.performAndWait {}
+      #expect(try shown.value(for: "name", as: String.self) == "edited" && view.hasChanges)
+      #expect(try stack.names() == [1: "new 1"])
+      try view.save()
+    }
+    #expect(try stack.names() == [1: "edited"])
+  }
+
+  @Test func `fault: objects of a context are inserted elsewhere, or meet themselves`() throws {
+    let stack = try MergeStack(.inMemory)
+    let context = stack.connect.newActionContext()
+    try context.performAndWait {
+      let artist = try context.insertNewObject(forEntityName: "Artist")
+      #expect { try context.merge(objects: [artist], for: stack.entity("Artist")) } throws: {
+        ErrorCode.wrongContext ~= $0
+      }
+      #expect(context.insertedObjects == [artist])
+    }
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `fault: a merge that fails leaves half of it in the context`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...2, "old"), into: "Artist")
+    let context = stack.connect.newActionContext()
+    var page = artists(1...3, "new")
+    page[2].values["name"] = "\u{0}"
+    #expect(throws: CoherenceError.self) { try context.merge(records: page, for: stack.entity("Artist")) }
+    #expect(context.performAndWait { !context.hasChanges })
+    #expect(try stack.names() == [1: "old 1", 2: "old 2"])
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `fault: a merge saves whether it is wanted or not`(backend: MergeBackend) throws {
+    let stack = try MergeStack(backend)
+    let context = stack.connect.newActionContext()
+    let later = MergeOptions(saves: false)
+    try context.merge(records: artists(1...1, "new"), for: stack.entity("Artist"), options: later)
+    #expect(try stack.names().isEmpty)
+    try context.performAndWait { try context.save() }
+    #expect(try stack.names() == [1: "new 1"])
+  }
+}

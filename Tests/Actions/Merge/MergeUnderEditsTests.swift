@@ -1,0 +1,96 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+import Testing
+
+/// The context of an action reads and saves past edits of the view that nobody has saved, or through them.
+@MainActor
+@Suite("Merges under unsaved edits of the view")
+struct MergeUnderEditsTests {
+  @Test(arguments: MergeBackend.available)
+  func `a merge saves what the page says, and the view keeps its edits`(backend: MergeBackend) throws {
+    try keepEdits(ContextStrategy.Direct.self, backend)
+    try keepEdits(ContextStrategy.IndirectNested.self, backend)
+    try keepEdits(ContextStrategy.Mixed.self, backend)
+  }
+
+  private func keepEdits<Strategy: ContextStrategyType>(_ strategy: Strategy.Type, _ backend: MergeBackend) throws {
+    let stage = try MergeStage<Strategy>(backend)
+    try stage.merge([1: "old", 2: "old", 3: "old"])
+    let shown = try stage.artists(in: stage.view)
+    try shown[1]?.setValue("edited", for: "name")
+    try shown[2]?.setValue("a note", for: "note")
+    let draft = try stage.view.insertNewObject(forEntityName: "Artist")
+    try draft.setValue("a draft", for: "name")
+
+    let result = try stage.merge([1: "new", 2: "new", 4: "new"])
+    #expect(result.counts == MergeResult.with(inserted: 1, updated: 2, deleted: 1), "\(strategy)")
+    #expect(try stage.stored() == [1: "new", 2: "new", 4: "new"], "\(strategy)")
+    stage.view.performAndWait {}
+    #expect(try shown[1]?.value(for: "name", as: String.self) == "edited", "\(strategy)")
+    #expect(try shown[2]?.value(for: "name", as: String.self) == "new", "\(strategy)")
+    #expect(draft.isInserted && stage.view.hasChanges, "\(strategy)")
+
+    try draft.setValue(Int32(9), for: "id")
+    try stage.view.save()
+    #expect(try stage.stored() == [1: "edited", 2: "new", 4: "new", 9: "a draft"], "\(strategy)")
+  }
+
+  @Test(arguments: MergeBackend.available)
+  func `a record that the view has deleted and not saved is a conflict after a merge has changed it`(
+    backend: MergeBackend
+  ) throws {
+    try meetDeleted(ContextStrategy.Direct.self, backend)
+    try meetDeleted(ContextStrategy.Mixed.self, backend)
+  }
+
+  private func meetDeleted<Strategy: ContextStrategyType>(_ strategy: Strategy.Type, _ backend: MergeBackend) throws {
+    let stage = try MergeStage<Strategy>(backend)
+    try stage.merge([1: "old", 2: "old"])
+    let shown = try stage.artists(in: stage.view)
+    stage.view.delete(try #require(shown[1]))
+    #expect(try stage.merge([1: "new", 2: "old"]).counts == MergeResult.with(updated: 1, unchanged: 1))
+    #expect(try stage.stored() == [1: "new", 2: "old"])
+    #expect { try stage.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
+    #expect(try stage.stored() == [1: "new", 2: "old"] && stage.view.hasChanges)
+    stage.view.mergePolicy = .objectTrumps
+    try stage.view.save()
+    #expect(try stage.stored() == [2: "old"])
+  }
+}
+
+/// A Connect with artists, whose contexts are connected as a strategy says.
+@MainActor
+private struct MergeStage<Strategy: ContextStrategyType> {
+  private let directory = TemporaryDirectory()
+  private let connect: GenericConnect<Strategy>
+  var view: ManagedObjectContext { connect.viewContext }
+
+  init(_ backend: MergeBackend) throws {
+    connect = GenericConnect(name: "Edits", managedObjectModel: try MergeStack.library(), storeLocation: directory.url)
+    try connect.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try connect.start()
+  }
+
+  @discardableResult
+  func merge(_ names: [Int: String]) throws -> MergeResult {
+    let records = names.map { MergeRecord(["id": $0, "name": $1]) }
+    return try connect.newActionContext().merge(
+      records: records, for: connect.managedObjectModel.entity(named: "Artist"))
+  }
+
+  func artists(in context: ManagedObjectContext) throws -> [Int32: ManagedObject] {
+    let artists = try context.fetch(FetchRequest<ManagedObject>(entityName: "Artist"))
+    return Dictionary(
+      uniqueKeysWithValues: try artists.map { (try $0.value(for: "id", as: Int32.self), $0) })
+  }
+
+  /// The names that the store has by number, past all other contexts.
+  func stored() throws -> [Int32: String] {
+    let context = ManagedObjectContext(coordinator: connect.persistentStoreCoordinator)
+    return try context.performAndWait {
+      try artists(in: context).mapValues { try $0.value(for: "name", as: String.self) }
+    }
+  }
+}
