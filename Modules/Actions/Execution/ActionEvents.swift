@@ -130,6 +130,14 @@ final class ActionEvents: Sendable {
 
   private func post(_ name: Notification.Name, _ proxy: any ActionProxy) {
     let object = source.withLock { $0.object }
-    NotificationCenter.default.post(name: name, object: object, userInfo: [Notification.Key.ActionProxy: proxy])
+    NotificationCenter.default.post(name: name, object: object, userInfo: [Self.proxyKey.value: proxy])
+  }
+
+  /// The key of notifications, made once: there are two notifications for each action.
+  private static let proxyKey = ProxyKey()
+
+  private struct ProxyKey: @unchecked Sendable {
+    // Sendable: made of a text, and never changed.
+    let value = AnyHashable(Notification.Key.ActionProxy)
   }
 }

@@ -15,6 +15,9 @@ extension Workbench {
         Side(name: "Coherence, asynchronous generic actions", role: .ours) {
           try Self.run(count) { try $0.execute(AsyncNoOpAction()) }
         },
+        Side(name: "Coherence, until all notifications are posted", role: .ours) {
+          try Self.run(count, untilTold: true) { try $0.execute(NoOpAction()) }
+        },
       ],
       // 500,000 in a second.
       goals: [.each(of: name, atMost: 2e-6)])
@@ -44,7 +47,9 @@ extension Workbench {
     return connect
   }
 
-  private static func run(_ count: Int, _ submit: (BenchConnect) throws -> AnyActionHandle) throws -> Sample {
+  private static func run(
+    _ count: Int, untilTold isToldToo: Bool = false, _ submit: (BenchConnect) throws -> AnyActionHandle
+  ) throws -> Sample {
     let connect = try startedConnect()
     let sample = try Stopwatch.sample {
       let done = DispatchSemaphore(value: 0)
@@ -60,10 +65,22 @@ extension Workbench {
       guard handles.allSatisfy({ $0.completionStatus == .successful }) else {
         throw BenchError("An action did not succeed.")
       }
+      if isToldToo { try untilTold(connect) }
       return (UInt64(handles.count), handles)
     }
+    try untilTold(connect)
     try connect.stop()
     return sample
+  }
+
+  /// Waits until everything was told that has happened, so that the next run has the machine for itself.
+  private static func untilTold(_ connect: BenchConnect) throws {
+    // What is told comes in batches: the first may still be in hand when its last is told.
+    for _ in 0..<2 {
+      let done = DispatchSemaphore(value: 0)
+      try connect.execute(NoOpAction()) { _ in done.signal() }
+      done.wait()
+    }
   }
 
   private static func queuedMemory(_ count: Int) throws -> Sample {
@@ -74,8 +91,12 @@ extension Workbench {
     let before = benchAllocatedBytes()
     for _ in 0..<count { proxies.append(try connect.execute(AsyncNoOpAction())) }
     let after = benchAllocatedBytes()
+    for proxy in proxies { proxy.cancel() }
+    proxies = []
+    connect.suspended = false
+    try untilTold(connect)
     try connect.stop()
-    return withExtendedLifetime(proxies) { Sample(amount: Double(after) - Double(before), checksum: UInt64(count)) }
+    return Sample(amount: Double(after) - Double(before), checksum: UInt64(count))
   }
 }
 
