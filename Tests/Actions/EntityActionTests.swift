@@ -37,6 +37,27 @@ struct EntityActionTests {
     }
   }
 
+  @Test func `an entity that is abstract, in no store, without its key's attributes or unknown is refused`() throws {
+    let model = try ManagedObjectModel(
+      entities: [
+        Entity("Idea", isAbstract: true, userInfo: ["uniquenessAttributes": "id"]) { Attribute("id", .int64) },
+        Entity("Thing", parent: "Idea") {},
+        Entity("Elsewhere", userInfo: ["uniquenessAttributes": "id"]) { Attribute("id", .int64) },
+        Entity("Wrong", userInfo: ["uniquenessAttributes": "id,missing"]) { Attribute("id", .int64) },
+      ], configurations: ["Here": ["Idea", "Thing", "Wrong"]])
+    let stack = try ConnectStack(model)
+    try stack.connect.attachPersistentStore(for: StoreConfiguration(name: "Here", type: .inMemory))
+    try stack.connect.start()
+    try stack.connect.execute(NamedAction(entityName: "Thing", script: MockScript()))
+    for name in ["Idea", "Elsewhere", "Wrong", "Nobody"] {
+      #expect {
+        try stack.connect.execute(NamedAction(entityName: name, script: MockScript()))
+      } throws: { error in
+        ErrorCode.unmanagedEntity ~= error && "\(error)".contains("Entity '\(name)' not managed by Connect")
+      }
+    }
+  }
+
   @Test func `before the start and after the stop no entity is managed`() throws {
     let stack = try ConnectStack()
     try stack.connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))

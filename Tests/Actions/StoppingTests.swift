@@ -219,6 +219,21 @@ struct StoppingTests {
     func cancel() { whenCanceled() }
   }
 
+  @Test func `an action that is canceled may stop its Connect, and does not wait for itself`() async throws {
+    let script = MockScript(waits: true)
+    let waiting = MockScript()
+    let running = try connect.execute(
+      CancelableEntityAction(script: script) { [connect] in
+        try? connect.stop()
+        script.release()
+      })
+    let behind = try connect.execute(CancelableEntityAction(script: waiting) { [connect] in try? connect.stop() })
+    await script.untilBegun()
+    try await connect.stop(.cancel)
+    #expect(running.completionStatus == .canceled && behind.completionStatus == .canceled)
+    #expect(waiting.runCount == 0 && connect.state == .stopped)
+  }
+
   @Test func `an action that is canceled as its turn comes does not run`() async throws {
     connect.suspended = true
     let canceling = MockScript(waits: true)

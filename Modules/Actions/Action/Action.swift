@@ -24,7 +24,8 @@ public protocol Action: Sendable {
   /// Asks the work to end early: because somebody canceled the action, or because its time is over.
   ///
   /// Called at most once, on the thread of whoever cancels, while the work may be running on another, or may just have
-  /// ended. Not called for an action that is known to have finished.
+  /// ended. Not called for an action that is known to have finished. Is part of the action: to wait here for what cannot
+  /// end before the action has throws, and to stop the Connect here does not wait.
   func cancel()
 
   /// How the action wants to be executed.

@@ -72,7 +72,8 @@ extension GenericConnect {
       try refuseUnknown(stores, attachments)
       for store in stores { mark(store, in: &attachments) }
       manageEntities(of: attachments)
-      return (dispatcher.unfinishedOfUnmanaged, state == .stopping)
+      let going = ManagedEntities(of: stores, model: managedObjectModel)
+      return (dispatcher.unfinished(of: going), state == .stopping)
     }
     // What a stop lets run to its end is not canceled for a store that goes with it.
     if !isStopping, !handles.contains(where: { $0 === AnyActionHandle.current }) { handles.cancelAll() }

@@ -208,10 +208,12 @@ extension ActionDispatcher {
     }
   }
 
-  /// The unfinished actions on entities that are not managed any more.
-  var unfinishedOfUnmanaged: [AnyActionHandle] {
+  /// The unfinished actions on those of some entities that are not managed any more.
+  func unfinished(of entities: ManagedEntities) -> [AnyActionHandle] {
     let (queues, managed) = desk.withLock { (Array($0.queues.values), $0.managed) }
-    return queues.flatMap(\.unfinished).filter { handle in handle.entity.map { !managed.contains($0) } == true }
+    return queues.flatMap(\.unfinished).filter { handle in
+      handle.entity.map { entities.contains($0) && !managed.contains($0) } == true
+    }
   }
 
   /// Ends everything: the Connect is gone.

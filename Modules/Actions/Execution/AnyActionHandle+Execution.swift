@@ -89,7 +89,8 @@ extension AnyActionHandle {
   }
 
   private func askToEnd() {
-    action.cancel()
+    // As a part of the action: what it calls there does not wait for the action itself.
+    Self.$executing.withValue(self) { action.cancel() }
     let (task, progress) = life.withLock { ($0.task, $0.progress) }
     task?.cancel()
     progress?.cancel()
