@@ -37,6 +37,7 @@ let package = Package(
     .library(name: "CoherenceStrategies", targets: ["CoherenceStrategies"]),
     .library(name: "CoherenceIdentityMap", targets: ["CoherenceIdentityMap"]),
     .library(name: "CoherenceActions", targets: ["CoherenceActions"]),
+    .library(name: "CoherenceMapping", targets: ["CoherenceMapping"]),
     .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
     .library(name: "CoherenceService", targets: ["CoherenceService"]),
     .library(name: "CoherenceTelemetry", targets: ["CoherenceTelemetry"]),
@@ -70,6 +71,9 @@ let package = Package(
     .target(
       name: "CoherenceActions", dependencies: ["CoherenceCore", "CoherenceStrategies", deques, logging],
       path: "Modules/Actions", swiftSettings: strict),
+    .target(
+      name: "CoherenceMapping", dependencies: ["CoherenceCore", "CoherenceStrategies", logging],
+      path: "Modules/Mapping", swiftSettings: strict),
     .target(
       name: "CoherenceHTTP", dependencies: ["CoherenceCore", httpTypes, httpTypesFoundation, logging],
       path: "Modules/HTTP", swiftSettings: strict),
@@ -136,6 +140,13 @@ let package = Package(
         "CoherenceHTTP", "CoherenceCore", "CoherenceStrategies", "CoherenceActions", "CoherenceInMemory", httpTypes,
       ],
       path: "Tests/HTTP", swiftSettings: strict),
+    .testTarget(
+      name: "MappingTests",
+      dependencies: [
+        "CoherenceMapping", "CoherenceStrategies", "CoherenceCore", "CoherenceInMemory", "CoherencePostgreSQL",
+        "CoherenceSQLite", logging,
+      ],
+      path: "Tests/Mapping", swiftSettings: strict),
     .testTarget(
       name: "ServiceTests",
       dependencies: [

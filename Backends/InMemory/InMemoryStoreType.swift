@@ -49,3 +49,8 @@ struct InMemoryFactory: StoreFactory {
     return name
   }
 }
+
+extension InMemoryFactory: StoreErasing {
+  /// Takes the name away from a shared content, which goes with the last store that is open.
+  func erase(_ environment: StoreEnvironment) throws { _ = try setAside(environment) }
+}

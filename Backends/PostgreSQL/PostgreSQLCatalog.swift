@@ -116,14 +116,26 @@ struct PostgreSQLCatalog {
     try inTransaction {
       guard let state = try state() else { return "nowhere: \(place.lowercased()) has no store" }
       let target = try freeName()
-      let schema = state.schema
-      let tables =
-        [SQLSchema.metadataTable, SQLSchema.keyTable] + schema.tables.map(\.name) + schema.linkTables.map(\.name)
       _ = try connection.run(
         ["CREATE SCHEMA \(name: target)"]
-          + tables.map { "ALTER TABLE \(name: self.schema).\(name: $0) SET SCHEMA \(name: target)" }, isKept: false)
+          + Self.tables(of: state).map { "ALTER TABLE \(name: self.schema).\(name: $0) SET SCHEMA \(name: target)" },
+        isKept: false)
       return "in the schema '\(target)'"
     }
+  }
+
+  /// Drops the store's tables. What else is in the schema stays.
+  func erase() throws {
+    try inTransaction {
+      guard let state = try state() else { return }
+      _ = try connection.run(
+        Self.tables(of: state).map { "DROP TABLE IF EXISTS \(name: self.schema).\(name: $0) CASCADE" }, isKept: false)
+    }
+  }
+
+  private static func tables(of state: StoreState) -> [String] {
+    [SQLSchema.metadataTable, SQLSchema.keyTable] + state.schema.tables.map(\.name)
+      + state.schema.linkTables.map(\.name)
   }
 
   private func freeName() throws -> String {

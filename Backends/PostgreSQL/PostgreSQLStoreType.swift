@@ -34,3 +34,12 @@ public struct PostgreSQLStoreFactory: StoreFactory {
     return try PostgreSQLCatalog(connection, schema: options.schema).setAside()
   }
 }
+
+extension PostgreSQLStoreFactory: StoreErasing {
+  /// Drops the store's tables. The schema stays, with what else is in it.
+  public func erase(_ environment: StoreEnvironment) throws {
+    let options = try PostgreSQLOptions(environment)
+    let connection = try PostgreSQLConnection.connect(options, logger: environment.logger)
+    try PostgreSQLCatalog(connection, schema: options.schema).erase()
+  }
+}

@@ -35,13 +35,10 @@ public struct SQLiteStoreFactory: StoreFactory {
 
   public func setAside(_ environment: StoreEnvironment) throws -> String {
     let path = try Self.path(environment)
-    guard !SQLiteFile.isOpen(path: path) else {
-      throw CoherenceError(.storeBusy, "'\(path)' is open in this process; detach its stores before it is set aside.")
-    }
+    try Self.checkIsClosed(path, before: "set aside")
     let target = Self.freeName(path)
     do {
-      // The log first: without the database it means nothing, and the database without it might be taken for whole.
-      for suffix in ["-wal", "-shm", ""] where FileManager.default.fileExists(atPath: path + suffix) {
+      for suffix in Self.suffixes where FileManager.default.fileExists(atPath: path + suffix) {
         try FileManager.default.moveItem(atPath: path + suffix, toPath: target + suffix)
       }
     } catch {
@@ -50,6 +47,15 @@ public struct SQLiteStoreFactory: StoreFactory {
         underlying: error)
     }
     return target
+  }
+
+  /// What the names of a store's files have behind the path. The log first: moved alone it means nothing, and the
+  /// database without it might be taken for whole.
+  private static let suffixes = ["-wal", "-shm", ""]
+
+  private static func checkIsClosed(_ path: String, before what: String) throws {
+    guard SQLiteFile.isOpen(path: path) else { return }
+    throw CoherenceError(.storeBusy, "'\(path)' is open in this process; detach its stores before it is \(what).")
   }
 
   /// `<name>.<timestamp>.incompatible`, with a number when that is taken.
@@ -71,5 +77,22 @@ public struct SQLiteStoreFactory: StoreFactory {
       throw CoherenceError(.invalidOption, "A SQLite store needs the URL of a file.")
     }
     return url.standardizedFileURL.path(percentEncoded: false)
+  }
+}
+
+extension SQLiteStoreFactory: StoreErasing {
+  /// Removes the file with its log.
+  public func erase(_ environment: StoreEnvironment) throws {
+    let path = try Self.path(environment)
+    try Self.checkIsClosed(path, before: "erased")
+    do {
+      // The database first: a log without it is dropped, but a database without its log has lost what was acknowledged.
+      for suffix in Self.suffixes.reversed() where FileManager.default.fileExists(atPath: path + suffix) {
+        try FileManager.default.removeItem(atPath: path + suffix)
+      }
+    } catch {
+      throw CoherenceError(
+        .storeInaccessible, "'\(path)' cannot be removed; check the permissions of the directory.", underlying: error)
+    }
   }
 }

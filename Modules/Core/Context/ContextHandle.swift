@@ -6,7 +6,7 @@ import Synchronization
 /// In place of `weak`: a weak reference would give the context a side table, and every retain of the context, which
 /// bulk work does for each object, would take the runtime's slow path. The context clears the handle in its `deinit`,
 /// under the lock under which others take their reference.
-final class ContextHandle: @unchecked Sendable {
+package final class ContextHandle: @unchecked Sendable {
   // Sendable: `address` is used under `lock` only.
   private let lock = Mutex(())
   private var address: UnsafeMutableRawPointer?
@@ -14,7 +14,7 @@ final class ContextHandle: @unchecked Sendable {
   init(_ context: ManagedObjectContext) { address = Unmanaged.passUnretained(context).toOpaque() }
 
   /// The context; `nil` once its deinitialisation has begun.
-  var context: ManagedObjectContext? {
+  package var context: ManagedObjectContext? {
     var result: ManagedObjectContext?
     lock.withLock { _ in
       guard let address, let retained = swift_tryRetain(address) else { return }
@@ -24,4 +24,9 @@ final class ContextHandle: @unchecked Sendable {
   }
 
   func clear() { lock.withLock { _ in address = nil } }
+}
+
+extension ManagedObjectContext {
+  /// A reference to this context that does not keep it.
+  package final var handle: ContextHandle? { storage.handle }
 }

@@ -136,13 +136,3 @@ private final class ExpectationScreen: RowExpectation {
 
   func take(_ row: Row) throws { try expectation.take(row) }
 }
-
-extension RecordState {
-  /// The state as a row.
-  fileprivate var row: Row {
-    switch values {
-    case .row(let row): row
-    case .pending(let record): record.snapshot
-    }
-  }
-}

@@ -63,7 +63,7 @@ extension ManagedObjectContext {
   }
 
   /// The rows of a fetch over any number of stores, in order and in range.
-  private final func storedRows(_ plan: FetchPlan) throws -> [Row] {
+  final func storedRows(_ plan: FetchPlan) throws -> [Row] {
     if plan.stores.count == 1 {
       var rows: [Row] = []
       try forEachStoredBatch(plan) { rows += $0 }
@@ -83,24 +83,30 @@ extension ManagedObjectContext {
   }
 
   /// Calls a block with the rows of a fetch from its one store, in order and in range, a batch at a time.
-  private final func forEachStoredBatch(_ plan: FetchPlan, _ body: ([Row]) throws -> Void) throws {
+  ///
+  /// - Parameter isSharing: Whether buffers are shared with others of the process, for rows that are kept.
+  final func forEachStoredBatch(
+    _ plan: FetchPlan, isSharing: Bool = true, _ body: ([Row]) throws -> Void
+  ) throws {
     let fetch = try reader(for: plan.stores[0]).fetch(plan.query)
     if fetch.isPredicateExact, fetch.isOrderExact, fetch.isRangeExact {
-      return try drain(fetch.cursor, body)
+      return try drain(fetch.cursor, isSharing: isSharing, body)
     }
     var remainder = plan.wantedRange
     let predicate = fetch.isPredicateExact ? nil : plan.predicate
     let source = StoredRecords(context: self)
     guard fetch.isOrderExact else {
       var states: [RecordState] = []
-      try drain(fetch.cursor) { states += try matching($0, predicate, in: source).map(RecordState.init) }
+      try drain(fetch.cursor, isSharing: isSharing) {
+        states += try matching($0, predicate, in: source).map(RecordState.init)
+      }
       return try body(
         plan.range(of: try sorted(states, by: plan.order, in: source)).compactMap {
           if case .row(let row) = $0.values { return row }
           return nil
         })
     }
-    try drain(fetch.cursor, while: { remainder.isOpen }) { rows in
+    try drain(fetch.cursor, isSharing: isSharing, while: { remainder.isOpen }) { rows in
       try body(remainder.take(try matching(rows, predicate, in: source)))
     }
   }
@@ -122,9 +128,10 @@ extension ManagedObjectContext {
     return try rows.filter { try predicate.matches(RecordState($0), in: source) }
   }
 
-  /// Pulls batches until the cursor or the condition ends, sharing buffers on the way.
+  /// Pulls batches until the cursor or the condition ends.
   private final func drain(
-    _ cursor: any RowCursor, while isWanted: () -> Bool = { true }, _ body: ([Row]) throws -> Void
+    _ cursor: any RowCursor, isSharing: Bool = true, while isWanted: () -> Bool = { true },
+    _ body: ([Row]) throws -> Void
   ) throws {
     var isOpen = true
     defer { if isOpen { cursor.close() } }
@@ -136,7 +143,7 @@ extension ManagedObjectContext {
         isOpen = false
         return
       }
-      share(&rows)
+      if isSharing { share(&rows) }
       try body(rows)
     }
   }
@@ -144,7 +151,7 @@ extension ManagedObjectContext {
   // MARK: With unsaved changes
 
   private final func fetchOverlaid(_ plan: FetchPlan) throws -> [ManagedObject] {
-    let states = try plan.isMergeable ? mergedStates(plan)[...] : plan.range(of: overlaidStates(plan))
+    let states = try wantedStates(plan)
     var result: [ManagedObject] = []
     result.reserveCapacity(states.count)
     for state in states {
@@ -155,6 +162,11 @@ extension ManagedObjectContext {
       }
     }
     return result
+  }
+
+  /// The records that a fetch answers, saved and unsaved, in order and in range.
+  final func wantedStates(_ plan: FetchPlan) throws -> ArraySlice<RecordState> {
+    try plan.isMergeable ? mergedStates(plan)[...] : plan.range(of: overlaidStates(plan))
   }
 
   /// The records of the request's range, saved and unsaved, in order. Where the store finds and orders exactly, no more

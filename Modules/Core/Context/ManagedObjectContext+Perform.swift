@@ -5,12 +5,17 @@ extension ManagedObjectContext {
   /// Runs a block in the context, on the calling thread, and waits for it.
   ///
   /// Calls nest. A main-queue context that is used off the main actor runs the block on the main queue; when nobody
-  /// takes it up there within ten seconds, the call fails with a sentence instead of waiting forever.
+  /// takes it up there within ten seconds, the call fails with a sentence instead of waiting forever. A context that
+  /// belongs to a thread is used on that thread alone.
   @discardableResult
   public final func performAndWait<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try inside(body) }
     if storage.confinement.isMain {
       return try Confinement.isOnMain ? inside(body) : hopToMain(body)
+    }
+    if storage.confinement.isOfThread {
+      storage.confinement.check()
+      return try inside(body)
     }
     return try storage.confinement.queue.sync { try inside(body) }
   }
@@ -23,10 +28,12 @@ extension ManagedObjectContext {
   /// The block is part of the calling task: it sees the task's values, and when the task is cancelled, a fetch that is
   /// running stops with ``ErrorCode/cancelled``.
   ///
-  /// - Throws: What the block throws, and `CancellationError` when the task was cancelled before the block began.
+  /// - Throws: What the block throws; `CancellationError` when the task was cancelled before the block began;
+  ///   ``ErrorCode/wrongContext`` for a context that belongs to a thread.
   @discardableResult
   public final func perform<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     try Task.checkCancellation()
+    try checkHasQueue()
     return try await ConfinedTurn(storage.confinement).run { try self.inside(body) }
   }
 
@@ -34,11 +41,18 @@ extension ManagedObjectContext {
   public final func perform(
     onError: @escaping @Sendable (any Error) -> Void, _ body: @escaping @Sendable () throws -> Void
   ) {
+    do { try checkHasQueue() } catch { return onError(error) }
     storage.confinement.queue.async {
       self.inside {
         do { try body() } catch { onError(error) }
       }
     }
+  }
+
+  private final func checkHasQueue() throws(CoherenceError) {
+    guard storage.confinement.isOfThread else { return }
+    throw CoherenceError(
+      .wrongContext, "The context belongs to a thread and has no queue: use it on its thread, or another context.")
   }
 
   /// Runs a block on a thread that may use the context. The outermost entry takes in what others saved, and on its way
@@ -146,6 +160,7 @@ extension ManagedObjectContext: SerialExecutor {
   public final func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     let executor = asUnownedSerialExecutor()
+    Misuse.check(!storage.confinement.isOfThread, "A context that belongs to a thread cannot be an actor's executor.")
     storage.confinement.queue.async { self.inside { job.runSynchronously(on: executor) } }
   }
 

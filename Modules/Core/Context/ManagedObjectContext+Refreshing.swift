@@ -118,7 +118,7 @@ extension ManagedObjectContext {
   ///
   /// May be called from anywhere.
   public final func mergeChanges(fromContextDidSave changes: ChangeSet) {
-    guard inbox.post(changes) else { return }
+    guard inbox.post(changes), !storage.confinement.isOfThread else { return }
     storage.confinement.queue.async { [storage] in storage.context?.inside {} }
   }
 
@@ -129,9 +129,10 @@ extension ManagedObjectContext {
     mergeChanges(fromContextDidSave: changes)
   }
 
-  /// A main-queue context that is used without `perform` takes in what others saved when it is asked for objects.
+  /// A context that is used without `perform`, on the main actor or on its thread, takes in what others saved when it is
+  /// asked for objects.
   @inline(__always) final func takeInIfMain() {
-    if storage.confinement.isMain, !inbox.isEmpty {
+    if storage.confinement.isUsedDirectly, !inbox.isEmpty {
       drainInbox()
       announceChanges()
     }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A workspace of objects: fetches them, keeps track of their changes, and saves the changes as one unit.
 ///
-/// A context belongs to one place at a time: the main actor, or a queue of its own. Work with its objects inside
+/// A context belongs to one place at a time: the main actor, a queue of its own, or a thread. Work with its objects inside
 /// ``perform(_:)`` or ``performAndWait(_:)``, or, for a main-queue context, on the main actor. Use from elsewhere fails
 /// with a sentence, in release builds too. The context itself may be passed around freely; its objects may not.
 ///
@@ -18,6 +18,9 @@ open class ManagedObjectContext: @unchecked Sendable {
     case mainQueue
     /// On a queue of its own.
     case privateQueue
+    /// On the thread that makes it, and on no other, for as long as the thread lives. It needs no `perform` there, has no
+    /// queue, and means nothing in a task, which changes threads.
+    case currentThread
   }
 
   public final let concurrencyType: ConcurrencyType
@@ -46,7 +49,7 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// A context without a coordinator or parent. Give it one before its first use.
   public required init(concurrencyType: ConcurrencyType = .privateQueue) {
     self.concurrencyType = concurrencyType
-    let confinement = Confinement(isMain: concurrencyType == .mainQueue, label: "coherence.context")
+    let confinement = Confinement(concurrencyType, label: "coherence.context")
     storage = ContextStorage(confinement: confinement)
     storage.connect(to: ContextHandle(self))
   }

@@ -26,6 +26,14 @@ struct RecordState {
     case .pending(let record): record[slot]
     }
   }
+
+  /// The state as a row.
+  var row: Row {
+    switch values {
+    case .row(let row): row
+    case .pending(let record): record.snapshot
+    }
+  }
 }
 
 /// Lets the evaluator look at a context's records.

@@ -6,7 +6,7 @@ public import Foundation
 public struct QueryAttribute<Value: AttributeConvertible> {
   let expression: FetchExpression
 
-  init(_ expression: FetchExpression) { self.expression = expression }
+  package init(_ expression: FetchExpression) { self.expression = expression }
 
   func compared(_ comparison: ComparisonOperator, _ value: Value, _ options: StringOptions = []) -> FetchPredicate {
     .comparison(expression, comparison, .value(value.attributeValue), options)

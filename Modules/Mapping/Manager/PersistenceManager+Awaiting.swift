@@ -1,0 +1,177 @@
+public import CoherenceCore
+
+// The forms that are awaited. Each does what the form that waits does, in a new context, without blocking a thread of the
+// caller's: what it takes and answers can be sent there and back. A task that is cancelled stops its fetch, and its save
+// before the save has begun; both throw then, and nothing is saved.
+
+extension PersistenceManager {
+  private func inWorker<T: Sendable>(
+    _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
+  ) async throws -> T {
+    let context = workerContext
+    return try await context.perform { try body(context) }
+  }
+
+  // MARK: Fetching
+
+  /// Fetches the models of some uids, or of all records; see the form that waits.
+  public final func fetchModels<T: RecordToModel>(
+    entity: T.Type, uids: [T.UidType]? = nil, includesDeleted: Bool = false
+  ) async throws -> [T.ModelType] where T.ModelType: Sendable {
+    try await inWorker {
+      try self.fetchModels(entity: entity, uids: uids, includesDeleted: includesDeleted, context: $0)
+    }
+  }
+
+  /// Fetches the models of the records that satisfy a predicate, in an order; see the form that waits.
+  public final func fetchModels<T: RecordToModel>(
+    entity: T.Type, predicate: FetchPredicate?, sortDescriptors: [SortKey] = [], limit: Int? = nil, offset: Int = 0,
+    includesDeleted: Bool = false
+  ) async throws -> [T.ModelType] where T.ModelType: Sendable {
+    try await inWorker {
+      try self.fetchModels(
+        entity: entity, predicate: predicate, sortDescriptors: sortDescriptors, limit: limit, offset: offset,
+        includesDeleted: includesDeleted, context: $0)
+    }
+  }
+
+  /// Fetches the model of a uid; see the form that waits.
+  public final func fetchModel<T: RecordToModel>(
+    entity: T.Type, uid: T.UidType, includesDeleted: Bool = false
+  ) async throws -> T.ModelType? where T.ModelType: Sendable {
+    try await inWorker {
+      try self.fetchModel(entity: entity, uid: uid, includesDeleted: includesDeleted, context: $0)
+    }
+  }
+
+  /// Counts the records that satisfy a predicate; see the form that waits.
+  public final func count<T: DataRecord>(entity: T.Type, predicate: FetchPredicate? = nil) async throws -> Int {
+    try await inWorker { try self.count(entity: entity, predicate: predicate, context: $0) }
+  }
+
+  /// Whether there is a record of a uid; see the form that waits.
+  public final func exists<T: DataRecord>(entity: T.Type, uid: T.UidType) async throws -> Bool {
+    try await inWorker { try self.exists(entity: entity, uid: uid, context: $0) }
+  }
+
+  // MARK: Saving
+
+  /// Saves models as records, in one transaction; see the form that waits.
+  @discardableResult
+  public final func save<Record: RecordFromModel>(
+    entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins
+  ) async throws -> SaveResult where Record.ModelType: Sendable {
+    try await inWorker {
+      try self.save(
+        entity: entity, models: models, shouldOverwrite: shouldOverwrite, duplicates: duplicates, context: $0)
+    }
+  }
+
+  /// Saves models and marks their records for synchronisation, in one transaction; see the form that waits.
+  @discardableResult
+  public final func save<Record: RecordFromModel & SyncRecord>(
+    entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,
+    duplicates: DuplicateUids = .lastWins
+  ) async throws -> SaveResult where Record.ModelType: Sendable {
+    try await inWorker {
+      try self.save(
+        entity: entity, models: models, shouldOverwrite: shouldOverwrite, from: origin, duplicates: duplicates,
+        context: $0)
+    }
+  }
+
+  /// Does several things in one transaction: all of them, or none; see the form that waits.
+  @discardableResult
+  public final func transaction<T: Sendable>(
+    _ body: @escaping @Sendable (PersistenceTransaction) throws -> T
+  ) async throws -> T {
+    try await inWorker { try self.transaction(context: $0, body) }
+  }
+
+  // MARK: Deleting
+
+  /// Deletes the records of a uid, in one transaction; see the form that waits.
+  @discardableResult
+  public final func delete<Record: DataRecord>(entity: Record.Type, uid: Record.UidType) async throws -> Int {
+    try await inWorker { try self.delete(entity: entity, uid: uid, context: $0) }
+  }
+
+  /// Deletes the records of some uids, in one transaction; see the form that waits.
+  @discardableResult
+  public final func delete<Record: DataRecord>(entity: Record.Type, uids: [Record.UidType]) async throws -> Int {
+    try await inWorker { try self.delete(entity: entity, uids: uids, context: $0) }
+  }
+
+  /// Deletes the records that satisfy a predicate, in one transaction; see the form that waits.
+  @discardableResult
+  public final func delete<Record: DataRecord>(
+    entity: Record.Type, predicate: FetchPredicate?, saveEvery: Int? = nil
+  ) async throws -> Int {
+    try await inWorker {
+      try self.delete(entity: entity, predicate: predicate, saveEvery: saveEvery, context: $0)
+    }
+  }
+
+  /// Deletes the records of a model; see the form that waits.
+  @discardableResult
+  public final func deleteModel<Record: ModelRepresentable>(
+    entity: Record.Type, model: Record.ModelType
+  ) async throws -> Int {
+    try await delete(entity: entity, uid: model.uid)
+  }
+
+  /// Deletes the records of some models; see the form that waits.
+  @discardableResult
+  public final func deleteModels<Record: ModelRepresentable>(
+    entity: Record.Type, models: [Record.ModelType]
+  ) async throws -> Int {
+    try await delete(entity: entity, uids: models.map(\.uid))
+  }
+
+  /// Deletes all records of an entity in the stores; see the form that waits.
+  public final func batchDeleteAll<Record: DataRecord>(entity: Record.Type) async throws {
+    try await inWorker { try self.batchDeleteAll(entity: entity, context: $0) }
+  }
+
+  /// Deletes all records of an entity by the model's delete rules; see the form that waits.
+  @discardableResult
+  public final func manualDeleteAll<Record: DataRecord>(
+    entity: Record.Type, saveEvery: Int? = nil
+  ) async throws -> Int {
+    try await inWorker { try self.manualDeleteAll(entity: entity, saveEvery: saveEvery, context: $0) }
+  }
+
+  /// Deletes all records of the entities that are to be cleared; see the form that waits.
+  public final func clear() async throws { try await inWorker { _ in try self.clear() } }
+
+  // MARK: Marking
+
+  /// Marks the records of some uids as uploaded; see the form that waits.
+  public final func markRecordsAsUploaded<T: SyncRecord>(entity: T.Type, uids: [T.UidType]) async throws {
+    try await inWorker { try self.markRecordsAsUploaded(entity: entity, uids: uids, context: $0) }
+  }
+
+  /// Marks records as uploaded that are still as they were sent; see the form that waits.
+  @discardableResult
+  public final func markRecordsAsUploaded<T: SyncRecord>(
+    entity: T.Type, receipts: [UploadReceipt]
+  ) async throws -> Set<ManagedObjectID> {
+    try await inWorker { try self.markRecordsAsUploaded(entity: entity, receipts: receipts, context: $0) }
+  }
+
+  /// Marks the records of some uids as deleted; see the form that waits.
+  public final func markRecordsAsDeleted<T: SyncRecord>(entity: T.Type, uids: [T.UidType]) async throws {
+    try await inWorker { try self.markRecordsAsDeleted(entity: entity, uids: uids, context: $0) }
+  }
+
+  /// Marks all records as deleted; see the form that waits.
+  public final func markAllRecordsAsDeleted<T: SyncRecord>(entity: T.Type) async throws {
+    try await inWorker { try self.markAllRecordsAsDeleted(entity: entity, context: $0) }
+  }
+
+  /// Deletes the records that are marked as deleted and of which the server was told; see the form that waits.
+  @discardableResult
+  public final func purgeDeletedRecords<T: SyncRecord>(entity: T.Type) async throws -> Int {
+    try await inWorker { try self.purgeDeletedRecords(entity: entity, context: $0) }
+  }
+}

@@ -1,0 +1,51 @@
+public import CoherenceCore
+
+extension PersistenceManager {
+  /// Deletes the records of a uid by the model's delete rules, in one transaction. A uid that no record has is passed
+  /// over.
+  ///
+  /// - Returns: How many records were deleted, without those that delete rules added.
+  /// - Throws: As ``delete(entity:predicate:saveEvery:context:)``, and ``ErrorCode/invalidUid``.
+  @discardableResult
+  public final func delete<Record: DataRecord>(
+    entity: Record.Type, uid: Record.UidType, context: ManagedObjectContext? = nil
+  ) throws -> Int {
+    try delete(entity: entity, uids: [uid], context: context)
+  }
+
+  /// Deletes the records of some uids by the model's delete rules, in one transaction. Uids that no record has are passed
+  /// over, and an empty list deletes nothing.
+  ///
+  /// - Returns: How many records were deleted, without those that delete rules added.
+  /// - Throws: As ``delete(entity:uid:context:)``.
+  @discardableResult
+  public final func delete<Record: DataRecord>(
+    entity: Record.Type, uids: [Record.UidType], context: ManagedObjectContext? = nil
+  ) throws -> Int {
+    try writing(in: context) { try $0.delete(entity: entity, uids: uids) }
+  }
+
+  /// Another name of ``delete(entity:uids:context:)``.
+  @discardableResult
+  public final func deleteRecords<Record: DataRecord>(
+    entity: Record.Type, uids: [Record.UidType], context: ManagedObjectContext? = nil
+  ) throws -> Int {
+    try delete(entity: entity, uids: uids, context: context)
+  }
+
+  /// Deletes the records of a model; see ``delete(entity:uid:context:)``.
+  @discardableResult
+  public final func deleteModel<Record: ModelRepresentable>(
+    entity: Record.Type, model: Record.ModelType, context: ManagedObjectContext? = nil
+  ) throws -> Int {
+    try delete(entity: entity, uids: [model.uid], context: context)
+  }
+
+  /// Deletes the records of some models; see ``delete(entity:uids:context:)``.
+  @discardableResult
+  public final func deleteModels<Record: ModelRepresentable>(
+    entity: Record.Type, models: [Record.ModelType], context: ManagedObjectContext? = nil
+  ) throws -> Int {
+    try delete(entity: entity, uids: models.map(\.uid), context: context)
+  }
+}

@@ -1,0 +1,61 @@
+public import CoherenceCore
+
+extension PersistenceManager {
+  /// Saves models as records, in one transaction.
+  ///
+  /// A model changes the record that has its uid, in the attributes that really differ, and becomes a new record when
+  /// there is none. Of several records with the uid the oldest is kept and the others are deleted.
+  ///
+  /// - Parameters:
+  ///   - shouldOverwrite: Whether records that no model stands for are deleted, by the model's delete rules. An empty list
+  ///     of models then empties the entity, and does nothing otherwise.
+  ///   - duplicates: What becomes of models with the same uid.
+  ///   - context: Where to do it. What else the context has to save is saved too.
+  /// - Returns: How many records were written, and how.
+  /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/invalidUid``;
+  ///   ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit``; what `fromModel` and `save` of a context throw. Nothing
+  ///   is saved then, and a context that had nothing to save has nothing to save again.
+  @discardableResult
+  public final func save<Record: RecordFromModel>(
+    entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,
+    context: ManagedObjectContext? = nil
+  ) throws -> SaveResult {
+    try writing(in: context) {
+      try $0.save(entity: entity, models: models, shouldOverwrite: shouldOverwrite, duplicates: duplicates)
+    }
+  }
+
+  /// Saves models and marks their records for synchronisation, in one transaction.
+  ///
+  /// - Parameter origin: Where the models come from, which decides about the marks, and about records that were edited
+  ///   here and not sent yet.
+  /// - Throws: As the form without an origin.
+  @discardableResult
+  public final func save<Record: RecordFromModel & SyncRecord>(
+    entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,
+    duplicates: DuplicateUids = .lastWins, context: ManagedObjectContext? = nil
+  ) throws -> SaveResult {
+    try writing(in: context) {
+      try $0.save(
+        entity: entity, models: models, shouldOverwrite: shouldOverwrite, from: origin, duplicates: duplicates)
+    }
+  }
+
+  /// Does several things in one transaction: all of them, or none.
+  ///
+  /// ```swift
+  /// try manager.transaction { transaction in
+  ///   try transaction.delete(entity: PersonRecord.self, uids: leavers)
+  ///   try transaction.save(entity: TeamRecord.self, models: teams, shouldOverwrite: false)
+  /// }
+  /// ```
+  ///
+  /// - Parameter body: Does it. The transaction is used inside alone. What it throws is thrown, and nothing is saved.
+  /// - Throws: What the block and `save` of a context throw; ``ErrorCode/contextWithoutStore`` before `load`.
+  @discardableResult
+  public final func transaction<T>(
+    context: ManagedObjectContext? = nil, _ body: (PersistenceTransaction) throws -> T
+  ) throws -> T {
+    try writing(in: context, body)
+  }
+}

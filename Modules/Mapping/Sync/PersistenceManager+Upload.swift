@@ -1,0 +1,43 @@
+public import CoherenceCore
+
+extension PersistenceManager {
+  /// Fetches the records that the server is to be told of: made, edited or deleted here.
+  ///
+  /// - Parameter context: Where the records are to be; that of the calling thread without.
+  /// - Returns: The records in the order of ``SyncRecord/sort``.
+  /// - Throws: As ``fetchRecords(predicate:sortDescriptors:context:)``.
+  @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
+  public final func fetchRecordsToUpload<T: SyncRecord>(context: ManagedObjectContext? = nil) throws -> [T] {
+    try fetchRecords([T.isUploaded(false)], context)
+  }
+
+  /// Fetches the records that were made or edited here, but not those that were deleted; see
+  /// ``fetchRecordsToUpload(context:)``.
+  @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
+  public final func fetchRecordsToUpdate<T: SyncRecord>(context: ManagedObjectContext? = nil) throws -> [T] {
+    try fetchRecords([T.isUploaded(false), T.wasDeleted(false)], context)
+  }
+
+  /// Fetches the records that were deleted here; see ``fetchRecordsToUpload(context:)``.
+  @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
+  public final func fetchRecordsToDelete<T: SyncRecord>(context: ManagedObjectContext? = nil) throws -> [T] {
+    try fetchRecords([T.isUploaded(false), T.wasDeleted(true)], context)
+  }
+
+  /// Fetches the records that were made here and that the server never knew; see ``fetchRecordsToUpload(context:)``. The
+  /// others of ``fetchRecordsToUpdate(context:)`` are edits.
+  ///
+  /// - Throws: Also ``ErrorCode/modelDoesNotFit`` when ``SyncRecord/isKnownToServerKey`` is not declared.
+  @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
+  public final func fetchRecordsToCreate<T: SyncRecord>(context: ManagedObjectContext? = nil) throws -> [T] {
+    try fetchRecords([T.isUploaded(false), T.wasDeleted(false), T.isKnownToServer(false)], context)
+  }
+
+  private func fetchRecords<T: SyncRecord>(
+    _ conditions: [FetchPredicate], _ context: ManagedObjectContext?
+  ) throws -> [T] {
+    try reading(in: context ?? threadContext()) {
+      try $0.fetchRecords(predicate: .and(conditions), sortDescriptors: T.sort?.descriptors ?? [])
+    }
+  }
+}

@@ -1,0 +1,147 @@
+public import CoherenceCore
+
+/// Work with records that is saved as a whole, by who began it: see ``PersistenceManager/transaction(context:_:)``.
+///
+/// What is done in a transaction is seen by its later fetches, and by nobody else before it is saved. It is used in the
+/// block that it is given to, and nowhere else.
+public struct PersistenceTransaction {
+  /// The context that the work is done in, for what this type does not do. It is saved at the end.
+  public let context: ManagedObjectContext
+}
+
+// MARK: - Fetching
+
+extension PersistenceTransaction {
+  /// Fetches records, to be used in the transaction.
+  public func fetchRecords<T: DataRecord>(
+    predicate: FetchPredicate? = nil, sortDescriptors: [SortKey] = []
+  ) throws -> [T] {
+    try records(T.self, where: predicate, sort: sortDescriptors)
+  }
+
+  func records<T: DataRecord>(
+    _ type: T.Type, where predicate: FetchPredicate?, sort: [SortKey], range: FetchRange = FetchRange()
+  ) throws -> [T] {
+    var request = try UidTable(T.self, in: context).request(T.self, where: predicate)
+    request.sortKeys = sort
+    request.fetchLimit = range.limit
+    request.fetchOffset = range.offset
+    return try context.fetch(request)
+  }
+
+  /// Fetches models; see ``PersistenceManager/fetchModels(entity:uids:includesDeleted:context:)``.
+  public func fetchModels<T: RecordToModel>(
+    entity: T.Type, uids: [T.UidType]? = nil, includesDeleted: Bool = false
+  ) throws -> [T.ModelType] {
+    let condition = includesDeleted ? nil : T.isShown
+    let table = try UidTable(T.self, in: context)
+    guard let uids else { return try context.fetch(table.request(T.self, where: condition)).map { try $0.toModel() } }
+    let values = try uids.map { try table.checked($0.attributeValue) }
+    return try table.records(T.self, with: values, and: condition).map { try $0.toModel() }
+  }
+
+  func fetchModels<T: RecordToModel>(
+    entity: T.Type, predicate: FetchPredicate?, sortDescriptors: [SortKey], range: FetchRange, includesDeleted: Bool
+  ) throws -> [T.ModelType] {
+    let parts = [predicate, includesDeleted ? nil : T.isShown].compactMap { $0 }
+    return try records(
+      T.self, where: parts.isEmpty ? nil : .and(parts), sort: sortDescriptors, range: range
+    ).map { try $0.toModel() }
+  }
+
+  /// Counts records; see ``PersistenceManager/count(entity:predicate:context:)``.
+  public func count<T: DataRecord>(entity: T.Type, predicate: FetchPredicate? = nil) throws -> Int {
+    try context.count(for: try UidTable(T.self, in: context).request(T.self, where: predicate))
+  }
+
+  /// Whether there is a record of a uid.
+  public func exists<T: DataRecord>(entity: T.Type, uid: T.UidType) throws -> Bool {
+    let table = try UidTable(T.self, in: context)
+    let uid = try table.checked(uid.attributeValue)
+    let path = PropertyPath(names: [table.key.name])
+    return try context.count(for: table.request(T.self, where: .membership(.path(path), in: [uid])).limit(1)) > 0
+  }
+}
+
+extension DataRecord {
+  /// The condition for records that are not marked as deleted; `nil` when there are no such marks.
+  static var isShown: FetchPredicate? {
+    guard let type = self as? any SyncRecord.Type else { return nil }
+    return .comparison(.path(PropertyPath(names: [type.wasDeletedKey])), .notEqual, .value(.bool(true)))
+  }
+}
+
+// MARK: - Saving
+
+extension PersistenceTransaction {
+  /// Saves models as records; see ``PersistenceManager/save(entity:models:shouldOverwrite:duplicates:context:)``.
+  @discardableResult
+  public func save<Record: RecordFromModel>(
+    entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins
+  ) throws -> SaveResult {
+    var save = try RecordSave(models, in: context, duplicates: duplicates, marks: NoMarks<Record>())
+    return try save.run(shouldOverwrite: shouldOverwrite)
+  }
+
+  /// Saves models and marks their records for synchronisation.
+  @discardableResult
+  public func save<Record: RecordFromModel & SyncRecord>(
+    entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,
+    duplicates: DuplicateUids = .lastWins
+  ) throws -> SaveResult {
+    var save = try RecordSave(models, in: context, duplicates: duplicates, marks: SyncMarks<Record>(origin: origin))
+    return try save.run(shouldOverwrite: shouldOverwrite)
+  }
+}
+
+// MARK: - Deleting
+
+extension PersistenceTransaction {
+  /// Deletes the records of some uids by the model's delete rules.
+  @discardableResult
+  public func delete<Record: DataRecord>(entity: Record.Type, uids: [Record.UidType]) throws -> Int {
+    let table = try UidTable(Record.self, in: context)
+    let uids = try uids.map { try table.checked($0.attributeValue) }
+    return delete(try table.records(Record.self, with: uids))
+  }
+
+  /// Deletes the records of some models by the model's delete rules.
+  @discardableResult
+  public func deleteModels<Record: ModelRepresentable>(
+    entity: Record.Type, models: [Record.ModelType]
+  ) throws -> Int {
+    try delete(entity: entity, uids: models.map(\.uid))
+  }
+
+  /// Deletes the records that satisfy a predicate by the model's delete rules; all for `nil`.
+  @discardableResult
+  public func delete<Record: DataRecord>(entity: Record.Type, predicate: FetchPredicate?) throws -> Int {
+    try delete(entityName: Record.entityName, predicate: predicate)
+  }
+
+  func delete(entityName: String, predicate: FetchPredicate?, limit: Int? = nil) throws -> Int {
+    delete(try objects(of: entityName, where: predicate, limit: limit))
+  }
+
+  /// Deletes all records of some entities.
+  func deleteAll(of entityNames: [String]) throws {
+    // Fetched before any is deleted, so that each fetch is the store's own.
+    for object in try entityNames.flatMap({ try objects(of: $0, where: nil) }) where !object.isDeleted {
+      context.delete(object)
+    }
+  }
+
+  private func objects(of entityName: String, where predicate: FetchPredicate?, limit: Int? = nil) throws
+    -> [ManagedObject]
+  {
+    var request = FetchRequest<ManagedObject>(entityName: entityName)
+    request.predicate = predicate
+    request.fetchLimit = limit
+    return try context.fetch(request)
+  }
+
+  private func delete(_ objects: [ManagedObject]) -> Int {
+    for object in objects { context.delete(object) }
+    return objects.count
+  }
+}

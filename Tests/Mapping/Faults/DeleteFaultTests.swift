@@ -1,0 +1,92 @@
+import CoherenceCore
+import CoherenceMapping
+import CoherenceStrategies
+import Synchronization
+import Testing
+
+@Suite("Faults of deletes")
+struct DeleteFaultTests {
+  /// Products, of which the last is on a shelf that must not be empty.
+  private func stocked(_ backend: MappingBackend) throws -> MappingStack {
+    let stack = try MappingStack(backend)
+    try stack.insert(GroceryRecord.self, GroceryProduct.four)
+    try stack.work { context in
+      let shelf = try context.insertNewObject(forEntityName: "Shelf")
+      let product = try context.fetch(FetchRequest(GroceryRecord.self).sort("id", ascending: false)).first
+      try shelf.setObjects([try #require(product)], for: "products")
+      try context.save()
+    }
+    return stack
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `a delete that failed left a part deleted`(backend: MappingBackend) throws {
+    let stack = try stocked(backend)
+    try stack.work { context in
+      _ = try context.insertNewObject(forEntityName: "Shelf")
+      try context.save()
+    }
+    // One of two shelves denies.
+    let error = #expect(throws: CoherenceError.self) { try stack.manager.manualDeleteAll(entityName: "Shelf") }
+    #expect(error?.code == .deleteDenied)
+    #expect(try stack.versions(of: "Shelf").count == 2)
+  }
+
+  @Test func `a delete in pieces had all records in memory at once`() throws {
+    let stack = try MappingStack()
+    try stack.insert(GroceryRecord.self, (0..<70).map { GroceryProduct(id: "\($0)", name: "Product") })
+    let log = OperationLog()
+    stack.manager.container.persistentStoreCoordinator.observer = log
+    try stack.manager.manualDeleteAll(entity: GroceryRecord.self, saveEvery: 25)
+    #expect(log.records("fetched", of: .fetch) == [25, 25, 20])
+    #expect(log.records("deleted", of: .save) == [25, 25, 20])
+  }
+
+  @MainActor @Test(arguments: MappingBackend.available)
+  func `contexts were not told of a delete in the store, which only one kind of store could do`(
+    backend: MappingBackend
+  ) async throws {
+    let stack = try MappingStack(backend)
+    try stack.insert(GroceryRecord.self, GroceryProduct.four)
+    let kept: [GroceryRecord] = try inline { try stack.manager.fetchRecords() }
+    let manager = stack.manager
+    try onThread {
+      let theirs: [GroceryRecord] = try manager.fetchRecords()
+      try manager.batchDeleteAll(entity: GroceryRecord.self)
+      #expect(try manager.count(entity: GroceryRecord.self, context: manager.contextForThread()) == 0)
+      #expect(theirs.allSatisfy { $0.isDeleted })
+    }
+    #expect(try inline { try stack.products() } == [])
+    #expect(kept.count == 4 && kept.allSatisfy { $0.managedObjectContext == nil })
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `clearing failed on the order of entities, and left a part cleared`(backend: MappingBackend) throws {
+    let stack = try stocked(backend)
+    try stack.manager.clear()
+    #expect(try stack.products() == [] && stack.versions(of: "Shelf").isEmpty)
+    let other = try stocked(backend)
+    let error = #expect(throws: CoherenceError.self) {
+      try HalfClearer(container: other.manager.container).clear()
+    }
+    #expect(error?.code == .deleteDenied)
+    #expect(try other.products().count == 4 && other.versions(of: "Shelf").count == 1)
+  }
+
+  @MainActor @Test(arguments: MappingBackend.available)
+  func `a save that overwrites left records of others dangling`(backend: MappingBackend) throws {
+    let stack = try MappingStack(backend)
+    try stack.insert(GroceryRecord.self, GroceryProduct.four)
+    let kept: [GroceryRecord] = try inline { try stack.manager.fetchRecords(sortDescriptors: [SortKey("id")]) }
+    try inline { try stack.manager.save(entity: GroceryRecord.self, models: [.banana], shouldOverwrite: true) }
+    #expect(try inline { try stack.manager.count(entity: GroceryRecord.self) } == 1)
+    #expect(kept.map { $0.managedObjectContext == nil } == [false, true, true, true])
+    #expect(kept[0].name == "Banana" && !kept[0].isUnavailable)
+  }
+}
+
+/// Clears the shelves and leaves the products, which the shelves deny.
+private final class HalfClearer: PersistenceManager, @unchecked Sendable {
+  // Sendable: as its superclass, which is all it has.
+  override func entityNamesForClear() -> [String] { ["FruitRecord", "Shelf"] }
+}

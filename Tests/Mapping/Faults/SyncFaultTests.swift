@@ -1,0 +1,134 @@
+import CoherenceCore
+import CoherenceMapping
+import Testing
+
+@Suite("Faults of synchronisation")
+struct SyncFaultTests {
+  private func filled(_ backend: MappingBackend) throws -> MappingStack {
+    let stack = try MappingStack(backend)
+    try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true)
+    return stack
+  }
+
+  private func uploads(_ stack: MappingStack) throws -> Set<String> {
+    let records: [FruitRecord] = try stack.manager.fetchRecordsToUpload()
+    return Set(records.map(\.uid))
+  }
+
+  private func names(_ stack: MappingStack) throws -> [String] {
+    try stack.manager.fetchModels(entity: FruitRecord.self, predicate: nil, sortDescriptors: [SortKey("id")])
+      .map(\.name)
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `deleted records that the server was told of stayed for ever`(backend: MappingBackend) throws {
+    let stack = try filled(backend)
+    try stack.manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["1", "2"])
+    try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1", "3"])
+    #expect(try stack.manager.purgeDeletedRecords(entity: FruitRecord.self) == 1)
+    #expect(try stack.manager.count(entity: FruitRecord.self) == 3)
+    #expect(try !stack.manager.exists(entity: FruitRecord.self, uid: "1"))
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `deleted records were fetched as models`(backend: MappingBackend) throws {
+    let stack = try filled(backend)
+    try stack.manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["1"])
+    #expect(try stack.manager.fetchModels(entity: FruitRecord.self).count == 3)
+    #expect(try stack.manager.fetchModels(entity: FruitRecord.self, uids: ["1", "2"]).map(\.uid) == ["2"])
+    #expect(try stack.manager.fetchModel(entity: FruitRecord.self, uid: "1") == nil)
+    #expect(try names(stack) == ["Banana", "Mango", "Blackberry"])
+    #expect(try stack.manager.fetchModel(entity: FruitRecord.self, uid: "1", includesDeleted: true) != nil)
+    #expect(try stack.manager.fetchModels(entity: FruitRecord.self, includesDeleted: true).count == 4)
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `the server was told of the delete of what it never knew`(backend: MappingBackend) throws {
+    try FruitRecord.$knowsServer.withValue(true) {
+      let stack = try filled(backend)
+      try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1"])
+      try stack.manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["1", "2"])
+      let told: [FruitRecord] = try stack.manager.fetchRecordsToDelete()
+      #expect(told.map(\.uid) == ["1"])
+      #expect(try !stack.manager.exists(entity: FruitRecord.self, uid: "2"))
+      try stack.manager.markAllRecordsAsDeleted(entity: FruitRecord.self)
+      #expect(try stack.manager.count(entity: FruitRecord.self) == 1)
+    }
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `what was made and what was edited could not be told apart`(backend: MappingBackend) throws {
+    try FruitRecord.$knowsServer.withValue(true) {
+      let stack = try filled(backend)
+      try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1", "2"])
+      try stack.manager.save(
+        entity: FruitRecord.self, models: [Fruit(uid: "1", name: "Lime")], shouldOverwrite: false, from: .here)
+      let (made, sent): ([FruitRecord], [FruitRecord]) =
+        try (stack.manager.fetchRecordsToCreate(), stack.manager.fetchRecordsToUpdate())
+      #expect(Set(made.map(\.uid)) == ["3", "4"] && Set(sent.map(\.uid)) == ["1", "3", "4"])
+    }
+    let stack = try filled(backend)
+    let error = #expect(throws: CoherenceError.self) {
+      let _: [FruitRecord] = try stack.manager.fetchRecordsToCreate()
+    }
+    #expect(error?.code == .modelDoesNotFit)
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `an edit during the upload was taken for uploaded`(backend: MappingBackend) throws {
+    let stack = try filled(backend)
+    let sent: [FruitRecord] = try stack.manager.fetchRecordsToUpload()
+    let receipts = sent.map(\.uploadReceipt)
+    let mango = try #require(sent.first { $0.uid == "3" }).objectID
+    let durian = try #require(sent.first { $0.uid == "1" }).objectID
+    try stack.manager.save(
+      entity: FruitRecord.self, models: [Fruit(uid: "3", name: "Green mango")], shouldOverwrite: false, from: .here)
+    try stack.manager.delete(entity: FruitRecord.self, uid: "1")
+    let left = try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, receipts: receipts)
+    #expect(left == [mango, durian])
+    #expect(try uploads(stack) == ["3"])
+  }
+
+  @Test func `an edit between the look and the save was taken for uploaded`() throws {
+    let stack = try filled(.inMemory)
+    let context = stack.manager.workerContext
+    let (receipts, mango) = try context.performAndWait {
+      let sent: [FruitRecord] = try stack.manager.fetchRecordsToUpload(context: context)
+      return (sent.map(\.uploadReceipt), try #require(sent.first { $0.uid == "3" }))
+    }
+    // The context keeps the record, so that it looks at what it knows; the store has a newer one by then.
+    try stack.manager.save(
+      entity: FruitRecord.self, models: [Fruit(uid: "3", name: "Green mango")], shouldOverwrite: false)
+    let left = try stack.manager.markRecordsAsUploaded(
+      entity: FruitRecord.self, receipts: receipts, context: context)
+    #expect(left.count == 1 && context.performAndWait { left.contains(mango.objectID) })
+    #expect(try uploads(stack) == ["3"])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `an edit by save was never uploaded, and what the server sent was sent back`(backend: MappingBackend) throws {
+    let stack = try MappingStack(backend)
+    try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
+    #expect(try uploads(stack) == [])
+    let edits = [Fruit(uid: "1", name: "Durian"), Fruit(uid: "2", name: "Green banana"), Fruit(uid: "5", name: "Lime")]
+    try stack.manager.save(entity: FruitRecord.self, models: edits, shouldOverwrite: false, from: .here)
+    #expect(try uploads(stack) == ["2", "5"])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `what the server sent took edits away that had not been sent`(backend: MappingBackend) throws {
+    let stack = try MappingStack(backend)
+    try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
+    let edits = [Fruit(uid: "2", name: "Green banana"), Fruit(uid: "5", name: "Lime")]
+    try stack.manager.save(entity: FruitRecord.self, models: edits, shouldOverwrite: false, from: .here)
+    let sent = [Fruit(uid: "1", name: "Big durian"), Fruit(uid: "2", name: "Banana")]
+    let result = try stack.manager.save(
+      entity: FruitRecord.self, models: sent, shouldOverwrite: true, from: .server())
+    #expect(result.updated == 1 && result.skipped == 1 && result.deleted == 2)
+    #expect(try names(stack) == ["Big durian", "Green banana", "Lime"])
+    #expect(try uploads(stack) == ["2", "5"])
+    try stack.manager.save(
+      entity: FruitRecord.self, models: sent, shouldOverwrite: true, from: .server(.replaced))
+    #expect(try names(stack) == ["Big durian", "Banana"] && uploads(stack) == [])
+  }
+}

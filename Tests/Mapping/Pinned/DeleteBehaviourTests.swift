@@ -1,0 +1,91 @@
+import CoherenceCore
+import CoherenceMapping
+import Testing
+
+@Suite("Deleting records")
+struct DeleteBehaviourTests {
+  private func filled(_ backend: MappingBackend, _ more: [GroceryProduct] = []) throws -> MappingStack {
+    let stack = try MappingStack(backend)
+    try stack.insert(GroceryRecord.self, GroceryProduct.four + more)
+    return stack
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `all records of an entity are deleted, in the store or one by one`(backend: MappingBackend) throws {
+    let stack = try filled(backend)
+    try stack.manager.batchDeleteAll(entity: GroceryRecord.self)
+    #expect(try stack.products() == [])
+    try stack.insert(GroceryRecord.self, GroceryProduct.four)
+    #expect(try stack.manager.manualDeleteAll(entity: GroceryRecord.self) == 4)
+    #expect(try stack.products() == [])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `all records are deleted in pieces of a size that does not divide them`(backend: MappingBackend) throws {
+    let stack = try filled(backend, (0..<66).map { GroceryProduct(id: "\($0 % 40)", name: "Product") })
+    #expect(try stack.manager.manualDeleteAll(entity: GroceryRecord.self, saveEvery: 25) == 70)
+    #expect(try stack.products() == [])
+    try stack.insert(GroceryRecord.self, GroceryProduct.four)
+    #expect(try stack.manager.manualDeleteAll(entityName: "GroceryRecord", saveEvery: 0) == 4)
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `records are deleted by uid, and unknown uids are passed over`(backend: MappingBackend) throws {
+    let stack = try filled(backend)
+    #expect(try stack.manager.delete(entity: GroceryRecord.self, uids: ["x", "y"]) == 0)
+    #expect(try stack.products().count == 4)
+    #expect(try stack.manager.delete(entity: GroceryRecord.self, uids: ["1", "x", "2"]) == 2)
+    #expect(try stack.products() == [.durian, .mango])
+    #expect(try stack.manager.delete(entity: GroceryRecord.self, uid: "3") == 1)
+    #expect(try stack.manager.deleteRecords(entity: GroceryRecord.self, uids: []) == 0)
+    #expect(try stack.products() == [.mango])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `records are deleted by model, one or several`(backend: MappingBackend) throws {
+    let stack = try filled(backend)
+    try stack.manager.deleteModel(entity: GroceryRecord.self, model: .banana)
+    #expect(try stack.products() == [.blackberry, .durian, .mango])
+    try stack.manager.deleteModels(entity: GroceryRecord.self, models: [.mango, .lime, .durian])
+    #expect(try stack.products() == [.blackberry])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `all records of a uid are deleted together`(backend: MappingBackend) throws {
+    let stack = try filled(backend, [.banana, .banana, .mango])
+    #expect(try stack.manager.deleteModels(entity: GroceryRecord.self, models: [.banana, .mango]) == 5)
+    #expect(try stack.products() == [.blackberry, .durian])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `the records that satisfy a predicate are deleted`(backend: MappingBackend) throws {
+    let stack = try filled(backend)
+    let predicate = try FetchPredicate(format: "id IN %@", ["1", "2", "x"])
+    #expect(try stack.manager.delete(entity: GroceryRecord.self, predicate: predicate) == 2)
+    #expect(try stack.products() == [.durian, .mango])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `clearing empties all entities`(backend: MappingBackend) throws {
+    let stack = try filled(backend)
+    try stack.insert(FruitRecord.self, Fruit.four)
+    try stack.manager.clear()
+    #expect(try stack.products() == [])
+    #expect(try stack.manager.count(entity: FruitRecord.self) == 0)
+  }
+
+  @Test func `a subclass decides which entities are cleared`() throws {
+    let stack = try MappingStack()
+    let keeper = FruitKeeper(container: stack.manager.container)
+    try stack.insert(GroceryRecord.self, GroceryProduct.four)
+    try stack.insert(FruitRecord.self, Fruit.four)
+    try keeper.clear()
+    #expect(try stack.products() == [])
+    #expect(try keeper.count(entity: FruitRecord.self) == 4)
+  }
+}
+
+private final class FruitKeeper: PersistenceManager, @unchecked Sendable {
+  // Sendable: as its superclass, which is all it has.
+  override func entityNamesForClear() -> [String] { super.entityNamesForClear().filter { $0 != "FruitRecord" } }
+}

@@ -1,0 +1,98 @@
+import CoherenceCore
+import CoherenceMapping
+import CoherenceStrategies
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("Managers, their contexts, loading and destroying")
+struct ManagerBehaviourTests {
+  @Test func `a manager and its container have the name of the model`() throws {
+    let name = "Model \(UUID().uuidString)"
+    let model = try ManagedObjectModel(name: name, entities: [Entity("Thing")])
+    try model.register()
+    let manager = PersistenceManager(modelName: name)
+    #expect(manager.modelName == name && manager.container.name == name)
+    #expect(manager.container.managedObjectModel === model && !manager.isLoaded)
+  }
+
+  @Test func `the main context is of the main actor, and each worker context is another one with its own queue`() throws
+  {
+    let manager = try MappingStack(isLoaded: false).manager
+    #expect(manager.mainContext.concurrencyType == .mainQueue && manager.mainContext === manager.mainContext)
+    #expect(manager.workerContext.concurrencyType == .privateQueue)
+    #expect(manager.workerContext !== manager.workerContext)
+  }
+
+  @Test func `the merge policy is that of all contexts`() throws {
+    let asked = Mutex(0)
+    let policy = MergePolicy.custom { conflict in
+      asked.withLock { $0 += 1 }
+      return conflict.mine?.values
+    }
+    let stack = try MappingStack(mergePolicy: policy)
+    try stack.insert(GroceryRecord.self, [.banana])
+    // Whom nobody here follows.
+    let stranger = try stack.makeStranger()
+    for context in [stack.manager.workerContext, stack.manager.contextForThread()] {
+      try context.performAndWait {
+        let record = try #require(context.fetch(FetchRequest(GroceryRecord.self)).first)
+        record.points += 1
+        let product = GroceryProduct(id: "1", name: UUID().uuidString)
+        try stranger.save(entity: GroceryRecord.self, models: [product], shouldOverwrite: false)
+        try context.save()
+      }
+    }
+    #expect(asked.withLock { $0 } == 2)
+  }
+
+  @Test func `a context is the thread's own, and the same at each call`() throws {
+    let manager = try MappingStack().manager
+    let contexts = try onThread { [manager.contextForThread(), manager.contextForThread()] }
+    #expect(contexts[0] === contexts[1] && contexts[0] !== manager.mainContext)
+    #expect(contexts[0].concurrencyType == .currentThread)
+    #expect(try onThread { manager.contextForThread() } !== contexts[0])
+  }
+
+  @MainActor @Test func `on the main actor the thread's context is the main one`() throws {
+    let manager = try MappingStack().manager
+    #expect(inline { manager.contextForThread() } === manager.mainContext)
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `loading calls back on the main queue with true, and a second time with false`(
+    backend: MappingBackend
+  ) async throws {
+    let stack = try MappingStack(backend, isLoaded: false)
+    for expected in [true, false] {
+      let isLoaded = await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+          stack.manager.load { isLoaded in
+            dispatchPrecondition(condition: .onQueue(.main))
+            continuation.resume(returning: isLoaded)
+          }
+        }
+      }
+      #expect(isLoaded == expected)
+    }
+    try inline { try stack.insert(GroceryRecord.self, GroceryProduct.four) }
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `a store that was destroyed is empty and can be used at once`(backend: MappingBackend) async throws {
+    let stack = try MappingStack(backend)
+    try inline { try stack.insert(GroceryRecord.self, GroceryProduct.four) }
+    let isDone = try await withCheckedThrowingContinuation { continuation in
+      do {
+        try stack.manager.destroy { continuation.resume(returning: $0) }
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+    #expect(isDone)
+    #expect(try inline { try stack.products() } == [])
+    try inline { try stack.insert(GroceryRecord.self, [.lime]) }
+    #expect(try inline { try stack.products() } == [.lime])
+  }
+}

@@ -1,0 +1,56 @@
+import CoherenceCore
+import CoherenceMapping
+import Testing
+
+@Suite("Saving models")
+struct SaveBehaviourTests {
+  @Test(arguments: MappingBackend.available)
+  func `without overwriting, fresh models are added to what is there`(backend: MappingBackend) throws {
+    let stack = try MappingStack(backend)
+    try stack.insert(GroceryRecord.self, GroceryProduct.four)
+    let result = try stack.manager.save(entity: GroceryRecord.self, models: [.acai, .lime], shouldOverwrite: false)
+    #expect(result.inserted == 2 && result.updated == 0 && result.deleted == 0)
+    #expect(try Set(stack.products()) == Set(GroceryProduct.four + [.acai, .lime]))
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `without overwriting, a model changes the record that has its uid`(backend: MappingBackend) throws {
+    let stack = try MappingStack(backend)
+    try stack.insert(GroceryRecord.self, GroceryProduct.four)
+    var banana = GroceryProduct.banana
+    banana.details = nil
+    let result = try stack.manager.save(entity: GroceryRecord.self, models: [banana, .acai], shouldOverwrite: false)
+    #expect(result.inserted == 1 && result.updated == 1)
+    #expect(try stack.products() == [banana, .blackberry, .durian, .mango, .acai])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `a save leaves one of several records of a uid`(backend: MappingBackend) throws {
+    let stack = try MappingStack(backend)
+    try stack.insert(GroceryRecord.self, GroceryProduct.four + [.banana, .banana, .mango])
+    let result = try stack.manager.save(entity: GroceryRecord.self, models: [.banana, .mango], shouldOverwrite: false)
+    #expect(result.deleted == 3 && result.unchanged == 2)
+    #expect(try stack.products() == [.banana, .blackberry, .durian, .mango])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `with overwriting, only the models that were given remain`(backend: MappingBackend) throws {
+    let stack = try MappingStack(backend)
+    try stack.insert(GroceryRecord.self, GroceryProduct.four)
+    let result = try stack.manager.save(entity: GroceryRecord.self, models: [.mango, .lime], shouldOverwrite: true)
+    #expect(result.inserted == 1 && result.unchanged == 1 && result.deleted == 3)
+    #expect(try stack.products() == [.mango, .lime])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `an empty list changes nothing without overwriting, and empties the entity with it`(
+    backend: MappingBackend
+  ) throws {
+    let stack = try MappingStack(backend)
+    try stack.insert(GroceryRecord.self, GroceryProduct.four)
+    try stack.manager.save(entity: GroceryRecord.self, models: [], shouldOverwrite: false)
+    #expect(try stack.products().count == 4)
+    try stack.manager.save(entity: GroceryRecord.self, models: [], shouldOverwrite: true)
+    #expect(try stack.products() == [])
+  }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// Calls what waits from where it could be awaited.
+@discardableResult
+func inline<T>(_ body: () throws -> T) rethrows -> T { try body() }
+
+/// Runs a block on a thread of its own and waits until the thread is gone, with all that it held.
+func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) throws -> T {
+  let work = ThreadWork { Result { try body() } }
+  var thread = pthread_t()
+  let code = pthread_create(
+    &thread, nil,
+    { argument in
+      Unmanaged<ThreadWork>.fromOpaque(argument!).takeUnretainedValue().run()
+      return nil
+    }, Unmanaged.passUnretained(work).toOpaque())
+  guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EAGAIN) }
+  pthread_join(thread, nil)
+  return try #require(work.result.withLock { $0 } as? Result<T, any Error>).get()
+}
+
+/// What a thread does, and what comes of it.
+private final class ThreadWork: Sendable {
+  let result = Mutex<(any Sendable)?>(nil)
+  private let body: @Sendable () -> any Sendable
+
+  init(_ body: @escaping @Sendable () -> any Sendable) { self.body = body }
+
+  func run() { result.withLock { $0 = body() } }
+}
