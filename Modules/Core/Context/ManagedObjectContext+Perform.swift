@@ -116,7 +116,7 @@ private final class MainHop<T>: @unchecked Sendable {
   private enum State { case waiting, running, abandoned }
   private let condition = NSCondition()
   private var state = State.waiting
-  private let work: () -> Result<T, any Error>
+  private var work: (() -> Result<T, any Error>)?
   private var result: Result<T, any Error>?
 
   init(work: @escaping () -> Result<T, any Error>) { self.work = work }
@@ -126,11 +126,18 @@ private final class MainHop<T>: @unchecked Sendable {
     guard state == .waiting else { return condition.unlock() }
     state = .running
     condition.unlock()
-    let result = work()
+    let result = workedOff()
     condition.lock()
     self.result = result
     condition.signal()
     condition.unlock()
+  }
+
+  /// What the block answers. The block itself is gone afterwards: the waiting thread, to which it belongs, may go on before
+  /// the main queue has let go of this hop.
+  private func workedOff() -> Result<T, any Error>? {
+    let work = work.take()
+    return work?()
   }
 
   /// Waits until the block ran. Only its start is bounded: once it runs, it may take as long as it needs.
