@@ -28,7 +28,7 @@ extension KeyPathNaming {
 extension PropertyPath {
   private static let namelessPrefix = "?key path of "
 
-  static func nameless(in type: String) -> String { namelessPrefix + type }
+  package static func nameless(in type: String) -> String { namelessPrefix + type }
 
   /// Refuses what a typed expression could not name.
   ///

@@ -5,7 +5,7 @@ public import CoherenceCore
 // before the save has begun; both throw then, and nothing is saved.
 
 extension PersistenceManager {
-  private func inWorker<T: Sendable>(
+  final func inWorker<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
     let context = workerContext

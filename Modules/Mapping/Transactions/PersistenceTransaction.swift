@@ -140,7 +140,7 @@ extension PersistenceTransaction {
     return try context.fetch(request)
   }
 
-  private func delete(_ objects: [ManagedObject]) -> Int {
+  func delete(_ objects: [ManagedObject]) -> Int {
     for object in objects { context.delete(object) }
     return objects.count
   }

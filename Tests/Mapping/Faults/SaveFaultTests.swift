@@ -94,7 +94,7 @@ struct SaveFaultTests {
     for note in ["oldest", "middle", "youngest"] {
       try stack.work { context in
         let record = try GroceryRecord(context: context)
-        record.fromModel(.banana)
+        try record.fromModel(.banana)
         try record.setValue(note, for: "note")
         try context.save()
       }

@@ -39,12 +39,15 @@ extension GroceryRecord: RecordFromModel, RecordToModel {
   static var entityName: String { "GroceryRecord" }
   static var uidKey: String { "id" }
   var uid: String { id ?? "" }
+  /// Called while a record takes its values. Bound for a test.
+  @TaskLocal static var onFromModel: (@Sendable (GroceryRecord) throws -> Void)?
 
-  func fromModel(_ model: GroceryProduct) {
+  func fromModel(_ model: GroceryProduct) throws {
+    defer { details = model.details }
     id = model.id
     name = model.name
     points = model.points
-    details = model.details
+    try Self.onFromModel?(self)
   }
 
   func toModel() -> GroceryProduct {

@@ -1,0 +1,49 @@
+import CoherenceCore
+
+/// One value of a row, to be decoded as whatever type can be made of it.
+struct RowValueContainer: SingleValueDecodingContainer {
+  let value: AttributeValue
+  let codingPath: [any CodingKey]
+
+  func decodeNil() -> Bool { value.isNull }
+
+  func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    if let convertible = T.self as? any AttributeConvertible.Type {
+      guard let value = convertible.init(attributeValue: value) as? T else { throw mismatch(type) }
+      return value
+    }
+    if let integer = T.self as? any FixedWidthInteger.Type {
+      guard case .int(let number) = value, let result = integer.init(exactly: number) as? T else {
+        throw mismatch(type)
+      }
+      return result
+    }
+    return try T(from: RowValueDecoder(container: self))
+  }
+
+  private func mismatch(_ type: Any.Type) -> DecodingError {
+    .typeMismatch(
+      type, DecodingError.Context(codingPath: codingPath, debugDescription: "The value is a \(value.typeName)."))
+  }
+}
+
+/// Lets a type decode itself from one value, as enumerations with raw values do.
+private struct RowValueDecoder: Decoder {
+  let container: RowValueContainer
+
+  var codingPath: [any CodingKey] { container.codingPath }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func singleValueContainer() -> any SingleValueDecodingContainer { container }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> { throw mismatch }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw mismatch }
+
+  private var mismatch: DecodingError {
+    .typeMismatch(
+      [String: String].self,
+      DecodingError.Context(
+        codingPath: codingPath, debugDescription: "A field has one value; make it one of JSON for a type with parts."))
+  }
+}

@@ -1,0 +1,134 @@
+import CoherenceCore
+
+/// A save of models through a mapping. Records are compared with their models where they are, and objects are made only of
+/// those that differ.
+final class ModelSave<Model: Codable & SendableMetatype>: RowExpectation {
+  private let binding: BoundMapping<Model>
+  private let models: [Model]
+  private let index: UidIndex
+  private var context: ManagedObjectContext { binding.table.context }
+  private var result = SaveResult()
+
+  // What is touched for every record goes without the runtime's check of overlapping access.
+  /// Whether a model has a record.
+  @exclusivity(unchecked) private var isMatched: [Bool]
+  /// The models that have several records.
+  private var duplicated: Set<Int> = []
+  private var changes: [(place: Int, row: Row)] = []
+  private var surplus: [Row] = []
+  private var collectsSurplus = false
+  /// The model that the last verdict was about.
+  @exclusivity(unchecked) private var current: Int?
+  @exclusivity(unchecked) private(set) var expectedValues: [AttributeValue?]
+  let keySlots: [Int]
+
+  init(
+    _ mapping: Mapping<Model>, _ models: [Model], in context: ManagedObjectContext, duplicates: DuplicateUids
+  ) throws {
+    let binding = try BoundMapping(mapping, in: context)
+    self.binding = binding
+    self.models = models
+    index = try UidIndex(models.count, of: binding.table, duplicates: duplicates) {
+      try binding.uid.access.get(models[$0])
+    }
+    result.skipped = index.skipped
+    isMatched = Array(repeating: false, count: models.count)
+    expectedValues = Array(repeating: nil, count: binding.table.entity.slotCount)
+    keySlots = [binding.table.key.slot]
+  }
+
+  func run(shouldOverwrite: Bool) throws -> SaveResult {
+    collectsSurplus = shouldOverwrite
+    if shouldOverwrite {
+      try compare(where: nil)
+    } else {
+      try binding.table.reach(index.uids.compactMap { $0 }, compare)
+    }
+    result.unchanged = isMatched.count { $0 } - changes.count
+    try write()
+    return result
+  }
+
+  private func compare(where predicate: FetchPredicate?) throws {
+    try context.compare(binding.table.request(ManagedObject.self, where: predicate), with: self)
+  }
+
+  // MARK: RowExpectation
+
+  func verdict(on id: ManagedObjectID, key: [AttributeValue]) throws -> RowVerdict {
+    current = nil
+    guard let place = index[key[0]] else { return collectsSurplus ? .take : .pass }
+    guard !isMatched[place] else {
+      duplicated.insert(place)
+      return .pass
+    }
+    isMatched[place] = true
+    current = place
+    try expect(place)
+    return .compare
+  }
+
+  func take(_ row: Row) throws {
+    guard let current else { return surplus.append(row) }
+    let differs = expectedValues.indices.contains { slot in expectedValues[slot].map { $0 != row[slot] } ?? false }
+    if differs { changes.append((current, row)) }
+  }
+
+  /// Reads what a record is to be.
+  private func expect(_ place: Int) throws {
+    let fields = binding.mapping.fields
+    try models.withUnsafeBufferPointer { models in
+      let base = models.baseAddress! + place
+      for index in fields.indices {
+        let access = fields[index].access
+        expectedValues[binding.slots[index]] = try binding.checked(index) {
+          try access.offset.map { try access.load(UnsafeRawPointer(base) + $0) } ?? access.get(base.pointee)
+        }
+      }
+    }
+  }
+
+  // MARK: Writing
+
+  private func write() throws {
+    let removed = try oldestOfDuplicates()
+    for object in removed + context.objects(for: surplus) { context.delete(object) }
+    result.deleted = removed.count + surplus.count
+    for (change, object) in zip(changes, context.objects(for: changes.map(\.row))) {
+      try write(change.place, to: object)
+    }
+    result.updated += changes.count
+    for place in models.indices where index.uids[place] != nil && !isMatched[place] {
+      try write(place, to: context.insertNewObject(forEntityName: binding.table.entity.name))
+      result.inserted += 1
+    }
+  }
+
+  private func write(_ place: Int, to object: ManagedObject) throws {
+    try expect(place)
+    for slot in binding.slots {
+      if let value = expectedValues[slot] { try object.setCheckedValue(value, at: slot) }
+    }
+  }
+
+  /// Writes the models that have several records to the oldest of them, and answers the others.
+  private func oldestOfDuplicates() throws -> [ManagedObject] {
+    guard !duplicated.isEmpty else { return [] }
+    changes.removeAll { duplicated.contains($0.place) }
+    let uids = duplicated.compactMap { index.uids[$0] }
+    let slot = binding.table.key.slot
+    let groups = Dictionary(grouping: try binding.table.records(ManagedObject.self, with: uids)) { object in
+      (try? object.value(at: slot)) ?? .null
+    }
+    result.unchanged = isMatched.count { $0 } - changes.count - groups.count
+    var others: [ManagedObject] = []
+    for (uid, group) in groups {
+      let group = group.sorted { $0.objectID.isOlder(than: $1.objectID) }
+      guard let oldest = group.first, let place = index[uid] else { continue }
+      try write(place, to: oldest)
+      if oldest.hasChanges { result.updated += 1 } else { result.unchanged += 1 }
+      others += group.dropFirst()
+    }
+    return others
+  }
+}

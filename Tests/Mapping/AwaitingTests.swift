@@ -1,0 +1,91 @@
+import CoherenceCore
+import CoherenceMapping
+import Testing
+
+@Suite("The forms that are awaited")
+struct AwaitingTests {
+  @Test(arguments: MappingBackend.available)
+  func `they do what the forms that wait do`(backend: MappingBackend) async throws {
+    let stack = try MappingStack(backend, isLoaded: false)
+    let manager = stack.manager
+    try await manager.load()
+    let saved = try await manager.save(entity: GroceryRecord.self, models: GroceryProduct.four, shouldOverwrite: true)
+    #expect(saved.inserted == 4)
+    #expect(try await manager.fetchModels(entity: GroceryRecord.self, uids: ["1"]) == [.banana])
+    #expect(try await manager.fetchModels(entity: GroceryRecord.self, uids: []) == [])
+    let cheap = try await manager.fetchModels(
+      entity: GroceryRecord.self, predicate: FetchPredicate(format: "points < 300"), sortDescriptors: [SortKey("name")],
+      limit: 1, offset: 1)
+    #expect(cheap == [.blackberry])
+    #expect(try await manager.fetchModel(entity: GroceryRecord.self, uid: "4") == .mango)
+    #expect(try await manager.exists(entity: GroceryRecord.self, uid: "4"))
+    #expect(try await manager.delete(entity: GroceryRecord.self, uid: "4") == 1)
+    #expect(try await manager.delete(entity: GroceryRecord.self, uids: ["3", "x"]) == 1)
+    #expect(try await manager.deleteModel(entity: GroceryRecord.self, model: .banana) == 1)
+    #expect(try await manager.count(entity: GroceryRecord.self) == 1)
+    #expect(try await manager.deleteModels(entity: GroceryRecord.self, models: [.blackberry]) == 1)
+    try await manager.transaction { transaction in
+      try transaction.save(entity: GroceryRecord.self, models: GroceryProduct.four, shouldOverwrite: true)
+    }
+    #expect(try await manager.delete(entity: GroceryRecord.self, predicate: .id("1")) == 1)
+    #expect(try await manager.manualDeleteAll(entity: GroceryRecord.self, saveEvery: 2) == 3)
+    try await manager.save(entity: GroceryRecord.self, models: GroceryProduct.four, shouldOverwrite: true)
+    try await manager.batchDeleteAll(entity: GroceryRecord.self)
+    #expect(try await manager.count(entity: GroceryRecord.self) == 0)
+    try await manager.save(entity: GroceryRecord.self, models: GroceryProduct.four, shouldOverwrite: true)
+    try await manager.clear()
+    #expect(try await manager.count(entity: GroceryRecord.self) == 0)
+    try await manager.save(entity: GroceryRecord.self, models: GroceryProduct.four, shouldOverwrite: true)
+    try await manager.destroy()
+    #expect(try await manager.count(entity: GroceryRecord.self) == 0)
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `marks are set`(backend: MappingBackend) async throws {
+    let stack = try MappingStack(backend)
+    let manager = stack.manager
+    try await manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .here)
+    try await manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1"])
+    try await manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["1", "2"])
+    let context = manager.workerContext
+    let receipts = try await context.perform {
+      let records: [FruitRecord] = try manager.fetchRecordsToUpload(context: context)
+      return records.map(\.uploadReceipt)
+    }
+    #expect(receipts.count == 4)
+    try await manager.save(
+      entity: FruitRecord.self, models: [Fruit(uid: "2", name: "Edited")], shouldOverwrite: false, from: .here)
+    #expect(try await manager.markRecordsAsUploaded(entity: FruitRecord.self, receipts: receipts).count == 1)
+    #expect(try await manager.purgeDeletedRecords(entity: FruitRecord.self) == 1)
+    try await manager.markAllRecordsAsDeleted(entity: FruitRecord.self)
+    #expect(try await manager.fetchModels(entity: FruitRecord.self) == [])
+    #expect(try await manager.fetchModels(entity: FruitRecord.self, includesDeleted: true).count == 3)
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `a task that is cancelled saves nothing`(backend: MappingBackend) async throws {
+    let stack = try MappingStack(backend)
+    let manager = stack.manager
+    try await manager.save(entity: GroceryRecord.self, models: [.banana], shouldOverwrite: true)
+    for cancelsInside in [true, false] {
+      let task = Task {
+        // Cancelled while the save is at work, or before it begins.
+        try await GroceryRecord.$onFromModel.withValue({ _ in withUnsafeCurrentTask { $0?.cancel() } }) {
+          if !cancelsInside { withUnsafeCurrentTask { $0?.cancel() } }
+          try await manager.save(entity: GroceryRecord.self, models: [.mango], shouldOverwrite: true)
+        }
+      }
+      await #expect(throws: (any Error).self) { try await task.value }
+    }
+    #expect(try await manager.fetchModels(entity: GroceryRecord.self) == [.banana])
+  }
+
+  @Test func `an error reaches who waits for it`() async throws {
+    let manager = try MappingStack().manager
+    let wrong = GroceryProduct(id: "1", name: "with \0")
+    let error = await #expect(throws: CoherenceError.self) {
+      try await manager.save(entity: GroceryRecord.self, models: [wrong], shouldOverwrite: false)
+    }
+    #expect(error?.code == .validationFailed)
+  }
+}

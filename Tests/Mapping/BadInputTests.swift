@@ -1,0 +1,282 @@
+import CoherenceCore
+import CoherenceMapping
+import CoherenceStrategies
+import Testing
+
+@Suite("Bad input")
+struct BadInputTests {
+  private func code(_ body: () throws -> Void) -> ErrorCode? {
+    let error = #expect(throws: CoherenceError.self) { try body() }
+    // A sentence, and none that has values in it.
+    #expect(error?.message.contains(" ") == true && error?.description.contains("secret") == false)
+    return error?.code
+  }
+
+  // MARK: Uids
+
+  @Test(arguments: MappingBackend.available)
+  func `a save of two models with one uid can be refused`(backend: MappingBackend) throws {
+    let stack = try MappingStack(backend)
+    let models: [GroceryProduct] = [.banana, .mango, .banana]
+    let refused = code {
+      try stack.manager.save(
+        entity: GroceryRecord.self, models: models, shouldOverwrite: true, duplicates: .refused)
+    }
+    #expect(refused == .duplicateUid)
+    #expect(try stack.products() == [])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `a uid that no record can hold is refused`(backend: MappingBackend) throws {
+    let stack = try MappingStack(backend)
+    try stack.insert(GroceryRecord.self, [.banana])
+    let wrong = GroceryProduct(id: "secret\0", name: "Wrong")
+    let saved = code {
+      try stack.manager.save(entity: GroceryRecord.self, models: [.lime, wrong], shouldOverwrite: true)
+    }
+    let fetched = code { _ = try stack.manager.fetchModels(entity: GroceryRecord.self, uids: ["secret\0"]) }
+    let deleted = code { try stack.manager.delete(entity: GroceryRecord.self, uids: ["secret\0"]) }
+    #expect([saved, fetched, deleted].allSatisfy { $0 == .invalidUid })
+    #expect(try stack.products() == [.banana])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `a model without a uid is refused, and a record without one is nobody's`(backend: MappingBackend) throws {
+    struct Draft: Codable, Sendable, Hashable {
+      var id: String?
+      var text: String
+    }
+    let drafts = Mapping<Draft>("Draft", uid: \.id) {
+      Field("id", \.id)
+      Field("text", \.text)
+    }
+    let stack = try MappingStack(backend, model: ManagedObjectModel { drafts })
+    try stack.work { context in
+      for _ in 0..<2 {
+        try context.insertNewObject(forEntityName: "Draft").setValue("without", for: "text")
+      }
+      try context.save()
+    }
+    let saved = code {
+      try stack.manager.save(drafts, models: [Draft(id: nil, text: "secret")], shouldOverwrite: false)
+    }
+    #expect(saved == .invalidUid)
+    let one = Draft(id: "1", text: "with")
+    #expect(try stack.manager.save(drafts, models: [one], shouldOverwrite: false).inserted == 1)
+    #expect(try stack.manager.count(drafts) == 3)
+    #expect(try stack.manager.save(drafts, models: [one], shouldOverwrite: true).deleted == 2)
+    #expect(try stack.manager.fetchModels(drafts) == [one])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `unknown uids are passed over, and those of a wrong type refused`(backend: MappingBackend) throws {
+    let stack = try Person.stack(backend)
+    #expect(try stack.manager.fetchModel(Person.mapping, uid: 99) == nil)
+    #expect(code { _ = try stack.manager.fetchModel(Person.mapping, uid: "secret") } == .invalidUid)
+    #expect(code { try stack.manager.delete(Person.mapping, uids: [1.5]) } == .invalidUid)
+  }
+
+  // MARK: Models and records that do not fit
+
+  @Test func `a record that takes another uid than its model's is refused`() throws {
+    let stack = try MappingStack()
+    try stack.insert(GroceryRecord.self, [.banana])
+    let saved = GroceryRecord.$onFromModel.withValue({ $0.id = "other" }) {
+      code { try stack.manager.save(entity: GroceryRecord.self, models: [.mango], shouldOverwrite: true) }
+    }
+    #expect(saved == .modelDoesNotFit)
+    #expect(try stack.products() == [.banana])
+  }
+
+  @Test func `an error of the record's own is thrown as it is, and nothing is saved`() throws {
+    struct Refusal: Error {}
+    let stack = try MappingStack()
+    try stack.insert(GroceryRecord.self, [.banana])
+    #expect(throws: Refusal.self) {
+      try GroceryRecord.$onFromModel.withValue({ if $0.name == "Mango" { throw Refusal() } }) {
+        try stack.manager.save(entity: GroceryRecord.self, models: [.lime, .mango], shouldOverwrite: true)
+      }
+    }
+    #expect(try stack.products() == [.banana])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `a value that its attribute cannot hold is refused, and nothing is saved`(backend: MappingBackend) throws {
+    struct Reading: Codable, Sendable, Hashable {
+      var id: Int
+      var value: Double
+      var note: String
+      var rank: Int
+    }
+    let readings = Mapping<Reading>("Reading", uid: \.id) {
+      Field("id", \.id)
+      Field("value", \.value)
+      Field("note", \.note)
+      Field("rank", \.rank)
+    }
+    let model = try ManagedObjectModel {
+      Entity("Reading") {
+        Attribute("id", .int64)
+        Attribute("value", .double)
+        Attribute("note", .string, validation: [.maximumLength(4)])
+        Attribute("rank", .int16)
+      }
+    }
+    let stack = try MappingStack(backend, model: model)
+    let good = Reading(id: 1, value: 1, note: "good", rank: 1)
+    try stack.manager.save(readings, models: [good], shouldOverwrite: true)
+    let wrong = [
+      Reading(id: 2, value: .nan, note: "a", rank: 1), Reading(id: 2, value: 1, note: "a\0", rank: 1),
+      Reading(id: 2, value: 1, note: "a", rank: 70_000), Reading(id: 1, value: .nan, note: "a", rank: 1),
+    ]
+    for model in wrong {
+      #expect(code { try stack.manager.save(readings, models: [model], shouldOverwrite: true) } == .modelDoesNotFit)
+    }
+    let long = Reading(id: 2, value: 1, note: "secret", rank: 1)
+    #expect(code { try stack.manager.save(readings, models: [long], shouldOverwrite: true) } == .validationFailed)
+    #expect(try stack.manager.fetchModels(readings) == [good])
+  }
+
+  @Test(arguments: MappingBackend.available, [0, 2])
+  func `a record that is no model is an error of the fetch`(backend: MappingBackend, place: Int) throws {
+    struct Loose: Codable, Sendable, Hashable {
+      var id: Int
+      var text: String?
+      var kind: String?
+    }
+    enum Kind: String, Codable, Sendable, CaseIterable, AttributeConvertible { case a, b }
+    struct Strict: Codable, Sendable, Hashable {
+      var text: String
+      var id: Int
+      var kind: Kind
+    }
+    let loose = Mapping<Loose>("Loose", uid: \.id) {
+      Field("id", \.id)
+      Field("text", \.text)
+      Field("kind", \.kind)
+    }
+    let strict = Mapping<Strict>("Loose", uid: \.id) {
+      Field("id", \.id)
+      Field("text", \.text)
+      Field("kind", \.kind)
+    }
+    let stack = try MappingStack(backend, model: ManagedObjectModel { loose })
+    let good = (0..<3).map { Loose(id: $0, text: "text that is long enough \($0)", kind: "a") }
+    for change in [{ $0.text = nil }, { $0.kind = "secret" }] as [(inout Loose) -> Void] {
+      var models = good
+      change(&models[place])
+      try stack.manager.save(loose, models: models, shouldOverwrite: true)
+      #expect(code { _ = try stack.manager.fetchModels(strict) } == .modelDoesNotFit)
+    }
+    try stack.manager.save(loose, models: good, shouldOverwrite: true)
+    #expect(try stack.manager.fetchModels(strict).map(\.id) == [0, 1, 2])
+  }
+
+  @Test func `a mapping that does not fit its entity is refused, with every fault named`() throws {
+    let stack = try Person.stack(.inMemory)
+    let wrong = Mapping<Person>("Person", uid: \.id) {
+      Field("id", \.id)
+      Field("title", \.name)
+      Field("name", \.age)
+      Field("age", \.age)
+      Field("age", \.age)
+    }
+    let error = #expect(throws: CoherenceError.self) { try stack.manager.fetchModels(wrong) }
+    #expect(error?.code == .modelDoesNotFit)
+    for fault in ["no attribute 'title'", "'name' is a int64", "Several fields have the name 'age'"] {
+      #expect(error?.message.contains(fault) == true)
+    }
+    let unkeyed = Mapping<Person>("Person", uid: \.age) { Field("id", \.id) }
+    #expect(code { _ = try stack.manager.count(unkeyed) } == .modelDoesNotFit)
+    let unknown = Mapping<Person>("Nobody", uid: \.id) { Field("id", \.id) }
+    #expect(code { _ = try stack.manager.fetchModels(unknown) } == .unknownEntity)
+    #expect(code { _ = try stack.manager.fetchModels(unkeyed, where: nil) } == .modelDoesNotFit)
+    let partial = Mapping<Person>("Person", uid: \.id) {
+      Field("id", \.id)
+      Field("name", \.name)
+    }
+    // The type's own decoding asks for more than the fields have.
+    #expect(code { _ = try stack.manager.fetchModels(partial) } == .modelDoesNotFit)
+    #expect(code { _ = try stack.manager.fetchModels(partial, where: partial[\.age] > 1) } == .invalidPredicate)
+  }
+
+  @Test func `a record class that does not fit the model is refused`() throws {
+    let model = try ManagedObjectModel {
+      Entity("GroceryRecord") { Attribute("uid", .string) }
+      Entity("FruitRecord", class: FruitRecord.self) {
+        Attribute("name", .string)
+        Relationship("id", toOne: "GroceryRecord", inverse: nil)
+      }
+    }
+    let stack = try MappingStack(model: model)
+    #expect(code { _ = try stack.manager.fetchModels(entity: GroceryRecord.self) } == .unknownProperty)
+    #expect(code { _ = try stack.manager.fetchModels(entity: FruitRecord.self) } == .modelDoesNotFit)
+    let bare = try MappingStack(model: ManagedObjectModel { Entity("Other") })
+    #expect(code { _ = try bare.manager.fetchModels(entity: GroceryRecord.self) } == .unknownEntity)
+    let classless = try MappingStack(model: ManagedObjectModel { Entity("GroceryRecord") { Attribute("id", .string) } })
+    #expect(code { _ = try classless.manager.fetchModels(entity: GroceryRecord.self) } == .invalidFetchRequest)
+    let saved = code {
+      try classless.manager.save(entity: GroceryRecord.self, models: [.lime], shouldOverwrite: false)
+    }
+    #expect(saved == .invalidFetchRequest)
+  }
+
+  // MARK: Wrong times and places
+
+  @Test func `before it is loaded a manager says so`() throws {
+    let manager = try MappingStack(isLoaded: false).manager
+    #expect(code { _ = try manager.fetchModels(entity: GroceryRecord.self) } == .contextWithoutStore)
+    #expect(
+      code { try manager.save(entity: GroceryRecord.self, models: [], shouldOverwrite: true) } == .contextWithoutStore)
+    #expect(code { try manager.clear() } == .contextWithoutStore)
+    #expect(code { _ = try manager.manualDeleteAll(entityName: "GroceryRecord", saveEvery: 2) } == .contextWithoutStore)
+  }
+
+  @Test func `a context of another manager is refused`() throws {
+    let (stack, other) = (try MappingStack(), try MappingStack())
+    let context = other.manager.workerContext
+    #expect(code { _ = try stack.manager.fetchModels(entity: GroceryRecord.self, context: context) } == .wrongContext)
+    let saved = code {
+      try stack.manager.save(entity: GroceryRecord.self, models: [.lime], shouldOverwrite: true, context: context)
+    }
+    #expect(saved == .wrongContext)
+    #expect(code { try stack.manager.batchDeleteAll(entity: GroceryRecord.self, context: context) } == .wrongContext)
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `a store that goes in the middle of a save fails it, and nothing of it is saved`(
+    backend: MappingBackend
+  ) throws {
+    let stack = try MappingStack(backend)
+    try stack.insert(GroceryRecord.self, [.banana, .mango])
+    // Keeps the content of a store in memory.
+    let witness = try stack.makeStranger()
+    let container = stack.manager.container
+    let saved = GroceryRecord.$onFromModel.withValue({ record in
+      guard record.name == "Durian" else { return }
+      try container.detach(persistentStores: container.persistentStoreCoordinator.persistentStores)
+    }) {
+      code {
+        try stack.manager.save(entity: GroceryRecord.self, models: [.lime, .durian], shouldOverwrite: true)
+      }
+    }
+    #expect(saved == .contextWithoutStore || saved == .storeDetached)
+    #expect(try Set(witness.fetchModels(entity: GroceryRecord.self)) == [.banana, .mango])
+    try stack.manager.load()
+    #expect(try stack.products() == [.banana, .mango])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `what cannot be asked is refused`(backend: MappingBackend) throws {
+    let stack = try MappingStack(backend)
+    let nowhere = try FetchPredicate(format: "nowhere == 1")
+    #expect(
+      code { _ = try stack.manager.fetchModels(entity: GroceryRecord.self, predicate: nowhere) } == .unknownProperty)
+    #expect(code { try stack.manager.delete(entity: GroceryRecord.self, predicate: nowhere) } == .unknownProperty)
+    let negative = code {
+      _ = try stack.manager.fetchModels(entity: GroceryRecord.self, predicate: nil, limit: -1)
+    }
+    #expect(negative == .invalidFetchRequest)
+    #expect(code { try stack.manager.batchDeleteAll(entityName: "Nothing") } == .unknownEntity)
+  }
+}
