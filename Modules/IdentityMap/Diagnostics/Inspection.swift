@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a store holds and by whom it is held, for debugging. It names types and identifiers, and never shows values.
 public struct Inspection: Sendable, CustomStringConvertible {
   /// Something that the store holds.
@@ -63,8 +65,8 @@ extension Inspection.Entry {
   fileprivate init(_ node: Node) {
     let relations = node.relations
     entity = node.label
-    handles = Int(node.handles)
-    containers = Set((relations?.parents ?? []).map(\.parent.label)).sorted()
+    handles = Int(node.handles.load(ordering: .relaxed))
+    containers = Set(relations?.parents.map(\.parent.label) ?? []).sorted()
     observers = relations?.audiences.reduce(0) { $0 + $1.count } ?? 0
     stamp = node.stamp.isNaN ? nil : node.stamp
     isKeptByLifetime = relations?.tenure != nil

@@ -12,7 +12,7 @@ extension Node {
   }
 
   /// How many links can stay.
-  private func commonPrefix(of links: [ChildLink], and children: [Node]) -> Int {
+  private func commonPrefix(of links: LinkBuffer<ChildLink>, and children: [Node]) -> Int {
     var index = 0
     while index < links.count, index < children.count, links[index].child === children[index],
       !links[index].isBack, !children[index].flags.contains(.onPath)
@@ -39,13 +39,13 @@ extension Node {
   }
 
   private func unlinkLastChild() {
-    guard let relations, let link = relations.children.popLast(), let others = link.child.relations else { return }
+    guard let relations, let link = relations.children.removeLast(), let others = link.child.relations else { return }
     if link.isBack {
       relations.backLinks -= 1
       core.backLinks -= 1
     }
     // The last parent moves to the place that is free now.
-    let last = others.parents.removeLast()
+    guard let last = others.parents.removeLast() else { return }
     if Int(link.place) < others.parents.count {
       others.parents[Int(link.place)] = last
       last.parent.relations?.children[Int(last.place)].place = link.place
@@ -92,7 +92,8 @@ extension Node {
     var found: [Node] = []
     var stack = [self]
     while let node = stack.popLast() {
-      for link in node.relations?.parents ?? [] where !link.isBack {
+      guard let parents = node.relations?.parents else { continue }
+      for link in parents where !link.isBack {
         let parent = link.parent
         guard !parent.flags.contains(.visited), condition(parent) else { continue }
         parent.flags.insert(.visited)

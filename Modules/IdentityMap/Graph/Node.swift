@@ -1,24 +1,27 @@
+import Synchronization
+
 /// A vertex of the graph: something with a value that can be made of the values of others, be watched, and be held.
 ///
 /// Nodes are touched under the store's lock only, each access is over before the next begins, and checking that at run
-/// time would take more time than the accesses: hence the unchecked properties. They belong to the store: a link between nodes does not keep its
-/// ends alive, the store takes a node away when nothing needs it any more, and unlinks it then. So circles of entities
-/// are no circles of references.
+/// time would take more time than the accesses: hence the unchecked properties. They belong to the store: a link
+/// between nodes does not keep its ends alive, the store takes a node away when nothing needs it any more, and unlinks
+/// it then. So circles of entities are no circles of references.
 @usableFromInline
 class Node {
   /// Outlives its nodes: whoever holds a node from outside does it with a ``Handle``, which keeps the core.
   @usableFromInline unowned(unsafe) final let core: StoreCore
   /// What only some nodes have; leaves that nobody watches and nothing contains do without.
-  @exclusivity(unchecked) @usableFromInline final var relations: Relations?
+  @exclusivity(unchecked) @usableFromInline final private(set) var relations: Relations?
   /// The freshness of the value; not a number when it has no stamp.
   @usableFromInline final var stamp = Stamp.nan
-  /// How many handles there are.
-  @exclusivity(unchecked) @usableFromInline final var handles: Int32 = 0
   /// The transaction that set the stamp.
   @usableFromInline final var stampedIn: UInt32 = 0
   /// Grows with each change of the value, and when the value has become out of date.
   @exclusivity(unchecked) @usableFromInline final var version: UInt32 = 0
+  // What is asked of every node that is found comes last, beside the value: the memory of both is fetched at once.
   @exclusivity(unchecked) @usableFromInline final var flags: NodeFlags = []
+  /// How many handles there are. It may fall without the lock, but not to 0, and grows under the lock only.
+  @usableFromInline final let handles = Atomic<Int32>(0)
 
   @inlinable init(core: StoreCore) {
     self.core = core
@@ -65,7 +68,7 @@ struct NodeFlags: OptionSet, Sendable {
   /// Its type has queries.
   static let queried = NodeFlags(rawValue: 1 << 5)
   /// Its state before the transaction is in the journal.
-  static let journaled = NodeFlags(rawValue: 1 << 6)
+  @inlinable static var journaled: NodeFlags { NodeFlags(rawValue: 1 << 6) }
   /// Met by the walk that is going on.
   static let visited = NodeFlags(rawValue: 1 << 7)
   /// The store has forgotten it.
@@ -74,6 +77,8 @@ struct NodeFlags: OptionSet, Sendable {
   static let invalidated = NodeFlags(rawValue: 1 << 9)
   /// There are changes over it that are not sure.
   static let overlaid = NodeFlags(rawValue: 1 << 10)
+  /// It has relations.
+  @inlinable static var related: NodeFlags { NodeFlags(rawValue: 1 << 11) }
 }
 
 /// A node whose value can be read.
@@ -89,22 +94,28 @@ extension Node {
     if let relations { return relations }
     let made = Relations()
     relations = made
+    flags.insert(.related)
     return made
   }
 
   final var isHeld: Bool {
-    if handles > 0 { return true }
+    if handles.load(ordering: .relaxed) > 0 { return true }
     guard let relations else { return false }
     return relations.pins > 0
   }
 
   final var isVacant: Bool { flags.contains(.vacant) }
 
+  final var hasParents: Bool {
+    guard let relations else { return false }
+    return !relations.parents.isEmpty
+  }
+
   /// Whether somebody has to be told when the value changes.
   final var isWatched: Bool {
     if flags.contains(.queried) { return true }
     guard let relations else { return false }
-    return !relations.audiences.isEmpty
+    return relations.hasAudiences
   }
 
   /// Whether a value with a stamp comes too late. Of two that came in one transaction with the same stamp, the later

@@ -2,25 +2,69 @@
 @usableFromInline
 final class Relations {
   /// The nodes that the value is made of, in the order in which they are met in it, as often as they are met.
-  @exclusivity(unchecked) var children: [ChildLink] = []
+  @exclusivity(unchecked) var children = LinkBuffer<ChildLink>()
   /// The nodes whose values contain this one's.
-  @exclusivity(unchecked) var parents: [ParentLink] = []
+  @exclusivity(unchecked) var parents = LinkBuffer<ParentLink>()
   /// Larger than that of all children, but for those that close a circle. A leaf has 0.
   @exclusivity(unchecked) var height: Int32 = 0
   /// How many reasons inside of the store there are to keep the node: an alias, a lifetime.
   @exclusivity(unchecked) var pins: Int32 = 0
   /// How many of the children close a circle.
   @exclusivity(unchecked) var backLinks: Int32 = 0
-  /// Who is told of changes.
-  @exclusivity(unchecked) var audiences: [AnyAudience] = []
   /// The places of the children in the value; a `Plan` of the value's type.
-  var plan: AnyObject?
+  @exclusivity(unchecked) var plan: AnyPlan?
+  /// What few nodes have.
+  @exclusivity(unchecked) private var rare: Rare?
+
+  deinit {
+    children.deallocate()
+    parents.deallocate()
+  }
+
+  private final class Rare {
+    var audiences: [AnyAudience] = []
+    var overlay: AnyObject?
+    var tenure: Tenure?
+    var writtenAt: Duration?
+  }
+
+  private func makeRare() -> Rare {
+    if let rare { return rare }
+    let made = Rare()
+    rare = made
+    return made
+  }
+}
+
+extension Relations {
+  /// Who is told of changes.
+  var audiences: [AnyAudience] {
+    get { rare?.audiences ?? [] }
+    set { makeRare().audiences = newValue }
+  }
+
+  var hasAudiences: Bool {
+    guard let rare else { return false }
+    return !rare.audiences.isEmpty
+  }
+
   /// Changes that are not sure yet; an `Overlay` of the value's type.
-  var overlay: AnyObject?
+  var overlay: AnyObject? {
+    get { rare?.overlay }
+    set { if rare != nil || newValue != nil { makeRare().overlay = newValue } }
+  }
+
   /// Where the node stands in the order of its type's lifetime.
-  var tenure: Tenure?
+  var tenure: Tenure? {
+    get { rare?.tenure }
+    set { if rare != nil || newValue != nil { makeRare().tenure = newValue } }
+  }
+
   /// When the value was written, by the store's clock.
-  var writtenAt: Duration?
+  var writtenAt: Duration? {
+    get { rare?.writtenAt }
+    set { if rare != nil || newValue != nil { makeRare().writtenAt = newValue } }
+  }
 }
 
 /// From a parent to a child.
@@ -35,12 +79,26 @@ struct ChildLink {
   @usableFromInline let isBack: Bool
 }
 
+extension ChildLink {
+  /// Does something with the child, which is there all the while.
+  func withChild<R>(_ body: (Node) -> R) -> R {
+    Unmanaged.passUnretained(child)._withUnsafeGuaranteedRef(body)
+  }
+}
+
 /// From a child to a parent.
 struct ParentLink {
   unowned(unsafe) let parent: Node
   /// Where the link is among the parent's children.
   var place: Int32
   let isBack: Bool
+}
+
+extension ParentLink {
+  /// Does something with the parent, which is there all the while.
+  func withParent(_ body: (Node) -> Void) {
+    Unmanaged.passUnretained(parent)._withUnsafeGuaranteedRef(body)
+  }
 }
 
 /// Goes along the links of a node while its value is walked over.
@@ -136,10 +194,9 @@ struct LinkCursor {
 
 extension Relations {
   /// Walks along the links to the children.
+  @inline(__always)
   func walk<R>(_ purpose: LinkCursor.Purpose, removing node: Node? = nil, _ body: (inout LinkCursor) -> R) -> R {
-    children.withUnsafeMutableBufferPointer { links in
-      var cursor = LinkCursor(links, purpose, removing: node)
-      return body(&cursor)
-    }
+    var cursor = LinkCursor(children.links, purpose, removing: node)
+    return body(&cursor)
   }
 }

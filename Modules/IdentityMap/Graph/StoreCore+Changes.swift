@@ -10,28 +10,28 @@ extension StoreCore {
   }
 
   /// Each node is met once: one that is out of date already has told its ancestors.
-  private func spread(over parents: [ParentLink]) {
-    var stack: [Node] = []
+  private func spread(over parents: LinkBuffer<ParentLink>) {
+    var stack: [Unmanaged<Node>] = []
     markParents(parents, into: &stack)
     while let node = stack.popLast() {
-      if let relations = node.relations { markParents(relations.parents, into: &stack) }
+      node._withUnsafeGuaranteedRef { node in
+        if let relations = node.relations { markParents(relations.parents, into: &stack) }
+      }
     }
   }
 
-  private func markParents(_ links: [ParentLink], into stack: inout [Node]) {
+  private func markParents(_ links: LinkBuffer<ParentLink>, into stack: inout [Unmanaged<Node>]) {
     for link in links {
-      let parent = link.parent
-      if link.isBack {
-        // Only readers of the parent itself see the change.
-        parent.version &+= 1
+      link.withParent { parent in
+        if link.isBack {
+          // Only readers of the parent itself see the change.
+          parent.version &+= 1
+        } else if !parent.flags.contains(.dirty) {
+          parent.flags.insert(.dirty)
+          parent.version &+= 1
+          if parent.hasParents { stack.append(.passUnretained(parent)) }
+        }
         if parent.isWatched { enqueue(parent) }
-      } else if !parent.flags.contains(.dirty) {
-        parent.flags.insert(.dirty)
-        parent.version &+= 1
-        if parent.isWatched { enqueue(parent) }
-        stack.append(parent)
-      } else if parent.isWatched {
-        enqueue(parent)
       }
     }
   }
@@ -50,8 +50,8 @@ extension StoreCore {
     guard let relations = node.relations, relations.height > 1 else { return rebuild(node) }
     if relations.height == 2 {
       // All below are aggregates of leaves.
-      relations.children.withUnsafeBufferPointer { links in
-        for link in links where !link.isBack && link.child.flags.contains(.dirty) { rebuild(link.child) }
+      for link in relations.children where !link.isBack {
+        link.withChild { if $0.flags.contains(.dirty) { rebuild($0) } }
       }
       return rebuild(node)
     }
@@ -62,8 +62,8 @@ extension StoreCore {
         continue
       }
       let depth = stack.count
-      for link in top.relations?.children ?? [] where !link.isBack && link.child.flags.contains(.dirty) {
-        stack.append(link.child)
+      if let children = top.relations?.children {
+        for link in children where !link.isBack && link.child.flags.contains(.dirty) { stack.append(link.child) }
       }
       if stack.count == depth {
         stack.removeLast()

@@ -1,4 +1,23 @@
+import Synchronization
+
 extension StoreCore {
+  /// A node has its first handle.
+  @usableFromInline func noteHandled() {
+    if handledNodes == 0 { _ = Unmanaged.passRetained(self) }
+    handledNodes += 1
+  }
+
+  /// Gives up what may be the last handle of a node.
+  func giveUpHandle(of node: Node) {
+    let isLast = exclusively {
+      guard node.handles.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return false }
+      loosen(node)
+      handledNodes -= 1
+      return handledNodes == 0
+    }
+    if isLast { Unmanaged.passUnretained(self).release() }
+  }
+
   /// Has it looked at, when the transaction ends, whether anything still holds a node.
   func loosen(_ node: Node) {
     guard !node.flags.contains(.loose) else { return }
@@ -38,45 +57,15 @@ extension StoreCore {
     node.flags.insert(.visited)
     var next = 0
     while next < found.count, !isHeld {
-      for link in found[next].relations?.parents ?? [] where !link.parent.flags.contains(.visited) {
-        link.parent.flags.insert(.visited)
-        found.append(link.parent)
-        if link.parent.isHeld {
-          isHeld = true
-          break
-        }
-      }
+      let parents = found[next].relations?.parents.map(\.parent) ?? []
       next += 1
+      for parent in parents where !parent.flags.contains(.visited) {
+        parent.flags.insert(.visited)
+        found.append(parent)
+        isHeld = isHeld || parent.isHeld
+      }
     }
     for member in found { member.flags.remove(.visited) }
     return isHeld ? nil : found
-  }
-}
-
-/// Keeps a node from outside of the store, and with it the store's core.
-// Sendable because the node is immutable here and touched under the lock only.
-@usableFromInline
-final class Handle: @unchecked Sendable {
-  @usableFromInline let node: Node
-
-  /// Under the lock.
-  @inlinable init(_ node: Node) {
-    self.node = node
-    let core = node.core
-    node.handles += 1
-    if core.handles == 0 { _ = Unmanaged.passRetained(core) }
-    core.handles += 1
-  }
-
-  deinit {
-    let node = node
-    let core = node.core
-    let isLast = core.exclusively {
-      node.handles -= 1
-      if node.handles == 0 { core.loosen(node) }
-      core.handles -= 1
-      return core.handles == 0
-    }
-    if isLast { Unmanaged.passUnretained(core).release() }
   }
 }

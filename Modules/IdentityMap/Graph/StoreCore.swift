@@ -13,8 +13,6 @@ final class StoreCore: @unchecked Sendable {
   let logger: (any EntityStore.Logger)?
   let now: @Sendable () -> Duration
 
-  /// How many operations are going on, one inside of the other.
-  @exclusivity(unchecked) private var depth = 0
   /// Whether there is nobody to be told of operations as such: no logger, no history.
   @exclusivity(unchecked) @usableFromInline private(set) var isPlain = true
   /// Whether what nodes are before they change has to be kept.
@@ -31,10 +29,12 @@ final class StoreCore: @unchecked Sendable {
   var journal: Journal? {
     didSet { notePlainness() }
   }
+  /// The log at the end of the journal, to which leaves are added.
+  @exclusivity(unchecked) @usableFromInline var openLog: AnyLeafLog?
   /// How many links close a circle.
   var backLinks = 0
-  /// How many handles there are, of all nodes. While there are any, the core holds itself.
-  @exclusivity(unchecked) @usableFromInline var handles = 0
+  /// How many nodes have handles. While there are any, the core holds itself.
+  @exclusivity(unchecked) var handledNodes = 0
   var history = History() {
     didSet { if history.isKept != oldValue.isKept { notePlainness() } }
   }
@@ -64,14 +64,16 @@ final class StoreCore: @unchecked Sendable {
   }
 
   @usableFromInline func enter() {
-    lock.lock()
-    depth += 1
-    if depth == 1 { transaction &+= 1 }
+    if lock.lock() { transaction &+= 1 }
   }
 
   @usableFromInline func leave() {
-    let work = depth == 1 && hasWork ? commit() : nil
-    depth -= 1
+    if hasWork && lock.depth == 1 { return leaveWithWork() }
+    lock.unlock()
+  }
+
+  private func leaveWithWork() {
+    let work = commit()
     lock.unlock()
     work?.run()
   }

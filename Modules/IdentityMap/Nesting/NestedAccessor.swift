@@ -7,22 +7,26 @@
 @usableFromInline
 final class NestedAccessor<Root> {
   /// Stores the entities at the place.
-  let adopt: (Root, inout Adoption) -> Void
+  @usableFromInline let adopt: (Root, inout Adoption) -> Void
   /// How many entities are at the place.
-  let count: (Root) -> Int
+  @usableFromInline let count: (Root) -> Int
   /// Writes the values of the linked entities that have changed since they were written last.
-  let refresh: (inout Root, inout LinkCursor) -> Void
+  @usableFromInline let refresh: (inout Root, inout LinkCursor) -> Void
+  /// The same for a value at an address.
+  @usableFromInline let refreshAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
   /// Takes the removed entity out, and says whether the place cannot be without, so that the aggregate has to go too.
-  let remove: (inout Root, inout LinkCursor) -> Bool
+  @usableFromInline let remove: (inout Root, inout LinkCursor) -> Bool
 
-  @usableFromInline init(
+  @inlinable init(
     adopt: @escaping (Root, inout Adoption) -> Void, count: @escaping (Root) -> Int,
     refresh: @escaping (inout Root, inout LinkCursor) -> Void,
-    remove: @escaping (inout Root, inout LinkCursor) -> Bool
+    remove: @escaping (inout Root, inout LinkCursor) -> Bool,
+    refreshAddress: ((UnsafeMutableRawPointer, inout LinkCursor) -> Void)? = nil
   ) {
     self.adopt = adopt
     self.count = count
     self.refresh = refresh
+    self.refreshAddress = refreshAddress ?? { refresh(&$0.assumingMemoryBound(to: Root.self).pointee, &$1) }
     self.remove = remove
   }
 
@@ -57,7 +61,20 @@ final class NestedAccessor<Root> {
           return false
         }
         return write(&root) { shape.remove(&$0, &cursor) }
-      })
+      }, refreshAddress: refreshingPart(at: offset, shape))
+  }
+
+  @inlinable static func refreshingPart<Part>(at offset: Int, _ shape: NestedShape<Part>)
+    -> (UnsafeMutableRawPointer, inout LinkCursor) -> Void
+  {
+    let refresh = shape.refreshAddress
+    // The one that is there looks itself whether it has to be written.
+    if shape.fixedCount == 1 { return { root, cursor in refresh(root + offset, &cursor) } }
+    return { root, cursor in
+      let part = root + offset
+      let count = shape.count(part.assumingMemoryBound(to: Part.self).pointee)
+      if cursor.needsWriting(count) { refresh(part, &cursor) } else { cursor.skip(count) }
+    }
   }
 
   /// The accessor of a part that a setter writes.

@@ -13,6 +13,8 @@ final class NestedShape<Part> {
   @usableFromInline let count: (Part) -> Int
   /// Writes the values of the linked entities that have changed since they were written last.
   @usableFromInline let refresh: (inout Part, inout LinkCursor) -> Void
+  /// The same for a part at an address.
+  @usableFromInline let refreshAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
   /// Takes out the entity that is removed, and says whether the part itself has to go, because it cannot be without.
   @usableFromInline let remove: (inout Part, inout LinkCursor) -> Bool
 
@@ -25,6 +27,7 @@ final class NestedShape<Part> {
     self.adopt = adopt
     self.count = count
     self.refresh = refresh
+    refreshAddress = { refresh(&$0.assumingMemoryBound(to: Part.self).pointee, &$1) }
     self.remove = remove
   }
 }

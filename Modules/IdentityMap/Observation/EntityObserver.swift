@@ -14,6 +14,12 @@ public struct EntityObserver<T: Sendable>: Sendable {
     self.handle = handle
   }
 
+  /// Of a leaf, without a detour. Under the lock.
+  @inlinable init(simple node: Unmanaged<EntityNode<T>>) where T: Identifiable {
+    value = node._withUnsafeGuaranteedRef { $0.value }
+    handle = Handle(Unmanaged.fromOpaque(node.toOpaque()))
+  }
+
   /// Under the lock.
   init(_ node: ValueNode<T>) {
     value = node.read()

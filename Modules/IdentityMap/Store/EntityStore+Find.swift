@@ -4,10 +4,11 @@ extension EntityStore {
   public func find<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>? {
     core.exclusively {
       let table = core.table(of: type)
-      if table.isSimple {
-        return table.node(id).map { EntityObserver(value: $0.value, handle: Handle($0)) }
-      }
-      return table.find(id)
+      guard table.isSimple else { return table.find(id) }
+      guard let node = table.index.find(id, hash: table.index.hash(id)),
+        !node._withUnsafeGuaranteedRef({ $0.flags.contains(.vacant) })
+      else { return nil }
+      return EntityObserver(simple: node)
     }
   }
 

@@ -13,7 +13,7 @@ extension EntityStore {
   ) -> EntityObserver<T> {
     core.exclusively {
       if named == nil, update == nil, let node = core.table(of: T.self).putSimply(entity, stamp: modifiedAt) {
-        return EntityObserver(value: node.value, handle: Handle(node))
+        return EntityObserver(simple: node)
       }
       return placed(entity, named: named, modifiedAt: modifiedAt, ifPresent: update)
     }

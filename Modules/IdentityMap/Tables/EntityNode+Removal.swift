@@ -24,9 +24,9 @@ extension Node {
   fileprivate func detach(addingTo doomed: inout [any Node & Removable]) {
     core.record(self)
     var parents: [Node] = []
-    for link in relations?.parents ?? [] where !link.parent.flags.contains(.visited) {
-      link.parent.flags.insert(.visited)
-      parents.append(link.parent)
+    for parent in relations?.parents.map(\.parent) ?? [] where !parent.flags.contains(.visited) {
+      parent.flags.insert(.visited)
+      parents.append(parent)
     }
     for parent in parents { parent.flags.remove(.visited) }
     for parent in parents where parent.remove(self) {

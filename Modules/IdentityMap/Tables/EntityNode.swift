@@ -36,8 +36,10 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   }
 
   @usableFromInline override func rebuild() {
-    guard let relations, let plan else { return }
-    relations.walk(.refresh) { plan.refresh(&value, along: &$0) }
+    guard let relations, let plan = relations.plan else { return }
+    relations.walk(.refresh) { cursor in
+      withUnsafeMutablePointer(to: &value) { plan.refresh(UnsafeMutableRawPointer($0), &cursor) }
+    }
   }
 
   @usableFromInline override func remove(_ child: Node) -> Bool {
@@ -107,35 +109,5 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   /// The places of the children in the value.
   var plan: Plan<T>? {
     relations?.plan.map { unsafeDowncast($0, to: Plan<T>.self) }
-  }
-}
-
-/// The places of the entities in an aggregate; one for all values that have the same ones.
-final class Plan<T> {
-  private let paths: [PartialIdentifiableKeyPath<T>]
-  private let accessors: [NestedAccessor<T>]
-
-  init(_ paths: [PartialIdentifiableKeyPath<T>]) {
-    self.paths = paths
-    accessors = paths.map { $0.makeAccessor() }
-  }
-
-  func isMade(of paths: [PartialIdentifiableKeyPath<T>]) -> Bool {
-    paths.count == self.paths.count
-      && zip(paths, self.paths).allSatisfy { $0.kind == $1.kind && ($0.place === $1.place || $0.place == $1.place) }
-  }
-
-  func adopt(_ value: T, by adoption: inout Adoption) {
-    for accessor in accessors { accessor.adopt(value, &adoption) }
-  }
-
-  func refresh(_ value: inout T, along cursor: inout LinkCursor) {
-    for accessor in accessors { accessor.refresh(&value, &cursor) }
-  }
-
-  /// - Returns: Whether the whole value has to go.
-  func remove(from value: inout T, along cursor: inout LinkCursor) -> Bool {
-    for accessor in accessors where accessor.remove(&value, &cursor) { return true }
-    return false
   }
 }

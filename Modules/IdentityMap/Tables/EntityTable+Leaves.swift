@@ -2,26 +2,26 @@
 /// compiled into the code that calls them, with its types. Everything else goes the long way.
 extension EntityTable {
   /// Stores an entity, to which a handle is made at once; `nil` when it has to go the long way.
-  @inlinable func putSimply(_ entity: T, stamp: Stamp?) -> EntityNode<T>? {
+  @inlinable func putSimply(_ entity: T, stamp: Stamp?) -> Unmanaged<EntityNode<T>>? {
     guard isSimple, core.isPlain, stamp == nil else { return nil }
-    let hash = IdentityIndex<T>.hash(entity.id)
-    guard let node = index.node(entity.id, hash: hash) else {
-      return createSimply(entity, hash: hash)
+    let hash = index.hash(entity.id)
+    guard let found = index.find(entity.id, hash: hash) else {
+      return .passUnretained(createSimply(entity, hash: hash))
     }
-    guard node.isSimple else { return nil }
-    if !nature.areEqual(node.value, entity) { set(node, entity) }
-    return node
+    guard found._withUnsafeGuaranteedRef({ $0.isSimple }) else { return nil }
+    found._withUnsafeGuaranteedRef { if !nature.areEqual($0.value, entity) { set($0, entity) } }
+    return found
   }
 
   @inlinable func createSimply(_ entity: T, hash: UInt32) -> EntityNode<T> {
     let node = EntityNode(entity, core: core)
     index.insert(node, hash: hash)
-    if core.isJournaling { core.recordCreation(of: node) }
+    if core.isJournaling { recordCreation(of: node) }
     return node
   }
 
   @inlinable func set(_ node: EntityNode<T>, _ value: T) {
-    if core.isJournaling { core.recordValue(of: node) }
+    if core.isJournaling { recordValue(of: node) }
     node.value = value
     node.version &+= 1
   }
@@ -29,11 +29,11 @@ extension EntityTable {
   /// Stores an entity that is in an aggregate; `nil` when it has to go the long way.
   @inlinable func adoptSimply(_ entity: T, stamp: Stamp?) -> EntityNode<T>? {
     guard isSimple, core.isPlain, stamp == nil else { return nil }
-    let hash = IdentityIndex<T>.hash(entity.id)
+    let hash = index.hash(entity.id)
     guard let node = index.node(entity.id, hash: hash) else {
       return createSimply(entity, hash: hash)
     }
-    return node.flags.rawValue == 0 && nature.areEqual(node.value, entity) ? node : nil
+    return node.flags.subtracting(.related).isEmpty && nature.areEqual(node.value, entity) ? node : nil
   }
 
   /// Changes an entity; `nil` when it has to go the long way.
@@ -66,5 +66,5 @@ extension EntityTable {
 
 extension EntityNode {
   /// Whether nothing is to be known of the node but its value.
-  @inlinable var isSimple: Bool { flags.rawValue == 0 && relations == nil }
+  @inlinable var isSimple: Bool { flags.isEmpty }
 }

@@ -1,7 +1,7 @@
 extension EntityTable {
   /// Stores an entity and what is in it. The stamp is looked at before anything is touched.
   func put(_ entity: T, stamp: Stamp?) -> Placement<T> {
-    let hash = IdentityIndex<T>.hash(entity.id)
+    let hash = index.hash(entity.id)
     guard let node = index.node(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
     if node.flags.contains(.onPath) { return Placement(node: node, outcome: .closesCircle) }
     if node.isVacant { return revive(node, with: entity, stamp: stamp) }
@@ -80,7 +80,7 @@ extension EntityTable {
     index.insert(node, hash: hash)
     // Nothing may hold it; unless somebody does by then, it goes when the transaction ends.
     core.loosen(node)
-    if core.journal != nil { core.recordCreation(of: node) }
+    if core.journal != nil { recordCreation(of: node) }
     return fill(node, with: entity, stamp: stamp)
   }
 

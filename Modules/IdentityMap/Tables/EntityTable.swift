@@ -8,6 +8,8 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   var policy = TypePolicy<T>() {
     didSet { noteSimplicity() }
   }
+  /// What leaves were before the transaction that is going on.
+  @usableFromInline let leafLog = LeafLog<T>()
   /// Whether the time of writes is kept.
   var tracksTime = false
   /// The places of nested entities that most values of the type have.
@@ -45,13 +47,13 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
 
   /// The node of an entity that there is.
   @inlinable func node(_ id: T.ID) -> EntityNode<T>? {
-    guard let node = index.node(id, hash: IdentityIndex<T>.hash(id)), !node.flags.contains(.vacant) else { return nil }
+    guard let node = index.node(id, hash: index.hash(id)), !node.flags.contains(.vacant) else { return nil }
     return node
   }
 
   func forget(_ node: EntityNode<T>) {
     let id = node.value.id
-    index.remove(node, hash: IdentityIndex<T>.hash(id))
+    index.remove(node, hash: index.hash(id))
     if !node.isVacant { isGone(node, id: id) }
   }
 

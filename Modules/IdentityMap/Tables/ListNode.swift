@@ -3,14 +3,19 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   override func read() -> [T] {
     core.refresh(self)
     guard let relations else { return [] }
-    // An entity that was stored by a transaction that was undone is vacant.
-    var list: [T] = []
-    list.reserveCapacity(relations.children.count)
-    for link in relations.children where !link.child.isVacant {
-      let node = unsafeDowncast(link.child, to: EntityNode<T>.self)
-      list.append(node.closesCircles ? node.read() : node.value)
+    let links = relations.children
+    return Array(unsafeUninitializedCapacity: links.count) { list, count in
+      guard let start = list.baseAddress else { return }
+      // An entity that was stored by a transaction that was undone is vacant.
+      for link in links {
+        link.withChild { child in
+          guard !child.isVacant else { return }
+          let node = unsafeDowncast(child, to: EntityNode<T>.self)
+          (start + count).initialize(to: node.closesCircles ? node.read() : node.value)
+          count += 1
+        }
+      }
     }
-    return list
   }
 
   override func remove(_ child: Node) -> Bool {

@@ -26,7 +26,7 @@ class AnyEntityTable {
 final class TableDirectory {
   private var tables: [ObjectIdentifier: AnyEntityTable] = [:]
   /// The tables used last, found by the bits of a type's address in which types differ.
-  @usableFromInline let recent: UnsafeMutablePointer<(type: ObjectIdentifier, table: AnyEntityTable)?>
+  @usableFromInline let recent: UnsafeMutablePointer<(type: ObjectIdentifier, table: Unmanaged<AnyEntityTable>)?>
   /// Tables that have queries with something to look at.
   var withQueries: [AnyEntityTable] = []
   /// Tables that may have to forget something.
@@ -64,7 +64,7 @@ final class TableDirectory {
     let key = ObjectIdentifier(type)
     let table = tables[key].map { unsafeDowncast($0, to: EntityTable<T>.self) } ?? EntityTable<T>(core: core)
     tables[key] = table
-    recent[Self.place(of: key)] = (key, table)
+    recent[Self.place(of: key)] = (key, .passUnretained(table))
     return table
   }
 }
@@ -73,7 +73,7 @@ extension StoreCore {
   @inlinable func table<T: Identifiable & Sendable>(of type: T.Type) -> EntityTable<T> {
     let key = ObjectIdentifier(type)
     if let entry = tables.recent[TableDirectory.place(of: key)], entry.type == key {
-      return unsafeDowncast(entry.table, to: EntityTable<T>.self)
+      return entry.table._withUnsafeGuaranteedRef { unsafeDowncast($0, to: EntityTable<T>.self) }
     }
     return tables.findTable(of: type, core: self)
   }

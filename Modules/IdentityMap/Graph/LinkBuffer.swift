@@ -1,0 +1,55 @@
+/// The links of a node to one side: a list without the header, the sharing and the checks of an array, because most
+/// nodes have one link or a few, and propagation does little else than to walk along them.
+///
+/// It belongs to its ``Relations``, which give its memory back. Links are plain data.
+struct LinkBuffer<Link> {
+  private var start: UnsafeMutablePointer<Link>?
+  private var size: Int32 = 0
+  private var capacity: Int32 = 0
+
+  /// The links, as long as none is added or taken away.
+  var links: UnsafeMutableBufferPointer<Link> { UnsafeMutableBufferPointer(start: start, count: count) }
+
+  func deallocate() {
+    start?.deallocate()
+  }
+
+  mutating func reserveCapacity(_ wanted: Int) {
+    guard wanted > capacity else { return }
+    let moved = UnsafeMutablePointer<Link>.allocate(capacity: wanted)
+    if let start {
+      moved.moveInitialize(from: start, count: count)
+      start.deallocate()
+    }
+    start = moved
+    capacity = Int32(wanted)
+  }
+
+  mutating func append(_ link: Link) {
+    if size == capacity { reserveCapacity(size == 0 ? 1 : count * 2) }
+    (start.unsafelyUnwrapped + count).initialize(to: link)
+    size += 1
+  }
+
+  mutating func removeLast() -> Link? {
+    guard size > 0 else { return nil }
+    size -= 1
+    let last = start.map { ($0 + count).move() }
+    if size == 0 {
+      start?.deallocate()
+      (start, capacity) = (nil, 0)
+    }
+    return last
+  }
+}
+
+extension LinkBuffer: RandomAccessCollection, MutableCollection {
+  var startIndex: Int { 0 }
+  var endIndex: Int { Int(size) }
+  var count: Int { Int(size) }
+
+  subscript(index: Int) -> Link {
+    get { links[index] }
+    nonmutating set { links[index] = newValue }
+  }
+}
