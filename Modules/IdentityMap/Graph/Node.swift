@@ -13,9 +13,9 @@ class Node {
   /// What only some nodes have; leaves that nobody watches and nothing contains do without.
   @exclusivity(unchecked) @usableFromInline final private(set) var relations: Relations?
   /// The freshness of the value; not a number when it has no stamp.
-  @usableFromInline final var stamp = Stamp.nan
+  @exclusivity(unchecked) @usableFromInline final var stamp = Stamp.nan
   /// The transaction that set the stamp.
-  @usableFromInline final var stampedIn: UInt32 = 0
+  @exclusivity(unchecked) @usableFromInline final var stampedIn: UInt32 = 0
   /// Grows with each change of the value, and when the value has become out of date.
   @exclusivity(unchecked) @usableFromInline final var version: UInt32 = 0
   // What is asked of every node that is found comes last, beside the value: the memory of both is fetched at once.

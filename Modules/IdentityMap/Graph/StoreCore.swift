@@ -20,11 +20,11 @@ final class StoreCore: @unchecked Sendable {
   /// The number of the transaction that is going on.
   @exclusivity(unchecked) @usableFromInline private(set) var transaction: UInt32 = 0
   /// Nodes whose watchers have to be told.
-  var changed: [Node] = []
+  @exclusivity(unchecked) var changed: [Node] = []
   /// Nodes that may not be held any more.
-  var loose: [Node] = []
+  @exclusivity(unchecked) var loose: [Node] = []
   /// What is to be done when the lock is free again.
-  var aftermath = Aftermath()
+  @exclusivity(unchecked) var aftermath = Aftermath()
   /// What a rollback needs; there is none when nothing can be rolled back.
   var journal: Journal? {
     didSet { notePlainness() }
@@ -32,14 +32,14 @@ final class StoreCore: @unchecked Sendable {
   /// The log at the end of the journal, to which leaves are added.
   @exclusivity(unchecked) @usableFromInline var openLog: AnyLeafLog?
   /// How many links close a circle.
-  var backLinks = 0
+  @exclusivity(unchecked) var backLinks = 0
   /// How many nodes have handles. While there are any, the core holds itself.
   @exclusivity(unchecked) var handledNodes = 0
   var history = History() {
     didSet { if history.isKept != oldValue.isKept { notePlainness() } }
   }
   /// The origin that the operations going on were given.
-  var origin: String?
+  @exclusivity(unchecked) var origin: String?
   /// Raised by whatever leaves work for the commit, so that operations that do not pay nothing.
   @exclusivity(unchecked) var hasWork = false
 

@@ -28,8 +28,12 @@ final class Plan<T>: AnyPlan {
   }
 
   func isMade(of paths: [PartialIdentifiableKeyPath<T>]) -> Bool {
-    paths.count == self.paths.count
-      && zip(paths, self.paths).allSatisfy { $0.kind == $1.kind && ($0.place === $1.place || $0.place == $1.place) }
+    guard paths.count == self.paths.count else { return false }
+    for index in paths.indices {
+      let (path, known) = (paths[index], self.paths[index])
+      guard path.kind == known.kind, path.place === known.place || path.place == known.place else { return false }
+    }
+    return true
   }
 
   func adopt(_ value: T, by adoption: inout Adoption) {

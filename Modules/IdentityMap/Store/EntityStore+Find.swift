@@ -3,12 +3,13 @@ extension EntityStore {
   @inlinable
   public func find<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>? {
     core.exclusively {
-      let table = core.table(of: type)
-      guard table.isSimple else { return table.find(id) }
-      guard let node = table.index.find(id, hash: table.index.hash(id)),
-        !node._withUnsafeGuaranteedRef({ $0.flags.contains(.vacant) })
-      else { return nil }
-      return EntityObserver(simple: node)
+      core.unretainedTable(of: type)._withUnsafeGuaranteedRef { table in
+        guard table.isSimple else { return table.find(id) }
+        guard let node = table.index.find(id, hash: table.index.hash(id)),
+          !node._withUnsafeGuaranteedRef({ $0.flags.contains(.vacant) })
+        else { return nil }
+        return EntityObserver(simple: node)
+      }
     }
   }
 

@@ -12,7 +12,10 @@ extension EntityStore {
     entity: T, named: AliasKey<T>? = nil, modifiedAt: Stamp? = nil, ifPresent update: Update<T>? = nil
   ) -> EntityObserver<T> {
     core.exclusively {
-      if named == nil, update == nil, let node = core.table(of: T.self).putSimply(entity, stamp: modifiedAt) {
+      let table = core.unretainedTable(of: T.self)
+      if named == nil, update == nil,
+        let node = table._withUnsafeGuaranteedRef({ $0.putSimply(entity, stamp: modifiedAt) })
+      {
         return EntityObserver(simple: node)
       }
       return placed(entity, named: named, modifiedAt: modifiedAt, ifPresent: update)

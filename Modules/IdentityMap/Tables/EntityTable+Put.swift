@@ -96,16 +96,16 @@ extension EntityTable {
   private func fill(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
     note(stamp, on: node)
     if nature.isAggregate { setAggregate(node, to: entity, stamp: stamp) } else { node.value = entity }
-    if !queries.isEmpty { node.flags.insert(.queried) }
+    if !isSimple && !queries.isEmpty { node.flags.insert(.queried) }
     wrote(node)
-    if !awaited.isEmpty { awaited[entity.id]?.entity = node }
+    if !isSimple && !awaited.isEmpty { awaited[entity.id]?.entity = node }
     return Placement(node: node, outcome: .created)
   }
 
   /// Has everybody know that a node's value is another one.
   func wrote(_ node: EntityNode<T>) {
     node.version &+= 1
-    if node.relations != nil || !queries.isEmpty { core.spread(from: node) }
+    if node.relations != nil || !isSimple && !queries.isEmpty { core.spread(from: node) }
     noteWrite(of: node)
     if core.isLogging { core.tellStored(T.self, node.value.id) }
     if core.history.isKept { core.history.note(.stored, T.self, node.value.id, origin: core.origin) }

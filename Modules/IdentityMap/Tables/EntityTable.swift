@@ -11,20 +11,20 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   /// What leaves were before the transaction that is going on.
   @usableFromInline let leafLog = LeafLog<T>()
   /// Whether the time of writes is kept.
-  var tracksTime = false
+  @exclusivity(unchecked) var tracksTime = false
   /// The places of nested entities that most values of the type have.
-  private var plan: Plan<T>?
+  @exclusivity(unchecked) private var plan: Plan<T>?
   var queries: [QueryNode<T>] = [] {
     didSet { noteSimplicity() }
   }
   /// What the queries have to look at.
-  var notedForQueries: [EntityNode<T>] = []
+  @exclusivity(unchecked) var notedForQueries: [EntityNode<T>] = []
   /// Who waits for entities, whether there are any or not.
   var awaited: [T.ID: AwaitedNode<T>] = [:] {
     didSet { noteSimplicity() }
   }
   /// The entities that their lifetime keeps, when it keeps any.
-  var tenures: TenureList?
+  @exclusivity(unchecked) var tenures: TenureList?
 
   @usableFromInline init(core: StoreCore) {
     self.core = core
@@ -59,9 +59,11 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
 
   /// Whoever watches the type or waits for the entity is told that there is none any more.
   func isGone(_ node: EntityNode<T>, id: T.ID) {
-    if !queries.isEmpty { noteForQueries(node) }
-    if !awaited.isEmpty { awaited[id]?.entity = nil }
-    tenures?.end(of: node)
+    if !isSimple {
+      if !queries.isEmpty { noteForQueries(node) }
+      if !awaited.isEmpty { awaited[id]?.entity = nil }
+      tenures?.end(of: node)
+    }
     if core.history.isKept { core.history.note(.removed, T.self, id, origin: core.origin) }
   }
 

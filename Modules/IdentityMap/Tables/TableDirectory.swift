@@ -28,9 +28,9 @@ final class TableDirectory {
   /// The tables used last, found by the bits of a type's address in which types differ.
   @usableFromInline let recent: UnsafeMutablePointer<(type: ObjectIdentifier, table: Unmanaged<AnyEntityTable>)?>
   /// Tables that have queries with something to look at.
-  var withQueries: [AnyEntityTable] = []
+  @exclusivity(unchecked) var withQueries: [AnyEntityTable] = []
   /// Tables that may have to forget something.
-  var overdue: [AnyEntityTable] = []
+  @exclusivity(unchecked) var overdue: [AnyEntityTable] = []
 
   var all: some Collection<AnyEntityTable> { tables.values }
 
@@ -71,10 +71,15 @@ final class TableDirectory {
 
 extension StoreCore {
   @inlinable func table<T: Identifiable & Sendable>(of type: T.Type) -> EntityTable<T> {
+    unretainedTable(of: type).takeUnretainedValue()
+  }
+
+  /// The table, which is there as long as the store is.
+  @inlinable func unretainedTable<T: Identifiable & Sendable>(of type: T.Type) -> Unmanaged<EntityTable<T>> {
     let key = ObjectIdentifier(type)
     if let entry = tables.recent[TableDirectory.place(of: key)], entry.type == key {
-      return entry.table._withUnsafeGuaranteedRef { unsafeDowncast($0, to: EntityTable<T>.self) }
+      return Unmanaged.fromOpaque(entry.table.toOpaque())
     }
-    return tables.findTable(of: type, core: self)
+    return Unmanaged.passUnretained(tables.findTable(of: type, core: self))
   }
 }
