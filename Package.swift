@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
 import PackageDescription
 
 /// One place for the language settings of every target of this package.
@@ -24,6 +25,8 @@ let lifecycleTestKit = Target.Dependency.product(name: "ServiceLifecycleTestKit"
 /// For those who want publishers where the platform has none.
 let openCombine = Target.Dependency.product(
   name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"]))
+/// Only for the macros: who does not use them never builds it.
+func syntax(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-syntax") }
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 /// SQLite's own functions, of the library that GRDB uses.
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -36,6 +39,7 @@ let package = Package(
     .library(name: "CoherenceCore", targets: ["CoherenceCore"]),
     .library(name: "CoherenceStrategies", targets: ["CoherenceStrategies"]),
     .library(name: "CoherenceIdentityMap", targets: ["CoherenceIdentityMap"]),
+    .library(name: "CoherenceMacros", targets: ["CoherenceMacros"]),
     .library(name: "CoherenceActions", targets: ["CoherenceActions"]),
     .library(name: "CoherenceMapping", targets: ["CoherenceMapping"]),
     .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
@@ -57,6 +61,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
   ],
   targets: [
     // MARK: Modules
@@ -68,6 +73,16 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "CoherenceIdentityMap", dependencies: [openCombine], path: "Modules/IdentityMap", swiftSettings: strict),
+    .macro(
+      name: "CoherenceMacrosPlugin",
+      dependencies: [
+        syntax("SwiftCompilerPlugin"), syntax("SwiftDiagnostics"), syntax("SwiftSyntax"), syntax("SwiftSyntaxBuilder"),
+        syntax("SwiftSyntaxMacros"),
+      ],
+      path: "Modules/Macros/Plugin", swiftSettings: strict),
+    .target(
+      name: "CoherenceMacros", dependencies: ["CoherenceIdentityMap", "CoherenceMacrosPlugin"], path: "Modules/Macros",
+      exclude: ["Plugin"], swiftSettings: strict),
     .target(
       name: "CoherenceActions", dependencies: ["CoherenceCore", "CoherenceStrategies", deques, logging],
       path: "Modules/Actions", swiftSettings: strict),
@@ -130,6 +145,13 @@ let package = Package(
     .testTarget(
       name: "IdentityMapTests", dependencies: ["CoherenceIdentityMap", openCombine], path: "Tests/IdentityMap",
       swiftSettings: strict),
+    .testTarget(
+      name: "MacrosTests",
+      dependencies: [
+        "CoherenceMacros", "CoherenceMacrosPlugin", syntax("SwiftSyntax"), syntax("SwiftSyntaxBuilder"),
+        syntax("SwiftSyntaxMacroExpansion"), syntax("SwiftSyntaxMacros"), syntax("SwiftSyntaxMacrosGenericTestSupport"),
+      ],
+      path: "Tests/Macros", swiftSettings: strict),
     .testTarget(
       name: "ActionsTests",
       dependencies: ["CoherenceActions", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite"],

@@ -1,7 +1,8 @@
 /// The place of nested entities in an aggregate.
 ///
 /// A place must be writable (`var`), and it may lead through structures that are no entities (`\.header.author`).
-/// Besides single entities these can be optional, collections of them, and wrappers (see ``EntityWrapper``).
+/// Besides single entities these can be optional, collections of them, sets, dictionaries, and wrappers (see
+/// ``EntityWrapper``).
 public struct PartialIdentifiableKeyPath<Root> {
   /// What is at a place, as far as the place alone does not tell.
   @usableFromInline enum Kind {
@@ -59,6 +60,28 @@ public struct PartialIdentifiableKeyPath<Root> {
     self.init(keyPath, .collection) { .part($0, .set()) }
   }
 
+  /// A set of entities that may be missing.
+  @inlinable public init<T: Identifiable & Sendable & Hashable>(_ keyPath: WritableKeyPath<Root, Set<T>?>) {
+    self.init(keyPath, .collection) { .part($0, .optional(.set())) }
+  }
+
+  /// Entities by keys.
+  @inlinable public init<Key: Hashable, T: Identifiable & Sendable>(_ keyPath: WritableKeyPath<Root, [Key: T]>) {
+    self.init(keyPath, .collection) { .part($0, .dictionary(.entity())) }
+  }
+
+  /// Collections of entities by keys.
+  @inlinable public init<Key: Hashable, C: MutableCollection>(lists keyPath: WritableKeyPath<Root, [Key: C]>)
+  where C.Element: Identifiable & Sendable {
+    self.init(keyPath, .collection) { .part($0, .dictionary(.collection(.entity()))) }
+  }
+
+  /// A collection of collections of entities.
+  @inlinable public init<C: MutableCollection>(lists keyPath: WritableKeyPath<Root, C>)
+  where C.Element: MutableCollection, C.Element.Element: Identifiable & Sendable {
+    self.init(keyPath, .collection) { .part($0, .collection(.collection(.entity()))) }
+  }
+
   /// A wrapper of entities.
   @inlinable public init<W: EntityWrapper>(wrapper keyPath: WritableKeyPath<Root, W>) {
     self.init(keyPath, .wrapper) { .part($0, .wrapper()) }
@@ -73,5 +96,11 @@ public struct PartialIdentifiableKeyPath<Root> {
   @inlinable public init<C: MutableCollection>(wrappers keyPath: WritableKeyPath<Root, C>)
   where C.Element: EntityWrapper {
     self.init(keyPath, .wrapper) { .part($0, .collection(.wrapper())) }
+  }
+
+  /// A collection of wrappers of entities that may be missing.
+  @inlinable public init<C: MutableCollection>(wrappers keyPath: WritableKeyPath<Root, C?>)
+  where C.Element: EntityWrapper {
+    self.init(keyPath, .wrapper) { .part($0, .optional(.collection(.wrapper()))) }
   }
 }

@@ -59,6 +59,38 @@ extension NestedShape {
   }
 }
 
+extension NestedShape {
+  /// Values of the same shape, by keys. Those that have to go are taken out with their keys.
+  @inlinable static func dictionary<Key: Hashable, Value>(_ shape: NestedShape<Value>) -> NestedShape
+  where Part == [Key: Value] {
+    NestedShape(
+      adopt: { part, adoption in
+        for value in part.values { shape.adopt(value, &adoption) }
+      },
+      count: { part in
+        if let each = shape.fixedCount { return part.count * each }
+        return part.values.reduce(0) { $0 + shape.count($1) }
+      },
+      refresh: { part, cursor in
+        var index = part.values.startIndex
+        while index != part.values.endIndex {
+          let count = shape.fixedCount ?? shape.count(part.values[index])
+          if cursor.needsWriting(count) { shape.refresh(&part.values[index], &cursor) } else { cursor.skip(count) }
+          part.values.formIndex(after: &index)
+        }
+      },
+      remove: { part, cursor in
+        var kept = part
+        for (key, value) in part {
+          var value = value
+          kept[key] = shape.remove(&value, &cursor) ? nil : value
+        }
+        part = kept
+        return false
+      })
+  }
+}
+
 extension NestedShape where Part: Collection, Part.Element: Identifiable & Sendable {
   /// A collection of entities of any kind, as an alias can stand for. It is made anew of the values of its entities.
   static func list() -> NestedShape {

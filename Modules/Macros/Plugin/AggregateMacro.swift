@@ -1,0 +1,44 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// Lists the places of entities in a structure.
+struct AggregateMacro: ExtensionMacro {
+  static func expansion(
+    of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+    providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
+    in context: some MacroExpansionContext
+  ) throws -> [ExtensionDeclSyntax] {
+    guard let structure = declaration.as(StructDeclSyntax.self) else {
+      throw (declaration.is(EnumDeclSyntax.self) ? MacroProblem.enumIsNoAggregate : .aggregateIsNoStructure).error(
+        at: node)
+    }
+    if let list = structure.member(named: "nestedEntitiesKeyPaths") { throw MacroProblem.listedByHand.error(at: list) }
+    let found = PropertyList(of: structure.memberBlock.members)
+    for (problem, place) in found.problems { context.diagnose(problem.diagnostic(at: place)) }
+    let conformance = protocols.isEmpty ? "" : ": CoherenceIdentityMap.Aggregate"
+    return [
+      try ExtensionDeclSyntax(
+        """
+        extension \(type.trimmed)\(raw: conformance) {
+          \(raw: members(found, of: structure))
+        }
+        """)
+    ]
+  }
+
+  private static func members(_ found: PropertyList, of structure: StructDeclSyntax) -> String {
+    let places = found.variables.map { "CoherenceMacros.NestedPlaces<Self>.at(\\.\($0.name))" }.joined(separator: ",\n")
+    let made = "CoherenceMacros.NestedPlaces<Self>(\n\(places)\n)"
+    let access = structure.memberAccess
+    let list =
+      "\(access)nonisolated var nestedEntitiesKeyPaths: [CoherenceIdentityMap.PartialIdentifiableKeyPath<Self>]"
+    // Generic types have no static stored properties.
+    let parts =
+      structure.genericParameterClause == nil
+      ? ["private nonisolated static let nestedPlaces = \(made)", "\(list) {\nSelf.nestedPlaces.keyPaths\n}"]
+      : ["\(list) {\n\(made).keyPaths\n}"]
+    return (parts + [structure.check(found.properties)].compactMap { $0 }).joined(separator: "\n\n")
+  }
+}

@@ -1,0 +1,56 @@
+import SwiftSyntax
+
+/// A value that a case of an enum carries.
+struct AssociatedValue {
+  private let name: String
+  private let parameters: [EnumCaseParameterSyntax]
+  private let place: Int
+
+  /// Those of a case that may hold entities.
+  static func all(of element: EnumCaseElementSyntax) -> [AssociatedValue] {
+    let parameters = element.parameterClause.map { Array($0.parameters) } ?? []
+    return parameters.indices
+      .map { AssociatedValue(name: element.name.text, parameters: parameters, place: $0) }
+      .filter { !plainTypes.contains($0.type) }
+  }
+
+  private var type: String { parameters[place].type.trimmedDescription }
+
+  private var isOptional: Bool { type.hasSuffix("?") || type.hasPrefix("Optional<") }
+
+  /// The name of the property for the value.
+  var property: String {
+    "\(name.filter { $0 != "`" })Value\(parameters.count > 1 ? "\(place)" : "")"
+  }
+
+  /// A property for the value: it is `nil` in other cases, and can only be written in its own.
+  var declaration: String {
+    """
+    private nonisolated var \(property): \(isOptional ? type : "Optional<\(type)>") {
+    get {
+    if case .\(name)(\(arguments { $0 == place ? "let value" : "_" })) = self { value } else { nil }
+    }
+    set {
+    \(setter)
+    }
+    }
+    """
+  }
+
+  private var setter: String {
+    let written = ".\(name)(\(arguments { $0 == place ? "newValue" : "value\($0)" }))"
+    let isAlone = parameters.count == 1
+    let pattern = isAlone ? "" : "(\(arguments { $0 == place ? "_" : "let value\($0)" }))"
+    let unwrapping = isOptional ? "" : ", let newValue"
+    return "if case .\(name)\(pattern) = self\(unwrapping) { self = \(written) }"
+  }
+
+  /// The arguments of the case, with their labels.
+  private func arguments(_ value: (Int) -> String) -> String {
+    parameters.indices.map { index in
+      let label = parameters[index].firstName.map(\.text) ?? "_"
+      return label == "_" ? value(index) : "\(label): \(value(index))"
+    }
+    .joined(separator: ", ")
+  }
+}

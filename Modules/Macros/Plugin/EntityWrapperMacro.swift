@@ -1,0 +1,60 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// Lists the places of entities in the cases of an enum, or in a structure without an identity.
+struct EntityWrapperMacro: ExtensionMacro {
+  static func expansion(
+    of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+    providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
+    in context: some MacroExpansionContext
+  ) throws -> [ExtensionDeclSyntax] {
+    guard declaration.is(EnumDeclSyntax.self) || declaration.is(StructDeclSyntax.self) else {
+      throw MacroProblem.wrapperIsNoValue.error(at: node)
+    }
+    if let list = declaration.member(named: "wrappedEntitiesKeyPaths") {
+      throw MacroProblem.listedByHand.error(at: list)
+    }
+    let (places, others) =
+      declaration.is(EnumDeclSyntax.self) ? cases(of: declaration) : variables(of: declaration, context)
+    let conformance = protocols.isEmpty ? "" : ": CoherenceIdentityMap.EntityWrapper"
+    return [
+      try ExtensionDeclSyntax(
+        """
+        extension \(type.trimmed)\(raw: conformance) {
+          \(raw: ([list(places, access: declaration.memberAccess)] + others).joined(separator: "\n\n"))
+        }
+        """)
+    ]
+  }
+
+  private static func list(_ places: [String], access: String) -> String {
+    let found = places.map { "CoherenceMacros.NestedPlaces<Root>.at(parent.appending(\\.\($0)))" }
+    return """
+      \(access)nonisolated func wrappedEntitiesKeyPaths<Root>(
+      relativeTo parent: WritableKeyPath<Root, Self>
+      ) -> [CoherenceIdentityMap.PartialIdentifiableKeyPath<Root>] {
+      CoherenceMacros.NestedPlaces<Root>(
+      \(found.joined(separator: ",\n"))
+      ).keyPaths
+      }
+      """
+  }
+
+  private static func variables(
+    of declaration: some DeclGroupSyntax, _ context: some MacroExpansionContext
+  ) -> (places: [String], others: [String]) {
+    let found = PropertyList(of: declaration.memberBlock.members)
+    for (problem, place) in found.problems { context.diagnose(problem.diagnostic(at: place)) }
+    return (found.variables.map(\.name), [declaration.check(found.properties)].compactMap { $0 })
+  }
+
+  private static func cases(of declaration: some DeclGroupSyntax) -> (places: [String], others: [String]) {
+    let values = declaration.memberBlock.members.flatMap { member -> [AssociatedValue] in
+      guard let cases = member.decl.as(EnumCaseDeclSyntax.self), !cases.isNotNested else { return [] }
+      return cases.elements.flatMap(AssociatedValue.all(of:))
+    }
+    return (values.map(\.property), values.map(\.declaration))
+  }
+}

@@ -1,0 +1,149 @@
+import CoherenceMacros
+import SwiftSyntaxMacrosGenericTestSupport
+import Testing
+
+@Suite("What the macros complain of")
+struct ComplaintTests {
+  @Test(arguments: ["class", "actor"])
+  func `objects are no aggregates`(kind: String) {
+    expectExpansion(
+      of: "@Aggregate \(kind) Post {}", "\(kind) Post {}",
+      complaints: [
+        DiagnosticSpec(
+          message:
+            "'@Aggregate' is for structures: the store keeps values, and an object could change behind its back.",
+          line: 1, column: 1)
+      ])
+  }
+
+  @Test func `an enum is sent to the macro for wrappers`() {
+    expectExpansion(
+      of: "@Aggregate enum Media {}", "enum Media {}",
+      complaints: [
+        DiagnosticSpec(
+          message: "'@Aggregate' is for structures. Entities in the cases of an enum are found by '@EntityWrapper'.",
+          line: 1, column: 1)
+      ])
+  }
+
+  @Test func `objects are no wrappers`() {
+    expectExpansion(
+      of: "@EntityWrapper class Media {}", "class Media {}",
+      complaints: [
+        DiagnosticSpec(
+          message: """
+            '@EntityWrapper' is for enums and structures: the store keeps values, and an object could change behind its \
+            back.
+            """, line: 1, column: 1)
+      ])
+  }
+
+  @Test func `a list that was written by hand is not written again`() {
+    let source = """
+      struct Post {
+        var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [] }
+      }
+      """
+    expectExpansion(
+      of: "@Aggregate \(source)", source,
+      complaints: [
+        DiagnosticSpec(
+          message: "The places of entities are listed by hand here: take either the list away or the macro.", line: 2,
+          column: 3)
+      ])
+  }
+
+  @Test func `variables that the macro cannot see are named`() {
+    let members = """
+        lazy var first = Author()
+        var (second, third) = (Author(), Author())
+        #if DEBUG
+        var fourth: Author
+        #endif
+      """
+    expectExpansion(
+      of: "@EntityWrapper struct Page {\n\(members)\n}",
+      """
+      struct Page {
+      \(members)
+      }
+
+      extension Page: CoherenceIdentityMap.EntityWrapper {
+        nonisolated func wrappedEntitiesKeyPaths<Root>(
+          relativeTo parent: WritableKeyPath<Root, Self>
+        ) -> [CoherenceIdentityMap.PartialIdentifiableKeyPath<Root>] {
+          CoherenceMacros.NestedPlaces<Root>(
+
+          ).keyPaths
+        }
+      }
+      """,
+      complaints: [
+        DiagnosticSpec(
+          message:
+            "Lazy variables are not seen by the macro. Mark this one with '@NotNested', or list the places by hand.",
+          line: 2, column: 3),
+        DiagnosticSpec(
+          message: "Variables that are declared as a tuple are not seen by the macro. Declare them one by one.",
+          line: 3,
+          column: 7),
+        DiagnosticSpec(
+          message: """
+            Properties inside of '#if' are not seen by the macro. Mark this one with '@NotNested', or list the places by \
+            hand.
+            """, line: 5, column: 3),
+      ])
+  }
+
+  // MARK: By type
+
+  private struct Fixed {
+    let author = Author(id: 1, name: "a")
+    let reviewer: Author? = nil
+    let readers: [Author] = []
+    let media = Media.nothing
+    let count = 1
+    var names = ["a"]
+    var frozen = CollectionOfOne(Author(id: 1, name: "a"))
+    var window = Frozen(authors: [])
+    var editor: Author {
+      get { author }
+      set {}
+    }
+    var size: Int {
+      get { 1 }
+      set {}
+    }
+  }
+
+  /// Elements can be read and not be replaced.
+  private struct Frozen: Collection {
+    let authors: [Author]
+    var startIndex: Int { authors.startIndex }
+    var endIndex: Int { authors.endIndex }
+    func index(after index: Int) -> Int { index + 1 }
+    subscript(index: Int) -> Author { authors[index] }
+  }
+
+  private typealias Places = NestedPlaces<Fixed>
+
+  @Test func `an entity in a constant does not pass`() {
+    let checks: [Any] = [
+      Places.constant(\.author), Places.constant(\.reviewer), Places.constant(\.readers), Places.constant(\.media),
+    ]
+    #expect(checks.allSatisfy { $0 is PlaceCheck.Constant })
+    let passed = Places.constant(\.count)
+    #expect(type(of: passed) == PlaceCheck.Passed.self)
+  }
+
+  @Test func `an entity in a computed property does not pass`() {
+    let (editor, size) = (Places.computed(\.editor), Places.computed(\.size))
+    #expect(type(of: editor) == PlaceCheck.Computed.self && type(of: size) == PlaceCheck.Passed.self)
+  }
+
+  @Test func `entities in a collection that only can be read do not pass`() {
+    let (window, frozen, names) = (Places.variable(\.window), Places.variable(\.frozen), Places.variable(\.names))
+    #expect(type(of: window) == PlaceCheck.Immutable.self)
+    #expect(type(of: frozen) == PlaceCheck.Passed.self && type(of: names) == PlaceCheck.Passed.self)
+  }
+}
