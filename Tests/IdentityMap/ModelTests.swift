@@ -1,5 +1,6 @@
 import CoherenceIdentityMap
 import Foundation
+import Synchronization
 import Testing
 
 /// Random operations, each checked against plain dictionaries.
@@ -24,6 +25,7 @@ struct ModelTests {
     #expect(run.isConsistent())
     run.letGo()
     #expect(run.isEmpty, "Something is left.")
+    #expect(run.livingValues == 0, "Values are left.")
   }
 }
 
@@ -34,7 +36,26 @@ private struct ModelRun {
     var name: String
     var first: Leaf
     var leaves: [Leaf]
+    var token: Token?
     var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.first), .init(\.leaves)] }
+
+    static func == (first: Self, second: Self) -> Bool {
+      first.id == second.id && first.name == second.name && first.first == second.first && first.leaves == second.leaves
+    }
+  }
+
+  /// Tells how many values there still are.
+  final class Token: Sendable {
+    private let living: Counter
+
+    init(_ living: Counter) {
+      self.living = living
+      living.add(1)
+    }
+
+    deinit {
+      living.add(-1)
+    }
   }
 
   struct Section: Aggregate, Equatable {
@@ -56,7 +77,10 @@ private struct ModelRun {
   private var leaves: [Int: EntityObserver<Leaf>] = [:]
   private var groups: [Int: EntityObserver<Group>] = [:]
   private var sections: [Int: EntityObserver<Section>] = [:]
+  private let living = Counter()
   private var number = 0
+
+  var livingValues: Int { living.value }
 
   init(seed: UInt64) {
     random = SeededRandom(seed: seed)
@@ -71,11 +95,13 @@ private struct ModelRun {
 
   private mutating func newGroup() -> Group {
     number += 1
-    return Group(id: any(15), name: "\(number)", first: newLeaf(), leaves: (0..<any(4)).map { _ in newLeaf() })
+    return Group(
+      id: any(15), name: "\(number)", first: newLeaf(), leaves: (0..<any(4)).map { _ in newLeaf() },
+      token: Token(living))
   }
 
   mutating func step() {
-    switch any(20) {
+    switch any(21) {
     case 0..<4:
       let leaf = newLeaf()
       note(leaf)
@@ -96,6 +122,7 @@ private struct ModelRun {
     case 16: abort()
     case 17: remove(any(40))
     case 18: optimistic()
+    case 19: removeOptimistically(any(40))
     default: aliases()
     }
     dropFromModel()
@@ -127,6 +154,20 @@ private struct ModelRun {
     change.rollback()
   }
 
+  /// Removes a leaf for a while, in which things are stored that are seen when it is back, or stay without it.
+  private mutating func removeOptimistically(_ id: Int) {
+    let change = store.optimistically { $0.remove(Leaf.self, id: id) }
+    let (wasThere, isConfirmed) = (model.leaves[id] != nil, any(2) == 0)
+    if store.find(Leaf.self, id: id) != nil { Issue.record("An entity is there that was removed.") }
+    let other = newLeaf()
+    if other.id != id {
+      note(other)
+      leaves[other.id] = store.store(entity: other)
+    }
+    if isConfirmed { change.commit() } else { change.rollback() }
+    if wasThere, isConfirmed { forget(id) }
+  }
+
   private mutating func aliases() {
     let group = newGroup()
     note(group)
@@ -136,6 +177,10 @@ private struct ModelRun {
 
   private mutating func remove(_ id: Int) {
     store.remove(Leaf.self, id: id)
+    forget(id)
+  }
+
+  private mutating func forget(_ id: Int) {
     guard model.leaves[id] != nil else { return }
     model.leaves[id] = nil
     for (group, value) in model.groups {
@@ -178,7 +223,9 @@ private struct ModelRun {
   private func leaf(_ id: Int) -> Leaf { Leaf(id, model.leaves[id] ?? nil) }
 
   private func group(_ id: Int) -> Group? {
-    model.groups[id].map { Group(id: id, name: $0.name, first: leaf($0.first), leaves: $0.leaves.map(leaf)) }
+    model.groups[id].map {
+      Group(id: id, name: $0.name, first: leaf($0.first), leaves: $0.leaves.map(leaf), token: nil)
+    }
   }
 
   func isConsistent() -> Bool {
@@ -197,5 +244,16 @@ private struct ModelRun {
 
   var isEmpty: Bool {
     store.count(of: Leaf.self) + store.count(of: Group.self) + store.count(of: Section.self) == 0
+  }
+}
+
+/// A number that all threads count with.
+private final class Counter: Sendable {
+  private let count = Atomic<Int>(0)
+
+  var value: Int { count.load(ordering: .relaxed) }
+
+  func add(_ amount: Int) {
+    count.wrappingAdd(amount, ordering: .relaxed)
   }
 }

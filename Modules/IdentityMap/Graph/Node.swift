@@ -77,6 +77,8 @@ struct NodeFlags: OptionSet, Sendable {
   static let invalidated = NodeFlags(rawValue: 1 << 9)
   /// There are changes over it that are not sure.
   static let overlaid = NodeFlags(rawValue: 1 << 10)
+  /// Removed for the time being; vacant too.
+  static let hidden = NodeFlags(rawValue: 1 << 12)
   /// It has relations.
   @inlinable static var related: NodeFlags { NodeFlags(rawValue: 1 << 11) }
 }

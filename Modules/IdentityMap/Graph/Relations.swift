@@ -192,6 +192,17 @@ struct LinkCursor {
   }
 }
 
+extension LinkCursor {
+  /// Walks along nodes to take one out of them, without links to them.
+  static func walk<R>(over nodes: [Node], removing node: Node, _ body: (inout LinkCursor) -> R) -> R {
+    var links = nodes.map { ChildLink(child: $0, place: 0, seen: 0, isBack: false) }
+    return links.withUnsafeMutableBufferPointer { links in
+      var cursor = LinkCursor(links, .remove, removing: node)
+      return body(&cursor)
+    }
+  }
+}
+
 extension Relations {
   /// Walks along the links to the children.
   @inline(__always)

@@ -33,6 +33,8 @@ final class StoreCore: @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var openLog: AnyLeafLog?
   /// How many links close a circle.
   @exclusivity(unchecked) var backLinks = 0
+  /// How many nodes stand for entities that are removed for the time being.
+  var hiddenNodes = 0
   /// How many nodes have handles. While there are any, the core holds itself.
   @exclusivity(unchecked) var handledNodes = 0
   var history = History() {

@@ -5,15 +5,9 @@
 /// released before either, the changes are taken back.
 public final class OptimisticChange: Sendable {
   private let core: StoreCore
-  private let entries: Entries
+  private let entries: OptimisticEntries
 
-  /// The entities changed, kept until the changes are sure or taken back.
-  // Sendable because it is touched under the store's lock only.
-  fileprivate final class Entries: @unchecked Sendable {
-    fileprivate var list: [(handle: Handle, takeBack: () -> Void, confirm: () -> Void)] = []
-  }
-
-  fileprivate init(core: StoreCore, entries: Entries) {
+  fileprivate init(core: StoreCore, entries: OptimisticEntries) {
     self.core = core
     self.entries = entries
   }
@@ -24,26 +18,24 @@ public final class OptimisticChange: Sendable {
 
   /// Takes the changes back. After either call, both do nothing.
   public func rollback() {
-    end { $0.takeBack() }
+    core.exclusively {
+      for entry in entries.list.reversed() { entry.takeBack() }
+      entries.letGo()
+    }
   }
 
   /// Makes the changes sure, as they are.
   public func commit() {
-    end { $0.confirm() }
-  }
-
-  private func end(_ how: ((handle: Handle, takeBack: () -> Void, confirm: () -> Void)) -> Void) {
     core.exclusively {
-      let list = entries.list
-      entries.list = []
-      for entry in list.reversed() { how(entry) }
+      for entry in entries.list { entry.confirm() }
+      entries.letGo()
     }
   }
 
   /// What can be done optimistically.
   public struct Draft: ~Copyable {
     fileprivate let core: StoreCore
-    fileprivate let entries: Entries
+    fileprivate let entries: OptimisticEntries
 
     /// Changes an entity. Of an aggregate that is its own fields and which entities it contains; change the values of
     /// nested entities by their own type.
@@ -55,28 +47,25 @@ public final class OptimisticChange: Sendable {
     ) -> Bool {
       let table = core.table(of: type)
       guard let node = table.node(id) else { return false }
-      let change = Overlay<T>.Patch(change: ObjectIdentifier(entries), apply: change)
-      table.patch(node, change)
-      keep(node, table)
+      table.patch(node, .init(change: entries, effect: .change(change)))
+      entries.keep(node, table)
       return true
     }
 
     /// Stores an entity that the sure data may not have.
     public borrowing func store<T: Identifiable & Sendable>(_ entity: T) {
       let table = core.table(of: T.self)
-      keep(table.patchIn(entity, ObjectIdentifier(entries)), table)
+      entries.keep(table.patchIn(entity, entries), table)
     }
 
-    private borrowing func keep<T: Identifiable & Sendable>(_ node: EntityNode<T>, _ table: EntityTable<T>) {
-      // A second change of the same entity goes with the first.
-      guard !entries.list.contains(where: { $0.handle.node === node }) else { return }
-      let identity = ObjectIdentifier(entries)
-      entries.list.append(
-        (
-          handle: Handle(node),
-          takeBack: { table.takeBack(identity, of: node) },
-          confirm: { table.confirm(identity, of: node) }
-        ))
+    /// Removes an entity from everything that it is in, as ``EntityStore/remove(_:id:)`` does. When that is taken back, it
+    /// is at its places again, with what was stored of it and of them meanwhile.
+    /// - Returns: Whether there is such an entity.
+    @discardableResult
+    public borrowing func remove<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> Bool {
+      guard let node = core.table(of: type).node(id) else { return false }
+      entries.remove(node)
+      return true
     }
   }
 }
@@ -85,7 +74,7 @@ extension EntityStore {
   /// Makes changes that are shown at once and can be taken back; observers are told once.
   public func optimistically(_ body: (borrowing OptimisticChange.Draft) -> Void) -> OptimisticChange {
     core.exclusively {
-      let entries = OptimisticChange.Entries()
+      let entries = OptimisticEntries()
       body(OptimisticChange.Draft(core: core, entries: entries))
       return OptimisticChange(core: core, entries: entries)
     }

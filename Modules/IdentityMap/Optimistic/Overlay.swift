@@ -6,13 +6,29 @@ final class Overlay<T> {
   let patches: [Patch]
 
   struct Patch {
-    let change: ObjectIdentifier
-    let apply: @Sendable (inout T) -> Void
+    let change: OptimisticEntries
+    let effect: Effect
+  }
+
+  enum Effect {
+    /// Other fields.
+    case change(@Sendable (inout T) -> Void)
+    /// Another value, also when there was none.
+    case value(T)
+    /// None any more.
+    case removal
+    /// Another entity is taken out, which is removed for the time being.
+    case without(Node)
   }
 
   init(base: T?, patches: [Patch] = []) {
     self.base = base
     self.patches = patches
+  }
+
+  /// The same without what a change did.
+  func without(_ change: OptimisticEntries, base: T?) -> Overlay {
+    Overlay(base: base, patches: patches.filter { $0.change !== change })
   }
 }
 
@@ -31,9 +47,9 @@ extension EntityTable {
   }
 
   /// Stores an entity for the time being.
-  func patchIn(_ entity: T, _ change: ObjectIdentifier) -> EntityNode<T> {
-    let patch = Overlay<T>.Patch(change: change) { $0 = entity }
-    if let node = node(entity.id) {
+  func patchIn(_ entity: T, _ change: OptimisticEntries) -> EntityNode<T> {
+    let patch = Overlay<T>.Patch(change: change, effect: .value(entity))
+    if let node = node(entity.id) ?? hiddenNode(entity.id) {
       self.patch(node, patch)
       return node
     }
@@ -52,41 +68,57 @@ extension EntityTable {
   }
 
   /// Takes back what a change did to an entity.
-  func takeBack(_ change: ObjectIdentifier, of node: EntityNode<T>) {
-    guard let overlay = node.overlay, !node.isVacant else { return }
+  func takeBack(_ change: OptimisticEntries, of node: EntityNode<T>) {
+    guard let overlay = node.overlay else { return }
     core.record(node)
-    setOverlay(Overlay(base: overlay.base, patches: overlay.patches.filter { $0.change != change }), of: node)
+    setOverlay(overlay.without(change, base: overlay.base), of: node)
   }
 
   /// Makes sure what a change did to an entity.
-  func confirm(_ change: ObjectIdentifier, of node: EntityNode<T>) {
-    guard let overlay = node.overlay, !node.isVacant else { return }
+  func confirm(_ change: OptimisticEntries, of node: EntityNode<T>) {
+    guard let overlay = node.overlay else { return }
     core.record(node)
     var base = overlay.base
-    for patch in overlay.patches where patch.change == change {
-      if base == nil { base = node.value }
-      if base != nil { patch.apply(&base!) }
+    for patch in overlay.patches where patch.change === change {
+      guard apply(patch.effect, to: &base) else { return node.removeEverywhere() }
     }
-    setOverlay(Overlay(base: base, patches: overlay.patches.filter { $0.change != change }), of: node)
+    setOverlay(overlay.without(change, base: base), of: node)
   }
 
-  private func setOverlay(_ overlay: Overlay<T>, of node: EntityNode<T>) {
+  func setOverlay(_ overlay: Overlay<T>, of node: EntityNode<T>) {
     node.relate().overlay = overlay.patches.isEmpty ? nil : overlay
     if overlay.patches.isEmpty { node.flags.remove(.overlaid) } else { node.flags.insert(.overlaid) }
-    guard var value = overlay.base ?? (overlay.patches.isEmpty ? nil : node.value) else {
-      return node.removeEverywhere()
-    }
-    for patch in overlay.patches {
-      let before = value
-      patch.apply(&value)
-      if value.id != before.id { value = before }
-    }
-    if areEqual(node.read(), value) { return }
+    var shown = overlay.base
+    var isThere = true
+    for patch in overlay.patches { isThere = apply(patch.effect, to: &shown) }
+    guard let value = shown else { return node.removeEverywhere() }
+    guard isThere else { return hide(node, as: value) }
+    let wasHidden = node.flags.contains(.hidden)
+    if wasHidden { show(node) } else if areEqual(node.read(), value) { return }
     if nature.isAggregate {
       setAggregate(node, to: value, stamp: nil, keepsKnown: true)
     } else {
       node.value = value
     }
     wrote(node)
+  }
+
+  /// - Returns: Whether there is an entity then.
+  private func apply(_ effect: Overlay<T>.Effect, to value: inout T?) -> Bool {
+    switch effect {
+    case .value(let entity):
+      value = entity
+    case .change(let change):
+      guard let before = value, var changed = value else { return false }
+      change(&changed)
+      if changed.id == before.id { value = changed }
+    case .removal:
+      return false
+    case .without(let other):
+      guard var reduced = value else { return false }
+      guard take(other, outOf: &reduced), reduced.id == value?.id else { return false }
+      value = reduced
+    }
+    return true
   }
 }

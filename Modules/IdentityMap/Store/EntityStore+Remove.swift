@@ -6,7 +6,12 @@ extension EntityStore {
   @discardableResult
   public func remove<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> Bool {
     core.exclusively {
-      guard let node = core.table(of: type).node(id) else { return false }
+      let table = core.table(of: type)
+      guard let node = table.node(id) else {
+        // What is removed for the time being is not brought back then.
+        table.hiddenNode(id)?.removeEverywhere()
+        return false
+      }
       node.removeEverywhere()
       return true
     }

@@ -28,7 +28,9 @@ struct Adoption {
 
   @usableFromInline mutating func adoptAtLength<T: Identifiable & Sendable>(_ entity: T) {
     let table = core.table(of: T.self)
-    if let node = table.node(entity.id), keepsKnown || kept.contains(where: { $0 === node }) {
+    if let node = table.node(entity.id) ?? table.hiddenNode(entity.id),
+      keepsKnown || kept.contains(where: { $0 === node })
+    {
       children.append(node)
       versions.append(node.version &- 1)
       return
@@ -37,6 +39,11 @@ struct Adoption {
     children.append(placement.node)
     // One that has another value than the given one is to be written into the aggregate.
     versions.append(placement.isAsGiven ? placement.node.version : placement.node.version &- 1)
+  }
+
+  /// Walks over the value whose children were gathered, without linking anything.
+  func walk<R>(removing node: Node, _ body: (inout LinkCursor) -> R) -> R {
+    LinkCursor.walk(over: children, removing: node, body)
   }
 
   /// Links the aggregate to its children.

@@ -12,7 +12,14 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
 
   override func read() -> Content? {
     core.refresh(self)
-    return content
+    guard let relations, var shown = content else { return content }
+    // What is removed for the time being is not shown.
+    var left = relations.children.map(\.child)
+    while let hidden = left.first(where: \.isVacant) {
+      if LinkCursor.walk(over: left, removing: hidden, { shape.remove(&shown, &$0) }) { return nil }
+      left.removeAll { $0 === hidden }
+    }
+    return shown
   }
 
   override func rebuild() {

@@ -1,12 +1,25 @@
 extension EntityNode: Removable {
   /// There is no such entity any more. Whoever holds the node gets to see it again when it is stored again.
   func becomeVacant() {
+    if flags.contains(.hidden) { return becomeVacantForGood() }
     guard !isVacant else { return }
     let table = core.table(of: T.self)
     flags.insert(.vacant)
     table.isGone(self, id: value.id)
     relations?.overlay = nil
     flags.remove(.overlaid)
+    core.loosen(self)
+  }
+
+  /// What was removed for the time being is not brought back any more.
+  private func becomeVacantForGood() {
+    // While the node still is what those stand for that it was taken out of.
+    for node in (overlay?.patches ?? []).flatMap(\.change.nodes) where node !== self {
+      (node as? any Node & Hideable)?.forget(self)
+    }
+    relations?.overlay = nil
+    flags.remove(.overlaid)
+    setHidden(false)
     core.loosen(self)
   }
 

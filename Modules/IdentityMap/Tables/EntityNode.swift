@@ -65,14 +65,15 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   }
 
   @usableFromInline override func snapshot() -> () -> Void {
-    let (value, stamp, flags) = (value, stamp, flags.intersection(.vacant))
+    let (value, stamp, flags) = (value, stamp, flags.intersection([.vacant, .hidden]))
     let children = relations?.children.map(\.child) ?? []
     let (plan, overlay, writtenAt) = (relations?.plan, relations?.overlay, relations?.writtenAt)
     return { [self] in
       self.value = value
       self.stamp = stamp
       self.flags.remove(.vacant)
-      self.flags.formUnion(flags)
+      self.flags.formUnion(flags.intersection(.vacant))
+      setHidden(flags.contains(.hidden))
       if let relations {
         relations.plan = plan
         relations.overlay = overlay
@@ -101,6 +102,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     core.spread(from: self)
     guard isVacant else { return }
     flags.remove(.vacant)
+    setHidden(false)
     core.table(of: T.self).isBack(self)
   }
 

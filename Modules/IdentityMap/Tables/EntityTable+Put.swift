@@ -4,7 +4,7 @@ extension EntityTable {
     let hash = index.hash(entity.id)
     guard let node = index.node(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
     if node.flags.contains(.onPath) { return Placement(node: node, outcome: .closesCircle) }
-    if node.isVacant { return revive(node, with: entity, stamp: stamp) }
+    if node.isVacant && !node.flags.contains(.hidden) { return revive(node, with: entity, stamp: stamp) }
     if let error = refusal(of: stamp, by: node) {
       core.tellRefused(T.self, entity.id, error)
       return Placement(node: node, outcome: .refused)
@@ -31,6 +31,7 @@ extension EntityTable {
     let isEqual = areEqual(before, entity) || node.closesCircles && areEqual(node.read(), entity)
     if isEqual, stamp == nil { return confirm(node, stamp: nil) }
     setAggregate(node, to: entity, stamp: stamp, keeping: isUpdate ? node.closedCircles : [])
+    takeOutHidden(of: node)
     // Fresher children that were kept can make of another value the same one.
     let isAdjusted = node.flags.contains(.dirty)
     if isEqual || isAdjusted && areEqual(before, node.built()) {
@@ -95,7 +96,12 @@ extension EntityTable {
 
   private func fill(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
     note(stamp, on: node)
-    if nature.isAggregate { setAggregate(node, to: entity, stamp: stamp) } else { node.value = entity }
+    if nature.isAggregate {
+      setAggregate(node, to: entity, stamp: stamp)
+      takeOutHidden(of: node)
+    } else {
+      node.value = entity
+    }
     if !isSimple && !queries.isEmpty { node.flags.insert(.queried) }
     wrote(node)
     if !isSimple && !awaited.isEmpty { awaited[entity.id]?.entity = node }

@@ -1,0 +1,144 @@
+import CoherenceIdentityMap
+import Testing
+
+@Suite("Optimistic removal")
+struct OptimisticRemovalTests {
+  private let store = makeStore()
+  private let root = Root(
+    id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 4), Item(id: 5)], wrapper: .item(Item(id: 4)))
+  private let without4 = Root(id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 5)])
+
+  @Test func `what is removed is gone from everywhere at once and back when it is taken back`() {
+    let (held, item) = (store.store(entity: root, named: .main), store.find(Item.self, id: 4))
+    let list = store.store(entities: [Item(id: 4), Item(id: 5)])
+    let (query, awaited) = (store.query(Item.self, sortedBy: \.id), store.await(Item.self, id: 4))
+    let change = store.optimistically { $0.remove(Item.self, id: 4) }
+    #expect(store.find(Item.self, id: 4) == nil && !store.update(Item.self, id: 4) { $0.key = "x" })
+    #expect(held.current == without4 && store.find(named: .main).value == without4)
+    #expect(list.current == [Item(id: 5)] && query.current == [Item(id: 5)] && awaited.current == nil)
+    change.rollback()
+    #expect(store.find(Item.self, id: 4)?.value == Item(id: 4) && item?.current == Item(id: 4))
+    #expect(held.current == root && store.find(named: .main).value == root)
+    #expect(list.current.map(\.id) == [4, 5] && query.current.map(\.id) == [4, 5] && awaited.current?.id == 4)
+    store.update(Item.self, id: 4) { $0.key = "later" }
+    #expect(held.current.items[0].key == "later", "The links are back as well.")
+  }
+
+  @Test func `observers are told once of the removal and once of its end`() {
+    let held = store.store(entity: root)
+    let (told, subscription) = held.changes()
+    let change = store.optimistically { $0.remove(Item.self, id: 4) }
+    change.rollback()
+    #expect(told.values == [without4, root])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a removal that is confirmed stays`() {
+    let held = store.store(entity: root, named: .main)
+    let change = store.optimistically { $0.remove(Item.self, id: 4) }
+    change.commit()
+    change.rollback()
+    #expect(store.find(Item.self, id: 4) == nil && held.current == without4)
+    #expect(store.find(named: .main).value == without4)
+    let again = store.store(entity: Item(id: 4, key: "again"))
+    #expect(again.current.key == "again" && held.current == without4, "It can be stored again.")
+  }
+
+  @Test func `what is stored meanwhile goes below the removal`() {
+    let held = store.store(entity: root)
+    let change = store.optimistically { $0.remove(Item.self, id: 4) }
+    _ = store.store(entity: Item(id: 4, key: "newer"))
+    var newer = root
+    newer.text = "newer"
+    newer.wrapper = nil
+    newer.items = [Item(id: 6), Item(id: 4, key: "newest"), Item(id: 5)]
+    _ = store.store(entity: newer)
+    #expect(store.find(Item.self, id: 4) == nil)
+    #expect(held.current.text == "newer" && held.current.items.map(\.id) == [6, 5])
+    change.rollback()
+    #expect(held.current.items == [Item(id: 6), Item(id: 4, key: "newest"), Item(id: 5)])
+    #expect(store.find(Item.self, id: 4)?.value.key == "newest")
+  }
+
+  @Test func `an aggregate that comes meanwhile does not show what is removed`() {
+    let held = store.store(entity: root)
+    let change = store.optimistically { $0.remove(Item.self, id: 4) }
+    let other = store.store(entity: Root(id: 9, leaf: Leaf(2), items: [Item(id: 4), Item(id: 7)]))
+    #expect(other.value.items.map(\.id) == [7] && other.current.items.map(\.id) == [7])
+    change.rollback()
+    #expect(other.current.items.map(\.id) == [4, 7] && held.current == root)
+  }
+
+  @Test func `an aggregate that cannot be without an entity goes and comes with it`() {
+    let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1, "a"))))
+    let list = store.store(entities: [held.value])
+    let change = store.optimistically { $0.remove(Leaf.self, id: 1) }
+    #expect(store.find(Outer.self, id: 1) == nil && store.find(Inner.self, id: 1) == nil && list.current.isEmpty)
+    _ = store.store(entity: Leaf(1, "b"))
+    change.rollback()
+    #expect(store.find(Outer.self, id: 1)?.value.inner.leaf.text == "b" && list.current.count == 1)
+    #expect(held.current.inner.leaf.text == "b")
+    store.optimistically { $0.remove(Leaf.self, id: 1) }.commit()
+    #expect(store.find(Outer.self, id: 1) == nil && store.find(Leaf.self, id: 1) == nil && list.current.isEmpty)
+  }
+
+  /// An aggregate that may be without another one.
+  private struct Shelf: Aggregate, Equatable {
+    let id: Int
+    var inner: Inner?
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.inner)] }
+  }
+
+  @Test func `a confirmed removal is not undone by what contains an aggregate that went with it`() {
+    let held = store.store(entity: Shelf(id: 1, inner: Inner(leaf: Leaf(1))))
+    store.optimistically { $0.remove(Leaf.self, id: 1) }.commit()
+    #expect(held.current == Shelf(id: 1))
+    #expect(store.find(Inner.self, id: 1) == nil && store.find(Leaf.self, id: 1) == nil)
+  }
+
+  @Test func `what is removed for good meanwhile is not brought back`() {
+    let held = store.store(entity: root)
+    let change = store.optimistically { $0.remove(Item.self, id: 4) }
+    #expect(!store.remove(Item.self, id: 4), "There is no such entity to be seen.")
+    change.rollback()
+    #expect(store.find(Item.self, id: 4) == nil && held.current == without4)
+  }
+
+  @Test func `removals of several entities go one by one`() {
+    let held = store.store(entity: root)
+    let first = store.optimistically { $0.remove(Item.self, id: 4) }
+    let second = store.optimistically { $0.remove(Item.self, id: 5) }
+    let third = store.optimistically { $0.update(Root.self, id: 1) { $0.text = "draft" } }
+    #expect(held.current.items.isEmpty && held.current.text == "draft")
+    first.rollback()
+    #expect(held.current.items.map(\.id) == [4] && held.current.wrapper == root.wrapper)
+    third.commit()
+    second.rollback()
+    #expect(held.current.items == root.items && held.current.text == "draft")
+  }
+
+  @Test func `a transaction that throws takes an optimistic removal with it`() {
+    struct Refusal: Error {}
+    let held = store.store(entity: root)
+    var change: OptimisticChange?
+    try? store.transaction { store in
+      change = store.optimistically { $0.remove(Item.self, id: 4) }
+      throw Refusal()
+    }
+    #expect(held.current == root && store.find(Item.self, id: 4)?.value == Item(id: 4))
+    change?.rollback()
+    #expect(held.current == root)
+  }
+
+  @Test func `nothing is left of a removal that ends`() {
+    for ending in 0..<3 {
+      var held: EntityObserver<Root>? = store.store(entity: root)
+      var change: OptimisticChange? = store.optimistically { $0.remove(Item.self, id: 4) }
+      if ending == 0 { change?.commit() } else if ending == 1 { change?.rollback() }
+      held = nil
+      change = nil
+      #expect(held == nil && change == nil && store.inspect().entities.isEmpty)
+      #expect(store.count(of: Item.self) == 0)
+    }
+  }
+}
