@@ -5,6 +5,7 @@ import Synchronization
 extension ConformanceSubject {
   static let announcements = ConformanceSubject("Announcements") {
     saves
+    changedObjects
     merges
   }
 
@@ -99,6 +100,80 @@ extension ConformanceSubject {
         return album.objectID
       }
       try expectEqual(await changes.next()?.inserted, [id])
+    }
+  }
+
+  /// Keeps what a context tells of changed objects.
+  private final class ObjectRecorder: @unchecked Sendable {
+    // Sendable: used inside of the context only, where notifications arrive too.
+    private(set) var told: [ChangedObjects] = []
+    /// What the observer does with the objects before it keeps them.
+    var reaction: (ChangedObjects) -> Void = { _ in }
+
+    func listening<T>(to context: ManagedObjectContext, _ body: () throws -> T) rethrows -> T {
+      let token = NotificationCenter.default.addObserver(
+        forName: .managedObjectContextObjectsDidChange, object: context, queue: nil
+      ) { [self] notification in
+        let objects = notification.userInfo?[ManagedObjectContext.NotificationKey.objects] as? ChangedObjects
+        guard let objects else { return }
+        told.append(objects)
+        reaction(objects)
+      }
+      defer { NotificationCenter.default.removeObserver(token) }
+      return try body()
+    }
+  }
+
+  @CasesBuilder private static var changedObjects: [Case] {
+    Case("changed objects are told by what happened to them") { stack in
+      try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
+      let recorder = ObjectRecorder()
+      try stack.read { context in
+        let updated = try context.one("Album", where: equal("title", "A"))
+        let deleted = try context.one("Album", where: equal("title", "B"))
+        try recorder.listening(to: context) {
+          let inserted = try context.make("Album", ["title": "C"])
+          try updated.setValue("X", for: "title")
+          context.delete(deleted)
+          try context.processPendingChanges()
+          try expectEqual(recorder.told.count, 1)
+          try expectEqual(recorder.told[0].inserted, [inserted])
+        }
+        try expectEqual(recorder.told[0].updated, [updated])
+        try expectEqual(recorder.told[0].deleted, [deleted])
+        try expect(!recorder.told[0].isEverything, "changes to be told apart")
+      }
+    }
+    Case("changed objects that an observer keeps stay what was told") { stack in
+      let recorder = ObjectRecorder()
+      try stack.read { context in
+        try recorder.listening(to: context) {
+          let album = try context.make("Album", ["title": "A"])
+          try context.save()
+          context.delete(album)
+          try context.save()
+          try expectEqual(recorder.told.map(\.inserted), [[album], []])
+          try expectEqual(recorder.told.map(\.deleted), [[], [album]])
+        }
+      }
+    }
+    Case("what one observer changes is not in what the others are told") { stack in
+      let (first, second) = (ObjectRecorder(), ObjectRecorder())
+      try stack.read { context in
+        let album = try context.make("Album", ["title": "A"])
+        let other = try context.make("Album", ["title": "B"])
+        first.reaction = { [unowned first] _ in
+          first.reaction = { _ in }
+          context.delete(album)
+        }
+        try first.listening(to: context) {
+          try second.listening(to: context) {
+            try context.processPendingChanges()
+            try expectEqual(second.told.map(\.inserted), [[album, other]])
+            try expectEqual(second.told.map(\.deleted), [[]])
+          }
+        }
+      }
     }
   }
 

@@ -229,6 +229,17 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "Genre"), 1) }
     }
+    Case("of many fresh records the one whose unique value is taken is named") { stack in
+      try stack.write { try $0.make("Genre", ["name": "Genre 70"]) }
+      try stack.read { context in
+        let genres = try (0..<100).map { try context.make("Genre", ["name": "Genre \($0)"]) }
+        let error = try expectThrows(.uniquenessViolated) { try context.save() }
+        try expectEqual(error.objectIDs, [genres[70].objectID])
+        try genres[70].setValue("Another", for: "name")
+        try context.save()
+      }
+      try stack.read { try expectEqual(try $0.number(of: "Genre"), 101) }
+    }
     Case("two fresh records cannot share a unique value") { stack in
       try stack.read { context in
         for _ in 0..<2 { try context.make("Genre", ["name": "Jazz"]) }
