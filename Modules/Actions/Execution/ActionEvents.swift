@@ -113,31 +113,35 @@ final class ActionEvents: Sendable {
         return outbox.entries
       }
       if entries.isEmpty { return }
-      for entry in entries { deliver(entry) }
+      var info = NotificationInfo()
+      for entry in entries { deliver(entry, &info) }
     }
   }
 
-  private func deliver(_ entry: Entry) {
+  private func deliver(_ entry: Entry, _ info: inout NotificationInfo) {
     for stream in streams.withLock({ $0.all }).values { stream.yield(entry.event) }
     switch entry.event {
-    case .actionStarted(let proxy): post(Notification.ActionDidStartExecuting, proxy)
+    case .actionStarted(let proxy): post(Notification.ActionDidStartExecuting, info.about(proxy))
     case .actionFinished(let proxy):
-      post(Notification.ActionDidFinishExecuting, proxy)
+      post(Notification.ActionDidFinishExecuting, info.about(proxy))
       for completion in entry.completions { DispatchQueue.global().async { completion(proxy) } }
     case .stateChanged, .actionWillRetry: break
     }
   }
 
-  private func post(_ name: Notification.Name, _ proxy: any ActionProxy) {
-    let object = source.withLock { $0.object }
-    NotificationCenter.default.post(name: name, object: object, userInfo: [Self.proxyKey.value: proxy])
+  private func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]) {
+    NotificationCenter.default.post(name: name, object: source.withLock { $0.object }, userInfo: userInfo)
   }
 
-  /// The key of notifications, made once: there are two notifications for each action.
-  private static let proxyKey = ProxyKey()
+  /// The contents of notifications. That an action ended is often told right after that it began, with the same.
+  private struct NotificationInfo {
+    private var latest: (proxy: any ActionProxy, userInfo: [AnyHashable: Any])?
 
-  private struct ProxyKey: @unchecked Sendable {
-    // Sendable: made of a text, and never changed.
-    let value = AnyHashable(Notification.Key.ActionProxy)
+    mutating func about(_ proxy: any ActionProxy) -> [AnyHashable: Any] {
+      if let latest, latest.proxy === proxy { return latest.userInfo }
+      let userInfo: [AnyHashable: Any] = [Notification.Key.ActionProxy: proxy]
+      latest = (proxy, userInfo)
+      return userInfo
+    }
   }
 }
