@@ -16,6 +16,7 @@ let coherence = Target.Dependency.product(name: "Coherence", package: "coherence
 let coherenceHTTP = Target.Dependency.product(name: "CoherenceHTTP", package: "coherence")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
+let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
 let postgreSQL = Target.Dependency.product(name: "CoherencePostgreSQL", package: "coherence")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -50,7 +51,7 @@ let package = Package(
     .executableTarget(
       name: "coherence-bench",
       dependencies: [
-        argumentParser, grdb, sqlite, "CBench", coherence, identityMap, postgreSQL, logging,
+        argumentParser, grdb, sqlite, "CBench", coherence, identityMap, mapping, postgreSQL, logging,
       ],
       path: "Sources/Bench", swiftSettings: strict),
     .testTarget(

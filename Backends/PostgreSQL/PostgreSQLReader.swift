@@ -245,6 +245,21 @@ final class PostgreSQLCursor: RowCursor {
     }
   }
 
+  /// Reads the values of the next row. Answers `false` at the end.
+  private func receive(
+    _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>, _ connection: PostgreSQLConnection
+  ) throws -> Bool {
+    if let copiedRow {
+      isAtEnd = try !connection.receiveCopiedRow(into: copiedRow)
+      if !isAtEnd { try decoder.read(copiedRow, slots, into: values) }
+    } else if let result = try connection.receiveRow() {
+      try decoder.read(PostgreSQLResultRow(result: result, index: 0), slots, into: values)
+    } else {
+      isAtEnd = true
+    }
+    return !isAtEnd
+  }
+
   private func receiveRow(_ connection: PostgreSQLConnection) throws -> Row? {
     if let copiedRow { return try connection.receiveCopiedRow(into: copiedRow) ? decoder.row(copiedRow) : nil }
     return try connection.receiveRow().map { try decoder.row(PostgreSQLResultRow(result: $0, index: 0)) }
@@ -252,10 +267,15 @@ final class PostgreSQLCursor: RowCursor {
 
   func next(into rows: inout [Row]) throws -> Bool {
     let count = rows.count
-    rows += waiting
-    waiting = []
+    rows += takeWaiting()
     if !isAtEnd { try reader.pull { try receive(Self.batchSize, into: &rows, $0) } }
     return rows.count > count
+  }
+
+  /// Takes what was taken in before it was asked for.
+  private func takeWaiting() -> [Row] {
+    defer { waiting = [] }
+    return waiting
   }
 
   func close() {
@@ -263,5 +283,29 @@ final class PostgreSQLCursor: RowCursor {
     if isAtEnd { return }
     isAtEnd = true
     reader.stop(isStoppable: isStoppable)
+  }
+}
+
+extension PostgreSQLCursor: ValueCursor {
+  func next(into sink: any ValueSink) throws -> Bool {
+    let known = sink.count
+    for row in takeWaiting() { try sink.put(row) }
+    if isAtEnd { return sink.count > known }
+    // What the sink throws ends the reading, not the transaction.
+    if let refusal = try reader.pull({ try read(into: sink, $0) }) { throw refusal }
+    return sink.count > known
+  }
+
+  /// Reads a batch. Answers what the sink threw.
+  private func read(into sink: any ValueSink, _ connection: PostgreSQLConnection) throws -> (any Error)? {
+    let slots = sink.slots
+    return try withUnsafeTemporaryAllocation(of: AttributeValue.self, capacity: max(slots.count, 1)) { room in
+      guard let values = room.baseAddress else { return nil }
+      for _ in 0..<Self.batchSize {
+        guard try receive(slots, into: values, connection) else { break }
+        do { try sink.take(values) } catch { return error }
+      }
+      return nil
+    }
   }
 }

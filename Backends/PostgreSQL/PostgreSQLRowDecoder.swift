@@ -68,6 +68,24 @@ final class PostgreSQLRowDecoder: Sendable {
     }
   }
 
+  /// Reads the values of some slots of the row that the fields are of, into a place without values.
+  ///
+  /// - Throws: As ``row(_:)``; there are no values in the place then.
+  func read(_ fields: some PostgreSQLRow, _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>) throws {
+    let kind = try kind(fields)
+    try kind.columns.withUnsafeBufferPointer { columns in
+      for place in slots.indices {
+        let slot = slots[place]
+        do {
+          (values + place).initialize(to: try value(fields, columns[slot], slot, kind))
+        } catch {
+          values.deinitialize(count: place)
+          throw error
+        }
+      }
+    }
+  }
+
   @inline(__always)
   private func value(_ bytes: UnsafeRawPointer, _ count: Int, _ column: Column, _ slot: Int, _ kind: Kind) throws
     -> AttributeValue

@@ -179,29 +179,42 @@ final class SQLiteRowCursor: RowCursor {
 
   func next(into rows: inout [Row]) throws -> Bool {
     if !first.isEmpty {
-      rows += first
-      first = []
+      rows += takeFirst()
       return true
     }
-    guard statement != nil else { return false }
-    guard let reader else { throw SQLiteReader.ended }
     let count = rows.count
-    try reader.read { try step(into: &rows, $0) }
-    if isAtEnd { reader.ended(self) }
+    try pull { try step(into: &rows, $0) }
     return rows.count > count
   }
 
-  /// Appends a batch. At the end, or at a failure, the statement is given back.
+  /// Reads on, if there is more.
+  private func pull(_ body: (SQLiteSession) throws -> Void) throws {
+    guard statement != nil else { return }
+    guard let reader else { throw SQLiteReader.ended }
+    try reader.read(body)
+    if isAtEnd { reader.ended(self) }
+  }
+
+  private func takeFirst() -> [Row] {
+    defer { first = [] }
+    return first
+  }
+
   private func step(into rows: inout [Row], _ session: SQLiteSession) throws {
+    rows.reserveCapacity(rows.count + batchSize)
+    try forEachStep(session) { rows.append(try decoder.row($0)) }
+  }
+
+  /// Calls a block for each row of a batch. At the end, or at a failure, the statement is given back.
+  private func forEachStep(_ session: SQLiteSession, _ body: (OpaquePointer) throws -> Void) throws {
     guard let statement else { return }
     do {
-      rows.reserveCapacity(rows.count + batchSize)
       for _ in 0..<batchSize {
         guard try statement.step() else {
           stop(session)
           return
         }
-        rows.append(try decoder.row(statement.handle))
+        try body(statement.handle)
       }
     } catch {
       stop(session)
@@ -220,5 +233,28 @@ final class SQLiteRowCursor: RowCursor {
   fileprivate func stop(_ session: SQLiteSession) {
     if let statement { session.give(back: statement) }
     statement = nil
+  }
+}
+
+extension SQLiteRowCursor: ValueCursor {
+  func next(into sink: any ValueSink) throws -> Bool {
+    let known = sink.count
+    if first.isEmpty {
+      try pull { try step(into: sink, $0) }
+    } else {
+      for row in takeFirst() { try sink.put(row) }
+    }
+    return sink.count > known
+  }
+
+  private func step(into sink: any ValueSink, _ session: SQLiteSession) throws {
+    let slots = sink.slots
+    try withUnsafeTemporaryAllocation(of: AttributeValue.self, capacity: max(slots.count, 1)) { room in
+      guard let values = room.baseAddress else { return }
+      try forEachStep(session) { statement in
+        try decoder.read(statement, slots, into: values)
+        try sink.take(values)
+      }
+    }
   }
 }

@@ -52,6 +52,25 @@ final class SQLiteRowDecoder: Sendable {
     }
   }
 
+  /// Reads the values of some slots of the row that the statement is at, into a place without values.
+  ///
+  /// - Throws: As ``row(_:)``; there are no values in the place then.
+  @inline(__always)
+  func read(_ statement: OpaquePointer, _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>) throws {
+    let kind = try kind(statement)
+    try kind.columns.withUnsafeBufferPointer { columns in
+      for place in slots.indices {
+        let slot = slots[place]
+        do {
+          (values + place).initialize(to: try value(statement, columns[slot], slot, kind))
+        } catch {
+          values.deinitialize(count: place)
+          throw error
+        }
+      }
+    }
+  }
+
   private func kind(_ statement: OpaquePointer) throws -> Kind {
     guard layout.hasEntity else {
       guard let only = kinds.first else { throw unknownEntity }

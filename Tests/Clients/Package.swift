@@ -12,6 +12,7 @@ let strict: [SwiftSetting] = [
 let coherence = Target.Dependency.product(name: "Coherence", package: "coherence")
 let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
+let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
 let conformance = Target.Dependency.product(name: "CoherenceConformance", package: "coherence")
 
 /// A package of its own, so that it sees what users see: the products, and of them what is public.
@@ -29,6 +30,13 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "IdentityMapClientTests", dependencies: [identityMap], path: "Tests/IdentityMap", swiftSettings: strict),
+    // In the language mode of those who come from another library, whose code does not speak of sendability.
+    .target(
+      name: "Newcomer", dependencies: [coherence, mapping], path: "Newcomer",
+      swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),
+    .testTarget(
+      name: "MappingClientTests", dependencies: ["Newcomer", coherence, mapping], path: "Tests/Mapping",
+      swiftSettings: strict),
     .testTarget(
       name: "ClientTests", dependencies: ["coherence-example", "coherence-script", "coherence-start", coherence],
       path: "Tests/Client", swiftSettings: strict),

@@ -83,13 +83,17 @@ extension ManagedObjectContext {
   }
 
   /// Calls a block with the rows of a fetch from its one store, in order and in range, a batch at a time.
+  private final func forEachStoredBatch(_ plan: FetchPlan, _ body: ([Row]) throws -> Void) throws {
+    try forEachBatch(of: reader(for: plan.stores[0]).fetch(plan.query), plan, body)
+  }
+
+  /// The same with a fetch that was begun.
   ///
   /// - Parameter isSharing: Whether buffers are shared with others of the process, for rows that are kept.
-  final func forEachStoredBatch(
-    _ plan: FetchPlan, isSharing: Bool = true, _ body: ([Row]) throws -> Void
+  final func forEachBatch(
+    of fetch: StoreFetch, _ plan: FetchPlan, isSharing: Bool = true, _ body: ([Row]) throws -> Void
   ) throws {
-    let fetch = try reader(for: plan.stores[0]).fetch(plan.query)
-    if fetch.isPredicateExact, fetch.isOrderExact, fetch.isRangeExact {
+    if fetch.isExact {
       return try drain(fetch.cursor, isSharing: isSharing, body)
     }
     var remainder = plan.wantedRange

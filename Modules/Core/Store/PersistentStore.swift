@@ -128,6 +128,9 @@ public struct StoreFetch {
     self.isRangeExact = isRangeExact
     self.cursor = cursor
   }
+
+  /// Whether the rows that come are what was asked for, with nothing left to do.
+  var isExact: Bool { isPredicateExact && isOrderExact && isRangeExact }
 }
 
 /// The rows of a fetch, pulled a batch at a time.

@@ -33,3 +33,14 @@ enum PlainValues: UInt8, Sendable {
     }
   }
 }
+
+extension EntityDescription {
+  /// A value in the form in which the attribute of a slot holds it.
+  ///
+  /// - Throws: As ``AttributeType/checked(_:)``.
+  package final func checked(_ value: AttributeValue, at slot: Int) throws(CoherenceError) -> AttributeValue {
+    if plainValues[slot].contains(value) { return value }
+    guard case .attribute(let attribute) = slots[slot] else { return value }
+    return try attribute.type.checked(value)
+  }
+}

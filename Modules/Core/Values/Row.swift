@@ -72,11 +72,6 @@ public struct Row: @unchecked Sendable {
     withExtendedLifetime(storage) { Array(UnsafeBufferPointer(start: storage.values, count: count)) }
   }
 
-  /// Calls a block with the place of all values, in slot order, which is good inside of the block alone.
-  @inlinable package func withUnsafeValues<T>(_ body: (UnsafePointer<AttributeValue>) throws -> T) rethrows -> T {
-    try withExtendedLifetime(storage) { try body(UnsafePointer(storage.values)) }
-  }
-
   /// Whether two rows are one buffer.
   @inlinable public func isIdentical(to other: Row) -> Bool { storage === other.storage }
 }

@@ -1,4 +1,5 @@
 import CoherenceCore
+import Foundation
 
 /// One value of a row, to be decoded as whatever type can be made of it.
 struct RowValueContainer: SingleValueDecodingContainer {
@@ -8,6 +9,10 @@ struct RowValueContainer: SingleValueDecodingContainer {
   func decodeNil() -> Bool { value.isNull }
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    // The usual types first: to find out what else a type can do takes far longer.
+    if T.self == Date.self { return try plain(Date.self, as: T.self) }
+    if T.self == UUID.self { return try plain(UUID.self, as: T.self) }
+    if T.self == Data.self { return try plain(Data.self, as: T.self) }
     if let convertible = T.self as? any AttributeConvertible.Type {
       guard let value = convertible.init(attributeValue: value) as? T else { throw mismatch(type) }
       return value
@@ -19,6 +24,11 @@ struct RowValueContainer: SingleValueDecodingContainer {
       return result
     }
     return try T(from: RowValueDecoder(container: self))
+  }
+
+  private func plain<Plain: AttributeConvertible, T>(_ plain: Plain.Type, as type: T.Type) throws -> T {
+    guard let value = Plain(attributeValue: value) as? T else { throw mismatch(type) }
+    return value
   }
 
   private func mismatch(_ type: Any.Type) -> DecodingError {

@@ -8,10 +8,12 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
   let slots: [Int]
   /// The field that tells models apart.
   let uid: Field<Model>
+  /// Its place among the fields.
+  let uidPlace: Int
 
   /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/modelDoesNotFit``, naming everything that does not.
   init(_ mapping: Mapping<Model>, in context: ManagedObjectContext) throws {
-    guard let uid = mapping.uid else {
+    guard let uidPlace = mapping.uidPlace else {
       throw Self.misfit(mapping, ["The key path of the uid is none of the fields'."])
     }
     guard let entity = try context.persistentStoreCoordinator?.managedObjectModel.entity(named: mapping.entityName)
@@ -19,8 +21,10 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
     let attributes = mapping.fields.map { entity.attribute(named: $0.attribute.name) }
     let faults = Self.doubles(mapping) + zip(mapping.fields, attributes).compactMap(Self.fault)
     guard faults.isEmpty else { throw Self.misfit(mapping, faults) }
+    let uid = mapping.fields[uidPlace]
     self.mapping = mapping
     self.uid = uid
+    self.uidPlace = uidPlace
     slots = attributes.compactMap { $0?.slot }
     table = try UidTable(mapping.entityName, uidKey: uid.attribute.name, in: context)
   }
@@ -48,20 +52,13 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
 
   // MARK: Values
 
-  /// The value of a field in the form in which records hold it.
-  ///
-  /// - Throws: ``ErrorCode/modelDoesNotFit``.
-  func checked(_ index: Int, _ value: () throws -> AttributeValue) throws -> AttributeValue {
-    let field = mapping.fields[index]
-    guard case .attribute(let attribute) = table.entity.slots[slots[index]] else { return .null }
-    do {
-      return try attribute.type.checked(value())
-    } catch {
-      let reason = (error as? CoherenceError)?.message ?? "It cannot be encoded."
-      throw CoherenceError(
-        .modelDoesNotFit, "A '\(Model.self)' cannot be saved for its '\(field.attribute.name)': \(reason)",
-        underlying: error)
-    }
+  /// The error of a model whose value for a field cannot be kept.
+  func refusal(of field: Int, _ error: any Error) -> CoherenceError {
+    let reason = (error as? CoherenceError)?.message ?? "It cannot be encoded."
+    return CoherenceError(
+      .modelDoesNotFit,
+      "A '\(Model.self)' cannot be saved for its '\(mapping.fields[field].attribute.name)': \(reason)",
+      underlying: error)
   }
 
   /// The error of a record that no model can be made of.

@@ -41,18 +41,16 @@ public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
 
   /// The entity, to build a model with: an attribute for each field, and no two records with one uid.
   public var entity: Entity {
-    Entity(entityName, uniqueness: uid.map { [[$0.attribute.name]] } ?? []) {
+    Entity(entityName, uniqueness: uidPlace.map { [[fields[$0].attribute.name]] } ?? []) {
       for field in fields { field.attribute }
     }
   }
 
-  /// The field that tells models apart; `nil` when there is none of that key path.
-  var uid: Field<Model>? { field(of: uidKeyPath) }
-
-  private func field(of keyPath: PartialKeyPath<Model>) -> Field<Model>? { fields.first { $0.keyPath == keyPath } }
+  /// The place of the field that tells models apart; `nil` when none has that key path.
+  var uidPlace: Int? { fields.firstIndex { $0.keyPath == uidKeyPath } }
 
   private func path(of keyPath: PartialKeyPath<Model>) -> PropertyPath {
-    field(of: keyPath).map { PropertyPath(names: [$0.attribute.name]) }
+    fields.first { $0.keyPath == keyPath }.map { PropertyPath(names: [$0.attribute.name]) }
       ?? PropertyPath(names: [PropertyPath.nameless(in: "\(Model.self)")])
   }
 

@@ -1,60 +1,53 @@
 import CoherenceCore
 
-/// Makes the models of a fetch.
+/// Makes the models of a fetch, of the values that the store reads.
 ///
 /// The first one is decoded. When it shows that decoding does nothing but put the fields in their places, the others are
 /// put together in memory.
-struct ModelMaker<Model: Codable & SendableMetatype> {
-  private enum Way {
-    case unknown, decoded
-    case assembled(ModelAssembly<Model>)
-  }
+final class ModelMaker<Model: Codable & SendableMetatype>: ValueSink {
   private let binding: BoundMapping<Model>
-  private let keys: CodingNode
-  private var way = Way.unknown
+  private let decoding: RowDecoding<Model>
+  private var decoded: [Model] = []
+  /// Whether a look was taken at whether models can be put together.
+  private var isDecided = false
+  private var assembly: ModelAssembly?
+  /// The uids of the models that are wanted; `nil` for all, and for a fetch that finds no others.
+  var wanted: Set<AttributeValue>?
+  private let uidPlace: Int
+  private(set) var count = 0
+
+  /// The slot of each field.
+  let slots: [Int]
 
   init(_ binding: BoundMapping<Model>) {
     self.binding = binding
-    keys = CodingNode(binding.mapping.fields.enumerated().map { ($0.element.codingPath[...], $0.offset) })
+    slots = binding.slots
+    uidPlace = binding.uidPlace
+    decoding = RowDecoding(binding)
   }
 
-  /// Appends the models of rows.
-  ///
-  /// - Throws: ``ErrorCode/modelDoesNotFit``.
-  mutating func make(_ rows: [Row], into models: inout [Model]) throws {
-    for row in rows {
-      switch way {
-      case .assembled(let assembly):
-        models.append(try assembly.model(of: row))
-      case .decoded:
-        models.append(try decoded(row))
-      case .unknown:
-        let model = try decoded(row)
-        way = ModelAssembly(binding, like: model, of: row).map(Way.assembled) ?? .decoded
-        models.append(model)
-      }
+  /// Hands over the models that were made, in the order in which their values came.
+  func finish() -> [Model] {
+    guard let assembly else { return decoded }
+    return assembly.take(after: decoded)
+  }
+
+  func take(_ values: UnsafeMutablePointer<AttributeValue>) throws {
+    count += 1
+    if let wanted, !wanted.contains(values[uidPlace]) {
+      values.deinitialize(count: slots.count)
+    } else if let assembly {
+      if let field = assembly.add(values) { throw binding.misfit(binding.mapping.fields[field].attribute.name) }
+    } else {
+      try decode(values)
     }
   }
 
-  private func decoded(_ row: Row) throws -> Model {
-    do {
-      return try Model(from: RowDecoder(row: row, binding: binding, node: keys))
-    } catch {
-      throw binding.misfit((error as? DecodingError)?.place, error)
-    }
-  }
-}
-
-extension DecodingError {
-  /// The key that could not be decoded.
-  fileprivate var place: String? {
-    let path: [any CodingKey] =
-      switch self {
-      case .keyNotFound(let key, let context): context.codingPath + [key]
-      case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-        context.codingPath
-      @unknown default: []
-      }
-    return path.isEmpty ? nil : path.map(\.stringValue).joined(separator: ".")
+  private func decode(_ values: UnsafeMutablePointer<AttributeValue>) throws {
+    defer { values.deinitialize(count: slots.count) }
+    let model = try decoding.model(of: values)
+    decoded.append(model)
+    if !isDecided { assembly = ModelAssembly(binding, like: model, of: values) }
+    isDecided = true
   }
 }

@@ -6,6 +6,10 @@ final class ModelSave<Model: Codable & SendableMetatype>: RowExpectation {
   private let binding: BoundMapping<Model>
   private let models: [Model]
   private let index: UidIndex
+  private let entity: EntityDescription
+  /// The slot of each field, and where it is in a model.
+  private let slots: [Int]
+  private let places: [FieldPlace?]
   private var context: ManagedObjectContext { binding.table.context }
   private var result = SaveResult()
 
@@ -28,12 +32,15 @@ final class ModelSave<Model: Codable & SendableMetatype>: RowExpectation {
     let binding = try BoundMapping(mapping, in: context)
     self.binding = binding
     self.models = models
+    entity = binding.table.entity
+    slots = binding.slots
+    places = mapping.fields.map(\.access.place)
     index = try UidIndex(models.count, of: binding.table, duplicates: duplicates) {
       try binding.uid.access.get(models[$0])
     }
     result.skipped = index.skipped
     isMatched = Array(repeating: false, count: models.count)
-    expectedValues = Array(repeating: nil, count: binding.table.entity.slotCount)
+    expectedValues = Array(repeating: nil, count: entity.slotCount)
     keySlots = [binding.table.key.slot]
   }
 
@@ -76,16 +83,23 @@ final class ModelSave<Model: Codable & SendableMetatype>: RowExpectation {
 
   /// Reads what a record is to be.
   private func expect(_ place: Int) throws {
-    let fields = binding.mapping.fields
     try models.withUnsafeBufferPointer { models in
-      let base = models.baseAddress! + place
-      for index in fields.indices {
-        let access = fields[index].access
-        expectedValues[binding.slots[index]] = try binding.checked(index) {
-          try access.offset.map { try access.load(UnsafeRawPointer(base) + $0) } ?? access.get(base.pointee)
+      guard let model = models.baseAddress.map({ $0 + place }) else { return }
+      for (field, slot) in slots.enumerated() {
+        do {
+          let value =
+            try places[field].map { try $0.load(UnsafeRawPointer(model) + $0.offset) } ?? get(field, model.pointee)
+          expectedValues[slot] = try entity.checked(value, at: slot)
+        } catch {
+          throw binding.refusal(of: field, error)
         }
       }
     }
+  }
+
+  /// The value of a field that is not stored in the model itself.
+  private func get(_ field: Int, _ model: Model) throws -> AttributeValue {
+    try binding.mapping.fields[field].access.get(model)
   }
 
   // MARK: Writing
@@ -99,14 +113,14 @@ final class ModelSave<Model: Codable & SendableMetatype>: RowExpectation {
     }
     result.updated += changes.count
     for place in models.indices where index.uids[place] != nil && !isMatched[place] {
-      try write(place, to: context.insertNewObject(forEntityName: binding.table.entity.name))
+      try write(place, to: context.insertNewObject(forEntityName: entity.name))
       result.inserted += 1
     }
   }
 
   private func write(_ place: Int, to object: ManagedObject) throws {
     try expect(place)
-    for slot in binding.slots {
+    for slot in slots {
       if let value = expectedValues[slot] { try object.setCheckedValue(value, at: slot) }
     }
   }

@@ -11,25 +11,21 @@ extension PersistenceTransaction {
     request.sortKeys = sort
     request.fetchLimit = limit
     request.fetchOffset = offset
-    var maker = ModelMaker(binding)
-    var models: [Model] = []
-    try context.forEachRow(of: request) { try maker.make($0, into: &models) }
-    return models
+    let maker = ModelMaker(binding)
+    try context.read(request, into: maker)
+    return maker.finish()
   }
 
   /// Fetches the models of some uids; see ``PersistenceManager/fetchModels(_:uids:context:)``.
   public func fetchModels<Model, Uid: AttributeConvertible>(_ mapping: Mapping<Model>, uids: [Uid]) throws -> [Model] {
     let binding = try BoundMapping(mapping, in: context)
     let wanted = Set(try uids.map { try binding.table.checked($0.attributeValue) })
-    let slot = binding.table.key.slot
-    var maker = ModelMaker(binding)
-    var models: [Model] = []
+    let maker = ModelMaker(binding)
     try binding.table.reach(Array(wanted)) { predicate in
-      try context.forEachRow(of: binding.table.request(ManagedObject.self, where: predicate)) { rows in
-        try maker.make(predicate == nil ? rows.filter { wanted.contains($0[slot]) } : rows, into: &models)
-      }
+      maker.wanted = predicate == nil ? wanted : nil
+      try context.read(binding.table.request(ManagedObject.self, where: predicate), into: maker)
     }
-    return models
+    return maker.finish()
   }
 
   /// Counts records; see ``PersistenceManager/count(_:where:context:)``.

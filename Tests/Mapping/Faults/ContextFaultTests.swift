@@ -8,7 +8,7 @@ import Testing
 @Suite("Faults of contexts")
 struct ContextFaultTests {
   @MainActor @Test(arguments: MappingBackend.available)
-  func `records that the main context keeps were stale after a save`(backend: MappingBackend) throws {
+  func `fault: records that the main context keeps were stale after a save`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, [.banana, .mango])
     let kept: [GroceryRecord] = try inline { try stack.manager.fetchRecords(sortDescriptors: [SortKey("id")]) }
@@ -22,7 +22,7 @@ struct ContextFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `fetching again did not refresh records that a thread keeps`(backend: MappingBackend) throws {
+  func `fault: fetching again did not refresh records that a thread keeps`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, [.banana])
     let kept: [GroceryRecord] = try stack.manager.fetchRecords()
@@ -31,7 +31,7 @@ struct ContextFaultTests {
     #expect(again[0] === kept[0] && kept[0].points == 7)
   }
 
-  @Test func `records that a thread keeps never heard of saves and deletes`() throws {
+  @Test func `fault: records that a thread keeps never heard of saves and deletes`() throws {
     let stack = try MappingStack()
     try stack.insert(GroceryRecord.self, [.banana, .mango])
     let worker = stack.manager.workerContext
@@ -46,7 +46,7 @@ struct ContextFaultTests {
     #expect(kept[0].points == 7 && kept[1].isDeleted)
   }
 
-  @Test func `a second manager got the first one's context on a thread`() throws {
+  @Test func `fault: a second manager got the first one's context on a thread`() throws {
     let (first, second) = (try MappingStack(), try MappingStack())
     let model = first.manager.container.managedObjectModel
     #expect(first.manager.contextForThread() !== second.manager.contextForThread())
@@ -59,7 +59,7 @@ struct ContextFaultTests {
     #expect(ours.map(\.name) == ["Banana"] && theirs.map(\.name) == ["Mango"])
   }
 
-  @Test func `contexts of threads pointed to stores that had been destroyed`() throws {
+  @Test func `fault: contexts of threads pointed to stores that had been destroyed`() throws {
     let stack = try MappingStack(.sqlite)
     let former = stack.manager.contextForThread()
     let worker = stack.manager.workerContext
@@ -72,14 +72,14 @@ struct ContextFaultTests {
     }
   }
 
-  @Test func `the context of a thread outlived the thread`() throws {
+  @Test func `fault: the context of a thread outlived the thread`() throws {
     let stack = try MappingStack()
     let hold = Hold()
     try onThread { [manager = stack.manager] in hold.take(manager.contextForThread()) }
     #expect(hold.isEmpty)
   }
 
-  @Test func `the context of a thread outlived its manager`() throws {
+  @Test func `fault: the context of a thread outlived its manager`() throws {
     let hold = Hold()
     var stack: MappingStack? = try MappingStack()
     hold.take(try #require(stack).manager.contextForThread())
@@ -88,7 +88,7 @@ struct ContextFaultTests {
     #expect(hold.isEmpty && stack == nil)
   }
 
-  @Test func `records of one thread were used on another without a word`() async {
+  @Test func `fault: records of one thread were used on another without a word`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let stack = try MappingStack()
       try stack.insert(GroceryRecord.self, [.banana])
@@ -101,7 +101,7 @@ struct ContextFaultTests {
     #expect(said.contains("belongs to a thread"))
   }
 
-  @Test func `a task could use the context of a thread`() async throws {
+  @Test func `fault: a task could use the context of a thread`() async throws {
     let manager = try MappingStack().manager
     let context = inline { manager.contextForThread() }
     let error = await #expect(throws: CoherenceError.self) { try await context.perform {} }

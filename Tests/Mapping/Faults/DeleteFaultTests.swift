@@ -20,7 +20,7 @@ struct DeleteFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `a delete that failed left a part deleted`(backend: MappingBackend) throws {
+  func `fault: a delete that failed left a part deleted`(backend: MappingBackend) throws {
     let stack = try stocked(backend)
     try stack.work { context in
       _ = try context.insertNewObject(forEntityName: "Shelf")
@@ -32,7 +32,7 @@ struct DeleteFaultTests {
     #expect(try stack.versions(of: "Shelf").count == 2)
   }
 
-  @Test func `a delete in pieces had all records in memory at once`() throws {
+  @Test func `fault: a delete in pieces had all records in memory at once`() throws {
     let stack = try MappingStack()
     try stack.insert(GroceryRecord.self, (0..<70).map { GroceryProduct(id: "\($0)", name: "Product") })
     let log = OperationLog()
@@ -43,7 +43,7 @@ struct DeleteFaultTests {
   }
 
   @MainActor @Test(arguments: MappingBackend.available)
-  func `contexts were not told of a delete in the store, which only one kind of store could do`(
+  func `fault: contexts were not told of a delete in the store, which only one kind of store could do`(
     backend: MappingBackend
   ) async throws {
     let stack = try MappingStack(backend)
@@ -61,7 +61,7 @@ struct DeleteFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `clearing failed on the order of entities, and left a part cleared`(backend: MappingBackend) throws {
+  func `fault: clearing failed on the order of entities, and left a part cleared`(backend: MappingBackend) throws {
     let stack = try stocked(backend)
     try stack.manager.clear()
     #expect(try stack.products() == [] && stack.versions(of: "Shelf").isEmpty)
@@ -74,7 +74,7 @@ struct DeleteFaultTests {
   }
 
   @MainActor @Test(arguments: MappingBackend.available)
-  func `a save that overwrites left records of others dangling`(backend: MappingBackend) throws {
+  func `fault: a save that overwrites left records of others dangling`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let kept: [GroceryRecord] = try inline { try stack.manager.fetchRecords(sortDescriptors: [SortKey("id")]) }

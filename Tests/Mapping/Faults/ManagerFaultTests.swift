@@ -8,7 +8,7 @@ import Testing
 @Suite("Other faults")
 struct ManagerFaultTests {
   @Test(arguments: MappingBackend.available)
-  func `an empty list of uids fetched everything`(backend: MappingBackend) throws {
+  func `fault: an empty list of uids fetched everything`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     #expect(try stack.manager.fetchModels(entity: GroceryRecord.self, uids: []) == [])
@@ -17,7 +17,7 @@ struct ManagerFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `models could not be fetched by page, by predicate or in an order`(backend: MappingBackend) throws {
+  func `fault: models could not be fetched by page, by predicate or in an order`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let order = SortInfo(columns: [SortColumn(key: "points", ascending: false)]).descriptors
@@ -28,7 +28,7 @@ struct ManagerFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `records could not be counted or asked for without fetching them`(backend: MappingBackend) throws {
+  func `fault: records could not be counted or asked for without fetching them`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four + [.banana])
     #expect(try stack.manager.count(entity: GroceryRecord.self) == 5)
@@ -38,7 +38,7 @@ struct ManagerFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `several calls could not be one transaction`(backend: MappingBackend) throws {
+  func `fault: several calls could not be one transaction`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     struct Abandoned: Error {}
@@ -64,7 +64,7 @@ struct ManagerFaultTests {
     #expect(try stack.products() == [.blackberry, .durian] && stack.manager.count(entity: FruitRecord.self) == 4)
   }
 
-  @Test func `loading called back once for each store, and told nobody its error`() async throws {
+  @Test func `fault: loading called back once for each store, and told nobody its error`() async throws {
     let told = Mutex<[any Error]>([])
     let directory = TemporaryDirectory()
     let names = ["a", "b", "a"]
@@ -88,7 +88,7 @@ struct ManagerFaultTests {
   }
 
   @Test(arguments: MappingBackend.available.filter { $0 != .inMemory })
-  func `destroying before loading destroyed nothing`(backend: MappingBackend) throws {
+  func `fault: destroying before loading destroyed nothing`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let container = stack.manager.container
@@ -98,7 +98,7 @@ struct ManagerFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `destroying lost the places of stores`(backend: MappingBackend) async throws {
+  func `fault: destroying lost the places of stores`(backend: MappingBackend) async throws {
     let stack = try MappingStack(backend)
     let store = try #require(stack.manager.container.persistentStoreCoordinator.persistentStores.first)
     try await stack.manager.destroy()
@@ -107,7 +107,7 @@ struct ManagerFaultTests {
     #expect(fresh.type == store.type && fresh !== store)
   }
 
-  @Test func `several managers with copies of a model got in each other's way`() throws {
+  @Test func `fault: several managers with copies of a model got in each other's way`() throws {
     let stacks = try (0..<3).map { _ in try MappingStack() }
     for (stack, product) in zip(stacks, GroceryProduct.four) {
       try stack.manager.save(entity: GroceryRecord.self, models: [product], shouldOverwrite: true)
@@ -115,7 +115,7 @@ struct ManagerFaultTests {
     #expect(try stacks.map { try $0.products() } == GroceryProduct.four.prefix(3).map { [$0] })
   }
 
-  @Test func `a model that nobody registered ended the process`() throws {
+  @Test func `fault: a model that nobody registered ended the process`() throws {
     let name = "Missing \(UUID().uuidString)"
     let manager = PersistenceManager(
       modelName: name, storeConfigurations: [MappingBackend.inMemory.configuration(named: name)])
@@ -135,12 +135,12 @@ struct ManagerFaultTests {
     #expect(try manager.fetchModels(entity: GroceryRecord.self) == [.banana])
   }
 
-  @Test func `the main context could not be asked for elsewhere`() throws {
+  @Test func `fault: the main context could not be asked for elsewhere`() throws {
     let manager = try MappingStack().manager
     #expect(try onThread { manager.mainContext } === manager.mainContext)
   }
 
-  @Test func `a context that was let go never told the end of its save`() async throws {
+  @Test func `fault: a context that was let go never told the end of its save`() async throws {
     let stack = try MappingStack()
     let error = await withCheckedContinuation { continuation in
       var context: ManagedObjectContext? = stack.manager.workerContext
@@ -151,7 +151,7 @@ struct ManagerFaultTests {
     #expect(error == nil)
   }
 
-  @Test func `without changes only one of the saves visited the parent`() async throws {
+  @Test func `fault: without changes only one of the saves visited the parent`() async throws {
     let stack = try MappingStack()
     let parent = stack.manager.workerContext
     let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)

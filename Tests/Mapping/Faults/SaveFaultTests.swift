@@ -6,7 +6,7 @@ import Testing
 @Suite("Faults of saves")
 struct SaveFaultTests {
   @Test(arguments: MappingBackend.available)
-  func `a save that overwrites emptied the entity when it failed`(backend: MappingBackend) throws {
+  func `fault: a save that overwrites emptied the entity when it failed`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let wrong = GroceryProduct(id: "9", name: "with \0")
@@ -18,7 +18,7 @@ struct SaveFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `a save that overwrites made every record anew`(backend: MappingBackend) throws {
+  func `fault: a save that overwrites made every record anew`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     try stack.work { context in
@@ -44,7 +44,7 @@ struct SaveFaultTests {
   }
 
   @Test(arguments: MappingBackend.available, [true, false])
-  func `models of one uid became records of one uid`(backend: MappingBackend, shouldOverwrite: Bool) throws {
+  func `fault: models of one uid became records of one uid`(backend: MappingBackend, shouldOverwrite: Bool) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, [.banana])
     var later = GroceryProduct.banana
@@ -61,7 +61,7 @@ struct SaveFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `uids in another order than the store's became records of one uid`(backend: MappingBackend) throws {
+  func `fault: uids in another order than the store's became records of one uid`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     // Precomposed, decomposed, and cases that collations put elsewhere than Swift does.
     let uids = ["\u{E9}", "e\u{301}", "E", "e", "Z", "a", "\u{DF}", "ss", "\u{FB01}", "10", "9", "", " "]
@@ -71,7 +71,9 @@ struct SaveFaultTests {
   }
 
   @Test(arguments: MappingBackend.available, [true, false])
-  func `records that are as their models were written again`(backend: MappingBackend, shouldOverwrite: Bool) throws {
+  func `fault: records that are as their models were written again`(backend: MappingBackend, shouldOverwrite: Bool)
+    throws
+  {
     let stack = try MappingStack(backend)
     var models = (0..<1_000).map {
       GroceryProduct(id: "\($0)", name: "Product \($0)", details: $0 % 2 == 0 ? nil : "x")
@@ -89,7 +91,7 @@ struct SaveFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `which of several records of a uid was kept was chance`(backend: MappingBackend) throws {
+  func `fault: which of several records of a uid was kept was chance`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     for note in ["oldest", "middle", "youngest"] {
       try stack.work { context in
@@ -107,7 +109,7 @@ struct SaveFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `a long list of uids went to the store as it was`(backend: MappingBackend) throws {
+  func `fault: a long list of uids went to the store as it was`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     let models = (0..<70_000).map { GroceryProduct(id: "\($0)", name: "P") }
     try stack.insert(GroceryRecord.self, Array(models.prefix(1_200)))
@@ -118,7 +120,7 @@ struct SaveFaultTests {
     #expect(result.inserted == 600 && result.unchanged == 600)
   }
 
-  @Test func `a save that failed left its changes in the context that was given`() throws {
+  @Test func `fault: a save that failed left its changes in the context that was given`() throws {
     let stack = try MappingStack()
     try stack.insert(GroceryRecord.self, [.banana])
     let wrong = GroceryProduct(id: "9", name: "with \0")
@@ -134,7 +136,7 @@ struct SaveFaultTests {
     #expect(try stack.products() == [.banana, .lime])
   }
 
-  @Test func `what a context had to save beside was lost, or in the way`() throws {
+  @Test func `fault: what a context had to save beside was lost, or in the way`() throws {
     let stack = try MappingStack()
     try stack.insert(GroceryRecord.self, [.banana])
     let wrong = GroceryProduct(id: "9", name: "with \0")

@@ -21,7 +21,7 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `deleted records that the server was told of stayed for ever`(backend: MappingBackend) throws {
+  func `fault: deleted records that the server was told of stayed for ever`(backend: MappingBackend) throws {
     let stack = try filled(backend)
     try stack.manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["1", "2"])
     try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1", "3"])
@@ -31,7 +31,7 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `deleted records were fetched as models`(backend: MappingBackend) throws {
+  func `fault: deleted records were fetched as models`(backend: MappingBackend) throws {
     let stack = try filled(backend)
     try stack.manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["1"])
     #expect(try stack.manager.fetchModels(entity: FruitRecord.self).count == 3)
@@ -43,7 +43,7 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `the server was told of the delete of what it never knew`(backend: MappingBackend) throws {
+  func `fault: the server was told of the delete of what it never knew`(backend: MappingBackend) throws {
     try FruitRecord.$knowsServer.withValue(true) {
       let stack = try filled(backend)
       try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1"])
@@ -57,7 +57,7 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `what was made and what was edited could not be told apart`(backend: MappingBackend) throws {
+  func `fault: what was made and what was edited could not be told apart`(backend: MappingBackend) throws {
     try FruitRecord.$knowsServer.withValue(true) {
       let stack = try filled(backend)
       try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1", "2"])
@@ -75,7 +75,7 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `an edit during the upload was taken for uploaded`(backend: MappingBackend) throws {
+  func `fault: an edit during the upload was taken for uploaded`(backend: MappingBackend) throws {
     let stack = try filled(backend)
     let sent: [FruitRecord] = try stack.manager.fetchRecordsToUpload()
     let receipts = sent.map(\.uploadReceipt)
@@ -89,7 +89,7 @@ struct SyncFaultTests {
     #expect(try uploads(stack) == ["3"])
   }
 
-  @Test func `an edit between the look and the save was taken for uploaded`() throws {
+  @Test func `fault: an edit between the look and the save was taken for uploaded`() throws {
     let stack = try filled(.inMemory)
     let context = stack.manager.workerContext
     let (receipts, mango) = try context.performAndWait {
@@ -106,7 +106,9 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `an edit by save was never uploaded, and what the server sent was sent back`(backend: MappingBackend) throws {
+  func `fault: an edit by save was never uploaded, and what the server sent was sent back`(backend: MappingBackend)
+    throws
+  {
     let stack = try MappingStack(backend)
     try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
     #expect(try uploads(stack) == [])
@@ -116,7 +118,7 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: MappingBackend.available)
-  func `what the server sent took edits away that had not been sent`(backend: MappingBackend) throws {
+  func `fault: what the server sent took edits away that had not been sent`(backend: MappingBackend) throws {
     let stack = try MappingStack(backend)
     try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
     let edits = [Fruit(uid: "2", name: "Green banana"), Fruit(uid: "5", name: "Lime")]

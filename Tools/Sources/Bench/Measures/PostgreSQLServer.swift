@@ -8,6 +8,7 @@ final class PostgreSQLServer {
   private var schemas: [String] = []
   private var rawLibrary: String?
   private var objectLibrary: String?
+  private var personLibrary: String?
 
   init(url: String) throws {
     self.url = url
@@ -56,6 +57,18 @@ final class PostgreSQLServer {
     try ObjectStore.once(ObjectStore(url: url, schema: schema)) { _ = try $0.insert(people) }
     try settle()
     objectLibrary = schema
+    return schema
+  }
+
+  /// A schema that is a store of ours with all rows, kept by a mapping.
+  func personSchema(_ people: [Person]) throws -> String {
+    if let personLibrary { return personLibrary }
+    let schema = try makeSchema()
+    let store = try PersonStore(url: url, schema: schema)
+    try store.insert(people)
+    try store.close()
+    try settle()
+    personLibrary = schema
     return schema
   }
 

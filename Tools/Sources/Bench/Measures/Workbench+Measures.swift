@@ -4,12 +4,13 @@ extension Workbench {
     var all = [
       fetchMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(), smallSaveMeasure(),
       freshnessMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), mergeMemoryMeasure(),
-      actionMeasure(), actionMemoryMeasure(),
+      actionMeasure(), actionMemoryMeasure(), mappingFetchMeasure(), mappingDecodeMeasure(), mappingSaveMeasure(),
+      idleMappingSaveMeasure(), mappingRecordSaveMeasure(),
     ]
     if let postgreSQL {
       all += [
         postgreSQLFetchMeasure(postgreSQL), postgreSQLInsertMeasure(postgreSQL), mergeMeasure(postgreSQL),
-        idleMergeMeasure(postgreSQL),
+        idleMergeMeasure(postgreSQL), mappingFetchMeasure(postgreSQL), mappingSaveMeasure(postgreSQL),
       ]
     }
     all += IdentityMapBench().measures()

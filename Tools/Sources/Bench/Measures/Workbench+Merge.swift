@@ -26,7 +26,7 @@ extension Workbench {
   }
 
   /// The same people; some of them have an age that no generated row has.
-  private var changedPeople: [Person] {
+  var changedPeople: [Person] {
     var changed = people
     for place in places(people.count / 100) { changed[place].age = 100 }
     return changed
@@ -50,7 +50,7 @@ extension Workbench {
       goals: [.ratio(to: .raw, atMost: bound)])
   }
 
-  private func rawMerge(_ merge: (RawSQLite) throws -> Void) throws -> Sample {
+  func rawMerge(_ merge: (RawSQLite) throws -> Void) throws -> Sample {
     try scratch.with(copyOf: rawFile()) { file in
       let connection = try RawSQLite(path: file.path)
       let seconds = try Stopwatch.seconds { try merge(connection) }
@@ -103,7 +103,7 @@ extension Workbench {
       goals: [.ratio(to: .raw, atMost: 1.5)])
   }
 
-  private func rawMerge(_ server: PostgreSQLServer, _ merge: (RawPostgreSQL) throws -> Void) throws -> Sample {
+  func rawMerge(_ server: PostgreSQLServer, _ merge: (RawPostgreSQL) throws -> Void) throws -> Sample {
     try server.withSchema { schema in
       let connection = try RawPostgreSQL(url: server.url, schema: schema)
       try connection.execute(RawPostgreSQL.table)

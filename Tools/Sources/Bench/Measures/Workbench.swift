@@ -9,6 +9,7 @@ final class Workbench {
   let postgreSQL: PostgreSQLServer?
   private var rawLibrary: URL?
   private var library: ObjectLibrary?
+  private var personFile: URL?
 
   init(rows: Int, directory: URL, postgreSQL url: String?) throws {
     people = PersonGenerator.people(rows)
@@ -35,6 +36,17 @@ final class Workbench {
     let made = ObjectLibrary(file: file, ids: ids)
     library = made
     return made
+  }
+
+  /// A store of ours in SQLite with all rows, kept by a mapping.
+  func personLibrary() throws -> URL {
+    if let personFile { return personFile }
+    let file = scratch.fresh()
+    let store = try PersonStore(file: file)
+    try store.insert(people)
+    try store.close()
+    personFile = file
+    return file
   }
 
   /// Some of the rows' places, in an order that no cache can guess; the same in every run.

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The record as a plain structure: what the C sides decode into, and GRDB too.
-struct Person: PersonFields, Sendable {
+/// The record as a plain structure: what the C sides decode into, GRDB and mappings too.
+struct Person: PersonFields, Codable, Sendable {
   var id: Int64
   var uuid: String
   var firstName: String

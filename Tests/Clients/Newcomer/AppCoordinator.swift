@@ -1,0 +1,20 @@
+import Coherence
+import CoherenceMapping
+import Foundation
+
+/// What a program is begun with.
+public final class AppCoordinator {
+  public let persistenceManager = PersistenceManager(
+    modelName: "MyModel", storeConfigurations: [StoreConfiguration(type: .inMemory)])
+
+  public init() {}
+
+  public func configure(completion: @escaping () -> Void) {
+    // configure analytics, network, etc.
+
+    // configure persistence
+    persistenceManager.load { _ in
+      completion()
+    }
+  }
+}
