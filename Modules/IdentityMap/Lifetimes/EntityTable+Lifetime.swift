@@ -4,6 +4,7 @@ extension EntityTable {
     self.policy = policy
     tracksTime = policy.staleAfter != nil
     if case .timeToLive = policy.lifetime { tracksTime = true }
+    if policy.stampsOutlive != stampMemory?.time { stampMemory = policy.stampsOutlive.map { StampMemory(time: $0) } }
     if isOther { change(to: policy.lifetime) }
   }
 

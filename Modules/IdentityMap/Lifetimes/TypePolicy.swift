@@ -4,6 +4,10 @@ public struct TypePolicy<T: Identifiable & Sendable>: Sendable {
   public var lifetime = Lifetime.whileUsed
   /// How long after a write an entity is fresh; without it, until it is invalidated.
   public var staleAfter: Duration?
+  /// How long the stamp of an entity outlives it, so that older values which arrive late are still refused; without it,
+  /// the stamp goes with the entity. A refused value is not stored: whoever stored it gets it back, and follows the
+  /// entity from when a newer value comes.
+  public var stampsOutlive: Duration?
   /// Makes one value of the stored and the incoming one, for sources that send a part of the fields or a page of a list.
   /// Runs under the store's lock. Without it, the incoming value replaces the stored one.
   public var merge: (@Sendable (_ stored: T, _ incoming: T) -> T)?

@@ -79,6 +79,12 @@ extension EntityTable {
   private func create(_ entity: T, hash: UInt32, stamp: Stamp?) -> Placement<T> {
     let node = EntityNode(entity, core: core)
     index.insert(node, hash: hash)
+    if let remembered = stampMemory?.stamp(of: entity.id, now: core.now()) {
+      // As if it were still there, but that there is no value of it.
+      node.stamp = remembered
+      node.flags.insert(.vacant)
+      return revive(node, with: entity, stamp: stamp)
+    }
     // Nothing may hold it; unless somebody does by then, it goes when the transaction ends.
     core.loosen(node)
     if core.journal != nil { recordCreation(of: node) }
@@ -87,10 +93,15 @@ extension EntityTable {
 
   /// Stores an entity that was removed while somebody held it.
   private func revive(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
+    core.loosen(node)
+    if stampMemory == nil {
+      node.stamp = .nan
+    } else if let error = refusal(of: stamp, by: node) {
+      core.tellRefused(T.self, entity.id, error)
+      return Placement(node: node, outcome: .refused)
+    }
     if core.journal != nil { core.record(node) }
     node.flags.remove(.vacant)
-    node.stamp = .nan
-    core.loosen(node)
     return fill(node, with: entity, stamp: stamp)
   }
 

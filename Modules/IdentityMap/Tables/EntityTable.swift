@@ -23,6 +23,8 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   var awaited: [T.ID: AwaitedNode<T>] = [:] {
     didSet { noteSimplicity() }
   }
+  /// The stamps of entities that have gone, when they are remembered.
+  @exclusivity(unchecked) var stampMemory: StampMemory<T.ID>?
   /// The entities that their lifetime keeps, when it keeps any.
   @exclusivity(unchecked) var tenures: TenureList?
 
@@ -42,7 +44,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   private func noteSimplicity() {
     isSimple =
       !nature.isAggregate && policy.merge == nil && policy.areEqual == nil && policy.staleAfter == nil
-      && policy.lifetime == .whileUsed && queries.isEmpty && awaited.isEmpty
+      && policy.stampsOutlive == nil && policy.lifetime == .whileUsed && queries.isEmpty && awaited.isEmpty
   }
 
   /// The node of an entity that there is.
@@ -53,6 +55,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
 
   func forget(_ node: EntityNode<T>) {
     let id = node.value.id
+    if let stampMemory, !node.stamp.isNaN { stampMemory.remember(node.stamp, of: id, now: core.now()) }
     index.remove(node, hash: index.hash(id))
     if !node.isVacant { isGone(node, id: id) }
   }

@@ -47,7 +47,12 @@ final class LeafLog<T: Identifiable & Sendable>: AnyLeafLog {
     for entry in undone.reversed() {
       let node = entry.node.takeUnretainedValue()
       node.flags.remove(.journaled)
-      if let value = entry.value { node.putBack(value, entry.stamp) } else { node.becomeVacant() }
+      if let value = entry.value {
+        node.putBack(value, entry.stamp)
+      } else {
+        node.becomeVacant()
+        node.stamp = .nan
+      }
     }
   }
 

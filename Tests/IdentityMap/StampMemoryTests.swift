@@ -1,0 +1,73 @@
+import CoherenceIdentityMap
+import Synchronization
+import Testing
+
+@Suite("Stamps that outlive their entities")
+struct StampMemoryTests {
+  /// A clock that is set by hand.
+  private final class Clock: Sendable {
+    private let time = Mutex(Duration.zero)
+    var now: Duration { time.withLock { $0 } }
+    func pass(_ duration: Duration) { time.withLock { $0 += duration } }
+  }
+
+  private let clock = Clock()
+  private let log = Log()
+  private let store: EntityStore
+
+  init() {
+    store = EntityStore(delivery: .immediate, logger: log, now: { [clock] in clock.now })
+    store.setPolicy(for: Leaf.self) { $0.stampsOutlive = .seconds(60) }
+  }
+
+  @Test func `an older value is refused after the entity has gone`() {
+    _ = store.store(entity: Leaf(1, "new"), modifiedAt: 10)
+    let late = store.store(entity: Leaf(1, "old"), modifiedAt: 9)
+    #expect(store.find(Leaf.self, id: 1) == nil && late.value.text == "old")
+    #expect(log.lines.last == "refused Leaf 1: tooOld(current: 10.0, received: 9.0)")
+    let (told, subscription) = late.changes()
+    let newer = store.store(entity: Leaf(1, "newer"), modifiedAt: 11)
+    #expect(told.values == [Leaf(1, "newer")] && newer.current.text == "newer")
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an older value is refused after the entity was removed`() {
+    let held = store.store(entity: Leaf(1, "new"), modifiedAt: 10)
+    store.remove(Leaf.self, id: 1)
+    _ = store.store(entity: Leaf(1, "old"), modifiedAt: 10)
+    #expect(store.find(Leaf.self, id: 1) == nil)
+    _ = store.store(entity: Leaf(1, "newer"), modifiedAt: 11)
+    #expect(held.current.text == "newer" && store.find(Leaf.self, id: 1) != nil)
+  }
+
+  @Test func `a value without a stamp is accepted and the stamp stays`() {
+    _ = store.store(entity: Leaf(1, "new"), modifiedAt: 10)
+    let held = store.store(entity: Leaf(1, "any"))
+    #expect(held.current.text == "any")
+    _ = store.store(entity: Leaf(1, "old"), modifiedAt: 10)
+    #expect(held.current.text == "any")
+  }
+
+  @Test func `the stamp is forgotten after its time`() {
+    _ = store.store(entity: Leaf(1, "new"), modifiedAt: 10)
+    clock.pass(.seconds(60))
+    let held = store.store(entity: Leaf(1, "old"), modifiedAt: 9)
+    #expect(held.current.text == "old" && store.find(Leaf.self, id: 1) != nil)
+  }
+
+  @Test func `what a transaction that throws has stored leaves no stamp`() {
+    struct Refusal: Error {}
+    try? store.transaction { store in
+      _ = store.store(entity: Leaf(1, "undone"), modifiedAt: 10)
+      throw Refusal()
+    }
+    let held = store.store(entity: Leaf(1, "old"), modifiedAt: 9)
+    #expect(held.current.text == "old" && store.find(Leaf.self, id: 1) != nil)
+  }
+
+  @Test func `other types forget their stamps as before`() {
+    _ = store.store(entity: Item(id: 1, key: "new"), modifiedAt: 10)
+    let held = store.store(entity: Item(id: 1, key: "old"), modifiedAt: 9)
+    #expect(held.current.key == "old")
+  }
+}
