@@ -28,6 +28,7 @@ let package = Package(
   products: [
     .executable(name: "coherence-demo", targets: ["coherence-demo"]),
     .executable(name: "coherence-bench", targets: ["coherence-bench"]),
+    .executable(name: "coherence-chat", targets: ["coherence-chat"]),
   ],
   dependencies: [
     .package(name: "coherence", path: ".."),
@@ -54,6 +55,10 @@ let package = Package(
         argumentParser, grdb, sqlite, "CBench", coherence, identityMap, mapping, postgreSQL, logging,
       ],
       path: "Sources/Bench", swiftSettings: strict),
+    .executableTarget(
+      name: "coherence-chat", dependencies: [argumentParser, identityMap], path: "Sources/Chat", swiftSettings: strict),
+    .testTarget(
+      name: "ChatTests", dependencies: ["coherence-chat", identityMap], path: "Tests/Chat", swiftSettings: strict),
     .testTarget(
       name: "DemoServiceTests", dependencies: ["DemoService"], path: "Tests/DemoService", swiftSettings: strict),
     .testTarget(

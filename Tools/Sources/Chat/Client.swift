@@ -1,0 +1,29 @@
+import CoherenceIdentityMap
+
+/// A client of a chat: puts what it hears into the store. It knows nothing of who shows it.
+struct Client {
+  let store: EntityStore
+
+  init(_ store: EntityStore) {
+    self.store = store
+    // The last fifty messages stay, and their authors with them.
+    store.setPolicy(for: Message.self) { $0.lifetime = .last(50) }
+  }
+
+  /// Each event is one call: whatever shows the author or the message is brought up to date by the store.
+  func receive(_ event: Event) {
+    switch event {
+    case .said(let message): store.store(message)
+    case .liked(let id): store.update(Message.self, id: id) { $0.likes += 1 }
+    case .renamed(let id, let name): store.update(Author.self, id: id) { $0.name = name }
+    case .away(let id, let isAway): store.update(Author.self, id: id) { $0.isAway = isAway }
+    case .deleted(let id): store.remove(Message.self, id: id)
+    }
+  }
+
+  /// Shows a message at once, before the server has taken it.
+  /// - Returns: What makes the message sure (`commit`) or takes it back (`rollback`).
+  func send(_ message: Message) -> OptimisticChange {
+    store.optimistically { $0.store(message) }
+  }
+}
