@@ -20,6 +20,6 @@ struct Feed {
 
   private static func line(_ message: Message) -> String {
     let (author, likes) = (message.author, message.likes)
-    return "\(author.name)\(author.isAway ? " (away)" : ""): \(message.text)\(likes > 0 ? "  [\(likes) likes]" : "")"
+    return "\(author.name)\(author.isAway ? " (away)" : ""): \(message.text)\(likes > 0 ? "  [+\(likes)]" : "")"
   }
 }

@@ -31,7 +31,7 @@ struct ChatTests {
     client.receive(.liked(message: 1))
     client.receive(.liked(message: 1))
     client.receive(.away(author: 1, true))
-    #expect(feed.lines == ["Grace (away): Look at this.  [2 likes]"])
+    #expect(feed.lines == ["Grace (away): Look at this.  [+2]"])
     client.receive(.deleted(message: 1))
     #expect(feed.lines == [] && written.lines.last == "- a message is gone")
   }
@@ -82,7 +82,7 @@ struct ChatTests {
     }
     return messages.map { message in
       let author = authors[message.author.id] ?? message.author
-      let likes = message.likes > 0 ? "  [\(message.likes) likes]" : ""
+      let likes = message.likes > 0 ? "  [+\(message.likes)]" : ""
       return "\(author.name)\(author.isAway ? " (away)" : ""): \(message.text)\(likes)"
     }
   }
