@@ -16,7 +16,7 @@ struct WrongUse: Sendable, CustomStringConvertible {
     self.commit = commit
   }
 
-  static let all = outside + offMain + strangers + objects + rows
+  static let all = outside + offMain + offThread + strangers + objects + rows
 
   static func described(_ description: String) -> WrongUse? { all.first { $0.description == description } }
 }
@@ -87,6 +87,37 @@ extension WrongUse {
       }
     ]
   }
+}
+
+// MARK: - On a wrong thread
+
+extension WrongUse {
+  fileprivate static var offThread: [WrongUse] {
+    uses.map { what, use in
+      WrongUse("on another thread than the context's, \(what)", "belongs to a thread") {
+        let (context, fan) = try Fan.inContext(.currentThread)
+        Fan.onAnotherThread { try use(fan.object, context) }
+      }
+    } + [
+      WrongUse("on another thread than the context's, a block is run", "belongs to a thread") {
+        let context = try Fan.context(.currentThread)
+        Fan.onAnotherThread { context.performAndWait {} }
+      },
+      WrongUse("a context of a thread is taken for an executor", "cannot be an actor's executor") {
+        await Resident(context: try Fan.context(.currentThread)).visit()
+      },
+    ]
+  }
+}
+
+/// An actor that lives on a context.
+private actor Resident {
+  private let context: ManagedObjectContext
+  nonisolated var unownedExecutor: UnownedSerialExecutor { context.asUnownedSerialExecutor() }
+
+  init(context: ManagedObjectContext) { self.context = context }
+
+  func visit() {}
 }
 
 // MARK: - Of a wrong kind
@@ -189,6 +220,16 @@ private final class Fan: ManagedObject {
   static func inContext(_ type: ManagedObjectContext.ConcurrencyType) throws -> (ManagedObjectContext, Contraband) {
     let context = try context(type)
     return (context, try context.performAndWait { Contraband(object: try Fan(context: context)) })
+  }
+
+  /// Runs a block on another thread and waits for it.
+  static func onAnotherThread(_ body: @escaping @Sendable () throws -> Void) {
+    let isDone = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      try? body()
+      isDone.signal()
+    }
+    isDone.wait()
   }
 
   static func withStranger(_ use: (ManagedObjectContext, Fan) throws -> Void) throws {

@@ -17,9 +17,7 @@ extension Workbench {
           try self.structures { try $0.fetchModels(entity: PersonRecord.self) }
         },
       ],
-      goals: [
-        .between("Coherence", and: "SQLite C", atMost: 1.5), .between("Coherence", and: "GRDB", atMost: 1),
-      ])
+      goals: [.between("Coherence", and: "SQLite C", atMost: 1.5)])
   }
 
   /// The same by the structure's own decoding, for each row.
