@@ -1,4 +1,5 @@
 import CoherenceCore
+import Synchronization
 
 /// A statement of a save: its text, and where each parameter's value comes from.
 package struct SaveStatement: Sendable {
@@ -21,18 +22,47 @@ package enum SaveParameter: Sendable {
   case source, target, sourcePosition, targetPosition
 }
 
-/// The statements for the steps of a save. A step's statement is the same for all of its rows.
-package struct SaveStatements: Sendable {
+/// The statements for the steps of a save. A step's statement is the same for all of its rows. Those that add and change
+/// rows are remembered: writing one anew takes longer than running it.
+package final class SaveStatements: Sendable {
   private let schema: SQLSchema
   private let dialect: any SQLDialect
+  private let known = Mutex<[Use: SaveStatement]>([:])
+  /// Beyond it everything is forgotten: there are many sets of slots.
+  private static let limit = 256
+
+  /// What a remembered statement is for.
+  private enum Use: Hashable {
+    case insert(ObjectIdentifier, rows: Int)
+    case update(ObjectIdentifier, SlotSet)
+  }
 
   package init(schema: SQLSchema, dialect: any SQLDialect) {
     self.schema = schema
     self.dialect = dialect
   }
 
+  private func remembered(_ use: Use, _ make: () throws -> SaveStatement) rethrows -> SaveStatement {
+    if let statement = known.withLock({ $0[use] }) { return statement }
+    let statement = try make()
+    known.withLock { known in
+      if known.count >= Self.limit { known.removeAll() }
+      known[use] = statement
+    }
+    return statement
+  }
+
   /// Adds rows: the parameters are those of one row after the other.
   package func insert(_ entity: EntityDescription, rows: Int = 1) throws -> SaveStatement {
+    try remembered(.insert(ObjectIdentifier(entity), rows: rows)) { try makeInsert(entity, rows: rows) }
+  }
+
+  /// Writes slots and version of a row that is at the base version. Changes one row, or none when it is not.
+  package func update(_ entity: EntityDescription, slots: SlotSet) throws -> SaveStatement {
+    try remembered(.update(ObjectIdentifier(entity), slots)) { try makeUpdate(entity, slots: slots) }
+  }
+
+  private func makeInsert(_ entity: EntityDescription, rows: Int) throws -> SaveStatement {
     let table = try schema.requireTable(for: entity)
     let columns = table.positions(of: entity).map { table.columns[$0] }
     let names = [SQLTable.id, SQLTable.version, SQLTable.entity] + columns.map(\.name)
@@ -44,8 +74,7 @@ package struct SaveStatements: Sendable {
     return statement(text, Array(repeating: [.id, .version, .entity] + slots, count: rows).flatMap(\.self))
   }
 
-  /// Writes slots and version of a row that is at the base version. Changes one row, or none when it is not.
-  package func update(_ entity: EntityDescription, slots: SlotSet) throws -> SaveStatement {
+  private func makeUpdate(_ entity: EntityDescription, slots: SlotSet) throws -> SaveStatement {
     let table = try schema.requireTable(for: entity)
     let (set, parameters) = assignments(slots, of: entity, in: table)
     let version: SQLFragment = "\(name: SQLTable.version) = \(mark(parameters.count))"

@@ -31,6 +31,7 @@ struct SavePlan {
     let deleted = Set(deletes.map(\.id))
     var rows: [SlotGroup: [Row]] = [:]
     let released = releasedSlots
+    guard !deleted.isEmpty || !released.isEmpty else { return [] }
     for change in updates + deletes {
       guard let base = change.base else { continue }
       var slots = released[change.id] ?? SlotSet()
@@ -50,6 +51,7 @@ struct SavePlan {
   /// Slots of updated records under a uniqueness constraint whose old values another record of the save takes over.
   private var releasedSlots: [ManagedObjectID: SlotSet] {
     var result: [ManagedObjectID: SlotSet] = [:]
+    guard updates.contains(where: { !$0.entity.uniquenessConstraints.isEmpty }) else { return result }
     for (entity, group) in Dictionary(grouping: updates, by: { $0.entity.root }) {
       let fresh = unit.inserts.groups.filter { $0.entity.root === entity }.flatMap(\.changes)
       let constraints = Set(entity.hierarchy.flatMap(\.uniquenessConstraints))
