@@ -84,10 +84,14 @@ private struct SQLiteSave {
 
   /// How many rows one run of a statement adds: beginning and ending a run costs SQLite a good part of what a row does.
   private static let rowsInRun = 32
+  /// How many parameters SQLite lets a statement have.
+  private static let parameterLimit = 32_766
 
   private func insert(_ rows: [Row], of entity: EntityDescription) throws {
-    let rest = rows.count % Self.rowsInRun
-    try insertInRuns(rows.dropLast(rest), of: entity)
+    let width = try store.saveStatements.insert(entity).parameters.count
+    let size = max(min(Self.rowsInRun, Self.parameterLimit / width), 1)
+    let rest = rows.count % size
+    try insertInRuns(rows.dropLast(rest), of: entity, size: size)
     try insertOneByOne(rows.suffix(rest), of: entity)
   }
 
@@ -96,13 +100,13 @@ private struct SQLiteSave {
     try runAll(store.saveStatements.insert(entity), entity: entity, rows) { (row: Row) in Change(row: row) }
   }
 
-  private func insertInRuns(_ rows: ArraySlice<Row>, of entity: EntityDescription) throws {
+  private func insertInRuns(_ rows: ArraySlice<Row>, of entity: EntityDescription, size: Int) throws {
     guard !rows.isEmpty else { return }
-    let template = try store.saveStatements.insert(entity, rows: Self.rowsInRun)
-    let parameters = template.parameters[..<(template.parameters.count / Self.rowsInRun)]
-    try running(template, entity: entity, times: rows.count / Self.rowsInRun) { statement in
-      for start in stride(from: rows.startIndex, to: rows.endIndex, by: Self.rowsInRun) {
-        let run = rows[start..<start + Self.rowsInRun]
+    let template = try store.saveStatements.insert(entity, rows: size)
+    let parameters = template.parameters[..<(template.parameters.count / size)]
+    try running(template, entity: entity, times: rows.count / size) { statement in
+      for start in stride(from: rows.startIndex, to: rows.endIndex, by: size) {
+        let run = rows[start..<start + size]
         statement.beginParameters()
         for (place, row) in run.enumerated() {
           try bind(parameters, after: place * parameters.count, to: statement, row)

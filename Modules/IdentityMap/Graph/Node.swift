@@ -87,6 +87,7 @@ struct NodeFlags: OptionSet, Sendable {
 @usableFromInline
 class ValueNode<Value: Sendable>: Node {
   /// The value, up to date. Under the lock.
+  // Nobody meets the trap: only subclasses are ever made, and each of them has its own `read`.
   @usableFromInline func read() -> Value { fatalError("A node has a value.") }
 }
 
