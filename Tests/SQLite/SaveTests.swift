@@ -32,6 +32,20 @@ import Testing
 
   private func save(_ steps: SaveStep...) throws { try store.save(StoreSaveRequest(steps: steps)) }
 
+  @Test func `many rows of more columns than a statement has parameters for are saved`() throws {
+    let place = try TemporaryStore()
+    let store = try place.open(
+      try ManagedObjectModel {
+        Entity("Wide") { for number in 0..<1500 { Attribute("a\(number)", .int64, optional: true) } }
+      })
+    let rows = try (0..<70).map { try store.row("Wide", ["a0": .int($0), "a1499": .int(-$0)]) }
+    try store.save(StoreSaveRequest(steps: [.insert(store.entity("Wide"), rows)]))
+    for row in rows {
+      let found = try #require(try store.current(row))
+      #expect(found["a0"] == row["a0"] && found["a1499"] == row["a1499"])
+    }
+  }
+
   @Test func `an update writes its slots and the version`() throws {
     let row = try store.insert("Person", ["name": .string("a"), "email": .string("e")])
     try save(update(row, ["name": .string("b")]))

@@ -10,7 +10,8 @@ final class RowTable: @unchecked Sendable {
   private let lock = Mutex(())
   @exclusivity(unchecked) private var keys = KeyTable()
 
-  /// Replaces rows by the ones that are known already, at the same or a higher version, and enters the others.
+  /// Replaces rows by the ones that are known already at the same version, and enters those that are newer than what is
+  /// known. A row of which a newer one is known stays as it is: what was read together is of one moment.
   func share(_ rows: inout [Row]) {
     // What a row replaces may be its last reference: it must not go while the lock is held.
     var replaced: [Row] = []
@@ -20,7 +21,11 @@ final class RowTable: @unchecked Sendable {
         let row = rows[index]
         keys.update(row.key) { word in
           if let known = retained(word) {
-            guard known.version < row.version else {
+            if known.version > row.version {
+              replaced.append(known)
+              return word
+            }
+            if known.version == row.version {
               replaced.append(row)
               rows[index] = known
               return word

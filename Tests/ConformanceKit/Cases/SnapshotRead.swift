@@ -35,6 +35,23 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "Album"), 7) }
     }
+    Case("a fetch takes no newer state of a record that others hold") { stack in
+      try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title, "year": 4]) } }
+      let keeper = stack.context()
+      try stack.read { context in
+        // From here on the unit of work reads this state.
+        try expectEqual(try context.number(of: "Album"), 2)
+        try stack.write { other in for album in try other.all("Album") { try album.setValue(5, for: "year") } }
+        let kept = try keeper.performAndWait {
+          let album = try keeper.one("Album", where: equal("title", "B"))
+          try expectEqual(try album.value(for: "year", as: Int.self), 5)
+          return album
+        }
+        let years = try context.all("Album").map { try $0.value(for: "year", as: Int.self) }
+        withExtendedLifetime(kept) {}
+        try expect(years == [4, 4] || years == [5, 5], "years of one moment, found \(years)")
+      }
+    }
     Case("a read after a save of one's own sees the save") { stack in
       try stack.read { context in
         try expectEqual(try context.number(of: "Genre"), 0)
