@@ -43,6 +43,18 @@ extension ConformanceSubject {
       try stack.read { _ = try $0.execute(BatchUpdateRequest(entityName: "Album", values: ["year": 1])) }
       try stack.read { try expectEqual(try $0.one("Album").version, 2) }
     }
+    Case("a fetch shows a batch update of records whose former state others hold") { stack in
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      let keeper = stack.context()
+      let kept = try keeper.performAndWait {
+        let album = try keeper.one("Album")
+        try album.load()
+        return album
+      }
+      try stack.read { _ = try $0.execute(BatchUpdateRequest(entityName: "Album", values: ["year": 2])) }
+      try stack.read { try expectEqual(try $0.one("Album").value(for: "year"), .int(2)) }
+      withExtendedLifetime(kept) {}
+    }
     Case("a batch update shows in the objects of the context") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
       try stack.read { context in
