@@ -72,7 +72,8 @@ let package = Package(
       name: "CoherenceStrategies", dependencies: ["CoherenceCore", logging], path: "Modules/Strategies",
       swiftSettings: strict),
     .target(
-      name: "CoherenceIdentityMap", dependencies: [openCombine], path: "Modules/IdentityMap", swiftSettings: strict),
+      name: "CoherenceIdentityMap", dependencies: ["CoherenceRuntime", openCombine], path: "Modules/IdentityMap",
+      swiftSettings: strict),
     .macro(
       name: "CoherenceMacrosPlugin",
       dependencies: [

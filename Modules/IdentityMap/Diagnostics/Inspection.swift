@@ -1,12 +1,10 @@
-import Synchronization
-
 /// What a store holds and by whom it is held, for debugging. It names types and identifiers, and never shows values.
 public struct Inspection: Sendable, CustomStringConvertible {
   /// Something that the store holds.
   public struct Entry: Sendable {
     /// The entity's type and identifier.
     public let entity: String
-    /// How many observers and subscriptions keep it.
+    /// How many references of observers and subscriptions keep it.
     public let handles: Int
     /// The aggregates, lists, aliases and awaited identifiers that it is in.
     public let containers: [String]
@@ -65,7 +63,7 @@ extension Inspection.Entry {
   fileprivate init(_ node: Node) {
     let relations = node.relations
     entity = node.label
-    handles = Int(node.handles.load(ordering: .relaxed))
+    handles = Handle.count(of: node)
     containers = Set(relations?.parents.map(\.parent.label) ?? []).sorted()
     observers = relations?.audiences.reduce(0) { $0 + $1.count } ?? 0
     stamp = node.stamp.isNaN ? nil : node.stamp

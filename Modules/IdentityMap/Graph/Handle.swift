@@ -1,39 +1,49 @@
-import Synchronization
+import CoherenceRuntime
 
 /// Keeps a node from outside of the store, and with it the store's core.
 ///
-/// A node's first handle is made and its last one given up under the lock; those between are given up without it.
-// Sendable because the node is immutable here and touched under the lock only, but for its count of handles.
+/// All who keep a node share one handle, which the node knows but does not keep: to find a node that is kept already
+/// costs a reference, and no object. The last of them to let go ends the handle, without the lock; so until the handle
+/// has taken the lock to say so, the node knows one that is on its way out. Who asks then gets a new one, and the node
+/// counts both, because each needs it until it is gone.
+// Sendable because its only property never changes, and what it points to is touched under the lock only.
 @usableFromInline
 final class Handle: @unchecked Sendable {
   /// There as long as it has handles.
-  @usableFromInline let unretained: Unmanaged<Node>
+  private let unretained: Unmanaged<Node>
 
-  @usableFromInline var node: Node { unretained.takeUnretainedValue() }
+  var node: Node { unretained.takeUnretainedValue() }
 
   /// Under the lock.
-  @inlinable init(_ unretained: Unmanaged<Node>) {
+  private init(_ unretained: Unmanaged<Node>) {
     self.unretained = unretained
-    let isFirst = unretained._withUnsafeGuaranteedRef { $0.handles.add(1, ordering: .relaxed).oldValue == 0 }
-    if isFirst { unretained._withUnsafeGuaranteedRef { $0.core.noteHandled() } }
   }
 
-  /// Under the lock.
-  @inlinable convenience init(_ node: Node) {
-    self.init(Unmanaged.passUnretained(node))
+  /// The handle of a node, made when there is none. Under the lock.
+  @usableFromInline static func of(_ unretained: Unmanaged<Node>) -> Handle {
+    unretained._withUnsafeGuaranteedRef { node in
+      if let known = node.handle, let kept = swift_tryRetain(known.toOpaque()) {
+        return Unmanaged<Handle>.fromOpaque(kept).takeRetainedValue()
+      }
+      let made = Handle(unretained)
+      node.handle = .passUnretained(made)
+      node.handles += 1
+      if node.handles == 1 { node.core.noteHandled() }
+      return made
+    }
+  }
+
+  static func of(_ node: Node) -> Handle {
+    of(.passUnretained(node))
+  }
+
+  /// How many references keep a node from outside. Under the lock.
+  static func count(of node: Node) -> Int {
+    node.handle.map { Int(swift_retainCount($0.toOpaque())) } ?? 0
   }
 
   deinit {
-    unretained._withUnsafeGuaranteedRef { node in
-      var count = node.handles.load(ordering: .relaxed)
-      while count > 1 {
-        let (isGivenUp, current) = node.handles.compareExchange(
-          expected: count, desired: count - 1, ordering: .acquiringAndReleasing)
-        if isGivenUp { return }
-        count = current
-      }
-      // Until it is given up, this one still keeps the node and the core.
-      node.core.giveUpHandle(of: node)
-    }
+    // Until it is given up, the node and the core are there.
+    unretained._withUnsafeGuaranteedRef { $0.core.giveUp(.passUnretained(self), of: $0) }
   }
 }

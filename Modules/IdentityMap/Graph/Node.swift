@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A vertex of the graph: something with a value that can be made of the values of others, be watched, and be held.
 ///
 /// Nodes are touched under the store's lock only, each access is over before the next begins, and checking that at run
@@ -14,14 +12,14 @@ class Node {
   @exclusivity(unchecked) @usableFromInline final private(set) var relations: Relations?
   /// The freshness of the value; not a number when it has no stamp.
   @exclusivity(unchecked) @usableFromInline final var stamp = Stamp.nan
-  /// The transaction that set the stamp.
-  @exclusivity(unchecked) @usableFromInline final var stampedIn: UInt32 = 0
+  // What is asked of every node that is found comes last, beside the value: the memory of both is fetched at once.
+  /// What keeps the node from outside, if anything does. It may be on its way out; see ``Handle``.
+  @exclusivity(unchecked) final var handle: Unmanaged<Handle>?
   /// Grows with each change of the value, and when the value has become out of date.
   @exclusivity(unchecked) @usableFromInline final var version: UInt32 = 0
-  // What is asked of every node that is found comes last, beside the value: the memory of both is fetched at once.
   @exclusivity(unchecked) @usableFromInline final var flags: NodeFlags = []
-  /// How many handles there are. It may fall without the lock, but not to 0, and grows under the lock only.
-  @usableFromInline final let handles = Atomic<Int32>(0)
+  /// How many handles there are: one, and those on their way out.
+  @exclusivity(unchecked) final var handles: UInt16 = 0
 
   @inlinable init(core: StoreCore) {
     self.core = core
@@ -81,6 +79,8 @@ struct NodeFlags: OptionSet, Sendable {
   static let hidden = NodeFlags(rawValue: 1 << 12)
   /// It has relations.
   @inlinable static var related: NodeFlags { NodeFlags(rawValue: 1 << 11) }
+  /// The transaction that is going on has set the stamp.
+  static let stamped = NodeFlags(rawValue: 1 << 13)
 }
 
 /// A node whose value can be read.
@@ -102,7 +102,7 @@ extension Node {
   }
 
   final var isHeld: Bool {
-    if handles.load(ordering: .relaxed) > 0 { return true }
+    if handles > 0 { return true }
     guard let relations else { return false }
     return relations.pins > 0
   }
@@ -126,7 +126,14 @@ extension Node {
   final func refuses(_ stamp: Stamp) -> Bool {
     if stamp.isNaN { return true }
     if self.stamp.isNaN || stamp > self.stamp { return false }
-    return stamp != self.stamp || stampedIn != core.transaction
+    return stamp != self.stamp || !flags.contains(.stamped)
+  }
+
+  /// Sets the stamp of a value that has come.
+  final func note(_ stamp: Stamp?) {
+    guard let stamp, !stamp.isNaN else { return }
+    self.stamp = stamp
+    core.noteStamped(self)
   }
 
   /// Keeps the node for a reason inside of the store.

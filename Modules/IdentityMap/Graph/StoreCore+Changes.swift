@@ -44,6 +44,14 @@ extension StoreCore {
     hasWork = true
   }
 
+  /// A node's stamp was set.
+  func noteStamped(_ node: Node) {
+    guard !node.flags.contains(.stamped) else { return }
+    node.flags.insert(.stamped)
+    stamped.append(node)
+    hasWork = true
+  }
+
   /// Makes a node's value of its children's, where they have changed; children first.
   func refresh(_ node: Node) {
     guard node.flags.contains(.dirty) else { return }

@@ -8,6 +8,7 @@ extension StoreCore {
     // What an observer of a query sees is settled by now.
     for node in changed { post(node) }
     changed.removeAll(keepingCapacity: changed.count < 1024)
+    forgetStamped()
     hasWork = !loose.isEmpty
     guard !aftermath.isEmpty else { return nil }
     let work = aftermath
@@ -21,6 +22,13 @@ extension StoreCore {
     for audience in relations.audiences where audience.mailbox.post(audience) {
       aftermath.mailboxes.append(audience.mailbox)
     }
+  }
+
+  /// From the next transaction on, another value with the same stamp comes too late.
+  private func forgetStamped() {
+    guard !stamped.isEmpty else { return }
+    for node in stamped { node.flags.remove(.stamped) }
+    stamped.removeAll(keepingCapacity: stamped.count < 1024)
   }
 
   private func settleQueries() {

@@ -1,16 +1,16 @@
-import Synchronization
-
 extension StoreCore {
   /// A node has its first handle.
-  @usableFromInline func noteHandled() {
+  func noteHandled() {
     if handledNodes == 0 { _ = Unmanaged.passRetained(self) }
     handledNodes += 1
   }
 
-  /// Gives up what may be the last handle of a node.
-  func giveUpHandle(of node: Node) {
+  /// Lets go of a handle that nobody has any more.
+  func giveUp(_ handle: Unmanaged<Handle>, of node: Node) {
     let isLast = exclusively {
-      guard node.handles.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return false }
+      if node.handle?.toOpaque() == handle.toOpaque() { node.handle = nil }
+      node.handles -= 1
+      guard node.handles == 0 else { return false }
       loosen(node)
       handledNodes -= 1
       return handledNodes == 0

@@ -17,8 +17,8 @@ final class StoreCore: @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline private(set) var isPlain = true
   /// Whether what nodes are before they change has to be kept.
   @exclusivity(unchecked) @usableFromInline private(set) var isJournaling = false
-  /// The number of the transaction that is going on.
-  @exclusivity(unchecked) @usableFromInline private(set) var transaction: UInt32 = 0
+  /// Nodes whose stamps the transaction that is going on has set.
+  @exclusivity(unchecked) var stamped: [Node] = []
   /// Nodes whose watchers have to be told.
   @exclusivity(unchecked) var changed: [Node] = []
   /// Nodes that may not be held any more.
@@ -66,7 +66,7 @@ final class StoreCore: @unchecked Sendable {
   }
 
   @usableFromInline func enter() {
-    if lock.lock() { transaction &+= 1 }
+    lock.lock()
   }
 
   @usableFromInline func leave() {

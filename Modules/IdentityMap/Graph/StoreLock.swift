@@ -1,3 +1,4 @@
+import CoherenceRuntime
 import Synchronization
 
 #if canImport(Darwin)
@@ -31,17 +32,15 @@ final class StoreLock: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// - Returns: Whether the caller had not got it already.
-  func lock() -> Bool {
-    let thread = Self.currentThread
+  func lock() {
+    let thread = coherence_current_thread()
     if owner.load(ordering: .relaxed) == thread {
       depth += 1
-      return false
+      return
     }
     pthread_mutex_lock(mutex)
     owner.store(thread, ordering: .relaxed)
     depth = 1
-    return true
   }
 
   func unlock() {
@@ -49,13 +48,5 @@ final class StoreLock: @unchecked Sendable {
     guard depth == 0 else { return }
     owner.store(0, ordering: .relaxed)
     pthread_mutex_unlock(mutex)
-  }
-
-  private static var currentThread: UInt {
-    #if canImport(Darwin)
-      UInt(bitPattern: pthread_self())
-    #else
-      UInt(pthread_self())
-    #endif
   }
 }

@@ -17,13 +17,13 @@ public struct EntityObserver<T: Sendable>: Sendable {
   /// Of a leaf, without a detour. Under the lock.
   @inlinable init(simple node: Unmanaged<EntityNode<T>>) where T: Identifiable {
     value = node._withUnsafeGuaranteedRef { $0.value }
-    handle = Handle(Unmanaged.fromOpaque(node.toOpaque()))
+    handle = Handle.of(Unmanaged.fromOpaque(node.toOpaque()))
   }
 
   /// Under the lock.
   init(_ node: ValueNode<T>) {
     value = node.read()
-    handle = Handle(node)
+    handle = .of(node)
   }
 
   var node: ValueNode<T> {

@@ -14,7 +14,7 @@ final class OptimisticEntries: @unchecked Sendable {
     guard !list.contains(where: { $0.handle.node === node }) else { return }
     list.append(
       Entry(
-        handle: Handle(node), takeBack: { [unowned self] in table.takeBack(self, of: node) },
+        handle: .of(node), takeBack: { [unowned self] in table.takeBack(self, of: node) },
         confirm: { [unowned self] in table.confirm(self, of: node) }))
   }
 

@@ -60,7 +60,7 @@ extension EntityTable {
 
   /// A sure value takes the place of the one before; the changes that are not sure go on top of it again.
   func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?) -> Placement<T> {
-    note(stamp, on: node)
+    node.note(stamp)
     let patches = node.overlay?.patches ?? []
     if nature.isAggregate { setAggregate(node, to: entity, stamp: stamp) }
     setOverlay(Overlay(base: entity, patches: patches), of: node)

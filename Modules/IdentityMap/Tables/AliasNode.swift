@@ -33,10 +33,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   func put(_ content: Content, stamp: Stamp?) {
     core.record(self)
     if self.content == nil { pin() }
-    if let stamp, !stamp.isNaN {
-      self.stamp = stamp
-      stampedIn = core.transaction
-    }
+    note(stamp)
     let (wasNothing, former) = (self.content == nil, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
     flags.remove(.dirty)
     self.content = content

@@ -20,9 +20,15 @@ extension EntityTable {
     return node
   }
 
-  @inlinable func set(_ node: EntityNode<T>, _ value: T) {
-    if core.isJournaling { recordValue(of: node) }
-    node.value = value
+  /// Gives a leaf in which nobody takes part another value; there is nothing else of it to keep.
+  @inlinable func set(_ node: EntityNode<T>, _ value: consuming T) {
+    if core.isJournaling, !node.flags.contains(.journaled) {
+      var former = value
+      swap(&node.value, &former)
+      record(former, of: node)
+    } else {
+      node.value = value
+    }
     node.version &+= 1
   }
 
@@ -33,7 +39,7 @@ extension EntityTable {
     guard let node = index.node(entity.id, hash: hash) else {
       return createSimply(entity, hash: hash)
     }
-    return node.flags.subtracting(.related).isEmpty && nature.areEqual(node.value, entity) ? node : nil
+    return node.flags.subtracting([.related, .journaled]).isEmpty && nature.areEqual(node.value, entity) ? node : nil
   }
 
   /// Changes an entity; `nil` when it has to go the long way.
@@ -66,5 +72,5 @@ extension EntityTable {
 
 extension EntityNode {
   /// Whether nothing is to be known of the node but its value.
-  @inlinable var isSimple: Bool { flags.isEmpty }
+  @inlinable var isSimple: Bool { flags.subtracting(.journaled).isEmpty }
 }

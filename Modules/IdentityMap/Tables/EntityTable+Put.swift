@@ -38,7 +38,7 @@ extension EntityTable {
       let placement = confirm(node, stamp: stamp)
       return isAdjusted ? Placement(node: node, outcome: .adjusted) : placement
     }
-    note(stamp, on: node)
+    node.note(stamp)
     wrote(node)
     return Placement(node: node, outcome: isAdjusted ? .adjusted : .changed)
   }
@@ -46,14 +46,14 @@ extension EntityTable {
   private func replaceLeaf(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
     if areEqual(node.value, entity) { return confirm(node, stamp: stamp) }
     node.value = entity
-    note(stamp, on: node)
+    node.note(stamp)
     wrote(node)
     return Placement(node: node, outcome: .changed)
   }
 
   /// Takes note of a write that changes nothing, of which nobody is told.
   private func confirm(_ node: EntityNode<T>, stamp: Stamp?) -> Placement<T> {
-    note(stamp, on: node)
+    node.note(stamp)
     noteWrite(of: node)
     if core.isLogging { core.tellStored(T.self, node.value.id) }
     return Placement(node: node, outcome: .equal)
@@ -106,7 +106,7 @@ extension EntityTable {
   }
 
   private func fill(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
-    note(stamp, on: node)
+    node.note(stamp)
     if nature.isAggregate {
       setAggregate(node, to: entity, stamp: stamp)
       takeOutHidden(of: node)
@@ -135,11 +135,5 @@ extension EntityTable {
     guard let stamp else { return nil }
     if stamp.isNaN { return .notANumber }
     return node.refuses(stamp) ? .tooOld(current: node.stamp, received: stamp) : nil
-  }
-
-  func note(_ stamp: Stamp?, on node: Node) {
-    guard let stamp, !stamp.isNaN else { return }
-    node.stamp = stamp
-    node.stampedIn = core.transaction
   }
 }

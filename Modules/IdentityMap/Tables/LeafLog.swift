@@ -1,53 +1,64 @@
-/// What leaves of one type were before a transaction: values side by side, because a closure for each would take longer
-/// than to store the leaf.
+/// What leaves of one type were before a transaction: side by side, because a closure for each would take longer than to
+/// store the leaf.
 @usableFromInline
 class AnyLeafLog {
+  /// A leaf, with the stamp that it had.
+  @usableFromInline struct Entry {
+    /// What goes out of a table in a transaction is there until the transaction ends.
+    @usableFromInline let node: Unmanaged<Node>
+    @usableFromInline let stamp: Stamp
+
+    @inlinable init(_ node: Node) {
+      self.node = .passUnretained(node)
+      stamp = node.stamp
+    }
+  }
+
+  @exclusivity(unchecked) @usableFromInline final var entries = BlockList<Entry>()
+
   @usableFromInline init() {}
 
+  deinit {
+    entries.removeAll()
+  }
+
   /// How many leaves are in it.
-  var count: Int { 0 }
+  final var count: Int { entries.count }
+
+  @inlinable final func append(_ node: Node) {
+    node.flags.insert(.journaled)
+    entries.append(Entry(node))
+  }
 
   /// Says of leaves that they are in no journal.
-  func unmark(_ range: Range<Int>) {}
+  final func unmark(_ range: Range<Int>) {
+    entries.forEach(in: range) { entry in entry.node._withUnsafeGuaranteedRef { _ = $0.flags.remove(.journaled) } }
+  }
 
   /// Makes leaves what they were, the last first, and forgets them.
   func restore(from start: Int) {}
 
   /// Forgets everything.
-  func clear() {}
+  func clear() {
+    entries.removeAll()
+  }
 }
 
 @usableFromInline
 final class LeafLog<T: Identifiable & Sendable>: AnyLeafLog {
-  /// A leaf, with the value that it had; `nil` when it was not there.
-  @usableFromInline struct Entry {
-    /// What goes out of a table in a transaction is there until the transaction ends.
-    @usableFromInline let node: Unmanaged<EntityNode<T>>
-    @usableFromInline let value: T?
-    @usableFromInline let stamp: Stamp
+  /// Of each leaf, the value that it had; `nil` when it was not there.
+  @exclusivity(unchecked) @usableFromInline var values = BlockList<T?>()
 
-    @inlinable init(_ node: EntityNode<T>, value: T?) {
-      self.node = .passUnretained(node)
-      self.value = value
-      stamp = node.stamp
-    }
-  }
-
-  @exclusivity(unchecked) @usableFromInline var entries: ContiguousArray<Entry> = []
-
-  override var count: Int { entries.count }
-
-  override func unmark(_ range: Range<Int>) {
-    for entry in entries[range] { entry.node._withUnsafeGuaranteedRef { _ = $0.flags.remove(.journaled) } }
+  deinit {
+    values.removeAll()
   }
 
   override func restore(from start: Int) {
-    let undone = entries[start...]
-    entries.removeSubrange(start...)
-    for entry in undone.reversed() {
-      let node = entry.node.takeUnretainedValue()
+    // All are taken out first: what is put back may run code of others.
+    for (entry, value) in takeOut(from: start) {
+      let node = unsafeDowncast(entry.node.takeUnretainedValue(), to: EntityNode<T>.self)
       node.flags.remove(.journaled)
-      if let value = entry.value {
+      if let value {
         node.putBack(value, entry.stamp)
       } else {
         node.becomeVacant()
@@ -56,25 +67,31 @@ final class LeafLog<T: Identifiable & Sendable>: AnyLeafLog {
     }
   }
 
+  /// The leaves from an index on, the last first.
+  private func takeOut(from start: Int) -> [(Entry, T?)] {
+    var taken: [(Entry, T?)] = []
+    while entries.count > start, let entry = entries.removeLast(), let value = values.removeLast() {
+      taken.append((entry, value))
+    }
+    return taken
+  }
+
   override func clear() {
-    entries.removeAll(keepingCapacity: entries.count < 1024)
+    super.clear()
+    values.removeAll()
   }
 }
 
 extension EntityTable {
-  /// Keeps the value of a leaf in which nobody takes part; there is nothing else of it. While a journal is kept.
-  @inlinable func recordValue(of node: EntityNode<T>) {
-    record(LeafLog.Entry(node, value: node.value), of: node)
-  }
-
   /// Keeps that a leaf was not there. While a journal is kept.
   @inlinable func recordCreation(of node: EntityNode<T>) {
-    record(LeafLog.Entry(node, value: nil), of: node)
+    record(nil, of: node)
   }
 
-  @inlinable func record(_ entry: LeafLog<T>.Entry, of node: EntityNode<T>) {
-    node.flags.insert(.journaled)
+  /// Keeps what a leaf was.
+  @inlinable func record(_ value: consuming T?, of node: EntityNode<T>) {
     if core.openLog !== leafLog { core.begin(leafLog) }
-    leafLog.entries.append(entry)
+    leafLog.append(node)
+    leafLog.values.append(value)
   }
 }

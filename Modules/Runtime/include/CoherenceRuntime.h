@@ -2,6 +2,7 @@
 #define COHERENCE_RUNTIME_H
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /// The runtime's own way to take a reference to an object that may be on its way out: answers the object, retained, or
@@ -11,6 +12,9 @@
 /// The memory at `object` must not have been freed. The registry ensures that: an object removes itself from the
 /// registry, under the registry's lock, before its memory goes.
 void *_Nullable swift_tryRetain(void *_Nonnull object);
+
+/// How many references there are to an object, for people who look for one that is held by too many.
+size_t swift_retainCount(void *_Nonnull object);
 
 /// A number for the calling thread, unique among running threads and never zero. It is asked for at every access to an
 /// object, so that the call of `pthread_self` is left out where the thread's register holds the same.
