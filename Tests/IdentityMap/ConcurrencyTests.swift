@@ -47,6 +47,27 @@ struct ConcurrencyTests {
     #expect(store.count(of: Leaf.self) == 0)
   }
 
+  @Test func `an entity that one thread lets go stays for another that has found it`() {
+    let store = EntityStore(delivery: .immediate)
+    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      for round in 0..<2000 {
+        guard thread > 0 else {
+          _ = store.store(entity: Leaf(1, "\(round)"))
+          continue
+        }
+        // A transaction lets nobody else end anything in the meantime.
+        store.transaction { store in
+          guard let found = store.find(Leaf.self, id: 1) else { return }
+          #expect(store.find(Leaf.self, id: 1)?.value == found.value)
+        }
+        guard let found = store.find(Leaf.self, id: 1) else { continue }
+        #expect(store.find(Leaf.self, id: 1) != nil)
+        withExtendedLifetime(found) {}
+      }
+    }
+    #expect(store.count(of: Leaf.self) == 0)
+  }
+
   @Test func `another thread sees all of a transaction or nothing`() {
     let store = EntityStore(delivery: .immediate)
     let held = store.store(entities: [Leaf(1, "0"), Leaf(2, "0")])
