@@ -46,6 +46,53 @@ struct LifetimeTests {
     withExtendedLifetime(used) {}
   }
 
+  @Test func `nothing finds what is over its time`() {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
+    func over() {
+      _ = store.store(entity: Leaf(1, "old"))
+      clock.advance(by: .seconds(10))
+    }
+    over()
+    #expect(!store.update(Leaf.self, id: 1) { $0.text = "new" } && !isThere(1))
+    over()
+    #expect(store.await(Leaf.self, id: 1).value == nil)
+    over()
+    #expect(store.store(entity: Leaf(1, "new"), ifPresent: { $0.text? += "!" }).value.text == "new")
+    over()
+    #expect(!store.remove(Leaf.self, id: 1) && store.age(of: Leaf.self, id: 1) == nil)
+    over()
+    let query = store.query(Leaf.self)
+    #expect(query.value.isEmpty && store.count(of: Leaf.self) == 0)
+    over()
+    let change = store.optimistically { draft in
+      #expect(!draft.update(Leaf.self, id: 1) { $0.text = "new" } && !draft.remove(Leaf.self, id: 1))
+    }
+    change.rollback()
+  }
+
+  @Test func `nothing finds what is over its time in a transaction`() {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
+    _ = store.store(entity: Leaf(1, "old"))
+    clock.advance(by: .seconds(10))
+    store.transaction { store in
+      #expect(store.find(Leaf.self, id: 1) == nil && !store.update(Leaf.self, id: 1) { $0.text = "new" })
+    }
+    #expect(store.count(of: Leaf.self) == 0)
+  }
+
+  @Test func `costs may be of any size and their closure may use the store`() {
+    let store = store
+    for id in 1...100 { _ = store.store(entity: Leaf(id, "a"), named: AliasKey("\(id)")) }
+    store.setPolicy(for: Leaf.self) { policy in
+      policy.lifetime = .memory(bytes: 1000)
+      policy.cost = { leaf in
+        if leaf.id <= 100 { _ = store.store(entity: Leaf(leaf.id + 1000), named: AliasKey("\(leaf.id + 1000)")) }
+        return leaf.id % 2 == 0 ? .max : .min
+      }
+    }
+    #expect(store.count(of: Leaf.self) == 200)
+  }
+
   @Test func `entities stay as far as the memory goes`() {
     store.setPolicy(for: Leaf.self) {
       $0.lifetime = .memory(bytes: 100)
@@ -121,6 +168,21 @@ struct LifetimeTests {
     #expect(next.find(named: .chosen).value == Leaf(3, "c") && next.find(named: .all).value == [Leaf(1, "a")])
     #expect(!next.update(Leaf.self, id: 2, modifiedAt: 5) { $0.text = "old" })
     withExtendedLifetime(held) {}
+  }
+}
+
+@Suite("Stamps in archives")
+struct ArchivedStampTests {
+  @Test(arguments: [.infinity, -.infinity, 0.1, -0.0] as [Stamp])
+  func `an archive keeps every stamp`(stamp: Stamp) throws {
+    let store = makeStore()
+    let held = store.store(entity: Leaf(1), modifiedAt: stamp)
+    var archive = EntityArchive()
+    try archive.add(Leaf.self, as: "leaf", from: store)
+    let data = try JSONEncoder().encode(archive)
+    let next = makeStore()
+    let kept = try JSONDecoder().decode(EntityArchive.self, from: data).restore(Leaf.self, as: "leaf", to: next)
+    #expect(next.inspect().entities.map(\.stamp) == [stamp] && kept.value == [held.value])
   }
 }
 

@@ -125,4 +125,24 @@ struct ObservationTests {
     #expect(await values.next() == true)
     withExtendedLifetime(subscription) {}
   }
+
+  @Test func `an entity is told before what contains it whatever changed first`() {
+    let store = makeStore()
+    let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1))))
+    let root = store.store(entity: Root(id: 5, leaf: Leaf(1)))
+    let told = Told<String>()
+    let subscriptions = [
+      root.observe { _ in told.append("root") },
+      held.observe { _ in told.append("outer") },
+      store.find(Inner.self, id: 1)?.observe { _ in told.append("inner") },
+      store.find(Leaf.self, id: 1)?.observe { _ in told.append("leaf") },
+    ]
+    told.clear()
+    store.transaction { store in
+      store.update(Root.self, id: 5) { $0.text = "new" }
+      store.update(Leaf.self, id: 1) { $0.text = "new" }
+    }
+    #expect(told.values.first == "leaf" && told.values.last == "outer" && told.count == 4)
+    withExtendedLifetime(subscriptions) {}
+  }
 }

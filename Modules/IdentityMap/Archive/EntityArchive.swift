@@ -9,11 +9,17 @@ import Foundation
 /// try JSONEncoder().encode(archive).write(to: file)
 /// ```
 ///
-/// What is archived is named by you, not by the names of types, so that types can be renamed. Stamps are kept.
+/// What is archived is named by you, not by the names of types, so that types can be renamed. Stamps are kept. Changes
+/// that are not sure are not archived; see ``OptimisticChange``.
 public struct EntityArchive: Codable, Sendable {
   private struct Entry: Codable, Sendable {
     let value: Data
-    let stamp: Stamp?
+    let stamp: ArchivedStamp?
+
+    init(value: Data, stamp: Stamp) {
+      self.value = value
+      self.stamp = stamp.isNaN ? nil : ArchivedStamp(stamp: stamp)
+    }
   }
 
   private var entities: [String: [Entry]] = [:]
@@ -27,12 +33,8 @@ public struct EntityArchive: Codable, Sendable {
   public mutating func add<T: Identifiable & Sendable & Encodable>(
     _ type: T.Type, as name: String, from store: EntityStore
   ) throws {
-    let values = store.core.exclusively { () -> [(T, Stamp?)] in
-      var values: [(T, Stamp?)] = []
-      store.core.table(of: type).index.forEach { node in
-        if !node.isVacant { values.append((node.read(), node.stamp.isNaN ? nil : node.stamp)) }
-      }
-      return values
+    let values = store.core.exclusively {
+      store.core.withSureValues { store.core.table(of: type).present.map { ($0.read(), $0.stamp) } }
     }
     entities[name] = try values.map { Entry(value: try JSONEncoder().encode([$0.0]), stamp: $0.1) }
   }
@@ -43,9 +45,8 @@ public struct EntityArchive: Codable, Sendable {
   public mutating func add<Content: Sendable & Encodable>(
     alias: AliasKey<Content>, as name: String? = nil, from store: EntityStore
   ) throws {
-    let content = store.core.exclusively { () -> (Content, Stamp?)? in
-      guard let node = store.core.aliases[alias], let content = node.read() else { return nil }
-      return (content, node.stamp.isNaN ? nil : node.stamp)
+    let content = store.core.exclusively {
+      store.core.withSureValues { store.core.aliases[alias].flatMap { node in node.read().map { ($0, node.stamp) } } }
     }
     guard let content else { return }
     aliases[name ?? alias.name] = Entry(value: try JSONEncoder().encode([content.0]), stamp: content.1)
@@ -57,7 +58,7 @@ public struct EntityArchive: Codable, Sendable {
   public func restore<T: Identifiable & Sendable & Decodable>(
     _ type: T.Type, as name: String, to store: EntityStore
   ) throws -> EntityObserver<[T]> {
-    let values = try (entities[name] ?? []).map { (try Self.decode(T.self, $0), $0.stamp) }
+    let values = try (entities[name] ?? []).map { (try Self.decode(T.self, $0), $0.stamp?.stamp) }
     return store.core.exclusively {
       let table = store.core.table(of: type)
       let nodes = values.map { table.put($0.0, stamp: $0.1).node }
@@ -71,7 +72,7 @@ public struct EntityArchive: Codable, Sendable {
     alias: AliasKey<T>, as name: String? = nil, to store: EntityStore
   ) throws {
     guard let entry = aliases[name ?? alias.name] else { return }
-    _ = store.store(entity: try Self.decode(T.self, entry), named: alias, modifiedAt: entry.stamp)
+    _ = store.store(entity: try Self.decode(T.self, entry), named: alias, modifiedAt: entry.stamp?.stamp)
   }
 
   /// Lets an alias of a collection stand for what it stood for, if it is in the archive.
@@ -80,7 +81,7 @@ public struct EntityArchive: Codable, Sendable {
     alias: AliasKey<C>, as name: String? = nil, to store: EntityStore
   ) throws where C.Element: Identifiable & Sendable {
     guard let entry = aliases[name ?? alias.name] else { return }
-    _ = store.store(entities: try Self.decode(C.self, entry), named: alias, modifiedAt: entry.stamp)
+    _ = store.store(entities: try Self.decode(C.self, entry), named: alias, modifiedAt: entry.stamp?.stamp)
   }
 
   /// In an array, because not every encoder takes a single value.
@@ -91,5 +92,28 @@ public struct EntityArchive: Codable, Sendable {
         .init(codingPath: [], debugDescription: "An entry of the archive has no value."))
     }
     return value
+  }
+}
+
+/// A stamp in an archive. Infinite ones are written as words, because not every format has numbers for them.
+private struct ArchivedStamp: Codable, Sendable {
+  let stamp: Stamp
+
+  init(stamp: Stamp) {
+    self.stamp = stamp
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let number = try? container.decode(Stamp.self) {
+      stamp = number
+    } else {
+      stamp = try container.decode(String.self) == "-inf" ? -.infinity : .infinity
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if stamp.isFinite { try container.encode(stamp) } else { try container.encode(stamp < 0 ? "-inf" : "inf") }
   }
 }

@@ -52,8 +52,10 @@ extension EntityStore {
   /// How many entities there are of a type.
   public func count<T: Identifiable & Sendable>(of type: T.Type) -> Int {
     core.exclusively {
+      let table = core.table(of: type)
+      table.noteSearch()
       var count = 0
-      core.table(of: type).index.forEach { if !$0.isVacant { count += 1 } }
+      table.index.forEach { if !$0.isVacant && !table.isOver($0) { count += 1 } }
       return count
     }
   }

@@ -38,6 +38,9 @@ class Node {
   /// Tells the queries over the node's type that the node is new, has changed or is gone.
   @usableFromInline func tellQueries() {}
 
+  /// Larger than that of all nodes that the value is made of.
+  @usableFromInline var heightAmongChanges: Int32 { relations?.height ?? 0 }
+
   /// A closure that puts back what the node is now.
   @usableFromInline func snapshot() -> () -> Void { {} }
 

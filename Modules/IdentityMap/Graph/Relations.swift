@@ -193,13 +193,22 @@ struct LinkCursor {
 }
 
 extension LinkCursor {
-  /// Walks along nodes to take one out of them, without links to them.
-  static func walk<R>(over nodes: [Node], removing node: Node, _ body: (inout LinkCursor) -> R) -> R {
-    var links = nodes.map { ChildLink(child: $0, place: 0, seen: 0, isBack: false) }
+  /// Walks along nodes, without links to them, to take one out of them, or else to write their values.
+  static func walk<R>(over nodes: [Node], removing node: Node? = nil, _ body: (inout LinkCursor) -> R) -> R {
+    var links = nodes.map { ChildLink(child: $0, place: 0, seen: $0.version &- 1, isBack: false) }
     return links.withUnsafeMutableBufferPointer { links in
-      var cursor = LinkCursor(links, .remove, removing: node)
+      var cursor = LinkCursor(links, node == nil ? .refresh : .remove, removing: node)
       return body(&cursor)
     }
+  }
+
+  /// The next link's child when its value is to be written, and it is of the type that the place has. It is not when the
+  /// value was given other places while it was written, as by a setter that does not keep what it is given.
+  @inlinable mutating func nextToWrite<T>(of type: EntityNode<T>.Type) -> EntityNode<T>? {
+    guard let child = nextToWrite(), ObjectIdentifier(Swift.type(of: child)) == ObjectIdentifier(type) else {
+      return nil
+    }
+    return unsafeDowncast(child, to: type)
   }
 }
 

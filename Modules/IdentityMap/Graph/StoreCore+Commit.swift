@@ -5,11 +5,12 @@ extension StoreCore {
     // Dropping a node can change others, and telling of a change can drop nodes.
     while !loose.isEmpty || tables.hasOverdue { dropUnheld() }
     settleQueries()
+    putContentsFirst()
     // What an observer of a query sees is settled by now.
     for node in changed { post(node) }
     changed.removeAll(keepingCapacity: changed.count < 1024)
     forgetStamped()
-    hasWork = !loose.isEmpty
+    hasWork = !loose.isEmpty || tables.hasOverdue
     guard !aftermath.isEmpty else { return nil }
     let work = aftermath
     aftermath = Aftermath()
@@ -29,6 +30,23 @@ extension StoreCore {
     guard !stamped.isEmpty else { return }
     for node in stamped { node.flags.remove(.stamped) }
     stamped.removeAll(keepingCapacity: stamped.count < 1024)
+  }
+
+  /// Has each entity come before what contains it. Those of the same height stay in the order in which they changed.
+  private func putContentsFirst() {
+    var highest: Int32 = 0
+    for node in changed {
+      let height = node.heightAmongChanges
+      guard height < highest else {
+        highest = height
+        continue
+      }
+      let sorted = changed.enumerated().sorted {
+        ($0.element.heightAmongChanges, $0.offset) < ($1.element.heightAmongChanges, $1.offset)
+      }
+      changed = sorted.map(\.element)
+      return
+    }
   }
 
   private func settleQueries() {

@@ -29,10 +29,16 @@ final class StoreCore: @unchecked Sendable {
   var journal: Journal? {
     didSet { notePlainness() }
   }
+  /// Whether what was done is being undone.
+  var isRollingBack = false
   /// The log at the end of the journal, to which leaves are added.
   @exclusivity(unchecked) @usableFromInline var openLog: AnyLeafLog?
   /// How many links close a circle.
   @exclusivity(unchecked) var backLinks = 0
+  /// Optimistic changes that are neither sure nor taken back.
+  var openChanges: [OptimisticEntries] = []
+  /// Those of which a rollback has undone the end, but which nobody has any more.
+  var abandonedChanges: [OptimisticEntries] = []
   /// How many nodes stand for entities that are removed for the time being.
   var hiddenNodes = 0
   /// How many nodes have handles. While there are any, the core holds itself.

@@ -12,7 +12,9 @@ extension EntityTable {
     index.forEach { tenures?.end(of: $0) }
     tenures = lifetime == .whileUsed ? nil : TenureList(lifetime)
     guard tenures != nil else { return }
-    index.forEach { if !$0.isVacant { keep($0) } }
+    var nodes: [EntityNode<T>] = []
+    index.forEach { if !$0.isVacant || $0.flags.contains(.hidden) { nodes.append($0) } }
+    for node in nodes { keep(node) }
   }
 
   /// An entity was written.
@@ -22,11 +24,26 @@ extension EntityTable {
     if tenures != nil { keep(node) }
   }
 
-  /// An entity was looked for: what is over its time is not there any more.
+  /// Entities are looked for, at the beginning of an operation: what is over its time is not there any more.
   func noteSearch() {
-    guard let tenures, tenures.isOver(now: core.now) else { return }
+    guard let tenures, case .timeToLive = tenures.lifetime, tenures.isOver(now: core.now) else { return }
     sweep()
-    core.dropUnheld()
+    // Inside of another operation there may be nodes that nothing holds yet, or again when it is undone.
+    if core.lock.depth == 1 { core.dropUnheld() }
+  }
+
+  /// The node of an entity that is looked for, at the beginning of an operation.
+  @usableFromInline func search(_ id: T.ID) -> EntityNode<T>? {
+    guard tenures != nil else { return node(id) }
+    noteSearch()
+    guard let node = node(id), !isOver(node) else { return nil }
+    return node
+  }
+
+  /// Whether an entity only waits for the end of the transaction to go, because its time is over.
+  func isOver(_ node: EntityNode<T>) -> Bool {
+    guard let tenures, case .timeToLive = tenures.lifetime else { return false }
+    return !node.isHeld && !node.hasParents
   }
 
   /// An entity was found, which makes it the one used last, but no younger.
@@ -36,13 +53,27 @@ extension EntityTable {
     keep(node)
   }
 
-  private func keep(_ node: EntityNode<T>) {
-    guard let tenures else { return }
-    let cost = if case .memory = tenures.lifetime { policy.cost(node.value) } else { 0 }
+  func keep(_ node: EntityNode<T>) {
+    let cost = if case .memory = tenures?.lifetime { cost(of: node.value) } else { 0 }
+    // The closure that says the cost may have used the store.
+    guard let tenures, !node.isVacant || node.flags.contains(.hidden), !node.flags.contains(.gone) else { return }
     tenures.keep(node, cost: cost, now: tracksTime ? core.now() : .zero)
     guard tenures.isOver(now: core.now) else { return }
     core.tables.overdue.append(self)
     core.hasWork = true
+  }
+
+  /// Never less than nothing, and never so much that the sum cannot be told.
+  private func cost(of value: T) -> Int {
+    min(max(0, policy.cost(value)), 1 << 40)
+  }
+
+  /// After a rollback an entity is kept as it was before, unless the type has got another lifetime.
+  func restoreTenure(of node: EntityNode<T>, _ former: (cost: Int, end: Duration?)?, in list: TenureList?) {
+    guard let tenures else { return }
+    guard tenures === list else { return keep(node) }
+    guard let former else { return tenures.end(of: node) }
+    tenures.restore(node, cost: former.cost, end: former.end)
   }
 
   // MARK: Staleness
@@ -65,7 +96,7 @@ extension EntityStore {
   public func isStale<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID, after time: Duration? = nil) -> Bool {
     core.exclusively {
       let table = core.table(of: type)
-      return table.node(id).map { table.isStale($0, after: time) } ?? true
+      return table.search(id).map { table.isStale($0, after: time) } ?? true
     }
   }
 
@@ -73,17 +104,26 @@ extension EntityStore {
   public func age<T: Identifiable & Sendable>(of type: T.Type, id: T.ID) -> Duration? {
     core.exclusively {
       let table = core.table(of: type)
-      return table.node(id).flatMap { table.age(of: $0) }
+      return table.search(id).flatMap { table.age(of: $0) }
     }
   }
 
   /// Makes an entity stale until it is written again. Its value stays, and nobody is told.
   public func invalidate<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) {
-    core.exclusively { _ = core.table(of: type).node(id)?.flags.insert(.invalidated) }
+    core.exclusively {
+      guard let node = core.table(of: type).node(id) else { return }
+      core.record(node)
+      node.flags.insert(.invalidated)
+    }
   }
 
   /// Makes all entities of a type stale until they are written again.
   public func invalidateAll<T: Identifiable & Sendable>(_ type: T.Type) {
-    core.exclusively { core.table(of: type).index.forEach { $0.flags.insert(.invalidated) } }
+    core.exclusively {
+      core.table(of: type).index.forEach { node in
+        core.record(node)
+        node.flags.insert(.invalidated)
+      }
+    }
   }
 }

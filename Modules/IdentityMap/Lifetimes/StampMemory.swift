@@ -24,7 +24,8 @@ final class StampMemory<ID: Hashable> {
     return stamp
   }
 
-  private func forget(until now: Duration) {
+  /// Forgets the stamps whose time is over.
+  func forget(until now: Duration) {
     while forgotten < order.count, order[forgotten].until <= now {
       let id = order[forgotten].id
       if let (_, until) = known[id], until <= now { known[id] = nil }

@@ -50,6 +50,20 @@ final class TenureList {
     append(tenure)
   }
 
+  /// Keeps a node as it was kept before.
+  func restore(_ node: Node, cost: Int, end: Duration?) {
+    if let known = node.relations?.tenure, known.end == end { return }
+    self.end(of: node)
+    let tenure = Tenure(node)
+    (tenure.cost, tenure.end) = (cost, end)
+    node.relate().tenure = tenure
+    node.pin()
+    // Those that will go later are behind it.
+    var place = last
+    if let end { while let later = place?.end, later > end { place = place?.previous } }
+    insert(tenure, behind: place)
+  }
+
   /// Keeps a node no longer.
   func end(of node: Node) {
     guard let tenure = node.relations?.tenure else { return }
@@ -75,9 +89,16 @@ final class TenureList {
   }
 
   private func append(_ tenure: Tenure) {
-    tenure.previous = last
-    if let last { last.next = tenure } else { first = tenure }
-    last = tenure
+    insert(tenure, behind: last)
+  }
+
+  /// - Parameter place: The one before; `nil` to be the first.
+  private func insert(_ tenure: Tenure, behind place: Tenure?) {
+    let following = place.map { $0.next } ?? first
+    tenure.previous = place
+    tenure.next = following
+    if let place { place.next = tenure } else { first = tenure }
+    if let following { following.previous = tenure } else { last = tenure }
     count += 1
     cost += tenure.cost
   }

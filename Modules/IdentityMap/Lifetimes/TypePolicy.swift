@@ -34,7 +34,8 @@ public enum Lifetime: Sendable, Equatable {
 }
 
 extension EntityStore {
-  /// Says how the entities of a type are dealt with, from now on and those that are stored already.
+  /// Says how the entities of a type are dealt with, from now on and those that are stored already. It is no change of
+  /// data: it stays when the transaction in which it is said throws.
   public func setPolicy<T: Identifiable & Sendable>(
     for type: T.Type, _ change: (inout TypePolicy<T>) -> Void
   ) {
@@ -50,7 +51,9 @@ extension EntityStore {
   /// this where neither may happen for long.
   public func collect() {
     core.exclusively {
-      for table in core.tables.all { table.sweep() }
+      // When the transaction ends: what it has displaced stays if it is undone.
+      core.tables.overdue += core.tables.all
+      core.hasWork = true
     }
   }
 }

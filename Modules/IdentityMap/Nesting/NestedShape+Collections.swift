@@ -23,6 +23,10 @@ extension NestedShape where Part: MutableCollection {
           var element = element
           if !shape.remove(&element, &cursor) { kept.append(element) }
         }
+        if kept.count == part.count {
+          for (index, element) in zip(part.indices, kept) { part[index] = element }
+          return false
+        }
         guard let rebuilt = Part.made(of: kept) else { return true }
         part = rebuilt
         return false
@@ -31,31 +35,39 @@ extension NestedShape where Part: MutableCollection {
 }
 
 extension NestedShape {
-  /// A set of entities. Its order changes when its elements do, so they are found by their identifiers.
+  /// A set of entities. Its order changes when its elements do, so they are found by their identifiers. Of several
+  /// versions of one entity, as a set can have them, one counts.
   @inlinable static func set<T: Identifiable & Sendable & Hashable>() -> NestedShape where Part == Set<T> {
     NestedShape(
       adopt: { part, adoption in
-        for element in part { adoption.adopt(element) }
+        let elements = distinct(part)
+        for element in elements { adoption.adopt(element) }
+        if elements.count < part.count { adoption.rewrite(last: elements.count) }
       },
-      count: { part in part.count },
+      count: { part in distinct(part).count },
       refresh: { part, cursor in
         var changed: [T.ID: T] = [:]
-        for _ in 0..<part.count {
-          guard let child = cursor.nextToWrite() else { continue }
-          let value = unsafeDowncast(child, to: EntityNode<T>.self).value
+        for _ in 0..<distinct(part).count {
+          guard let value = cursor.nextToWrite(of: EntityNode<T>.self)?.value else { continue }
           changed[value.id] = value
         }
         part = Set(part.map { changed[$0.id] ?? $0 })
       },
       remove: { part, cursor in
         var removed: Set<T.ID> = []
-        for _ in 0..<part.count {
+        for _ in 0..<distinct(part).count {
           guard let child = cursor.nextRemoved() else { continue }
           removed.insert(unsafeDowncast(child, to: EntityNode<T>.self).value.id)
         }
         part = part.filter { !removed.contains($0.id) }
         return false
       })
+  }
+
+  /// One element for each identifier.
+  @inlinable static func distinct<T: Identifiable & Hashable>(_ part: Set<T>) -> [T] {
+    var met: Set<T.ID> = []
+    return part.filter { met.insert($0.id).inserted }.map { $0 }
   }
 }
 

@@ -40,8 +40,8 @@ extension NestedShape where Part: Identifiable & Sendable {
       adopt: { part, adoption in adoption.adopt(part) },
       count: { _ in 1 },
       refresh: { part, cursor in
-        guard let child = cursor.nextToWrite() else { return }
-        part = unsafeDowncast(child, to: EntityNode<Part>.self).value
+        guard let child = cursor.nextToWrite(of: EntityNode<Part>.self) else { return }
+        part = child.value
       },
       remove: { _, cursor in cursor.nextIsRemoved() })
   }

@@ -4,8 +4,8 @@ import Dispatch
 ///
 /// The first value comes at once, on the caller of `observe`. What comes later is handed over to the delivery when the
 /// transaction that changed something is over. The calls of one delivery come one after the other, also on a concurrent
-/// queue: transactions in their order; in a transaction entities in the order in which they changed, each before what
-/// contains it; for one entity observers in the order in which they began. A value that was replaced before it could be
+/// queue: transactions in their order; in a transaction entities before what contains them, otherwise in the order in
+/// which they changed; for one entity observers in the order in which they began. A value that was replaced before it could be
 /// delivered is left out.
 public struct Delivery: Sendable {
   let run: @Sendable (@escaping @Sendable () -> Void) -> Void

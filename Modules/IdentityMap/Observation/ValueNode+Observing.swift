@@ -9,6 +9,7 @@ extension ValueNode {
       let value = read()
       let observation = Observation(seen: version, onChange: onChange)
       audience(of: mailbox).add(observation)
+      core.journal?.newlyObserved.append(self)
       return (observation, value)
     }
     observation.tell(value)

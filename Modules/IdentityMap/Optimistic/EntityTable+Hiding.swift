@@ -15,7 +15,7 @@ extension EntityTable {
     node.setHidden(true)
     node.flags.insert(.vacant)
     guard wasThere else { return }
-    isGone(node, id: value.id)
+    isGone(node, id: value.id, forNow: true)
     node.version &+= 1
     core.spread(from: node)
     core.loosen(node)
@@ -31,8 +31,12 @@ extension EntityTable {
   /// An aggregate that has come with something that is removed for the time being does not show it either.
   func takeOutHidden(of node: EntityNode<T>) {
     guard core.hiddenNodes > 0, let relations = node.relations else { return }
+    var met: Set<ObjectIdentifier> = []
     for child in relations.children.map(\.child) where child.flags.contains(.hidden) {
-      for change in (child as? any Node & Hideable)?.removals ?? [] { change.takeOut(child, of: node) }
+      guard met.insert(ObjectIdentifier(child)).inserted else { continue }
+      for change in (child as? any Node & Hideable)?.removals ?? [] where !change.isEnding {
+        change.takeOut(child, of: node)
+      }
     }
   }
 
@@ -40,16 +44,22 @@ extension EntityTable {
   /// - Returns: Whether the value can be without it.
   func take(_ other: Node, outOf value: inout T) -> Bool {
     guard let plan = plan(for: value) else { return true }
-    var adoption = Adoption(core: core, stamp: nil, keepsKnown: true)
+    return LinkCursor.walk(over: contents(of: value), removing: other) { !plan.remove(from: &value, along: &$0) }
+  }
+
+  /// The nodes of the entities in a value, in the order in which they are met, whether there are such entities any more
+  /// or not.
+  func contents(of value: T) -> [Node] {
+    guard let plan = plan(for: value) else { return [] }
+    var adoption = Adoption(core: core, stamp: nil, mode: .gathering)
     plan.adopt(value, by: &adoption)
-    return adoption.walk(removing: other) { !plan.remove(from: &value, along: &$0) }
+    return adoption.children
   }
 }
 
 /// What has to be done in a node's own type when an entity is removed for the time being.
 protocol Hideable: Node {
   func patch(removing other: Node?, for change: OptimisticEntries)
-  func forget(_ other: Node)
   /// The changes by which the entity is removed for the time being.
   var removals: [OptimisticEntries] { get }
 }
@@ -71,15 +81,18 @@ extension EntityNode: Hideable {
     }
   }
 
-  /// Another entity, which was taken out for the time being, is removed for good.
+  /// Another entity is removed for good: out of the sure value too, and no more for the time being.
   func forget(_ other: Node) {
-    guard let overlay, var base = overlay.base else { return }
+    guard let overlay, var base = overlay.base, !overlay.contents.isEmpty else { return }
     let patches = overlay.patches.filter { if case .without(let taken) = $0.effect { taken !== other } else { true } }
-    guard patches.count < overlay.patches.count else { return }
+    let contents = overlay.contents.filter { $0.node !== other }
+    guard patches.count < overlay.patches.count || contents.count < overlay.contents.count else { return }
     core.record(self)
     let table = core.table(of: T.self)
-    guard table.take(other, outOf: &base) else { return removeEverywhere() }
-    table.setOverlay(Overlay(base: base, patches: patches), of: self)
+    guard table.take(other, outOf: &base), base.id == value.id else { return removeEverywhere() }
+    let sure = Overlay(base: base, patches: patches, contents: contents)
+    if patches.count < overlay.patches.count { return table.setOverlay(sure, of: self) }
+    relations?.overlay = sure
   }
 }
 

@@ -13,23 +13,17 @@ public final class OptimisticChange: Sendable {
   }
 
   deinit {
-    rollback()
+    core.exclusively { entries.abandon() }
   }
 
   /// Takes the changes back. After either call, both do nothing.
   public func rollback() {
-    core.exclusively {
-      for entry in entries.list.reversed() { entry.takeBack() }
-      entries.letGo()
-    }
+    core.exclusively { entries.takeBack() }
   }
 
   /// Makes the changes sure, as they are.
   public func commit() {
-    core.exclusively {
-      for entry in entries.list { entry.confirm() }
-      entries.letGo()
-    }
+    core.exclusively { entries.confirm() }
   }
 
   /// What can be done optimistically.
@@ -46,13 +40,13 @@ public final class OptimisticChange: Sendable {
       _ type: T.Type, id: T.ID, _ change: @escaping @Sendable (inout T) -> Void
     ) -> Bool {
       let table = core.table(of: type)
-      guard let node = table.node(id) else { return false }
+      guard let node = table.search(id) else { return false }
       table.patch(node, .init(change: entries, effect: .change(change)))
       entries.keep(node, table)
       return true
     }
 
-    /// Stores an entity that the sure data may not have.
+    /// Stores an entity that the sure data may not have. What there is already of the entities in it is left as it is.
     public borrowing func store<T: Identifiable & Sendable>(_ entity: T) {
       let table = core.table(of: T.self)
       entries.keep(table.patchIn(entity, entries), table)
@@ -63,7 +57,7 @@ public final class OptimisticChange: Sendable {
     /// - Returns: Whether there is such an entity.
     @discardableResult
     public borrowing func remove<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> Bool {
-      guard let node = core.table(of: type).node(id) else { return false }
+      guard let node = core.table(of: type).search(id) else { return false }
       entries.remove(node)
       return true
     }
@@ -74,7 +68,7 @@ extension EntityStore {
   /// Makes changes that are shown at once and can be taken back; observers are told once.
   public func optimistically(_ body: (borrowing OptimisticChange.Draft) -> Void) -> OptimisticChange {
     core.exclusively {
-      let entries = OptimisticEntries()
+      let entries = OptimisticEntries(core: core)
       body(OptimisticChange.Draft(core: core, entries: entries))
       return OptimisticChange(core: core, entries: entries)
     }

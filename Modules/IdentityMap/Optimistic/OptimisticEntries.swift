@@ -5,9 +5,26 @@ final class OptimisticEntries: @unchecked Sendable {
     let handle: Handle
     let takeBack: () -> Void
     let confirm: () -> Void
+    let forget: (Node) -> Void
   }
 
-  private(set) var list: [Entry] = []
+  /// There as long as somebody has the change, or it has entities.
+  private unowned let core: StoreCore
+  private(set) var list: [Entry] = [] {
+    didSet { noteOpenness(wasOpen: !oldValue.isEmpty) }
+  }
+  /// It is being taken back or made sure, so it takes nothing out of anything any more.
+  private(set) var isEnding = false
+  /// Nobody has the change any more who could end it.
+  private var isAbandoned = false
+
+  init(core: StoreCore) {
+    self.core = core
+  }
+
+  private func noteOpenness(wasOpen: Bool) {
+    if wasOpen == list.isEmpty { wasOpen ? core.openChanges.removeAll { $0 === self } : core.openChanges.append(self) }
+  }
 
   /// Keeps an entity. A second change of the same entity goes with the first.
   func keep<T: Identifiable & Sendable>(_ node: EntityNode<T>, _ table: EntityTable<T>) {
@@ -15,14 +32,83 @@ final class OptimisticEntries: @unchecked Sendable {
     list.append(
       Entry(
         handle: .of(node), takeBack: { [unowned self] in table.takeBack(self, of: node) },
-        confirm: { [unowned self] in table.confirm(self, of: node) }))
+        confirm: { [unowned self] in table.confirm(self, of: node) }, forget: { node.forget($0) }))
   }
 
-  /// The nodes of the entities.
-  var nodes: [Node] { list.map(\.handle.node) }
+  /// Another entity was removed.
+  fileprivate func forget(_ entity: Node) {
+    for entry in list where entry.handle.node !== entity { entry.forget(entity) }
+  }
+
+  // MARK: The end
+
+  /// Takes everything back.
+  func takeBack() {
+    takeBackForNow()
+    letGo()
+  }
+
+  /// Takes everything back in a transaction that will be undone.
+  func takeBackForNow() {
+    isEnding = true
+    for entry in list.reversed() { entry.takeBack() }
+    isEnding = false
+  }
+
+  func confirm() {
+    isEnding = true
+    for entry in list { entry.confirm() }
+    isEnding = false
+    letGo()
+  }
+
+  /// Takes everything back, because nobody can end the change any more; again, when a transaction undoes that.
+  func abandon() {
+    isAbandoned = true
+    takeBack()
+  }
 
   /// The change is over: nothing is kept any more.
-  func letGo() {
+  private func letGo() {
+    guard !list.isEmpty else { return }
+    core.record { [self, list] in
+      self.list = list
+      if isAbandoned { core.abandonedChanges.append(self) }
+    }
     list = []
   }
+}
+
+extension StoreCore {
+  /// After a rollback.
+  func takeBackAbandoned() {
+    let abandoned = abandonedChanges
+    abandonedChanges = []
+    for change in abandoned { change.takeBack() }
+  }
+
+  /// An entity was removed: no change that is taken back brings it back in what it was in.
+  func forgetInChanges(_ entity: Node) {
+    // A rollback puts everything back by itself.
+    guard !isRollingBack else { return }
+    for change in openChanges { change.forget(entity) }
+  }
+
+  /// Lets a closure see the store as it is without the changes that are not sure.
+  func withSureValues<R: Sendable>(_ body: () -> R) -> R {
+    if openChanges.isEmpty { return body() }
+    do throws(Seen<R>) {
+      return try undoable { () throws(Seen<R>) -> R in
+        for change in openChanges.reversed() { change.takeBackForNow() }
+        throw Seen(result: body())
+      }
+    } catch {
+      return error.result
+    }
+  }
+}
+
+/// What was seen in a transaction that is undone for that.
+private struct Seen<R: Sendable>: Error {
+  let result: R
 }

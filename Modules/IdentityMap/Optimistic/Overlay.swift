@@ -4,6 +4,8 @@ final class Overlay<T> {
   let base: T?
   /// In the order in which they were made.
   let patches: [Patch]
+  /// What is in the sure value, kept so that it is still there when it is shown again.
+  let contents: [Handle]
 
   struct Patch {
     let change: OptimisticEntries
@@ -21,14 +23,15 @@ final class Overlay<T> {
     case without(Node)
   }
 
-  init(base: T?, patches: [Patch] = []) {
+  init(base: T?, patches: [Patch] = [], contents: [Handle] = []) {
     self.base = base
     self.patches = patches
+    self.contents = contents
   }
 
   /// The same without what a change did.
-  func without(_ change: OptimisticEntries, base: T?) -> Overlay {
-    Overlay(base: base, patches: patches.filter { $0.change !== change })
+  func without(_ change: OptimisticEntries) -> Overlay {
+    Overlay(base: base, patches: patches.filter { $0.change !== change }, contents: contents)
   }
 }
 
@@ -36,14 +39,20 @@ extension EntityNode {
   var overlay: Overlay<T>? {
     relations?.overlay.map { unsafeDowncast($0, to: Overlay<T>.self) }
   }
+
+  /// Keep what is in the value.
+  fileprivate var contents: [Handle] {
+    relations?.children.map { Handle($0.child) } ?? []
+  }
 }
 
 extension EntityTable {
   /// Changes an entity for the time being.
   func patch(_ node: EntityNode<T>, _ patch: Overlay<T>.Patch) {
     core.record(node)
-    let overlay = node.overlay ?? Overlay(base: node.read())
-    setOverlay(Overlay(base: overlay.base, patches: overlay.patches + [patch]), of: node)
+    let overlay = node.overlay ?? Overlay(base: node.read(), contents: node.contents)
+    setOverlay(
+      Overlay(base: overlay.base, patches: overlay.patches + [patch], contents: overlay.contents), of: node)
   }
 
   /// Stores an entity for the time being.
@@ -53,25 +62,40 @@ extension EntityTable {
       self.patch(node, patch)
       return node
     }
-    let node = put(entity, stamp: nil).node
+    let node = putForNow(entity)
     setOverlay(Overlay(base: nil, patches: [patch]), of: node)
     return node
   }
 
   /// A sure value takes the place of the one before; the changes that are not sure go on top of it again.
-  func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?) -> Placement<T> {
+  func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?, isUpdate: Bool) -> Placement<T> {
     node.note(stamp)
     let patches = node.overlay?.patches ?? []
-    if nature.isAggregate { setAggregate(node, to: entity, stamp: stamp) }
-    setOverlay(Overlay(base: entity, patches: patches), of: node)
+    let shown = node.built()
+    if nature.isAggregate {
+      setAggregate(
+        node, to: entity, stamp: stamp, keeping: isUpdate ? node.closedCircles : [], isUpdate: isUpdate)
+    }
+    setOverlay(Overlay(base: entity, patches: patches, contents: node.contents), of: node, instead: shown)
+    noteWrite(of: node)
+    if core.isLogging { core.tellStored(T.self, node.value.id) }
     return Placement(node: node, outcome: .changed)
+  }
+
+  /// The value without the changes that are not sure; `nil` when there is none.
+  func sureValue(of node: EntityNode<T>) -> T? {
+    guard let overlay = node.overlay else { return node.built() }
+    guard var base = overlay.base, let plan = plan(for: base) else { return overlay.base }
+    // What is in it may have changed since.
+    LinkCursor.walk(over: contents(of: base)) { plan.refresh(&base, along: &$0) }
+    return base
   }
 
   /// Takes back what a change did to an entity.
   func takeBack(_ change: OptimisticEntries, of node: EntityNode<T>) {
     guard let overlay = node.overlay else { return }
     core.record(node)
-    setOverlay(overlay.without(change, base: overlay.base), of: node)
+    setOverlay(overlay.without(change), of: node)
   }
 
   /// Makes sure what a change did to an entity.
@@ -82,10 +106,14 @@ extension EntityTable {
     for patch in overlay.patches where patch.change === change {
       guard apply(patch.effect, to: &base) else { return node.removeEverywhere() }
     }
-    setOverlay(overlay.without(change, base: base), of: node)
+    let patches = overlay.without(change).patches
+    let known = Set(overlay.contents.map { ObjectIdentifier($0.node) })
+    let contents = overlay.contents + node.contents.filter { !known.contains(ObjectIdentifier($0.node)) }
+    setOverlay(Overlay(base: base, patches: patches, contents: contents), of: node)
   }
 
-  func setOverlay(_ overlay: Overlay<T>, of node: EntityNode<T>) {
+  /// - Parameter former: What was shown until now; the node's value, if nothing is said.
+  func setOverlay(_ overlay: Overlay<T>, of node: EntityNode<T>, instead former: T? = nil) {
     node.relate().overlay = overlay.patches.isEmpty ? nil : overlay
     if overlay.patches.isEmpty { node.flags.remove(.overlaid) } else { node.flags.insert(.overlaid) }
     var shown = overlay.base
@@ -94,13 +122,17 @@ extension EntityTable {
     guard let value = shown else { return node.removeEverywhere() }
     guard isThere else { return hide(node, as: value) }
     let wasHidden = node.flags.contains(.hidden)
-    if wasHidden { show(node) } else if areEqual(node.read(), value) { return }
+    if wasHidden { show(node) } else if former == nil, areEqual(node.read(), value) { return }
+    let before = former ?? node.built()
     if nature.isAggregate {
       setAggregate(node, to: value, stamp: nil, keepsKnown: true)
+      takeOutHidden(of: node)
     } else {
       node.value = value
     }
-    wrote(node)
+    guard wasHidden || !areEqual(before, node.built()) else { return }
+    spreadChange(of: node)
+    if former == nil, core.isLogging { core.tellStored(T.self, node.value.id) }
   }
 
   /// - Returns: Whether there is an entity then.

@@ -26,12 +26,14 @@ extension StoreCore {
     return node
   }
 
+  /// - Parameter mode: What is done with the entities in the content.
   func setAlias<Content: Sendable>(
-    _ key: AliasKey<Content>, to content: Content, shape: @autoclosure () -> NestedShape<Content>, stamp: Stamp?
+    _ key: AliasKey<Content>, to content: Content, shape: @autoclosure () -> NestedShape<Content>, stamp: Stamp?,
+    mode: Adoption.Mode
   ) {
     let node = alias(key, shape: shape())
     if let stamp, node.refuses(stamp) { return }
-    node.put(content, stamp: stamp)
+    node.put(content, stamp: stamp, mode: mode)
     tellRegistered(key)
   }
 

@@ -32,7 +32,7 @@ extension EntityStore {
       if let node = table.awaited[id] { return EntityObserver(node) }
       let node = AwaitedNode<T>(id, core: core)
       table.awaited[id] = node
-      node.entity = table.node(id)
+      node.entity = table.search(id)
       return EntityObserver(node)
     }
   }

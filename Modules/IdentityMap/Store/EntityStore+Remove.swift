@@ -7,7 +7,7 @@ extension EntityStore {
   public func remove<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> Bool {
     core.exclusively {
       let table = core.table(of: type)
-      guard let node = table.node(id) else {
+      guard let node = table.search(id) else {
         // What is removed for the time being is not brought back then.
         table.hiddenNode(id)?.removeEverywhere()
         return false

@@ -22,15 +22,15 @@ extension EntityStore {
     }
   }
 
+  /// Under the lock.
   @usableFromInline
   func placed<T: Identifiable & Sendable>(
     _ entity: T, named: AliasKey<T>?, modifiedAt: Stamp?, ifPresent update: Update<T>?
   ) -> EntityObserver<T> {
-    core.exclusively {
-      let node = core.place(entity, stamp: modifiedAt, ifPresent: update)
-      if let named { core.setAlias(named, to: node.read(), shape: .entity(), stamp: modifiedAt) }
-      return EntityObserver(node)
-    }
+    let node = core.place(entity, stamp: modifiedAt, ifPresent: update)
+    // It is stored by now.
+    if let named { core.setAlias(named, to: node.read(), shape: .entity(), stamp: modifiedAt, mode: .keeping) }
+    return EntityObserver(node)
   }
 
   /// Stores entities, and what is in them.
@@ -41,8 +41,9 @@ extension EntityStore {
   ) -> EntityObserver<[C.Element]> where C.Element: Identifiable & Sendable {
     core.exclusively {
       let table = core.table(of: C.Element.self)
+      table.noteSearch()
       let nodes = entities.map { table.put($0, stamp: modifiedAt).node }
-      if let named { core.setAlias(named, to: entities, shape: .list(), stamp: modifiedAt) }
+      if let named { core.setAlias(named, to: entities, shape: .list(), stamp: modifiedAt, mode: .keeping) }
       return EntityObserver(ListNode<C.Element>.make(nodes, core: core))
     }
   }
@@ -72,7 +73,8 @@ extension StoreCore {
     _ entity: T, stamp: Stamp?, ifPresent update: EntityStore.Update<T>?
   ) -> EntityNode<T> {
     let table = table(of: T.self)
-    if let update, let node = table.node(entity.id) {
+    table.noteSearch()
+    if let update, let node = table.search(entity.id) {
       _ = table.update(node, stamp: stamp, update)
       return node
     }

@@ -9,7 +9,7 @@ extension EntityStore {
   ) throws(E) -> Bool {
     try core.exclusively { () throws(E) -> Bool in
       let table = core.table(of: type)
-      guard let node = table.node(id) else { return false }
+      guard let node = table.isSimple ? table.node(id) : table.search(id) else { return false }
       if let done = try table.updateSimply(node, stamp: modifiedAt, update) { return done }
       return try table.update(node, stamp: modifiedAt, update)
     }
@@ -56,7 +56,7 @@ extension StoreCore {
     guard let node = aliases[key], var content = node.read() else { return false }
     if let stamp, node.refuses(stamp) { return false }
     try update(&content)
-    setAlias(key, to: content, shape: shape(), stamp: stamp)
+    setAlias(key, to: content, shape: shape(), stamp: stamp, mode: .updating)
     return true
   }
 }

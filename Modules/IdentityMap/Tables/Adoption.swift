@@ -2,8 +2,8 @@
 @usableFromInline
 struct Adoption {
   @usableFromInline let core: StoreCore
-  /// Entities that there are already are left as they are, whatever the aggregate says of them.
-  @usableFromInline let keepsKnown: Bool
+  /// What is done with entities that there are already.
+  @usableFromInline let mode: Mode
   /// Entities that are left as they are.
   private let kept: [Node]
   /// That of the aggregate, which holds for all that is in it.
@@ -12,38 +12,57 @@ struct Adoption {
   /// Of each child, the version of its value that the aggregate has.
   @usableFromInline var versions: [UInt32] = []
 
-  init(core: StoreCore, stamp: Stamp?, keepsKnown: Bool = false, kept: [Node] = []) {
+  @usableFromInline enum Mode {
+    case storing
+    /// The aggregate is made of the stored one: what is in it as it is shown says nothing new.
+    case updating
+    /// They are left as they are, whatever the aggregate says of them.
+    case keeping
+    /// So are those that were removed while somebody held them.
+    case gathering
+  }
+
+  init(core: StoreCore, stamp: Stamp?, mode: Mode = .storing, kept: [Node] = []) {
     self.kept = kept
     self.core = core
-    self.keepsKnown = keepsKnown
+    self.mode = mode
     self.stamp = stamp
   }
 
   @inlinable mutating func adopt<T: Identifiable & Sendable>(_ entity: T) {
     let table = core.table(of: T.self)
-    guard !keepsKnown, let node = table.adoptSimply(entity, stamp: stamp) else { return adoptAtLength(entity) }
+    guard mode == .storing || mode == .updating, let node = table.adoptSimply(entity, stamp: stamp) else {
+      return adoptAtLength(entity)
+    }
     children.append(node)
     versions.append(node.version)
   }
 
   @usableFromInline mutating func adoptAtLength<T: Identifiable & Sendable>(_ entity: T) {
     let table = core.table(of: T.self)
-    if let node = table.node(entity.id) ?? table.hiddenNode(entity.id),
-      keepsKnown || kept.contains(where: { $0 === node })
-    {
+    if let node = known(entity, in: table) {
       children.append(node)
       versions.append(node.version &- 1)
       return
     }
-    let placement = table.put(entity, stamp: stamp)
+    let placement = table.put(entity, stamp: stamp, isUpdate: mode == .updating && !core.openChanges.isEmpty)
     children.append(placement.node)
     // One that has another value than the given one is to be written into the aggregate.
     versions.append(placement.isAsGiven ? placement.node.version : placement.node.version &- 1)
   }
 
-  /// Walks over the value whose children were gathered, without linking anything.
-  func walk<R>(removing node: Node, _ body: (inout LinkCursor) -> R) -> R {
-    LinkCursor.walk(over: children, removing: node, body)
+  /// Has the last children written into the value, although they are as it says: it says something else as well.
+  @usableFromInline mutating func rewrite(last count: Int) {
+    for index in versions.indices.suffix(count) { versions[index] &-= 1 }
+  }
+
+  /// The node of an entity that is left as it is.
+  private func known<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
+    if mode == .gathering { return table.index.node(entity.id, hash: table.index.hash(entity.id)) }
+    guard let node = table.node(entity.id) ?? table.hiddenNode(entity.id) else { return nil }
+    if mode == .keeping || kept.contains(where: { $0 === node }) { return node }
+    guard mode == .updating, !core.openChanges.isEmpty, !node.flags.contains(.onPath) else { return nil }
+    return table.areEqual(node.read(), entity) ? node : nil
   }
 
   /// Links the aggregate to its children.

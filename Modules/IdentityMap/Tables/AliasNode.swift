@@ -30,14 +30,14 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   }
 
   /// Lets the alias stand for something, and stores what is in it.
-  func put(_ content: Content, stamp: Stamp?) {
+  func put(_ content: Content, stamp: Stamp?, mode: Adoption.Mode) {
     core.record(self)
     if self.content == nil { pin() }
     note(stamp)
     let (wasNothing, former) = (self.content == nil, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
     flags.remove(.dirty)
     self.content = content
-    var adoption = Adoption(core: core, stamp: stamp)
+    var adoption = Adoption(core: core, stamp: stamp, mode: mode)
     shape.adopt(content, &adoption)
     if adoption.link(self) { flags.insert(.dirty) }
     // Of entities that changed, it has been told already.
@@ -61,7 +61,9 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   }
 
   override func remove(_ child: Node) -> Bool {
-    guard let relations, var reduced = read() else { return false }
+    core.refresh(self)
+    // Not what is read: an entity that is removed for the time being is still in it.
+    guard let relations, var reduced = content else { return false }
     guard !relations.walk(.remove, removing: child, { shape.remove(&reduced, &$0) }) else {
       clear()
       return false

@@ -9,17 +9,17 @@ extension EntityNode: Removable {
     relations?.overlay = nil
     flags.remove(.overlaid)
     core.loosen(self)
+    core.forgetInChanges(self)
   }
 
   /// What was removed for the time being is not brought back any more.
   private func becomeVacantForGood() {
     // While the node still is what those stand for that it was taken out of.
-    for node in (overlay?.patches ?? []).flatMap(\.change.nodes) where node !== self {
-      (node as? any Node & Hideable)?.forget(self)
-    }
+    core.forgetInChanges(self)
     relations?.overlay = nil
     flags.remove(.overlaid)
     setHidden(false)
+    core.table(of: T.self).tenures?.end(of: self)
     core.loosen(self)
   }
 

@@ -50,7 +50,8 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     let isWithout = relations.walk(.remove, removing: child) { plan.remove(from: &reduced, along: &$0) }
     guard !isWithout, reduced.id == value.id else { return true }
     value = reduced
-    setChildren(relations.children.map(\.child).filter { $0 !== child })
+    // Not those that are left in their former order: a dictionary can have got another one.
+    setChildren(core.table(of: T.self).contents(of: reduced))
     version &+= 1
     core.spread(from: self)
     return false
@@ -61,18 +62,21 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   }
 
   @usableFromInline override func tellQueries() {
-    core.table(of: T.self).noteForQueries(self)
+    core.table(of: T.self).noteForQueries(self, isChanged: true)
   }
 
   @usableFromInline override func snapshot() -> () -> Void {
-    let (value, stamp, flags) = (value, stamp, flags.intersection([.vacant, .hidden]))
+    let (value, stamp, stampedIn) = (value, stamp, stampedIn)
+    let flags = flags.intersection([.vacant, .hidden, .invalidated])
     let children = relations?.children.map(\.child) ?? []
     let (plan, overlay, writtenAt) = (relations?.plan, relations?.overlay, relations?.writtenAt)
+    let (tenure, tenures) = (relations?.tenure.map { (cost: $0.cost, end: $0.end) }, core.table(of: T.self).tenures)
     return { [self] in
       self.value = value
       self.stamp = stamp
-      self.flags.remove(.vacant)
-      self.flags.formUnion(flags.intersection(.vacant))
+      self.stampedIn = stampedIn
+      self.flags.remove([.vacant, .invalidated])
+      self.flags.formUnion(flags.intersection([.vacant, .invalidated]))
       setHidden(flags.contains(.hidden))
       if let relations {
         relations.plan = plan
@@ -88,7 +92,8 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
       core.spread(from: self)
       core.loosen(self)
       let table = core.table(of: T.self)
-      if isVacant { table.isGone(self, id: value.id) } else { table.isBack(self) }
+      if isVacant { table.isGone(self, id: value.id, forNow: flags.contains(.hidden)) } else { table.isBack(self) }
+      table.restoreTenure(of: self, tenure, in: tenures)
     }
   }
 
@@ -97,13 +102,16 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     self.value = value
     self.stamp = stamp
     relations?.overlay = nil
-    flags.remove(.overlaid)
+    flags.remove([.overlaid, .invalidated])
     version &+= 1
     core.spread(from: self)
     guard isVacant else { return }
     flags.remove(.vacant)
     setHidden(false)
-    core.table(of: T.self).isBack(self)
+    let table = core.table(of: T.self)
+    table.isBack(self)
+    // The type may have got a lifetime in the meantime.
+    if table.tenures != nil { table.keep(self) }
   }
 
   @usableFromInline override var label: String { "\(T.self) \(value.id)" }

@@ -63,8 +63,7 @@ extension EntityTable {
 
   /// Finds an entity of a type that has more to it.
   @usableFromInline func find(_ id: T.ID) -> EntityObserver<T>? {
-    if tenures != nil { noteSearch() }
-    guard let node = node(id) else { return nil }
+    guard let node = search(id) else { return nil }
     if tenures != nil { noteUse(of: node) }
     return EntityObserver(node)
   }

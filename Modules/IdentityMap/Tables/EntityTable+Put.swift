@@ -1,6 +1,7 @@
 extension EntityTable {
   /// Stores an entity and what is in it. The stamp is looked at before anything is touched.
-  func put(_ entity: T, stamp: Stamp?) -> Placement<T> {
+  /// - Parameter isUpdate: The value was made of the stored one.
+  func put(_ entity: T, stamp: Stamp?, isUpdate: Bool = false) -> Placement<T> {
     let hash = index.hash(entity.id)
     guard let node = index.node(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
     if node.flags.contains(.onPath) { return Placement(node: node, outcome: .closesCircle) }
@@ -9,13 +10,26 @@ extension EntityTable {
       core.tellRefused(T.self, entity.id, error)
       return Placement(node: node, outcome: .refused)
     }
-    return replace(node, with: merged(entity, into: node), stamp: stamp)
+    let merged = merged(entity, into: node)
+    // The closure that merges may have removed it.
+    if node.isVacant && !node.flags.contains(.hidden) { return revive(node, with: merged, stamp: stamp) }
+    return replace(node, with: merged, stamp: stamp, isUpdate: isUpdate)
+  }
+
+  /// Stores an entity that there is not, and leaves what is in it as it is.
+  func putForNow(_ entity: T) -> EntityNode<T> {
+    let hash = index.hash(entity.id)
+    guard let node = index.node(entity.id, hash: hash) else {
+      return create(entity, hash: hash, stamp: nil, mode: .keeping).node
+    }
+    return revive(node, with: entity, stamp: nil, mode: .keeping).node
   }
 
   /// What the policy makes of the stored value and an incoming one.
   private func merged(_ entity: T, into node: EntityNode<T>) -> T {
-    guard let merge = policy.merge else { return entity }
-    let merged = merge(node.read(), entity)
+    guard let merge = policy.merge, !isOver(node) else { return entity }
+    guard let stored = node.overlay == nil ? node.read() : sureValue(of: node) else { return entity }
+    let merged = merge(stored, entity)
     return merged.id == entity.id ? merged : entity
   }
 
@@ -25,12 +39,13 @@ extension EntityTable {
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool = false
   ) -> Placement<T> {
     if core.journal != nil { core.record(node) }
-    if node.overlay != nil { return rebase(node, on: entity, stamp: stamp) }
+    if node.overlay != nil { return rebase(node, on: entity, stamp: stamp, isUpdate: isUpdate) }
     guard nature.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
     let before = node.built()
     let isEqual = areEqual(before, entity) || node.closesCircles && areEqual(node.read(), entity)
-    if isEqual, stamp == nil { return confirm(node, stamp: nil) }
-    setAggregate(node, to: entity, stamp: stamp, keeping: isUpdate ? node.closedCircles : [])
+    // What is in it can be equal to what is shown and not sure.
+    if isEqual, stamp == nil, core.openChanges.isEmpty || isUpdate { return confirm(node, stamp: nil) }
+    setAggregate(node, to: entity, stamp: stamp, keeping: isUpdate ? node.closedCircles : [], isUpdate: isUpdate)
     takeOutHidden(of: node)
     // Fresher children that were kept can make of another value the same one.
     let isAdjusted = node.flags.contains(.dirty)
@@ -60,14 +75,19 @@ extension EntityTable {
   }
 
   /// Sets an aggregate's value and stores what is in it.
-  /// - Parameter kept: Entities that are left as they are, whatever the value says of them.
+  /// - Parameters:
+  ///   - keepsKnown: Whether what is stored already is left as it is, whatever the value says of it.
+  ///   - kept: Entities that are left as they are in any case.
+  ///   - isUpdate: The value was made of the stored one.
   func setAggregate(
-    _ node: EntityNode<T>, to entity: T, stamp: Stamp?, keepsKnown: Bool = false, keeping kept: [Node] = []
+    _ node: EntityNode<T>, to entity: T, stamp: Stamp?, keepsKnown: Bool = false, keeping kept: [Node] = [],
+    isUpdate: Bool = false
   ) {
     node.flags.remove(.dirty)
     node.value = entity
     guard let plan = plan(for: entity) else { return node.setChildren([]) }
-    var adoption = Adoption(core: core, stamp: stamp, keepsKnown: keepsKnown, kept: kept)
+    let mode: Adoption.Mode = keepsKnown ? .keeping : isUpdate ? .updating : .storing
+    var adoption = Adoption(core: core, stamp: stamp, mode: mode, kept: kept)
     node.flags.insert(.onPath)
     plan.adopt(entity, by: &adoption)
     node.flags.remove(.onPath)
@@ -76,23 +96,27 @@ extension EntityTable {
     if differs { node.flags.insert(.dirty) } else { node.flags.remove(.dirty) }
   }
 
-  private func create(_ entity: T, hash: UInt32, stamp: Stamp?) -> Placement<T> {
+  private func create(
+    _ entity: T, hash: UInt32, stamp: Stamp?, mode: Adoption.Mode = .storing
+  ) -> Placement<T> {
     let node = EntityNode(entity, core: core)
     index.insert(node, hash: hash)
     if let remembered = stampMemory?.stamp(of: entity.id, now: core.now()) {
       // As if it were still there, but that there is no value of it.
       node.stamp = remembered
       node.flags.insert(.vacant)
-      return revive(node, with: entity, stamp: stamp)
+      return revive(node, with: entity, stamp: stamp, mode: mode)
     }
     // Nothing may hold it; unless somebody does by then, it goes when the transaction ends.
     core.loosen(node)
     if core.journal != nil { recordCreation(of: node) }
-    return fill(node, with: entity, stamp: stamp)
+    return fill(node, with: entity, stamp: stamp, mode: mode)
   }
 
   /// Stores an entity that was removed while somebody held it.
-  private func revive(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
+  private func revive(
+    _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: Adoption.Mode = .storing
+  ) -> Placement<T> {
     core.loosen(node)
     if stampMemory == nil {
       node.stamp = .nan
@@ -102,13 +126,15 @@ extension EntityTable {
     }
     if core.journal != nil { core.record(node) }
     node.flags.remove(.vacant)
-    return fill(node, with: entity, stamp: stamp)
+    return fill(node, with: entity, stamp: stamp, mode: mode)
   }
 
-  private func fill(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
+  private func fill(
+    _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: Adoption.Mode
+  ) -> Placement<T> {
     node.note(stamp)
     if nature.isAggregate {
-      setAggregate(node, to: entity, stamp: stamp)
+      setAggregate(node, to: entity, stamp: stamp, keepsKnown: mode == .keeping)
       takeOutHidden(of: node)
     } else {
       node.value = entity
@@ -121,10 +147,15 @@ extension EntityTable {
 
   /// Has everybody know that a node's value is another one.
   func wrote(_ node: EntityNode<T>) {
-    node.version &+= 1
-    if node.relations != nil || !isSimple && !queries.isEmpty { core.spread(from: node) }
+    spreadChange(of: node)
     noteWrite(of: node)
     if core.isLogging { core.tellStored(T.self, node.value.id) }
+  }
+
+  /// The same without there being a sure value that has come.
+  func spreadChange(of node: EntityNode<T>) {
+    node.version &+= 1
+    if node.relations != nil || !isSimple && !queries.isEmpty { core.spread(from: node) }
     if core.history.isKept { core.history.note(.stored, T.self, node.value.id, origin: core.origin) }
   }
 

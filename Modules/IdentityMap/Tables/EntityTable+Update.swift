@@ -8,7 +8,8 @@ extension EntityTable {
       core.tellRefused(T.self, node.value.id, error)
       return false
     }
-    var value = node.built()
+    // The sure one, if there is one: what is not sure lies on top of it.
+    var value = sureValue(of: node) ?? node.built()
     try update(&value)
     guard value.id == node.value.id else {
       core.tellRefused(T.self, node.value.id, EntityError.identifierChanged)
@@ -16,7 +17,12 @@ extension EntityTable {
     }
     // It may have been removed or stored by the closure.
     guard !node.isVacant, refusal(of: stamp, by: node) == nil else { return false }
-    _ = replace(node, with: value, stamp: stamp, isUpdate: true)
+    if let overlay = node.overlay, overlay.base == nil, let change = overlay.patches.last?.change {
+      // Nothing of it is sure, so the update goes with it.
+      patch(node, .init(change: change, effect: .value(value)))
+    } else {
+      _ = replace(node, with: value, stamp: stamp, isUpdate: true)
+    }
     return true
   }
 }

@@ -18,7 +18,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     didSet { noteSimplicity() }
   }
   /// What the queries have to look at.
-  @exclusivity(unchecked) var notedForQueries: [EntityNode<T>] = []
+  @exclusivity(unchecked) var notedForQueries: [QueryNode<T>.Note] = []
   /// Who waits for entities, whether there are any or not.
   var awaited: [T.ID: AwaitedNode<T>] = [:] {
     didSet { noteSimplicity() }
@@ -61,11 +61,12 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   }
 
   /// Whoever watches the type or waits for the entity is told that there is none any more.
-  func isGone(_ node: EntityNode<T>, id: T.ID) {
+  /// - Parameter forNow: It may come back, and is kept until then if its lifetime keeps it.
+  func isGone(_ node: EntityNode<T>, id: T.ID, forNow: Bool = false) {
     if !isSimple {
-      if !queries.isEmpty { noteForQueries(node) }
+      if !queries.isEmpty { noteForQueries(node, isChanged: false) }
       if !awaited.isEmpty { awaited[id]?.entity = nil }
-      tenures?.end(of: node)
+      if !forNow { tenures?.end(of: node) }
     }
     if core.history.isKept { core.history.note(.removed, T.self, id, origin: core.origin) }
   }
@@ -102,12 +103,29 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
 
   @usableFromInline override func sweep() {
     while let tenures, tenures.isOver(now: core.now) { tenures.endFirst() }
+    stampMemory?.forget(until: core.now())
+  }
+
+  @usableFromInline override func keepQueries() {
+    for query in queries { query.isNew = false }
+  }
+
+  @usableFromInline override func redoNewQueries() {
+    for query in queries where query.isNew { query.redo(over: present) }
+  }
+
+  /// The nodes of the entities that there are.
+  var present: [EntityNode<T>] {
+    var nodes: [EntityNode<T>] = []
+    index.forEach { if !$0.isVacant { nodes.append($0) } }
+    return nodes
   }
 
   @usableFromInline override func removeAll() {
     var nodes: [EntityNode<T>] = []
-    index.forEach { if !$0.isVacant { nodes.append($0) } }
-    for node in nodes where !node.isVacant { node.removeEverywhere() }
+    // What is removed for the time being is not brought back either.
+    index.forEach { if !$0.isVacant || $0.flags.contains(.hidden) { nodes.append($0) } }
+    for node in nodes where !node.isVacant || node.flags.contains(.hidden) { node.removeEverywhere() }
   }
 
   @usableFromInline override var count: Int { index.count }

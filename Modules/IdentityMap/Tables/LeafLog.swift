@@ -62,6 +62,7 @@ final class LeafLog<T: Identifiable & Sendable>: AnyLeafLog {
         node.putBack(value, entry.stamp)
       } else {
         node.becomeVacant()
+        node.setChildren([])
         node.stamp = .nan
       }
     }

@@ -6,6 +6,12 @@ class AnyEntityTable {
   /// Puts the queries in order after what they have been told of.
   @usableFromInline func settleQueries() {}
 
+  /// No transaction that may be undone is going on any more.
+  @usableFromInline func keepQueries() {}
+
+  /// Begins those queries again that began in what was undone.
+  @usableFromInline func redoNewQueries() {}
+
   /// Forgets what is over its time or beyond its room.
   @usableFromInline func sweep() {}
 

@@ -1,0 +1,129 @@
+import CoherenceIdentityMap
+import Testing
+
+/// Values in which entities lie in unusual ways.
+@Suite("Unusual values")
+struct NestingMixtureTests {
+  private let store = makeStore()
+
+  private struct Tagged: Aggregate, Equatable {
+    let id: Int
+    var tags: Set<Item>
+    var leaf: Leaf
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.tags), .init(\.leaf)] }
+  }
+
+  @Test func `two versions of one entity in a set do not confuse what comes after the set`() {
+    let held = store.store(
+      entity: Tagged(id: 1, tags: [Item(id: 2, key: "a"), Item(id: 2, key: "b"), Item(id: 3)], leaf: Leaf(4)))
+    #expect(held.current.tags.count == 2 && held.current.leaf == Leaf(4))
+    for round in 0..<3 {
+      store.update(Item.self, id: 2) { $0.key = "\(round)" }
+      store.update(Leaf.self, id: 4) { $0.text = "\(round)" }
+      #expect(held.current.tags == [Item(id: 2, key: "\(round)"), Item(id: 3)])
+      #expect(held.current.leaf == Leaf(4, "\(round)"))
+    }
+    store.remove(Item.self, id: 2)
+    store.update(Leaf.self, id: 4) { $0.text = "end" }
+    #expect(held.current == Tagged(id: 1, tags: [Item(id: 3)], leaf: Leaf(4, "end")))
+  }
+
+  private struct Shelf: Aggregate, Equatable {
+    let id: Int
+    var items: [String: Item]
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.items)] }
+  }
+
+  @Test(arguments: 0..<50)
+  func `entities in a dictionary stay at their keys when one is removed`(round: Int) {
+    let items = Dictionary(uniqueKeysWithValues: (0..<24).map { ("\($0)", Item(id: $0)) })
+    let held = store.store(entity: Shelf(id: 1, items: items))
+    for removed in 0..<12 { store.remove(Item.self, id: removed) }
+    for id in 12..<24 { store.update(Item.self, id: id) { $0.key = "\(id)" } }
+    for (key, item) in held.current.items { #expect("\(item.id)" == key && item.key == key) }
+    #expect(held.current.items.count == 12)
+  }
+
+  /// A wrapper that breaks its promise: it loses what is written.
+  private struct Careless: EntityWrapper, Equatable, Sendable {
+    var stored: Item?
+    var item: Item? {
+      get { stored }
+      set { stored = nil }
+    }
+
+    func wrappedEntitiesKeyPaths<Root>(
+      relativeTo parent: WritableKeyPath<Root, Self>
+    ) -> [PartialIdentifiableKeyPath<Root>] {
+      [.init(parent.appending(\.item))]
+    }
+  }
+
+  private struct Box: Aggregate, Equatable {
+    let id: Int
+    var careless: Careless
+    var leaf: Leaf
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(wrapper: \.careless), .init(\.leaf)] }
+  }
+
+  @Test func `a wrapper that loses what is written does not confuse types`() {
+    let held = store.store(entity: Box(id: 1, careless: Careless(stored: Item(id: 2)), leaf: Leaf(3)))
+    for round in 0..<3 {
+      store.update(Item.self, id: 2) { $0.key = "\(round)" }
+      store.update(Leaf.self, id: 3) { $0.text = "\(round)" }
+      #expect(held.current.leaf.id == 3)
+    }
+  }
+
+  @Test func `a page that is stored under an alias is merged once`() {
+    store.setPolicy(for: Person.self) { $0.merge = { Person($1.id, $1.name, $0.friends + $1.friends) } }
+    let alias = AliasKey<Person>("me")
+    let held = store.store(entity: Person(1, "p", [Person(2, "a")]))
+    _ = store.store(entity: Person(1, "p", [Person(3, "b")]), named: alias)
+    #expect(held.current.friends.map(\.id) == [2, 3] && store.find(named: alias).value?.friends.count == 2)
+    _ = store.store(entities: [Person(1, "p", [Person(4, "c")])], named: AliasKey("all"))
+    #expect(held.current.friends.map(\.id) == [2, 3, 4])
+  }
+
+  /// Two, never more and never less.
+  private struct Pair: MutableCollection, Equatable, Sendable {
+    var first: Leaf
+    var second: Leaf
+    var startIndex: Int { 0 }
+    var endIndex: Int { 2 }
+    func index(after index: Int) -> Int { index + 1 }
+    subscript(index: Int) -> Leaf {
+      get { index == 0 ? first : second }
+      set { if index == 0 { first = newValue } else { second = newValue } }
+    }
+  }
+
+  private struct Pairs: Aggregate, Equatable {
+    let id: Int
+    var pairs: [Pair]
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(lists: \.pairs)] }
+  }
+
+  @Test func `only the collection goes that cannot be without what is removed`() {
+    let (first, second) = (Pair(first: Leaf(1), second: Leaf(2)), Pair(first: Leaf(3), second: Leaf(4)))
+    let held = store.store(entity: Pairs(id: 1, pairs: [first, second]))
+    store.remove(Leaf.self, id: 2)
+    #expect(held.current.pairs == [second])
+    store.update(Leaf.self, id: 4) { $0.text = "new" }
+    #expect(held.current.pairs == [Pair(first: Leaf(3), second: Leaf(4, "new"))])
+  }
+
+  @Test func `a closure that merges may remove the entity`() {
+    let store = store
+    let held = store.store(entity: Note(id: 1))
+    store.setPolicy(for: Note.self) { policy in
+      policy.merge = { _, incoming in
+        store.remove(Note.self, id: 1)
+        return incoming
+      }
+    }
+    _ = store.store(entity: Note(id: 1, fields: ["a": "1"]))
+    #expect(store.find(Note.self, id: 1)?.value.fields == ["a": "1"] && held.current.fields == ["a": "1"])
+    store.setPolicy(for: Note.self) { $0.merge = nil }
+  }
+}

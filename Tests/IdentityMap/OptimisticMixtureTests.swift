@@ -1,0 +1,235 @@
+import CoherenceIdentityMap
+import Testing
+
+/// Optimistic changes, together with everything else that a store does.
+@Suite("Sure data and optimistic changes")
+struct OptimisticMixtureTests {
+  private let clock = HandClock()
+  private let log = Log()
+  private let store: EntityStore
+
+  init() {
+    store = EntityStore(delivery: .immediate, logger: log, now: { [clock] in clock.now })
+  }
+
+  private func draft(of id: Int) -> OptimisticChange {
+    store.optimistically { $0.update(Leaf.self, id: id) { $0.text? += "!" } }
+  }
+
+  // MARK: Sure data that is made of what is shown
+
+  @Test func `an update is made of the sure value and goes below the change`() {
+    let held = store.store(entity: Leaf(1, "a"))
+    let change = draft(of: 1)
+    store.update(Leaf.self, id: 1) { $0.text? += "b" }
+    #expect(held.current.text == "ab!")
+    change.rollback()
+    #expect(held.current.text == "ab")
+  }
+
+  @Test func `an update of an entity that is not sure goes with it`() {
+    let change = store.optimistically { $0.store(Leaf(1, "draft")) }
+    #expect(store.update(Leaf.self, id: 1) { $0.text? += "!" })
+    #expect(store.find(Leaf.self, id: 1)?.value.text == "draft!")
+    change.rollback()
+    #expect(store.find(Leaf.self, id: 1) == nil)
+  }
+
+  @Test func `an update of an aggregate does not make sure what is not in it`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "a")), named: .main)
+    let change = draft(of: 2)
+    store.update(Root.self, id: 1) { $0.text = "new" }
+    store.update(named: .main) { $0.text += "er" }
+    #expect(held.current == Root(id: 1, text: "newer", leaf: Leaf(2, "a!")))
+    change.rollback()
+    #expect(held.current == Root(id: 1, text: "newer", leaf: Leaf(2, "a")))
+  }
+
+  @Test func `storing under an alias does not make a change sure`() {
+    let held = store.store(entity: Leaf(1, "a"))
+    let change = draft(of: 1)
+    _ = store.store(entity: Leaf(1, "b"), named: .chosen)
+    #expect(held.current.text == "b!" && store.find(named: .chosen).value?.text == "b!")
+    change.rollback()
+    #expect(held.current.text == "b" && store.find(named: .chosen).value?.text == "b")
+  }
+
+  @Test func `a payload is merged with the sure value`() {
+    store.setPolicy(for: Note.self) {
+      $0.merge = { Note(id: $0.id, fields: $0.fields.merging($1.fields) { $1 }) }
+    }
+    let held = store.store(entity: Note(id: 1, fields: ["a": "1"]))
+    let change = store.optimistically { $0.update(Note.self, id: 1) { $0.fields["a"] = "draft" } }
+    _ = store.store(entity: Note(id: 1, fields: ["b": "2"]))
+    #expect(held.current.fields == ["a": "draft", "b": "2"])
+    change.rollback()
+    #expect(held.current.fields == ["a": "1", "b": "2"])
+  }
+
+  @Test func `a page is merged with a sure value whose children are current`() {
+    store.setPolicy(for: Person.self) { policy in
+      policy.merge = { stored, page in
+        page.friends.isEmpty ? page : Person(page.id, page.name, stored.friends + page.friends)
+      }
+    }
+    let held = store.store(entity: Person(1, "p", [Person(2, "a")]))
+    let change = store.optimistically { $0.update(Person.self, id: 1) { $0.name = "draft" } }
+    store.update(Person.self, id: 2) { $0.name = "current" }
+    _ = store.store(entity: Person(1, "p", [Person(3, "b")]))
+    #expect(held.current == Person(1, "draft", [Person(2, "current"), Person(3, "b")]))
+    change.rollback()
+    #expect(held.current == Person(1, "p", [Person(2, "current"), Person(3, "b")]))
+  }
+
+  @Test func `an aggregate that looks the same makes sure what is in it`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "a")))
+    let change = store.optimistically { $0.update(Leaf.self, id: 2) { $0.text = "b" } }
+    _ = store.store(entity: Root(id: 1, leaf: Leaf(2, "b")))
+    change.rollback()
+    #expect(held.current.leaf.text == "b")
+  }
+
+  // MARK: What is told
+
+  @Test func `observers are told of sure data below a change that changes nothing any more`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
+    let list = store.store(entities: [held.value])
+    let change = store.optimistically { $0.update(Root.self, id: 1) { $0.text = "x" } }
+    let (told, subscription) = held.changes()
+    let newer = Root(id: 1, text: "x", leaf: Leaf(2), items: [Item(id: 3)])
+    _ = store.store(entity: newer)
+    #expect(told.values == [newer] && list.current == [newer])
+    _ = store.store(entity: Root(id: 1, text: "y", leaf: Leaf(2), items: [Item(id: 3)]))
+    #expect(told.count == 1, "What is shown has not changed.")
+    change.rollback()
+    #expect(told.values.last?.text == "y" && told.count == 2)
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a sure value makes an entity fresh and is logged and a change does not`() {
+    store.setPolicy(for: Leaf.self) { $0.staleAfter = .seconds(60) }
+    let held = store.store(entity: Leaf(1, "a"))
+    clock.advance(by: .seconds(30))
+    store.invalidate(Leaf.self, id: 1)
+    let change = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text = "b" } }
+    #expect(store.isStale(Leaf.self, id: 1) && store.age(of: Leaf.self, id: 1) == .seconds(30))
+    let before = log.lines.count
+    _ = store.store(entity: Leaf(1, "b"))
+    #expect(!store.isStale(Leaf.self, id: 1) && log.lines.count == before + 1)
+    store.invalidate(Leaf.self, id: 1)
+    change.rollback()
+    #expect(store.isStale(Leaf.self, id: 1))
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func `a change gives an entity no more time`() {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
+    _ = store.store(entity: Leaf(1, "a"))
+    clock.advance(by: .seconds(6))
+    draft(of: 1).rollback()
+    store.optimistically { $0.remove(Leaf.self, id: 1) }.rollback()
+    #expect(store.find(Leaf.self, id: 1) != nil)
+    clock.advance(by: .seconds(6))
+    #expect(store.find(Leaf.self, id: 1) == nil)
+  }
+
+  // MARK: What is removed
+
+  @Test func `what was removed does not come back when a change of its aggregate is taken back`() {
+    let root = Root(id: 1, leaf: Leaf(2), items: [Item(id: 3), Item(id: 4)])
+    let held = store.store(entity: root)
+    let item = store.find(Item.self, id: 4)
+    let text = store.optimistically { $0.update(Root.self, id: 1) { $0.text = "draft" } }
+    store.remove(Item.self, id: 3)
+    let items = store.optimistically { $0.update(Root.self, id: 1) { $0.items = [] } }
+    store.remove(Item.self, id: 4)
+    items.rollback()
+    text.rollback()
+    #expect(held.current == Root(id: 1, leaf: Leaf(2)) && store.count(of: Item.self) == 0)
+    withExtendedLifetime(item) {}
+  }
+
+  @Test func `what a change took out of an aggregate keeps its stamp`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2), items: [Item(id: 3, key: "new")]), modifiedAt: 10)
+    let change = store.optimistically { $0.update(Root.self, id: 1) { $0.items = [] } }
+    _ = store.store(entity: Item(id: 3, key: "old"), modifiedAt: 5)
+    change.rollback()
+    _ = store.store(entity: Item(id: 3, key: "old"), modifiedAt: 5)
+    #expect(held.current.items == [Item(id: 3, key: "new")])
+  }
+
+  @Test func `an aggregate with a change goes when what it cannot be without is removed`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
+    let change = store.optimistically { $0.update(Root.self, id: 1) { $0.leaf = Leaf(9) } }
+    store.remove(Leaf.self, id: 2)
+    change.rollback()
+    #expect(store.find(Root.self, id: 1) == nil && store.find(Leaf.self, id: 2) == nil)
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func `after everything was removed nothing is brought back`() {
+    let held = store.store(entities: [Leaf(1), Leaf(2)])
+    let change = store.optimistically { draft in
+      draft.remove(Leaf.self, id: 1)
+      draft.update(Leaf.self, id: 2) { $0.text = "draft" }
+    }
+    store.removeAll()
+    change.rollback()
+    #expect(store.count(of: Leaf.self) == 0 && held.current.isEmpty)
+  }
+
+  @Test func `an alias of what was removed stands for nothing when the removal is confirmed`() {
+    _ = store.store(entity: Leaf(1), named: .chosen)
+    _ = store.store(entities: [Leaf(1), Leaf(2)], named: .all)
+    store.optimistically { $0.remove(Leaf.self, id: 1) }.commit()
+    let again = store.store(entity: Leaf(1, "again"))
+    #expect(store.find(named: .chosen).value == nil && store.find(named: .all).value == [Leaf(2)])
+    #expect(store.inspect().aliases == ["alias all of Array<Leaf>"])
+    withExtendedLifetime(again) {}
+  }
+
+  @Test func `an aggregate with a change does not show what is removed either`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
+    let item = store.store(entity: Item(id: 3))
+    let text = store.optimistically { $0.update(Root.self, id: 1) { $0.text = "draft" } }
+    let removal = store.optimistically { $0.remove(Item.self, id: 3) }
+    _ = store.store(entity: Root(id: 1, leaf: Leaf(2), items: [Item(id: 3), Item(id: 4)]))
+    _ = store.store(entity: Root(id: 1, text: "a", leaf: Leaf(2), items: [Item(id: 3), Item(id: 4)]))
+    #expect(held.current == Root(id: 1, text: "draft", leaf: Leaf(2), items: [Item(id: 4)]))
+    text.rollback()
+    #expect(held.current.items.map(\.id) == [4])
+    removal.rollback()
+    #expect(held.current == Root(id: 1, text: "a", leaf: Leaf(2), items: [Item(id: 3), Item(id: 4)]))
+    withExtendedLifetime(item) {}
+  }
+
+  @Test func `an aggregate that is stored optimistically leaves what is in it as it is`() {
+    let leaf = store.store(entity: Leaf(2, "sure"))
+    let change = store.optimistically { $0.store(Root(id: 1, leaf: Leaf(2, "guess"), items: [Item(id: 3)])) }
+    #expect(store.find(Root.self, id: 1)?.value == Root(id: 1, leaf: Leaf(2, "sure"), items: [Item(id: 3)]))
+    change.rollback()
+    #expect(leaf.current.text == "sure" && store.find(Root.self, id: 1) == nil && store.count(of: Item.self) == 0)
+  }
+
+  // MARK: Archives
+
+  @Test func `an archive has the sure values`() throws {
+    let held = store.store(entities: [Leaf(1, "a"), Leaf(2, "b")], named: .all)
+    let change = store.optimistically { draft in
+      draft.update(Leaf.self, id: 1) { $0.text = "draft" }
+      draft.remove(Leaf.self, id: 2)
+      draft.store(Leaf(3, "draft"))
+    }
+    var archive = EntityArchive()
+    try archive.add(Leaf.self, as: "leaf", from: store)
+    try archive.add(alias: .all, from: store)
+    #expect(held.current == [Leaf(1, "draft")] && store.find(Leaf.self, id: 3) != nil)
+    let next = makeStore()
+    let kept = try archive.restore(Leaf.self, as: "leaf", to: next)
+    try archive.restore(alias: .all, to: next)
+    #expect(kept.value.sorted { $0.id < $1.id } == [Leaf(1, "a"), Leaf(2, "b")])
+    #expect(next.find(named: .all).value == [Leaf(1, "a"), Leaf(2, "b")])
+    change.rollback()
+    #expect(held.current == [Leaf(1, "a"), Leaf(2, "b")] && store.find(Leaf.self, id: 3) == nil)
+  }
+}

@@ -1,0 +1,232 @@
+import CoherenceIdentityMap
+import Testing
+
+/// Transactions that throw, together with everything else that a store does.
+@Suite("Transactions that throw")
+struct RollbackTests {
+  private struct Refusal: Error {}
+  private let clock = HandClock()
+  private let log = Log()
+  private let store: EntityStore
+
+  init() {
+    store = EntityStore(delivery: .immediate, now: { [clock] in clock.now })
+  }
+
+  /// Does something that is undone.
+  private func undone(_ body: (EntityStore) -> Void) {
+    try? store.transaction { store in
+      body(store)
+      throw Refusal()
+    }
+  }
+
+  // MARK: Lifetimes
+
+  @Test func `a search for what is over its time drops nothing that a transaction may bring back`() {
+    store.setPolicy(for: Note.self) { $0.lifetime = .timeToLive(.seconds(1)) }
+    _ = store.store(entity: Note(id: 1))
+    _ = store.store(entity: Leaf(1, "kept"), named: .chosen)
+    clock.advance(by: .seconds(2))
+    undone { store in
+      store.removeAlias(named: .chosen)
+      #expect(store.find(Note.self, id: 1) == nil)
+    }
+    #expect(store.find(named: .chosen).value == Leaf(1, "kept") && store.find(Leaf.self, id: 1) != nil)
+    store.update(Leaf.self, id: 1) { $0.text = "new" }
+    #expect(store.find(named: .chosen).value == Leaf(1, "new"))
+  }
+
+  @Test func `a search for what is over its time drops nothing that a transaction has just stored`() {
+    store.setPolicy(for: Note.self) { $0.lifetime = .timeToLive(.seconds(1)) }
+    _ = store.store(entity: Note(id: 1))
+    clock.advance(by: .seconds(2))
+    let held = store.transaction { store in
+      _ = store.store(entity: Leaf(1, "new"))
+      #expect(store.find(Note.self, id: 1) == nil)
+      return store.find(Leaf.self, id: 1)
+    }
+    #expect(held?.current.text == "new")
+  }
+
+  @Test func `what a lifetime keeps is kept after a removal that was undone`() {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
+    _ = store.store(entity: Leaf(1))
+    undone { $0.remove(Leaf.self, id: 1) }
+    #expect(store.find(Leaf.self, id: 1) != nil)
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
+    clock.advance(by: .seconds(9))
+    undone { store in
+      store.remove(Leaf.self, id: 1)
+      _ = store.store(entity: Leaf(1, "undone"))
+    }
+    #expect(store.find(Leaf.self, id: 1)?.value == Leaf(1))
+    undone { _ = $0.store(entity: Leaf(1, "undone")) }
+    clock.advance(by: .seconds(1))
+    #expect(store.find(Leaf.self, id: 1) == nil, "Its time is that of the write that was not undone.")
+  }
+
+  @Test func `nothing makes room for what was undone`() {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .last(2) }
+    for id in 1...2 { _ = store.store(entity: Leaf(id)) }
+    undone { store in
+      _ = store.store(entity: Leaf(3))
+      store.collect()
+      #expect(store.find(Leaf.self, id: 3) != nil)
+    }
+    #expect(store.count(of: Leaf.self) == 2 && store.find(Leaf.self, id: 1) != nil)
+  }
+
+  @Test func `staleness is as it was`() {
+    store.setPolicy(for: Leaf.self) { $0.staleAfter = .seconds(60) }
+    let held = store.store(entities: [Leaf(1), Leaf(2)])
+    store.invalidate(Leaf.self, id: 1)
+    undone { store in
+      _ = store.store(entity: Leaf(1))
+      store.invalidate(Leaf.self, id: 2)
+    }
+    #expect(store.isStale(Leaf.self, id: 1) && !store.isStale(Leaf.self, id: 2))
+    undone { $0.invalidateAll(Leaf.self) }
+    #expect(!store.isStale(Leaf.self, id: 2))
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func `a leaf that was changed and invalidated is as it was`() {
+    let held = store.store(entity: Leaf(1))
+    undone { store in
+      store.update(Leaf.self, id: 1) { $0.text = "undone" }
+      store.invalidate(Leaf.self, id: 1)
+    }
+    #expect(held.current == Leaf(1) && !store.isStale(Leaf.self, id: 1))
+  }
+
+  // MARK: Observers
+
+  @Test func `the next change after one that was undone is told at every depth`() {
+    let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1))))
+    let (told, subscription) = held.changes()
+    undone { $0.update(Leaf.self, id: 1) { $0.text = "undone" } }
+    #expect(told.count == 0)
+    store.update(Leaf.self, id: 1) { $0.text = "new" }
+    #expect(told.values == [Outer(inner: Inner(leaf: Leaf(1, "new")))])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a change after an inner transaction that was undone is told at every depth`() {
+    let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1))))
+    let (told, subscription) = held.changes()
+    store.transaction { store in
+      undone { $0.update(Leaf.self, id: 1) { $0.text = "undone" } }
+      store.update(Leaf.self, id: 1) { $0.text = "new" }
+    }
+    #expect(told.values == [Outer(inner: Inner(leaf: Leaf(1, "new")))])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an observer that began in it is told what there is`() {
+    let held = store.store(entity: Leaf(1, "old"))
+    let told = Told<Leaf>()
+    var subscription: EntityStore.Subscription?
+    undone { store in
+      store.update(Leaf.self, id: 1) { $0.text = "undone" }
+      subscription = held.observe { told.append($0) }
+    }
+    #expect(told.values.last == Leaf(1, "old"))
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `the logger and the change log hear nothing of it`() {
+    let store = makeStore(logger: log)
+    store.keepChangeLog(10)
+    let held = store.store(entity: Leaf(1))
+    try? store.transaction { store in
+      _ = store.store(entity: Leaf(2), named: .chosen)
+      store.remove(Leaf.self, id: 1)
+      throw Refusal()
+    }
+    #expect(log.lines == ["stored Leaf 1"] && store.changeLog.map(\.id) == ["1"])
+    store.update(Leaf.self, id: 1) { $0.text = "new" }
+    #expect(store.changeLog.map(\.number) == [1, 2])
+    withExtendedLifetime(held) {}
+  }
+
+  // MARK: Queries
+
+  @Test func `observers of a query are told nothing of it`() {
+    let held = store.store(entities: [Item(id: 1, key: "a"), Item(id: 2, key: "a")])
+    let (told, subscription) = store.query(Item.self, sortedBy: \.key).changes()
+    undone { store in
+      store.remove(Item.self, id: 1)
+      store.update(Item.self, id: 2) { $0.key = "b" }
+      _ = store.store(entity: Item(id: 3))
+    }
+    #expect(told.count == 0)
+    withExtendedLifetime((held, subscription)) {}
+  }
+
+  @Test func `a query that began in it gives what there is`() {
+    let held = store.store(entities: [Item(id: 1, key: "a"), Item(id: 2, key: "b")])
+    var query: EntityObserver<[Item]>?
+    undone { store in
+      store.update(Item.self, id: 1) { $0.key = "z" }
+      _ = store.store(entity: Item(id: 3, key: "c"))
+      query = store.query(Item.self, where: { $0.key < "y" }, sortedBy: \.key)
+      #expect(query?.value.map(\.id) == [2, 3])
+    }
+    #expect(query?.current.map(\.id) == [1, 2])
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func `a query that is read in a transaction gives what the transaction did`() {
+    let held = store.store(entities: [Item(id: 1, key: "a"), Item(id: 2, key: "b")])
+    let query = store.query(Item.self, where: { $0.key < "y" }, sortedBy: \.key)
+    undone { store in
+      store.remove(Item.self, id: 1)
+      store.update(Item.self, id: 2) { $0.key = "c" }
+      _ = store.store(entity: Item(id: 3, key: "b"))
+      #expect(query.current.map(\.id) == [3, 2])
+    }
+    #expect(query.current.map(\.id) == [1, 2])
+    withExtendedLifetime(held) {}
+  }
+
+  // MARK: The graph
+
+  @Test func `an aggregate that was stored in it keeps nothing`() {
+    var leaf: EntityObserver<Leaf>? = store.store(entity: Leaf(2))
+    var held: EntityObserver<Root>?
+    undone { held = $0.store(entity: Root(id: 1, leaf: Leaf(2))) }
+    #expect(store.count(of: Root.self) == 0 && leaf?.current == Leaf(2))
+    leaf = nil
+    #expect(store.count(of: Leaf.self) == 0)
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func `an equal stamp is refused after an inner transaction that was undone`() {
+    let held = store.store(entity: Leaf(1, "old"), modifiedAt: 5)
+    store.transaction { store in
+      undone { _ = $0.store(entity: Leaf(1, "undone"), modifiedAt: 6) }
+      _ = store.store(entity: Leaf(1, "late"), modifiedAt: 5)
+    }
+    #expect(held.current.text == "old")
+  }
+
+  // MARK: Optimistic changes
+
+  @Test(arguments: [false, true])
+  func `an optimistic change that was ended in it can be ended later`(isConfirmed: Bool) {
+    let held = store.store(entity: Leaf(1, "sure"))
+    let change = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text = "draft" } }
+    undone { _ in isConfirmed ? change.commit() : change.rollback() }
+    #expect(held.current.text == "draft")
+    change.rollback()
+    #expect(held.current.text == "sure")
+  }
+
+  @Test func `an optimistic change that was released in it is taken back all the same`() {
+    let held = store.store(entity: Leaf(1, "sure"))
+    var change: OptimisticChange? = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text = "draft" } }
+    undone { _ in change = nil }
+    #expect(held.current.text == "sure" && change == nil)
+  }
+}
