@@ -66,7 +66,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   }
 
   @usableFromInline override func snapshot() -> () -> Void {
-    let (value, stamp, stampedIn) = (value, stamp, stampedIn)
+    let (value, stamp, wasStamped) = (value, stamp, flags.contains(.stamped))
     let flags = flags.intersection([.vacant, .hidden, .invalidated])
     let children = relations?.children.map(\.child) ?? []
     let (plan, overlay, writtenAt) = (relations?.plan, relations?.overlay, relations?.writtenAt)
@@ -74,7 +74,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     return { [self] in
       self.value = value
       self.stamp = stamp
-      self.stampedIn = stampedIn
+      if !wasStamped { self.flags.remove(.stamped) }
       self.flags.remove([.vacant, .invalidated])
       self.flags.formUnion(flags.intersection([.vacant, .invalidated]))
       setHidden(flags.contains(.hidden))
@@ -101,6 +101,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   func putBack(_ value: T, _ stamp: Stamp) {
     self.value = value
     self.stamp = stamp
+    flags.remove(.stamped)
     relations?.overlay = nil
     flags.remove([.overlaid, .invalidated])
     version &+= 1
