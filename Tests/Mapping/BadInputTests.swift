@@ -137,7 +137,7 @@ struct BadInputTests {
     #expect(try stack.manager.fetchModels(readings) == [good])
   }
 
-  @Test(arguments: MappingBackend.available, [0, 2])
+  @Test(arguments: MappingBackend.available, [0, 2, 45])
   func `a record that is no model is an error of the fetch`(backend: MappingBackend, place: Int) throws {
     struct Loose: Codable, Sendable, Hashable {
       var id: Int
@@ -161,7 +161,7 @@ struct BadInputTests {
       Field("kind", \.kind)
     }
     let stack = try MappingStack(backend, model: ManagedObjectModel { loose })
-    let good = (0..<3).map { Loose(id: $0, text: "text that is long enough \($0)", kind: "a") }
+    let good = (0..<50).map { Loose(id: $0, text: "text that is long enough \($0)", kind: "a") }
     for change in [{ $0.text = nil }, { $0.kind = "secret" }] as [(inout Loose) -> Void] {
       var models = good
       change(&models[place])
@@ -169,7 +169,32 @@ struct BadInputTests {
       #expect(code { _ = try stack.manager.fetchModels(strict) } == .modelDoesNotFit)
     }
     try stack.manager.save(loose, models: good, shouldOverwrite: true)
-    #expect(try stack.manager.fetchModels(strict).map(\.id) == [0, 1, 2])
+    #expect(try stack.manager.fetchModels(strict).map(\.id) == Array(0..<50))
+  }
+
+  @Test func `what does not fit is refused with what to do about it`() throws {
+    struct Partial: Codable, Sendable {
+      var id: Int
+      var extra: Int
+      var limits: [Double]?
+    }
+    let partial = Mapping<Partial>("Person", uid: \.id) { Field("id", \.id) }
+    let stack = try Person.stack(.inMemory)
+    func message(_ body: () throws -> Void) -> String {
+      #expect(throws: CoherenceError.self, performing: body)?.message ?? ""
+    }
+    #expect(message { _ = try stack.manager.fetchModels(partial) }.contains("decodes 'extra'; give a field that"))
+    #expect(
+      message { _ = try stack.manager.count(partial, where: partial[\.extra] > 1) }.contains(
+        "is no field of the mapping"))
+    let limited = Mapping<Partial>("Limited", uid: \.id) {
+      Field("id", \.id)
+      Field("limits", json: \.limits)
+    }
+    let other = try MappingStack(model: ManagedObjectModel { limited })
+    let unbounded = Partial(id: 1, extra: 1, limits: [.infinity])
+    #expect(
+      message { try other.manager.save(limited, models: [unbounded], shouldOverwrite: false) }.contains("finite"))
   }
 
   @Test func `a mapping that does not fit its entity is refused, with every fault named`() throws {

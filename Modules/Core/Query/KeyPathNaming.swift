@@ -21,23 +21,23 @@ extension KeyPathNaming {
   /// A key path without a name does not fail here, where an expression is built, but where it is put to an entity: the
   /// name that it gets is one that no property has.
   static func propertyName(of keyPath: AnyKeyPath) -> String {
-    KeyPathNames.of(self)[keyPath] ?? PropertyPath.nameless(in: "\(self)")
+    KeyPathNames.of(self)[keyPath]
+      ?? PropertyPath.nameless("A key path of '\(self)' has no property name; add it to '\(self).propertyNames'.")
   }
 }
 
 extension PropertyPath {
-  private static let namelessPrefix = "?key path of "
+  private static let namelessPrefix = "?key path: "
 
-  package static func nameless(in type: String) -> String { namelessPrefix + type }
+  /// The name of a key path that has none, with the sentence that says what to do about it.
+  package static func nameless(_ sentence: String) -> String { namelessPrefix + sentence }
 
   /// Refuses what a typed expression could not name.
   ///
-  /// - Throws: ``ErrorCode/invalidPredicate``, with the class that lacks the name.
+  /// - Throws: ``ErrorCode/invalidPredicate``, with what lacks the name.
   func checkNames() throws(CoherenceError) {
     guard let name = names.first(where: { $0.hasPrefix(Self.namelessPrefix) }) else { return }
-    let type = name.dropFirst(Self.namelessPrefix.count)
-    throw CoherenceError(
-      .invalidPredicate, "A key path of '\(type)' has no property name; add it to '\(type).propertyNames'.")
+    throw CoherenceError(.invalidPredicate, String(name.dropFirst(Self.namelessPrefix.count)))
   }
 }
 

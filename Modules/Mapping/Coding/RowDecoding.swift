@@ -22,7 +22,7 @@ final class RowDecoding<Model: Codable & SendableMetatype> {
     do {
       return try Model(from: RowDecoder(row: self, node: keys, codingPath: []))
     } catch {
-      throw binding.misfit((error as? DecodingError)?.place, error)
+      throw binding.misfit(error)
     }
   }
 }
@@ -39,18 +39,4 @@ protocol DecodedRow: AnyObject {
   func value(_ field: Int) -> AttributeValue
   /// Whether the value of a field is JSON.
   func isJSON(_ field: Int) -> Bool
-}
-
-extension DecodingError {
-  /// The key that could not be decoded.
-  fileprivate var place: String? {
-    let path: [any CodingKey] =
-      switch self {
-      case .keyNotFound(let key, let context): context.codingPath + [key]
-      case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-        context.codingPath
-      @unknown default: []
-      }
-    return path.isEmpty ? nil : path.map(\.stringValue).joined(separator: ".")
-  }
 }

@@ -14,7 +14,7 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
   /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/modelDoesNotFit``, naming everything that does not.
   init(_ mapping: Mapping<Model>, in context: ManagedObjectContext) throws {
     guard let uidPlace = mapping.uidPlace else {
-      throw Self.misfit(mapping, ["The key path of the uid is none of the fields'."])
+      throw Self.misfit(mapping, ["The key path of the uid is none of the fields'; give it one, as `Field`."])
     }
     guard let entity = try context.persistentStoreCoordinator?.managedObjectModel.entity(named: mapping.entityName)
     else { throw CoherenceError(.contextWithoutStore, "The context has no coordinator; get one from a manager.") }
@@ -54,7 +54,7 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
 
   /// The error of a model whose value for a field cannot be kept.
   func refusal(of field: Int, _ error: any Error) -> CoherenceError {
-    let reason = (error as? CoherenceError)?.message ?? "It cannot be encoded."
+    let reason = (error as? CoherenceError)?.message ?? "It cannot be encoded as JSON, where numbers are finite."
     return CoherenceError(
       .modelDoesNotFit,
       "A '\(Model.self)' cannot be saved for its '\(mapping.fields[field].attribute.name)': \(reason)",
@@ -62,12 +62,29 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
   }
 
   /// The error of a record that no model can be made of.
-  func misfit(_ name: String?, _ underlying: (any Error)? = nil) -> CoherenceError {
-    let place = name.map { " for its '\($0)', which is missing or of another type" } ?? ""
-    return CoherenceError(
-      .modelDoesNotFit, "A record of '\(table.entity.name)' does not fit '\(Model.self)'\(place).",
-      underlying: underlying)
+  func misfit(_ error: any Error) -> CoherenceError {
+    CoherenceError(
+      .modelDoesNotFit,
+      "A record of '\(table.entity.name)' does not fit '\(Model.self)'\((error as? DecodingError)?.advice ?? ".")",
+      underlying: error)
   }
+}
+
+extension DecodingError {
+  /// The end of a sentence that says what could not be decoded. Without values: those of others may be in descriptions.
+  fileprivate var advice: String? {
+    switch self {
+    case .keyNotFound(let key, let context):
+      let name = Self.name(context.codingPath + [key])
+      return ", which decodes '\(name)'; give a field that coding key, as `codingKey`."
+    case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+      guard !context.codingPath.isEmpty else { return nil }
+      return " for its '\(Self.name(context.codingPath))', whose value is missing, or none that it takes."
+    @unknown default: return nil
+    }
+  }
+
+  private static func name(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: ".") }
 }
 
 extension StorageType {

@@ -20,7 +20,8 @@ public import CoherenceCore
 ///
 /// What is kept is what the key paths read. A fetched model is made by the type's own decoding, or, when every stored
 /// property is a field and that decoding does nothing but put the values in their places, by putting them there directly,
-/// which is several times as quick.
+/// which is several times as quick. Whether it does is seen from the first records of a long fetch. A type whose decoding
+/// refuses or changes values that are rare says `alwaysDecodes`.
 ///
 /// A mapping is a value without state; make it once, as a constant.
 public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
@@ -28,15 +29,19 @@ public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
   public let entityName: String
   public let fields: [Field<Model>]
   private let uidKeyPath: any PartialKeyPath<Model> & Sendable
+  let habit: DecodingHabit
 
   /// - Parameters:
   ///   - uid: The property that tells models apart. It is one of the fields.
+  ///   - alwaysDecodes: Whether every model is made by the type's own decoding, whatever that was seen to do.
   public init<Uid: AttributeConvertible>(
-    _ entityName: String, uid: any KeyPath<Model, Uid> & Sendable, @FieldsBuilder<Model> fields: () -> [Field<Model>]
+    _ entityName: String, uid: any KeyPath<Model, Uid> & Sendable, alwaysDecodes: Bool = false,
+    @FieldsBuilder<Model> fields: () -> [Field<Model>]
   ) {
     self.entityName = entityName
     self.fields = fields()
     uidKeyPath = uid
+    habit = DecodingHabit(alwaysDecodes ? .doesMore : .unknown)
   }
 
   /// The entity, to build a model with: an attribute for each field, and no two records with one uid.
@@ -51,7 +56,9 @@ public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
 
   private func path(of keyPath: PartialKeyPath<Model>) -> PropertyPath {
     fields.first { $0.keyPath == keyPath }.map { PropertyPath(names: [$0.attribute.name]) }
-      ?? PropertyPath(names: [PropertyPath.nameless(in: "\(Model.self)")])
+      ?? PropertyPath(names: [
+        PropertyPath.nameless("A key path of '\(Model.self)' is no field of the mapping; give it one, as `Field`.")
+      ])
   }
 
   // MARK: Conditions and orders

@@ -63,8 +63,8 @@ final class ModelAssembly {
 
   /// Makes a model of values, which are moved out of where they were.
   ///
-  /// - Returns: The place of the field that does not fit, if one does not: then there is no model more than before.
-  func add(_ values: UnsafeMutablePointer<AttributeValue>) -> Int? {
+  /// - Returns: Whether all of them fit. Otherwise there is no model more than before.
+  func add(_ values: UnsafeMutablePointer<AttributeValue>) -> Bool {
     if count == capacity {
       capacity *= 2
       base = moved(base, count, capacity)
@@ -75,10 +75,10 @@ final class ModelAssembly {
       model + parts[index].place.offset, values + parts[index].field)
     {
       undo(index, model, values)
-      return parts[index].field
+      return false
     }
     count += 1
-    return nil
+    return true
   }
 
   /// Takes a model apart again whose part of that number does not fit.

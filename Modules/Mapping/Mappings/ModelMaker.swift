@@ -2,14 +2,14 @@ import CoherenceCore
 
 /// Makes the models of a fetch, of the values that the store reads.
 ///
-/// The first one is decoded. When it shows that decoding does nothing but put the fields in their places, the others are
-/// put together in memory.
+/// The first ones are decoded. When they show that decoding does nothing but put the fields in their places, the others
+/// are put together in memory.
 final class ModelMaker<Model: Codable & SendableMetatype>: ValueSink {
   private let binding: BoundMapping<Model>
   private let decoding: RowDecoding<Model>
   private var decoded: [Model] = []
-  /// Whether a look was taken at whether models can be put together.
-  private var isDecided = false
+  /// How many models are still to be looked at before others are put together; `nil` when none will be.
+  private var samplesLeft: Int?
   private var assembly: ModelAssembly?
   /// The uids of the models that are wanted; `nil` for all, and for a fetch that finds no others.
   var wanted: Set<AttributeValue>?
@@ -19,11 +19,17 @@ final class ModelMaker<Model: Codable & SendableMetatype>: ValueSink {
   /// The slot of each field.
   let slots: [Int]
 
-  init(_ binding: BoundMapping<Model>) {
+  /// - Parameter alwaysDecodes: Whether every model is decoded, whatever is known of the decoding.
+  init(_ binding: BoundMapping<Model>, alwaysDecodes: Bool = false) {
     self.binding = binding
     slots = binding.slots
     uidPlace = binding.uidPlace
     decoding = RowDecoding(binding)
+    switch binding.mapping.habit.verdict {
+    case _ where alwaysDecodes, .doesMore: samplesLeft = nil
+    case .putsInPlaces: samplesLeft = 1
+    case .unknown: samplesLeft = DecodingHabit.samples
+    }
   }
 
   /// Hands over the models that were made, in the order in which their values came.
@@ -37,7 +43,7 @@ final class ModelMaker<Model: Codable & SendableMetatype>: ValueSink {
     if let wanted, !wanted.contains(values[uidPlace]) {
       values.deinitialize(count: slots.count)
     } else if let assembly {
-      if let field = assembly.add(values) { throw binding.misfit(binding.mapping.fields[field].attribute.name) }
+      guard assembly.add(values) else { throw DecodingNeeded() }
     } else {
       try decode(values)
     }
@@ -47,7 +53,19 @@ final class ModelMaker<Model: Codable & SendableMetatype>: ValueSink {
     defer { values.deinitialize(count: slots.count) }
     let model = try decoding.model(of: values)
     decoded.append(model)
-    if !isDecided { assembly = ModelAssembly(binding, like: model, of: values) }
-    isDecided = true
+    guard let samplesLeft else { return }
+    let habit = binding.mapping.habit
+    guard let assembly = ModelAssembly(binding, like: model, of: values) else {
+      habit.note(.doesMore)
+      return self.samplesLeft = nil
+    }
+    self.samplesLeft = samplesLeft - 1
+    if samplesLeft == 1 {
+      habit.note(.putsInPlaces)
+      self.assembly = assembly
+    }
   }
 }
+
+/// A record that models cannot be put together of. Their own decoding may make one of it, and says best why it cannot.
+struct DecodingNeeded: Error {}

@@ -11,21 +11,39 @@ extension PersistenceTransaction {
     request.sortKeys = sort
     request.fetchLimit = limit
     request.fetchOffset = offset
-    let maker = ModelMaker(binding)
-    try context.read(request, into: maker)
-    return maker.finish()
+    return try models(binding) { maker in try context.read(request, into: maker) }
   }
 
   /// Fetches the models of some uids; see ``PersistenceManager/fetchModels(_:uids:context:)``.
   public func fetchModels<Model, Uid: AttributeConvertible>(_ mapping: Mapping<Model>, uids: [Uid]) throws -> [Model] {
     let binding = try BoundMapping(mapping, in: context)
     let wanted = Set(try uids.map { try binding.table.checked($0.attributeValue) })
-    let maker = ModelMaker(binding)
-    try binding.table.reach(Array(wanted)) { predicate in
-      maker.wanted = predicate == nil ? wanted : nil
-      try context.read(binding.table.request(ManagedObject.self, where: predicate), into: maker)
+    return try models(binding) { maker in
+      try binding.table.reach(Array(wanted)) { predicate in
+        maker.wanted = predicate == nil ? wanted : nil
+        try context.read(binding.table.request(ManagedObject.self, where: predicate), into: maker)
+      }
     }
-    return maker.finish()
+  }
+
+  /// Makes models of what is read. Of records that they cannot be put together of, all are decoded.
+  private func models<Model>(
+    _ binding: BoundMapping<Model>, _ read: (ModelMaker<Model>) throws -> Void
+  ) throws -> [Model] {
+    do {
+      let maker = ModelMaker(binding)
+      try read(maker)
+      return maker.finish()
+    } catch is DecodingNeeded {
+      let maker = ModelMaker(binding, alwaysDecodes: true)
+      try read(maker)
+      return maker.finish()
+    }
+  }
+
+  /// Fetches the model of a uid; see ``PersistenceManager/fetchModel(_:uid:context:)``.
+  public func fetchModel<Model, Uid: AttributeConvertible>(_ mapping: Mapping<Model>, uid: Uid) throws -> Model? {
+    try fetchModels(mapping, uids: [uid]).first
   }
 
   /// Counts records; see ``PersistenceManager/count(_:where:context:)``.

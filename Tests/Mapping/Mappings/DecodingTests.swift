@@ -17,7 +17,7 @@ struct DecodingTests {
     return try stack.manager.fetchModels(mapping, sort: sort)
   }
 
-  @Test func `a structure of plain fields is decoded once, and put together from then on`() throws {
+  @Test func `a structure of plain fields is decoded some times, and put together from then on`() throws {
     let mapping = Mapping<Plain>("Plain", uid: \.id) {
       // In another order than the properties.
       Field("text", \.text)
@@ -25,9 +25,12 @@ struct DecodingTests {
       Field("more", \.more)
     }
     let counter = Counter()
-    let models = (0..<50).map { Plain(id: $0, text: "text number \($0) of fifty", more: $0 % 2 == 0 ? nil : "more") }
+    let models = (0..<99).map { Plain(id: $0, text: "text number \($0) of many", more: $0 % 2 == 0 ? nil : "more") }
     let fetched = try Counter.$current.withValue(counter) { try roundTrip(mapping, models) }
-    #expect(fetched == models && counter.count == 1)
+    #expect(fetched == models && counter.count == 32)
+    // What is known is known to the mapping.
+    let again = try Counter.$current.withValue(counter) { try roundTrip(mapping, models) }
+    #expect(again == models && counter.count == 33)
   }
 
   @Test func `a structure with a property that is no field is always decoded`() throws {
@@ -48,6 +51,37 @@ struct DecodingTests {
     }
     let fetched = try roundTrip(mapping, [Shouting(id: 1, text: "a"), Shouting(id: 2, text: "b")])
     #expect(fetched.map(\.text) == ["A!", "B!"])
+  }
+
+  @Test func `a decoding that changes rare values is asked for every one where the mapping says so`() throws {
+    let mapping = Mapping<Bounded>("Bounded", uid: \.id, alwaysDecodes: true) {
+      Field("id", \.id)
+      Field("level", \.level)
+    }
+    let models = (0..<99).map { Bounded(id: $0, level: $0 == 98 ? 1_000 : $0) }
+    #expect(try roundTrip(mapping, models).last?.level == 100)
+  }
+
+  @Test(arguments: [0, 1, 40, 98])
+  func `a decoding that changes a value is found out by the first records, or by one that does not fit`(
+    place: Int
+  ) throws {
+    let loose = Mapping<Loose>("Loose", uid: \.id) {
+      Field("id", \.id)
+      Field("level", \.level)
+    }
+    let lenient = Mapping<Lenient>("Loose", uid: \.id) {
+      Field("id", \.id)
+      Field("level", \.level)
+    }
+    let stack = try MappingStack(.sqlite, model: ManagedObjectModel { loose })
+    let models = (0..<99).map { Loose(id: $0, level: $0 == place ? nil : $0) }
+    try stack.manager.save(loose, models: models, shouldOverwrite: true)
+    for _ in 0..<2 {
+      let fetched = try stack.manager.fetchModels(lenient, sort: [lenient.order(\.id)])
+      #expect(fetched.map(\.level) == (0..<99).map { $0 == place ? -1 : $0 })
+      #expect(try stack.manager.fetchModels(lenient, uids: Array(0..<99)).count == 99)
+    }
   }
 
   @Test func `parts of nested structures are fields, with the coding keys on the way`() throws {
@@ -130,6 +164,40 @@ private struct Plain: Codable, Sendable, Hashable {
     id = try container.decode(Int.self, forKey: .id)
     text = try container.decode(String.self, forKey: .text)
     more = try container.decodeIfPresent(String.self, forKey: .more)
+  }
+}
+
+/// Decodes no level above a bound.
+private struct Bounded: Codable, Sendable, Hashable {
+  var id: Int
+  var level: Int
+
+  init(id: Int, level: Int) {
+    self.id = id
+    self.level = level
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    id = try container.decode(Int.self, forKey: .id)
+    level = min(try container.decode(Int.self, forKey: .level), 100)
+  }
+}
+
+private struct Loose: Codable, Sendable, Hashable {
+  var id: Int
+  var level: Int?
+}
+
+/// Decodes a missing level as another one.
+private struct Lenient: Codable, Sendable, Hashable {
+  var id: Int
+  var level: Int
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    id = try container.decode(Int.self, forKey: .id)
+    level = try container.decodeIfPresent(Int.self, forKey: .level) ?? -1
   }
 }
 
