@@ -32,7 +32,7 @@ extension ManagedObjectContext {
   }
 
   /// Saves, and answers the context that is to be saved next.
-  private final func saveOneLevel() throws -> ManagedObjectContext? {
+  final func saveOneLevel() throws -> ManagedObjectContext? {
     if hasChanges { try save() }
     return savesThroughParent ? nil : parent
   }

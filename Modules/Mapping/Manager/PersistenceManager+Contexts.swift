@@ -73,15 +73,23 @@ extension PersistenceManager {
 
   /// Does something and saves it, with what else the context has to save, up to the stores. After an error, contexts that
   /// had nothing to save before have nothing to save again.
+  ///
+  /// In a context whose transaction is at work it becomes a part of that, which saves it with the rest.
   final func writing<T>(
     in given: ManagedObjectContext? = nil, _ body: (PersistenceTransaction) throws -> T
   ) throws -> T {
     try working(in: given) { context in
+      if let fate = TransactionFate.of(context) {
+        return try fate.deciding { try body(PersistenceTransaction(context: context, fate: fate)) }
+      }
       let untouched = context.lineage.filter { context in context.performAndWait { !context.hasChanges } }
       do {
-        let result = try body(PersistenceTransaction(context: context))
-        try context.saveChangesAndWait()
-        return result
+        return try TransactionFate.begin(in: context) { fate in
+          let result = try body(PersistenceTransaction(context: context, fate: fate))
+          try fate.check()
+          try fate.isStrict ? context.strictly { try context.saveUpwards() } : context.saveUpwards()
+          return result
+        }
       } catch {
         for context in untouched { context.performAndWait { context.rollback() } }
         throw error
@@ -106,7 +114,51 @@ extension PersistenceManager {
   }
 }
 
+// MARK: - For synchronisation
+
+extension PersistenceManager {
+  /// Does something with marks of synchronisation and saves it. What meets a conflict is done again with what the other
+  /// one saved.
+  final func marking<T>(
+    in given: ManagedObjectContext?, _ body: (PersistenceTransaction) throws -> T
+  ) throws -> T {
+    func mark(_ transaction: PersistenceTransaction) throws -> T {
+      transaction.fate.demandStrictness()
+      return try body(transaction)
+    }
+    return try working(in: given) { context in
+      for _ in 0..<Self.attempts where !context.hasChanges {
+        do {
+          return try writing(in: context, mark)
+        } catch let error as CoherenceError where error.code == .versionConflict {
+          continue
+        }
+      }
+      return try writing(in: context, mark)
+    }
+  }
+
+  /// How often to meet another writer before it is the caller's turn to decide.
+  private static var attempts: Int { 10 }
+}
+
 extension ManagedObjectContext {
+  /// Saves as ``saveChangesAndWait()`` does, but not beyond a context whose transaction the caller is in.
+  fileprivate func saveUpwards() throws {
+    var next = try saveOneLevel()
+    while let context = next, TransactionFate.of(context) == nil {
+      next = try context.performAndWait { try context.saveOneLevel() }
+    }
+  }
+
+  /// Does something with the merge policy ``MergePolicy/error``.
+  fileprivate func strictly(_ body: () throws -> Void) rethrows {
+    let policies = lineage.map { ($0, $0.mergePolicy) }
+    for (context, _) in policies { context.mergePolicy = .error }
+    defer { for (context, policy) in policies { context.mergePolicy = policy } }
+    try body()
+  }
+
   /// The context and those that a save of it goes on to.
   fileprivate var lineage: [ManagedObjectContext] {
     [self] + (savesThroughParent ? [] : parent?.lineage ?? [])

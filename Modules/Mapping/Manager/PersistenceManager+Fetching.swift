@@ -20,7 +20,8 @@ extension PersistenceManager {
   /// Fetches the models of some uids, or of all records.
   ///
   /// - Parameters:
-  ///   - uids: Which; `nil` for all, and none for an empty list. Uids that no record has are passed over.
+  ///   - uids: Which; `nil` for all, and none for an empty list. Uids that no record has are passed over. The models do
+  ///     not come in the order of the uids.
   ///   - includesDeleted: Whether records that are marked as deleted, and only wait for the server to be told, are models
   ///     too.
   /// - Throws: As ``fetchRecords(predicate:sortDescriptors:context:)``, ``ErrorCode/invalidUid``, and what `toModel` throws.

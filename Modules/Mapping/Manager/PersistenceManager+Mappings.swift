@@ -26,7 +26,8 @@ extension PersistenceManager {
     }
   }
 
-  /// Fetches the models of some uids, none for an empty list. Uids that no record has are passed over.
+  /// Fetches the models of some uids, none for an empty list. Uids that no record has are passed over. The models do not
+  /// come in the order of the uids.
   ///
   /// - Throws: As ``fetchModels(_:where:sort:limit:offset:context:)``, and ``ErrorCode/invalidUid``.
   public final func fetchModels<Model, Uid: AttributeConvertible>(

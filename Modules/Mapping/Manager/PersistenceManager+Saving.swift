@@ -25,7 +25,8 @@ extension PersistenceManager {
     }
   }
 
-  /// Saves models and marks their records for synchronisation, in one transaction.
+  /// Saves models and marks their records for synchronisation, in one transaction. What others change meanwhile is looked
+  /// at again, whatever the merge policy, so that no edit gets the mark of another one.
   ///
   /// - Parameter origin: Where the models come from, which decides about the marks, and about records that were edited
   ///   here and not sent yet.
@@ -35,13 +36,15 @@ extension PersistenceManager {
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,
     duplicates: DuplicateUids = .lastWins, context: ManagedObjectContext? = nil
   ) throws -> SaveResult {
-    try writing(in: context) {
+    try marking(in: context) {
       try $0.save(
         entity: entity, models: models, shouldOverwrite: shouldOverwrite, from: origin, duplicates: duplicates)
     }
   }
 
-  /// Does several things in one transaction: all of them, or none.
+  /// Does several things in one transaction: all of them, or none. It fails with a save in it, also when the block catches
+  /// the error. Methods of the manager that write take part when they are given the transaction's context; without, they
+  /// are transactions of their own.
   ///
   /// ```swift
   /// try manager.transaction { transaction in

@@ -26,7 +26,7 @@ open class PersistenceManager: @unchecked Sendable {
 
   /// The name of the container, and of the model unless that was given.
   public final let modelName: String
-  /// How a save deals with records that somebody else changed.
+  /// How a save deals with records that somebody else changed. What sets marks of synchronisation does not ask it.
   public final let mergePolicy: MergePolicy
   /// What ``load()`` attaches.
   public final let storeConfigurations: [StoreConfiguration]

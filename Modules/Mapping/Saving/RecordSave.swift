@@ -21,7 +21,7 @@ struct RecordSave<Record: RecordFromModel> {
 
   mutating func run(shouldOverwrite: Bool) throws -> SaveResult {
     var matches: [Record?] = Array(repeating: nil, count: models.count)
-    var surplus: [Record] = []
+    var (surplus, doubles): ([Record], [Record]) = ([], [])
     for record in try stored(shouldOverwrite) {
       guard let place = index[try record.value(at: table.key.slot)] else {
         if try marks.mayReplace(record) { surplus.append(record) }
@@ -31,16 +31,24 @@ struct RecordSave<Record: RecordFromModel> {
         matches[place] = record
         continue
       }
-      let isOlder = record.objectID.isOlder(than: other.objectID)
-      matches[place] = isOlder ? record : other
-      surplus.append(isOlder ? other : record)
+      let isPreferred = try isPreferred(record, to: other)
+      matches[place] = isPreferred ? record : other
+      doubles.append(isPreferred ? other : record)
     }
-    for record in surplus { table.context.delete(record) }
-    result.deleted = surplus.count
+    for record in doubles { table.context.delete(record) }
+    result.deleted = doubles.count
+    for record in surplus where try marks.remove(record) { result.deleted += 1 }
     for place in models.indices {
       if let uid = index.uids[place] { try save(models[place], uid, in: matches[place]) }
     }
     return result
+  }
+
+  /// Which of two records of one uid is kept: the one that must not be replaced, else the older one.
+  private func isPreferred(_ record: Record, to other: Record) throws -> Bool {
+    let (mayReplace, mayReplaceOther) = (try marks.mayReplace(record), try marks.mayReplace(other))
+    if mayReplace != mayReplaceOther { return mayReplaceOther }
+    return record.objectID.isOlder(than: other.objectID)
   }
 
   /// The records that a model may be for; when records are to be overwritten, all that there are.

@@ -10,7 +10,7 @@ extension PersistenceManager {
   public final func markRecordsAsUploaded<T: SyncRecord>(
     entity: T.Type, uids: [T.UidType], context: ManagedObjectContext? = nil
   ) throws {
-    try writing(in: context) { transaction in
+    try marking(in: context) { transaction in
       for record in try transaction.records(T.self, with: uids, and: T.isUploaded(false)) {
         try record.markAsUploaded()
       }
@@ -20,23 +20,25 @@ extension PersistenceManager {
   /// Marks records as uploaded that are still as they were sent.
   ///
   /// - Parameter receipts: Of the records when they were fetched to be sent; see ``SyncRecord/uploadReceipt``.
-  /// - Returns: The records that were edited or deleted meanwhile. They are not marked, and are to be sent again.
+  /// - Returns: The records that were edited or deleted meanwhile, those with unsaved changes in the context included. They are not marked, and are to be sent again.
   /// - Throws: As ``markRecordsAsUploaded(entity:uids:context:)``.
   @discardableResult
   public final func markRecordsAsUploaded<T: SyncRecord>(
     entity: T.Type, receipts: [UploadReceipt], context: ManagedObjectContext? = nil
   ) throws -> Set<ManagedObjectID> {
-    var changed: Set<ManagedObjectID> = []
-    while true {
-      let open = receipts.filter { !changed.contains($0.objectID) }
-      do {
-        try writing(in: context) { changed.formUnion(try $0.markAsUploaded(T.self, open)) }
-        return changed
-      } catch let error as CoherenceError where error.code == .versionConflict && !error.conflicts.isEmpty {
-        // Edited between our look and our save. There are fewer records to mark in each round.
-        let met = Set(error.conflicts.map(\.objectID)).subtracting(changed)
-        guard !met.isEmpty else { throw error }
-        changed.formUnion(met)
+    try working(in: context) { context in
+      var round = UploadRound<T>(receipts, in: context)
+      while true {
+        do {
+          try writing(in: context) { transaction in
+            transaction.fate.demandStrictness()
+            try round.mark()
+          }
+          return round.changed
+        } catch let error as CoherenceError where error.code == .versionConflict && !error.conflicts.isEmpty {
+          // Edited between our look and our save. There are fewer records to mark in each round.
+          guard round.leaveOut(error.conflicts.map(\.objectID)) else { throw error }
+        }
       }
     }
   }
@@ -48,7 +50,7 @@ extension PersistenceManager {
   public final func markRecordsAsDeleted<T: SyncRecord>(
     entity: T.Type, uids: [T.UidType], context: ManagedObjectContext? = nil
   ) throws {
-    try writing(in: context) { transaction in
+    try marking(in: context) { transaction in
       for record in try transaction.records(T.self, with: uids, and: T.wasDeleted(false)) {
         try record.markAsDeleted(in: transaction.context)
       }
@@ -59,7 +61,7 @@ extension PersistenceManager {
   public final func markAllRecordsAsDeleted<T: SyncRecord>(
     entity: T.Type, context: ManagedObjectContext? = nil
   ) throws {
-    try writing(in: context) { transaction in
+    try marking(in: context) { transaction in
       for record in try transaction.records(T.self, where: T.wasDeleted(false), sort: []) {
         try record.markAsDeleted(in: transaction.context)
       }
@@ -85,31 +87,15 @@ extension PersistenceTransaction {
     let table = try UidTable(T.self, in: context)
     return try table.records(T.self, with: uids.map { try table.checked($0.attributeValue) }, and: condition)
   }
-
-  /// Marks what is as its receipt says, and answers the others.
-  fileprivate func markAsUploaded<T: SyncRecord>(
-    _ type: T.Type, _ receipts: [UploadReceipt]
-  ) throws -> Set<ManagedObjectID> {
-    let objects = try context.existingObjects(with: receipts.map(\.objectID))
-    var others: Set<ManagedObjectID> = []
-    for receipt in receipts {
-      guard let record = objects[receipt.objectID] as? T, !record.isDeleted, record.version == receipt.version else {
-        others.insert(receipt.objectID)
-        continue
-      }
-      try record.markAsUploaded()
-    }
-    return others
-  }
 }
 
 extension SyncRecord {
-  fileprivate func markAsUploaded() throws {
+  func markAsUploaded() throws {
     isUploaded = true
     try setKnownToServer()
   }
 
-  fileprivate func markAsDeleted(in context: ManagedObjectContext) throws {
+  func markAsDeleted(in context: ManagedObjectContext) throws {
     guard try mayBeKnownToServer() else { return context.delete(self) }
     wasDeleted = true
     isUploaded = false

@@ -7,6 +7,15 @@ protocol SaveMarks<Record> {
   func mayReplace(_ record: Record) throws -> Bool
   /// Marks a record that was set from a model.
   func note(_ record: Record) throws
+  /// Removes a record that no model stands for, or marks it as deleted. Answers whether there was need to.
+  func remove(_ record: Record) throws -> Bool
+}
+
+extension SaveMarks {
+  func remove(_ record: Record) -> Bool {
+    record.managedObjectContext?.delete(record)
+    return true
+  }
 }
 
 /// Records without marks.
@@ -20,10 +29,12 @@ struct SyncMarks<Record: SyncRecord>: SaveMarks {
   let origin: SyncOrigin
 
   func mayReplace(_ record: Record) -> Bool {
-    origin != .server(.kept) || record.isUploaded || record.isInserted
+    origin != .server(.kept) || record.isUploaded
   }
 
   func note(_ record: Record) throws {
+    // There is a model of it again.
+    if record.wasDeleted { record.wasDeleted = false }
     switch origin {
     case .here:
       if record.hasChanges { record.isUploaded = false }
@@ -31,6 +42,18 @@ struct SyncMarks<Record: SyncRecord>: SaveMarks {
       record.isUploaded = true
       try record.setKnownToServer()
     }
+  }
+
+  /// What is deleted here is deleted for the server to be told.
+  func remove(_ record: Record) throws -> Bool {
+    guard let context = record.managedObjectContext else { return false }
+    guard origin == .here else {
+      context.delete(record)
+      return true
+    }
+    if record.wasDeleted { return false }
+    try record.markAsDeleted(in: context)
+    return true
   }
 }
 

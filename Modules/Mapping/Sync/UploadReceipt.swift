@@ -19,5 +19,9 @@ public struct UploadReceipt: Sendable, Hashable {
 
 extension SyncRecord {
   /// What tells later whether the record is still as it is now. Of a record without unsaved changes.
-  public var uploadReceipt: UploadReceipt { UploadReceipt(objectID: objectID, version: version) }
+  public var uploadReceipt: UploadReceipt {
+    // A fault has no version. One that cannot be loaded is to be sent again.
+    try? load()
+    return UploadReceipt(objectID: objectID, version: version)
+  }
 }

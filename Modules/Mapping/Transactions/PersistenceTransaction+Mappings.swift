@@ -57,7 +57,8 @@ extension PersistenceTransaction {
   public func save<Model>(
     _ mapping: Mapping<Model>, models: [Model], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins
   ) throws -> SaveResult {
-    try ModelSave(mapping, models, in: context, duplicates: duplicates).run(shouldOverwrite: shouldOverwrite)
+    let save = try ModelSave(mapping, models, in: context, duplicates: duplicates)
+    return try fate.deciding { try save.run(shouldOverwrite: shouldOverwrite) }
   }
 
   /// Deletes the records of some uids by the model's delete rules.

@@ -3,10 +3,18 @@ public import CoherenceCore
 /// Work with records that is saved as a whole, by who began it: see ``PersistenceManager/transaction(context:_:)``.
 ///
 /// What is done in a transaction is seen by its later fetches, and by nobody else before it is saved. It is used in the
-/// block that it is given to, and nowhere else.
+/// block that it is given to, and nowhere else. When a save in it fails, so does the transaction, even if the block
+/// catches the error: a part of that save may be done already.
 public struct PersistenceTransaction {
-  /// The context that the work is done in, for what this type does not do. It is saved at the end.
+  /// The context that the work is done in, for what this type does not do: the methods of the manager that write take
+  /// part in the transaction when they are given it. It is saved at the end.
   public let context: ManagedObjectContext
+  let fate: TransactionFate
+
+  init(context: ManagedObjectContext, fate: TransactionFate = TransactionFate()) {
+    self.context = context
+    self.fate = fate
+  }
 }
 
 // MARK: - Fetching
@@ -49,6 +57,24 @@ extension PersistenceTransaction {
     ).map { try $0.toModel() }
   }
 
+  /// Fetches models in an order; see
+  /// ``PersistenceManager/fetchModels(entity:predicate:sortDescriptors:limit:offset:includesDeleted:context:)``.
+  public func fetchModels<T: RecordToModel>(
+    entity: T.Type, predicate: FetchPredicate?, sortDescriptors: [SortKey] = [], limit: Int? = nil, offset: Int = 0,
+    includesDeleted: Bool = false
+  ) throws -> [T.ModelType] {
+    try fetchModels(
+      entity: entity, predicate: predicate, sortDescriptors: sortDescriptors,
+      range: FetchRange(limit: limit, offset: offset), includesDeleted: includesDeleted)
+  }
+
+  /// Fetches the model of a uid; see ``PersistenceManager/fetchModel(entity:uid:includesDeleted:context:)``.
+  public func fetchModel<T: RecordToModel>(
+    entity: T.Type, uid: T.UidType, includesDeleted: Bool = false
+  ) throws -> T.ModelType? {
+    try fetchModels(entity: entity, uids: [uid], includesDeleted: includesDeleted).first
+  }
+
   /// Counts records; see ``PersistenceManager/count(entity:predicate:context:)``.
   public func count<T: DataRecord>(entity: T.Type, predicate: FetchPredicate? = nil) throws -> Int {
     try context.count(for: try UidTable(T.self, in: context).request(T.self, where: predicate))
@@ -80,17 +106,19 @@ extension PersistenceTransaction {
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins
   ) throws -> SaveResult {
     var save = try RecordSave(models, in: context, duplicates: duplicates, marks: NoMarks<Record>())
-    return try save.run(shouldOverwrite: shouldOverwrite)
+    return try fate.deciding { try save.run(shouldOverwrite: shouldOverwrite) }
   }
 
-  /// Saves models and marks their records for synchronisation.
+  /// Saves models and marks their records for synchronisation. The transaction fails with ``ErrorCode/versionConflict``
+  /// when others change a record meanwhile, whatever the merge policy.
   @discardableResult
   public func save<Record: RecordFromModel & SyncRecord>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,
     duplicates: DuplicateUids = .lastWins
   ) throws -> SaveResult {
+    fate.demandStrictness()
     var save = try RecordSave(models, in: context, duplicates: duplicates, marks: SyncMarks<Record>(origin: origin))
-    return try save.run(shouldOverwrite: shouldOverwrite)
+    return try fate.deciding { try save.run(shouldOverwrite: shouldOverwrite) }
   }
 }
 

@@ -23,7 +23,10 @@ final class FruitRecord: ManagedObject {
   }
   var wasDeleted: Bool {
     get { self[Self.wasDeletedKeyPath] }
-    set { self[Self.wasDeletedKeyPath] = newValue }
+    set {
+      Self.onChange?(self)
+      self[Self.wasDeletedKeyPath] = newValue
+    }
   }
 }
 
@@ -35,9 +38,12 @@ extension FruitRecord: RecordFromModel, RecordToModel, SyncRecord {
   static var isKnownToServerKey: String? { knowsServer ? "isKnown" : nil }
   /// Whether the mark is kept of what the server knows. Bound for a test.
   @TaskLocal static var knowsServer = false
+  /// Called before a record takes its values, or the mark of a delete. Bound for a test.
+  @TaskLocal static var onChange: (@Sendable (FruitRecord) -> Void)?
   var uid: String { self[Self.idKey] ?? "" }
 
   func fromModel(_ model: Fruit) {
+    Self.onChange?(self)
     self[Self.idKey] = model.uid
     name = model.name
   }

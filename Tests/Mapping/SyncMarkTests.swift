@@ -1,0 +1,211 @@
+import CoherenceCore
+import CoherenceMapping
+import Synchronization
+import Testing
+
+/// Marks of synchronisation where several have a say.
+@Suite("Marks of synchronisation")
+struct SyncMarkTests {
+  private static let policies = ["error", "storeTrumps", "objectTrumps", "overwrite"]
+
+  private func policy(_ name: String) -> MergePolicy {
+    switch name {
+    case "storeTrumps": .storeTrumps
+    case "objectTrumps": .objectTrumps
+    case "overwrite": .overwrite
+    default: .error
+    }
+  }
+
+  private func filled(_ name: String = "error", from origin: SyncOrigin = .here) throws -> MappingStack {
+    let stack = try MappingStack(mergePolicy: policy(name))
+    try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: origin)
+    return stack
+  }
+
+  private func uploads(_ stack: MappingStack) throws -> Set<String> {
+    let records: [FruitRecord] = try stack.manager.fetchRecordsToUpload()
+    return Set(records.map(\.uid))
+  }
+
+  private func fruit(_ uid: String, _ stack: MappingStack) throws -> Fruit? {
+    try stack.manager.fetchModel(entity: FruitRecord.self, uid: uid)
+  }
+
+  /// Does something once, between a method's look at the records and its save.
+  @discardableResult
+  private func meanwhile<T>(_ other: @escaping @Sendable () throws -> Void, _ body: () throws -> T) rethrows -> T {
+    let isDone = Mutex(false)
+    return try FruitRecord.$onChange.withValue({ _ in
+      let isFirst = isDone.withLock { done in
+        defer { done = true }
+        return !done
+      }
+      guard isFirst else { return }
+      do { try other() } catch { Issue.record(error) }
+    }) {
+      try body()
+    }
+  }
+
+  @Test(arguments: policies)
+  func `an edit after the look was taken for uploaded under a merge policy`(name: String) throws {
+    let stack = try filled(name)
+    let context = stack.manager.workerContext
+    let receipts = try context.performAndWait {
+      let sent: [FruitRecord] = try stack.manager.fetchRecordsToUpload(context: context)
+      // Kept, so that the context looks at what it knows.
+      return (sent.map(\.uploadReceipt), sent)
+    }
+    try stack.manager.save(
+      entity: FruitRecord.self, models: [Fruit(uid: "3", name: "Green mango")], shouldOverwrite: false, from: .here)
+    let left = try stack.manager.markRecordsAsUploaded(
+      entity: FruitRecord.self, receipts: receipts.0, context: context)
+    #expect(left.count == 1)
+    #expect(try uploads(stack) == ["3"])
+    #expect(try fruit("3", stack)?.name == "Green mango")
+    #expect(!context.performAndWait { context.hasChanges })
+  }
+
+  @Test func `an edit that a context had not saved was taken for uploaded`() throws {
+    let stack = try filled()
+    let context = stack.manager.workerContext
+    try context.performAndWait {
+      let sent: [FruitRecord] = try stack.manager.fetchRecordsToUpload(context: context)
+      let receipts = sent.map(\.uploadReceipt)
+      let (mango, durian) = (try #require(sent.first { $0.uid == "3" }), try #require(sent.first { $0.uid == "1" }))
+      mango.name = "Green mango"
+      // Another one is edited elsewhere, which the context finds out when it saves.
+      try stack.manager.save(
+        entity: FruitRecord.self, models: [Fruit(uid: "1", name: "Big durian")], shouldOverwrite: false, from: .here)
+      let left = try stack.manager.markRecordsAsUploaded(
+        entity: FruitRecord.self, receipts: receipts, context: context)
+      #expect(left == [mango.objectID, durian.objectID])
+    }
+    #expect(try uploads(stack) == ["1", "3"])
+    #expect(try fruit("1", stack)?.name == "Big durian" && fruit("3", stack)?.name == "Green mango")
+  }
+
+  @Test func `the receipt of a fault was of no version`() throws {
+    let stack = try filled()
+    let context = stack.manager.workerContext
+    try context.performAndWait {
+      let sent: [FruitRecord] = try stack.manager.fetchRecordsToUpload(context: context)
+      context.refreshAll()
+      let receipts = sent.map(\.uploadReceipt)
+      context.refreshAll()
+      #expect(
+        try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, receipts: receipts, context: context) == [])
+    }
+    #expect(try uploads(stack) == [])
+  }
+
+  @Test(arguments: policies)
+  func `an edit got the mark of an upload that ended before its save`(name: String) throws {
+    let stack = try filled(name)
+    let manager = stack.manager
+    try meanwhile({ try manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["3"]) }) {
+      try manager.save(
+        entity: FruitRecord.self, models: [Fruit(uid: "3", name: "Green mango")], shouldOverwrite: false, from: .here)
+    }
+    #expect(try fruit("3", stack)?.name == "Green mango" && uploads(stack).contains("3"))
+  }
+
+  @Test(arguments: policies)
+  func `a delete got the mark of an upload that ended before its save`(name: String) throws {
+    let stack = try filled(name)
+    let manager = stack.manager
+    try meanwhile({ try manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["3"]) }) {
+      try manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["3"])
+    }
+    let told: [FruitRecord] = try manager.fetchRecordsToDelete()
+    #expect(try told.map(\.uid) == ["3"] && manager.purgeDeletedRecords(entity: FruitRecord.self) == 0)
+  }
+
+  @Test(arguments: policies)
+  func `an edit was lost that was made while what the server sent was saved`(name: String) throws {
+    let stack = try filled(name, from: .server())
+    let manager = stack.manager
+    let result = try meanwhile({
+      try manager.save(
+        entity: FruitRecord.self, models: [Fruit(uid: "3", name: "Green mango")], shouldOverwrite: false, from: .here)
+    }) {
+      try manager.save(
+        entity: FruitRecord.self, models: [Fruit(uid: "3", name: "Mango fruit")], shouldOverwrite: false,
+        from: .server())
+    }
+    #expect(result.skipped == 1)
+    #expect(try fruit("3", stack)?.name == "Green mango" && uploads(stack) == ["3"])
+  }
+
+  @Test(arguments: policies)
+  func `an edit in a transaction got the mark of an upload that ended before its save`(name: String) throws {
+    let stack = try filled(name)
+    let manager = stack.manager
+    let error = #expect(throws: CoherenceError.self) {
+      try meanwhile({ try manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["3"]) }) {
+        try manager.transaction { transaction in
+          try transaction.save(
+            entity: FruitRecord.self, models: [Fruit(uid: "3", name: "Green mango")], shouldOverwrite: false,
+            from: .here)
+        }
+      }
+    }
+    #expect(error?.code == .versionConflict)
+    #expect(try fruit("3", stack)?.name == "Mango")
+  }
+
+  @Test func `a record that was made in a context and not sent was replaced by what the server sent`() throws {
+    let stack = try filled(from: .server())
+    let context = stack.manager.workerContext
+    try context.performAndWait {
+      try FruitRecord(context: context).fromModel(Fruit(uid: "5", name: "Lime"))
+      try stack.manager.save(
+        entity: FruitRecord.self, models: [Fruit(uid: "5", name: "Other")], shouldOverwrite: true, from: .server(),
+        context: context)
+    }
+    #expect(try stack.manager.fetchModels(entity: FruitRecord.self) == [Fruit(uid: "5", name: "Lime")])
+    #expect(try uploads(stack) == ["5"])
+  }
+
+  @Test func `of two records of a uid the one with an edit that was not sent was deleted`() throws {
+    let stack = try filled(from: .server())
+    try stack.insert(FruitRecord.self, [Fruit(uid: "3", name: "Green mango")])
+    try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: false, from: .server())
+    #expect(try fruit("3", stack)?.name == "Green mango" && uploads(stack) == ["3"])
+    #expect(try stack.manager.count(entity: FruitRecord.self) == 4)
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `a model that was saved again stayed deleted`(backend: MappingBackend) throws {
+    let stack = try MappingStack(backend)
+    let manager = stack.manager
+    let origins: [SyncOrigin] = [.here, .server(.replaced)]
+    for origin in origins {
+      try manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server(.replaced))
+      try manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["3", "4"])
+      let models = [Fruit(uid: "3", name: "Mango"), Fruit(uid: "4", name: "Another")]
+      try manager.save(entity: FruitRecord.self, models: models, shouldOverwrite: false, from: origin)
+      #expect(try manager.fetchModels(entity: FruitRecord.self, uids: ["3", "4"]) == models)
+      #expect(try uploads(stack) == (origin == .here ? ["3", "4"] : []))
+    }
+    // A delete that the server was not told of is kept like an edit.
+    try manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["3"])
+    try manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
+    #expect(try fruit("3", stack) == nil && uploads(stack) == ["3"])
+  }
+
+  @Test(arguments: MappingBackend.available)
+  func `the server was not told of what an overwriting save deleted here`(backend: MappingBackend) throws {
+    let stack = try MappingStack(backend)
+    try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
+    for deleted in [3, 0] {
+      let result = try stack.manager.save(
+        entity: FruitRecord.self, models: [Fruit(uid: "1", name: "Durian")], shouldOverwrite: true, from: .here)
+      #expect(result.deleted == deleted && result.unchanged == 1)
+    }
+    #expect(try stack.manager.fetchModels(entity: FruitRecord.self).map(\.uid) == ["1"])
+    let told: [FruitRecord] = try stack.manager.fetchRecordsToDelete()
+    #expect(Set(told.map(\.uid)) == ["2", "3", "4"])
+  }
+}
