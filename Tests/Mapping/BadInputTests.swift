@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceMapping
 import CoherenceStrategies
+import Foundation
 import Testing
 
 @Suite("Bad input")
@@ -244,6 +245,43 @@ struct BadInputTests {
       try classless.manager.save(entity: GroceryRecord.self, models: [.lime], shouldOverwrite: false)
     }
     #expect(saved == .invalidFetchRequest)
+  }
+
+  @Test func `a record class that asks for other attributes is refused, fetching and saving`() throws {
+    func entity(_ change: (inout [Attribute]) -> Void) -> Entity {
+      var attributes = [
+        Attribute("id", .string), Attribute("name", .string), Attribute("points", .int64, default: 0),
+        Attribute("details", .string, optional: true),
+      ]
+      change(&attributes)
+      return Entity("GroceryRecord", class: GroceryRecord.self) { for attribute in attributes { attribute } }
+    }
+    let misfits = [
+      entity { $0.remove(at: 3) }, entity { $0[3] = Attribute("details", .date, optional: true) },
+      entity { $0[2] = Attribute("points", .string, default: "none") },
+    ]
+    for (number, misfit) in misfits.enumerated() {
+      let stack = try MappingStack(model: ManagedObjectModel { misfit })
+      let name = number < 2 ? "details" : "points"
+      let saved = #expect(throws: CoherenceError.self) {
+        try stack.manager.save(entity: GroceryRecord.self, models: [.banana], shouldOverwrite: false)
+      }
+      #expect(saved?.code == .validationFailed && saved?.message.contains(name) == true)
+      let context = stack.manager.workerContext
+      try context.performAndWait {
+        let record = try context.insertNewObject(forEntityName: "GroceryRecord")
+        for key in ["id", "name"] { try record.setValue("1", for: key) }
+        if number == 1 { try record.setValue(Date.now, for: name) }
+        try context.save()
+        let fetched = #expect(throws: CoherenceError.self) {
+          try stack.manager.fetchModels(entity: GroceryRecord.self, context: context)
+        }
+        #expect(fetched?.code == .modelDoesNotFit && fetched?.message.contains(name) == true)
+        // What could not be fetched is not in the way of what is saved.
+        try record.setValue("2", for: "name")
+        try context.save()
+      }
+    }
   }
 
   // MARK: Wrong times and places

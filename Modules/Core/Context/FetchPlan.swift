@@ -22,7 +22,8 @@ struct FetchPlan {
     guard Result.self == ManagedObject.self || entity.concreteEntities.allSatisfy({ $0.objectClass is Result.Type })
     else {
       throw CoherenceError(
-        .invalidFetchRequest, "'\(entity.name)' has objects that are not of class '\(Result.self)'.")
+        .invalidFetchRequest,
+        "The entity '\(entity.name)' has objects that are not of class '\(Result.self)'; name the class in the model.")
     }
     let predicate = try request.predicate.map {
       try PreparedPredicate($0.replacingReferences { context.current($0) }, for: entity)

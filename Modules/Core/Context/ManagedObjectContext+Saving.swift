@@ -32,9 +32,10 @@ extension ManagedObjectContext {
   private final func saveChanges(_ saved: inout ContextActivity) throws {
     takeInIfMain()
     if let (id, error) = storage.reported.first {
+      let cause = (error as? CoherenceError).map { ": \($0.message)" } ?? "."
       var refusal = CoherenceError(
         .validationFailed,
-        "An accessor failed since the last save; see `reportedErrors`. `refresh` or `rollback` clears it.",
+        "An accessor failed since the last save\(cause) See `reportedErrors`; `refresh` or `rollback` clears them.",
         underlying: error)
       refusal.objectIDs = [id]
       throw refusal

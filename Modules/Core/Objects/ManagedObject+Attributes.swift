@@ -12,7 +12,22 @@ extension ManagedObject {
   }
 
   @inlinable @inline(never) final func fallback<Value>(for key: AttributeKey<Value>) -> Value {
-    Value(attributeValue: declaredDefault(of: key)) ?? Value.attributeDefault
+    checkType(Value.attributeType, of: key)
+    return Value(attributeValue: declaredDefault(of: key)) ?? Value.attributeDefault
+  }
+
+  /// Reports a value that is there, but of another type than the accessor's. One of the same type that the accessor does
+  /// not know, as of an enumeration, is answered with the default.
+  @usableFromInline final func checkType(_ type: AttributeType, of key: PropertyKey) {
+    let slot = key.slot(in: self)
+    guard slot >= 0, case .attribute(let attribute) = entity.slots[slot], attribute.type.storage != type.storage,
+      let value = pending?[slot] ?? row?[slot], !value.isNull
+    else { return }
+    becomeUnavailable(
+      CoherenceError(
+        .wrongType,
+        "'\(entity.name).\(attribute.name)' is of type \(attribute.type.storage.rawValue), and its accessor of type "
+          + "\(type.storage.rawValue)."))
   }
 
   /// The value of an attribute for an accessor that cannot throw: null, the object marked unavailable and the error
@@ -60,8 +75,17 @@ extension ManagedObject {
     do {
       try write(try attribute.type.checked(value), at: slot)
     } catch {
-      becomeUnavailable(error)
+      becomeUnavailable(named(error, attribute))
     }
+  }
+
+  /// The error with the name of the attribute that it is about.
+  private final func named(_ error: any Error, _ attribute: AttributeDescription) -> any Error {
+    guard var error = error as? CoherenceError, error.code == .wrongType || error.code == .invalidValue else {
+      return error
+    }
+    error.message = "'\(entity.name).\(attribute.name)': \(error.message)"
+    return error
   }
 
   final func unknown(_ name: String) {
@@ -117,11 +141,8 @@ extension ManagedObject {
     guard let attribute = property as? AttributeDescription else { return }
     do {
       try write(try attribute.type.checked(value), at: attribute.slot)
-    } catch var error as CoherenceError {
-      if error.code == .wrongType || error.code == .invalidValue {
-        error.message = "'\(entity.name).\(name)': \(error.message)"
-      }
-      throw error
+    } catch {
+      throw named(error, attribute)
     }
   }
 

@@ -43,18 +43,31 @@ extension PersistenceTransaction {
   ) throws -> [T.ModelType] {
     let condition = includesDeleted ? nil : T.isShown
     let table = try UidTable(T.self, in: context)
-    guard let uids else { return try context.fetch(table.request(T.self, where: condition)).map { try $0.toModel() } }
+    guard let uids else { return try models(of: context.fetch(table.request(T.self, where: condition))) }
     let values = try uids.map { try table.checked($0.attributeValue) }
-    return try table.records(T.self, with: values, and: condition).map { try $0.toModel() }
+    return try models(of: table.records(T.self, with: values, and: condition))
   }
 
   func fetchModels<T: RecordToModel>(
     entity: T.Type, predicate: FetchPredicate?, sortDescriptors: [SortKey], range: FetchRange, includesDeleted: Bool
   ) throws -> [T.ModelType] {
     let parts = [predicate, includesDeleted ? nil : T.isShown].compactMap { $0 }
-    return try records(
-      T.self, where: parts.isEmpty ? nil : .and(parts), sort: sortDescriptors, range: range
-    ).map { try $0.toModel() }
+    return try models(
+      of: records(T.self, where: parts.isEmpty ? nil : .and(parts), sort: sortDescriptors, range: range))
+  }
+
+  /// - Throws: ``ErrorCode/modelDoesNotFit`` when a record does not have what its class asks for, which accessors, that
+  ///   cannot throw, answer with values of their own.
+  private func models<T: RecordToModel>(of records: [T]) throws -> [T.ModelType] {
+    let known = context.reportedErrors.count
+    let models = try records.map { try $0.toModel() }
+    let errors = context.reportedErrors.dropFirst(known)
+    guard let error = errors.first else { return models }
+    // What cannot be fetched is not in the way of what is to be saved.
+    for record in records { context.refresh(record, mergeChanges: true) }
+    let cause = (error as? CoherenceError).map { ": \($0.message)" } ?? "."
+    throw CoherenceError(
+      .modelDoesNotFit, "A record of '\(T.entityName)' does not fit '\(T.self)'\(cause)", underlying: error)
   }
 
   /// Fetches models in an order; see
