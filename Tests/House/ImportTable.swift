@@ -5,7 +5,7 @@ enum ImportTable {
     "Modules/Runtime": [],
     "Modules/Core": ["CoherenceRuntime"],
     "Modules/Strategies": ["CoherenceCore"],
-    "Modules/IdentityMap": [],
+    "Modules/IdentityMap": ["CoherenceRuntime"],
     "Modules/Actions": ["CoherenceCore", "CoherenceStrategies"],
     "Modules/Mapping": ["CoherenceCore", "CoherenceStrategies", "CoherenceIdentityMap"],
     "Modules/Macros": ["CoherenceCore", "CoherenceIdentityMap"],

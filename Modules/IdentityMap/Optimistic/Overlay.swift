@@ -42,7 +42,7 @@ extension EntityNode {
 
   /// Keep what is in the value.
   fileprivate var contents: [Handle] {
-    relations?.children.map { Handle($0.child) } ?? []
+    relations?.children.map { Handle.of($0.child) } ?? []
   }
 }
 
