@@ -167,6 +167,40 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(held) {}
   }
 
+  @Test func `an aggregate stays when what only a change has put in it is removed`() {
+    let (held, leaf) = (store.store(entity: Root(id: 1, leaf: Leaf(2))), store.store(entity: Leaf(9)))
+    let change = store.optimistically { $0.update(Root.self, id: 1) { $0.leaf = Leaf(9) } }
+    store.remove(Leaf.self, id: 9)
+    #expect(held.current == Root(id: 1, leaf: Leaf(2)))
+    change.rollback()
+    #expect(store.find(Root.self, id: 1)?.value == Root(id: 1, leaf: Leaf(2)))
+    withExtendedLifetime(leaf) {}
+  }
+
+  @Test func `an aggregate that comes to contain what is removed goes from what it is in`() {
+    struct Lid: Aggregate, Equatable {
+      let id: Int
+      var leaf: Leaf
+      var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.leaf)] }
+    }
+    struct Pile: Aggregate, Equatable {
+      let id: Int
+      var lids: [Lid]
+      var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.lids)] }
+    }
+    let held = store.store(entity: Pile(id: 1, lids: [Lid(id: 2, leaf: Leaf(3))]))
+    let (leaf, awaited) = (store.store(entity: Leaf(4)), store.await(Lid.self, id: 5))
+    let removal = store.optimistically { $0.remove(Leaf.self, id: 4) }
+    let text = store.optimistically { $0.update(Lid.self, id: 2) { $0.leaf = Leaf(3) } }
+    _ = store.store(entity: Lid(id: 2, leaf: Leaf(4)))
+    _ = store.store(entity: Lid(id: 5, leaf: Leaf(4)))
+    text.rollback()
+    #expect(held.current.lids.isEmpty && store.find(Lid.self, id: 2) == nil && awaited.current == nil)
+    removal.rollback()
+    #expect(held.current.lids == [Lid(id: 2, leaf: Leaf(4))])
+    withExtendedLifetime(leaf) {}
+  }
+
   @Test func `after everything was removed nothing is brought back`() {
     let held = store.store(entities: [Leaf(1), Leaf(2)])
     let change = store.optimistically { draft in

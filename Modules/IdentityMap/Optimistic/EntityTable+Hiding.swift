@@ -47,6 +47,16 @@ extension EntityTable {
     return LinkCursor.walk(over: contents(of: value), removing: other) { !plan.remove(from: &value, along: &$0) }
   }
 
+  /// Another entity is removed that what is shown cannot be without. If the sure value can, that is shown from now on: the
+  /// changes cannot be right.
+  /// - Returns: Whether there is such a value.
+  func fallBack(_ node: EntityNode<T>, without other: Node) -> Bool {
+    guard let overlay = node.overlay, var base = overlay.base, !node.isVacant else { return false }
+    guard take(other, outOf: &base), base.id == node.value.id else { return false }
+    setOverlay(Overlay(base: base), of: node)
+    return true
+  }
+
   /// The nodes of the entities in a value, in the order in which they are met, whether there are such entities any more
   /// or not.
   func contents(of value: T) -> [Node] {
@@ -73,12 +83,7 @@ extension EntityNode: Hideable {
   }
 
   var removals: [OptimisticEntries] {
-    (overlay?.patches ?? []).compactMap { patch in
-      switch patch.effect {
-      case .removal, .without: patch.change
-      case .change, .value: nil
-      }
-    }
+    overlay.map { core.table(of: T.self).removals(by: $0) } ?? []
   }
 
   /// Another entity is removed for good: out of the sure value too, and no more for the time being.

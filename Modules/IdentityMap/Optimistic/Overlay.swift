@@ -120,7 +120,14 @@ extension EntityTable {
     var isThere = true
     for patch in overlay.patches { isThere = apply(patch.effect, to: &shown) }
     guard let value = shown else { return node.removeEverywhere() }
-    guard isThere else { return hide(node, as: value) }
+    guard isThere else {
+      hide(node, as: value)
+      // What it is in cannot show it any more either.
+      for change in node.removals where !change.isEnding {
+        for container in node.containers { change.takeOut(node, of: container) }
+      }
+      return
+    }
     let wasHidden = node.flags.contains(.hidden)
     if wasHidden { show(node) } else if former == nil, areEqual(node.read(), value) { return }
     let before = former ?? node.built()
@@ -133,6 +140,12 @@ extension EntityTable {
     guard wasHidden || !areEqual(before, node.built()) else { return }
     spreadChange(of: node)
     if former == nil, core.isLogging { core.tellStored(T.self, node.value.id) }
+  }
+
+  /// The changes after which there is no such entity.
+  func removals(by overlay: Overlay<T>) -> [OptimisticEntries] {
+    var shown = overlay.base
+    return overlay.patches.filter { !apply($0.effect, to: &shown) }.map(\.change)
   }
 
   /// - Returns: Whether there is an entity then.

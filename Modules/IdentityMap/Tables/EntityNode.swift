@@ -48,7 +48,9 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     core.record(self)
     var reduced = value
     let isWithout = relations.walk(.remove, removing: child) { plan.remove(from: &reduced, along: &$0) }
-    guard !isWithout, reduced.id == value.id else { return true }
+    guard !isWithout, reduced.id == value.id else {
+      return !core.table(of: T.self).fallBack(self, without: child)
+    }
     value = reduced
     // Not those that are left in their former order: a dictionary can have got another one.
     setChildren(core.table(of: T.self).contents(of: reduced))

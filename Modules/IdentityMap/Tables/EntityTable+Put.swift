@@ -141,7 +141,8 @@ extension EntityTable {
     }
     if !isSimple && !queries.isEmpty { node.flags.insert(.queried) }
     wrote(node)
-    if !isSimple && !awaited.isEmpty { awaited[entity.id]?.entity = node }
+    // It may have gone with what is removed for the time being.
+    if !isSimple && !awaited.isEmpty && !node.isVacant { awaited[entity.id]?.entity = node }
     return Placement(node: node, outcome: .created)
   }
 

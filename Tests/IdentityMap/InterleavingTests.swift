@@ -1,0 +1,307 @@
+import CoherenceIdentityMap
+import Foundation
+import Testing
+
+/// Random mixtures of everything that a store does, held against what always has to be true.
+///
+/// `COHERENCE_SEED` repeats a run.
+@Suite("Random mixtures")
+struct InterleavingTests {
+  private static let environment = ProcessInfo.processInfo.environment
+  private static let steps = (environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 40_000) / 20
+  private static let seeds =
+    environment["COHERENCE_SEED"].flatMap { UInt64($0) }.map { [$0] }
+    ?? (0..<4).map { _ in UInt64.random(in: 0..<1_000_000) }
+
+  @Test(arguments: seeds)
+  func `observers know what there is, and what was undone was never there`(seed: UInt64) {
+    print("COHERENCE_SEED=\(seed)")
+    var run = Mixture(seed: seed, isPinned: false)
+    for step in 0..<Self.steps {
+      run.step()
+      if let fault = run.fault {
+        Issue.record("\(fault) at step \(step) of seed \(seed).")
+        return
+      }
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `what was never sure leaves nothing behind`(seed: UInt64) {
+    print("COHERENCE_SEED=\(seed)")
+    var run = Mixture(seed: seed, isPinned: true)
+    for step in 0..<Self.steps {
+      run.stepWithTwin()
+      if step % 10 == 0, let fault = run.faultAgainstTwin() {
+        Issue.record("\(fault) at step \(step) of seed \(seed).")
+        return
+      }
+    }
+  }
+}
+
+/// Leaves in groups in shelves.
+private struct Group: Aggregate, Equatable {
+  let id: Int
+  var name = ""
+  var first: Leaf
+  var leaves: [Leaf] = []
+  var named: [String: Leaf] = [:]
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.first), .init(\.leaves), .init(\.named)] }
+}
+
+private struct Shelf: Aggregate, Equatable {
+  let id: Int
+  var name = ""
+  var group: Group?
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.group)] }
+}
+
+/// All that can be seen of a store.
+private struct Sight: Equatable {
+  var leaves: [Leaf]
+  var groups: [Group]
+  var shelves: [Shelf]
+  var alias: [Group]?
+
+  init(_ store: EntityStore) {
+    leaves = store.query(Leaf.self, sortedBy: \.id).value
+    groups = store.query(Group.self, sortedBy: \.id).value
+    shelves = store.query(Shelf.self, sortedBy: \.id).value
+    alias = store.find(named: AliasKey<[Group]>("groups")).value
+  }
+
+  /// Whether every entity is the same wherever it is seen.
+  var isConsistent: Bool {
+    let leaves = Dictionary(uniqueKeysWithValues: leaves.map { ($0.id, $0) })
+    let groups = Dictionary(uniqueKeysWithValues: groups.map { ($0.id, $0) })
+    return groups.values.allSatisfy { group in
+      ([group.first] + group.leaves + group.named.values).allSatisfy { leaves[$0.id] == $0 }
+        && group.named.allSatisfy { $0.key == "\($0.value.id)" }
+    } && (shelves.compactMap(\.group) + (alias ?? [])).allSatisfy { groups[$0.id] == $0 }
+  }
+}
+
+private struct Mixture {
+  private struct Refusal: Error {}
+
+  private let store = makeStore()
+  private let twin = makeStore()
+  private var random: SeededRandom
+  private var number = 0
+  private var held: [Any] = []
+  private var changes: [OptimisticChange] = []
+  private var watches: [Watch] = []
+  private(set) var fault: String?
+
+  /// An observer, and whether what it was told last is what there is.
+  private struct Watch {
+    let count: () -> Int
+    let isCurrent: () -> Bool
+    let subscription: EntityStore.Subscription
+  }
+
+  init(seed: UInt64, isPinned: Bool) {
+    random = SeededRandom(seed: seed)
+    guard isPinned else { return }
+    for store in [store, twin] {
+      store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
+      store.setPolicy(for: Group.self) { $0.lifetime = .pinned }
+      store.setPolicy(for: Shelf.self) { $0.lifetime = .pinned }
+    }
+  }
+
+  private mutating func any(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+
+  private mutating func leaf() -> Leaf {
+    number += 1
+    return Leaf(any(8), any(3) == 0 ? "same" : "\(number)")
+  }
+
+  private mutating func group() -> Group {
+    number += 1
+    var group = Group(id: any(4), name: any(3) == 0 ? "same" : "\(number)", first: leaf())
+    group.leaves = (0..<any(3)).map { _ in leaf() }
+    for leaf in (0..<any(3)).map({ _ in leaf() }) { group.named["\(leaf.id)"] = leaf }
+    return group
+  }
+
+  private mutating func shelf() -> Shelf {
+    number += 1
+    return Shelf(id: any(3), name: any(3) == 0 ? "same" : "\(number)", group: any(4) == 0 ? nil : group())
+  }
+
+  // MARK: What is sure
+
+  /// Does something, and says how to do the same with another store.
+  private mutating func change() -> (EntityStore) -> Bool {
+    let (leaf, group, shelf, stamp) = (leaf(), group(), shelf(), any(4) == 0 ? Double(any(number + 1)) : nil)
+    let kind = any(12)
+    switch kind {
+    case 0, 1:
+      return {
+        _ = $0.store(entity: leaf, modifiedAt: stamp); return true
+      }
+    case 2, 3:
+      return {
+        _ = $0.store(entity: group, modifiedAt: stamp); return true
+      }
+    case 4:
+      return {
+        _ = $0.store(entity: shelf, modifiedAt: stamp); return true
+      }
+    case 5:
+      return {
+        _ = $0.store(entities: [group], named: AliasKey("groups")); return true
+      }
+    case 6:
+      return {
+        $0.removeAlias(named: AliasKey<[Group]>("groups")); return true
+      }
+    case 7: return { $0.update(Leaf.self, id: leaf.id) { $0.text = leaf.text } }
+    case 8: return { $0.update(Group.self, id: group.id) { $0.name = group.name } }
+    case 9: return { $0.update(Shelf.self, id: shelf.id) { $0.name = shelf.name } }
+    case 10:
+      return {
+        $0.remove(Leaf.self, id: leaf.id); return true
+      }
+    default:
+      return {
+        $0.remove(Group.self, id: group.id); return true
+      }
+    }
+  }
+
+  // MARK: What is not
+
+  private mutating func beginChange() {
+    let (id, other, text) = (any(8), any(4), "draft \(number)")
+    let (kind, stored) = (any(5), Group(id: any(4), name: "draft \(number)", first: Leaf(any(8), "draft")))
+    let isThere = store.find(Leaf.self, id: stored.first.id) != nil
+    changes.append(
+      store.optimistically { draft in
+        switch kind {
+        case 0: draft.update(Leaf.self, id: id) { $0.text = text }
+        case 1: draft.update(Group.self, id: other) { $0.name = text }
+        case 2:
+          draft.update(Group.self, id: other) {
+            $0.leaves = []
+            $0.named = [:]
+          }
+        case 3: draft.remove(Leaf.self, id: id)
+        // What an optimistic entity brings along stays.
+        default: if isThere { draft.store(stored) }
+        }
+      })
+  }
+
+  private mutating func endChange(confirming: Bool) {
+    guard !changes.isEmpty else { return }
+    let place = any(changes.count)
+    let change = changes.remove(at: place)
+    if confirming { change.commit() } else { change.rollback() }
+  }
+
+  // MARK: Steps
+
+  mutating func step() {
+    switch any(10) {
+    case 0..<4: _ = change()(store)
+    case 4: keep()
+    case 5: letGo()
+    case 6: beginChange()
+    case 7: endChange(confirming: any(2) == 0)
+    case 8: watch()
+    default: undo()
+    }
+    check()
+  }
+
+  private mutating func keep() {
+    let (leaf, group, shelf) = (leaf(), group(), shelf())
+    let kind = any(3)
+    switch kind {
+    case 0: held.append(store.store(entity: leaf))
+    case 1: held.append(store.store(entity: group))
+    default: held.append(store.store(entity: shelf))
+    }
+  }
+
+  private mutating func letGo() {
+    if !held.isEmpty { held.remove(at: any(held.count)) }
+    if watches.count > 10 { watches.remove(at: any(watches.count)) }
+  }
+
+  private mutating func watch() {
+    let kind = any(5)
+    switch kind {
+    case 0: watch(store.await(Leaf.self, id: any(8)))
+    case 1: watch(store.await(Group.self, id: any(4)))
+    case 2: watch(store.await(Shelf.self, id: any(3)))
+    case 3: watch(store.query(Shelf.self, sortedBy: \.id))
+    default: watch(store.find(named: AliasKey<[Group]>("groups")))
+    }
+  }
+
+  private mutating func watch<T: Equatable>(_ observer: EntityObserver<T>) {
+    let told = Told<T>()
+    let subscription = observer.observe { told.append($0) }
+    watches.append(
+      Watch(
+        count: { told.count }, isCurrent: { told.values.last == observer.current }, subscription: subscription))
+  }
+
+  /// Much that is undone, after which all is as it was.
+  private mutating func undo() {
+    let (before, counts) = (Sight(store), watches.map { $0.count() })
+    let doings = (0..<4).map { _ in change() }
+    let (inner, removal, text, open) = (change(), any(8), "undone \(number)", changes.randomElement(using: &random))
+    let ending = any(4)
+    try? store.transaction { store in
+      for doing in doings { _ = doing(store) }
+      try? store.transaction { store in
+        _ = inner(store)
+        throw Refusal()
+      }
+      let change = store.optimistically { draft in
+        draft.remove(Leaf.self, id: removal)
+        draft.update(Group.self, id: removal % 4) { $0.name = text }
+      }
+      if ending == 0 { open?.rollback() }
+      if ending == 1 { open?.commit() }
+      if ending == 2 { change.commit() }
+      if !Sight(store).isConsistent {
+        fault = "A transaction sees different values of one entity"
+      }
+      throw Refusal()
+    }
+    if Sight(store) != before { fault = "What was undone is still there" }
+    if watches.map({ $0.count() }) != counts { fault = "Observers were told of what was undone" }
+  }
+
+  private mutating func check() {
+    if !Sight(store).isConsistent {
+      fault = "One entity has different values"
+    }
+    if !watches.allSatisfy({ $0.isCurrent() }) { fault = "An observer was told something else" }
+  }
+
+  // MARK: Against a store in which everything is sure
+
+  mutating func stepWithTwin() {
+    switch any(6) {
+    case 0..<3:
+      let change = change()
+      if change(store) { _ = change(twin) }
+    case 3: beginChange()
+    case 4: endChange(confirming: false)
+    default: undo()
+    }
+  }
+
+  mutating func faultAgainstTwin() -> String? {
+    if let fault { return fault }
+    while !changes.isEmpty { endChange(confirming: false) }
+    return Sight(store) == Sight(twin) ? nil : "Something was left: \(Sight(store)) instead of \(Sight(twin))"
+  }
+}
