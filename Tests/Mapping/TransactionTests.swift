@@ -1,5 +1,7 @@
 import CoherenceCore
 import CoherenceMapping
+import Foundation
+import Synchronization
 import Testing
 
 @Suite("Transactions of several calls")
@@ -30,6 +32,30 @@ struct TransactionTests {
     #expect(try stack.products() == [.banana, .mango] && manager.count(entity: FruitRecord.self) == 0)
     try manager.transaction { try write($0.context) }
     #expect(try stack.products() == [.mango, .lime] && manager.count(entity: FruitRecord.self) == 4)
+  }
+
+  @Test func `what is saved by who hears of a transaction's save is saved`() throws {
+    let stack = try MappingStack()
+    let manager = stack.manager
+    let context = manager.workerContext
+    let isDone = Mutex(false)
+    let observer = NotificationCenter.default.addObserver(
+      forName: .managedObjectContextDidSave, object: context, queue: nil
+    ) { _ in
+      let isFirst = isDone.withLock { done in
+        defer { done = true }
+        return !done
+      }
+      guard isFirst else { return }
+      do {
+        try manager.save(entity: GroceryRecord.self, models: [.mango], shouldOverwrite: false, context: context)
+      } catch {
+        Issue.record(error)
+      }
+    }
+    try manager.save(entity: GroceryRecord.self, models: [.lime], shouldOverwrite: false, context: context)
+    NotificationCenter.default.removeObserver(observer)
+    #expect(try stack.products() == [.mango, .lime])
   }
 
   @Test func `a child of a transaction's context saved the transaction`() throws {

@@ -84,12 +84,12 @@ extension PersistenceManager {
       }
       let untouched = context.lineage.filter { context in context.performAndWait { !context.hasChanges } }
       do {
-        return try TransactionFate.begin(in: context) { fate in
-          let result = try body(PersistenceTransaction(context: context, fate: fate))
-          try fate.check()
-          try fate.isStrict ? context.strictly { try context.saveUpwards() } : context.saveUpwards()
-          return result
-        }
+        let fate = TransactionFate()
+        let result = try fate.begin(in: context) { try body(PersistenceTransaction(context: context, fate: fate)) }
+        try fate.check()
+        // Not a part of the transaction any more: who hears of the save may save something else.
+        try fate.isStrict ? context.strictly { try context.saveUpwards() } : context.saveUpwards()
+        return result
       } catch {
         for context in untouched { context.performAndWait { context.rollback() } }
         throw error

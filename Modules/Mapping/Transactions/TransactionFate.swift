@@ -45,12 +45,11 @@ final class TransactionFate: Sendable {
     return open.withLock { $0[ObjectIdentifier(context)] }
   }
 
-  /// Does the work of a transaction in a context that the caller is in.
-  static func begin<T>(in context: ManagedObjectContext, _ body: (TransactionFate) throws -> T) rethrows -> T {
-    let fate = TransactionFate()
+  /// Does the work of the transaction, in a context that the caller is in.
+  func begin<T>(in context: ManagedObjectContext, _ work: () throws -> T) rethrows -> T {
     let key = ObjectIdentifier(context)
-    open.withLock { $0[key] = fate }
-    defer { _ = open.withLock { $0.removeValue(forKey: key) } }
-    return try body(fate)
+    Self.open.withLock { $0[key] = self }
+    defer { _ = Self.open.withLock { $0.removeValue(forKey: key) } }
+    return try work()
   }
 }
