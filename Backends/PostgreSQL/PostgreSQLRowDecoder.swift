@@ -16,10 +16,10 @@ final class PostgreSQLRowDecoder: Sendable {
     /// For each column, the space of the keys in it; the row's own where there are none.
     let spaces: [IDSpace]
 
-    init(_ entity: EntityDescription, columns: [Column], spaces: [IDSpace]) {
+    init(_ entity: EntityDescription, positions: [Int], spaces: [IDSpace]) {
       self.entity = entity
       name = Array(entity.name.utf8)
-      self.columns = columns
+      columns = zip(entity.slots, positions).map { Column(storage: $0.storage, index: $1) }
       self.spaces = spaces
     }
   }
@@ -31,15 +31,9 @@ final class PostgreSQLRowDecoder: Sendable {
 
   init(_ layout: RowLayout, spaces: IDSpaces) {
     self.layout = layout
-    let own = spaces[layout.table.root]
-    space = own
-    kinds = zip(layout.entities, layout.positions).map { entity, positions in
-      Kind(
-        entity, columns: zip(entity.slots, positions).map { Column(storage: $0.storage, index: $1) },
-        spaces: entity.slots.map { slot in
-          if case .reference(let relationship) = slot { return spaces[relationship.destination] }
-          return own
-        })
+    space = spaces[layout.table.root]
+    kinds = zip(layout.entities, layout.positions).map {
+      Kind($0, positions: $1, spaces: layout.spaces(of: $0, in: spaces))
     }
   }
 
@@ -53,7 +47,7 @@ final class PostgreSQLRowDecoder: Sendable {
   /// - Throws: ``ErrorCode/storeCorrupt`` when a column's value is not of the property's type.
   func row(_ fields: some PostgreSQLRow) throws -> Row {
     let kind = try kind(fields)
-    guard let key = fields.int(0), let version = fields.int(1) else { throw wrongKey }
+    guard let key = fields.int(0), let version = fields.int(1) else { throw layout.wrongKey }
     let id = ManagedObjectID(space: space, key: key)
     return try Row.make(id: id, entity: kind.entity, version: version) { writer in
       try kind.columns.withUnsafeBufferPointer { columns in
@@ -91,10 +85,12 @@ final class PostgreSQLRowDecoder: Sendable {
     -> AttributeValue
   {
     if column.storage == .reference {
-      guard count == 8 else { throw wrongValue(column) }
+      guard count == 8 else { throw layout.wrongValue(at: column.index, as: column.storage) }
       return .reference(ManagedObjectID(space: kind.spaces[slot], key: bytes.bigEndian(Int64.self)))
     }
-    guard let value = PostgreSQLBinary.value(bytes, count: count, as: column.storage) else { throw wrongValue(column) }
+    guard let value = PostgreSQLBinary.value(bytes, count: count, as: column.storage) else {
+      throw layout.wrongValue(at: column.index, as: column.storage)
+    }
     return value
   }
 
@@ -108,7 +104,7 @@ final class PostgreSQLRowDecoder: Sendable {
     _ fields: some PostgreSQLRow, to expectation: any RowExpectation, keySlots: [Int], key: inout [AttributeValue]
   ) throws {
     let kind = try kind(fields)
-    guard let number = fields.int(0) else { throw wrongKey }
+    guard let number = fields.int(0) else { throw layout.wrongKey }
     for place in keySlots.indices {
       let slot = keySlots[place]
       key[place] = try value(fields, kind.columns[slot], slot, kind)
@@ -155,35 +151,12 @@ final class PostgreSQLRowDecoder: Sendable {
 
   private func kind(_ fields: some PostgreSQLRow) throws -> Kind {
     guard layout.hasEntity else {
-      guard let only = kinds.first else { throw unknownEntity }
+      guard let only = kinds.first else { throw layout.unknownEntity }
       return only
     }
     guard let name = fields.bytes(2),
       let kind = kinds.first(where: { $0.name.count == name.count && name.elementsEqual($0.name) })
-    else { throw unknownEntity }
+    else { throw layout.unknownEntity }
     return kind
-  }
-
-  // MARK: Errors
-
-  private var unknownEntity: CoherenceError {
-    CoherenceError(
-      .storeCorrupt,
-      "Table '\(layout.table.name)' has a record of an entity that the model does not have; restore the store from a "
-        + "backup, or delete the record.")
-  }
-
-  private var wrongKey: CoherenceError {
-    CoherenceError(
-      .storeCorrupt,
-      "Table '\(layout.table.name)' has a record without a key or a version; restore the store from a backup.")
-  }
-
-  private func wrongValue(_ column: Column) -> CoherenceError {
-    let name = layout.columns[column.index - (layout.hasEntity ? 3 : 2)].name
-    return CoherenceError(
-      .storeCorrupt,
-      "Column '\(name)' of table '\(layout.table.name)' has a value that is not of type \(column.storage); correct it, "
-        + "or restore the store from a backup.")
   }
 }

@@ -17,14 +17,11 @@ final class SQLiteRowDecoder: Sendable {
     /// For each column, the space of the keys in it; the row's own where there are none.
     let spaces: [IDSpace]
 
-    init(_ entity: EntityDescription, positions: [Int], spaces: IDSpaces) {
+    init(_ entity: EntityDescription, positions: [Int], spaces: [IDSpace]) {
       self.entity = entity
       name = Array(entity.name.utf8)
       columns = zip(entity.slots, positions).map { Column(storage: $0.storage, index: CInt($1)) }
-      self.spaces = entity.slots.map { slot in
-        if case .reference(let relationship) = slot { return spaces[relationship.destination] }
-        return spaces[entity]
-      }
+      self.spaces = spaces
     }
   }
 
@@ -36,7 +33,9 @@ final class SQLiteRowDecoder: Sendable {
   init(_ layout: RowLayout, spaces: IDSpaces) {
     self.layout = layout
     space = spaces[layout.table.root]
-    kinds = zip(layout.entities, layout.positions).map { Kind($0, positions: $1, spaces: spaces) }
+    kinds = zip(layout.entities, layout.positions).map {
+      Kind($0, positions: $1, spaces: layout.spaces(of: $0, in: spaces))
+    }
   }
 
   /// The row that the statement is at.
@@ -73,22 +72,15 @@ final class SQLiteRowDecoder: Sendable {
 
   private func kind(_ statement: OpaquePointer) throws -> Kind {
     guard layout.hasEntity else {
-      guard let only = kinds.first else { throw unknownEntity }
+      guard let only = kinds.first else { throw layout.unknownEntity }
       return only
     }
-    guard let start = sqlite3_column_text(statement, 2) else { throw unknownEntity }
+    guard let start = sqlite3_column_text(statement, 2) else { throw layout.unknownEntity }
     let name = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, 2)))
     guard let kind = kinds.first(where: { $0.name.count == name.count && name.elementsEqual($0.name) }) else {
-      throw unknownEntity
+      throw layout.unknownEntity
     }
     return kind
-  }
-
-  private var unknownEntity: CoherenceError {
-    CoherenceError(
-      .storeCorrupt,
-      "Table '\(layout.table.name)' has a record of an entity that the model does not have; restore the store from a "
-        + "backup, or delete the record.")
   }
 
   @inline(__always)
@@ -125,7 +117,7 @@ final class SQLiteRowDecoder: Sendable {
     case .decimal:
       if type == SQLITE_TEXT, let number = Self.decimal(cell) { return .decimal(number) }
     }
-    throw wrongValue(column)
+    throw layout.wrongValue(at: Int(column.index), as: column.storage)
   }
 
   // MARK: Comparing
@@ -185,15 +177,6 @@ final class SQLiteRowDecoder: Sendable {
       return data.count == count
     }
     return data.withUnsafeBytes { memcmp($0.baseAddress!, start, count) == 0 }
-  }
-
-  private func wrongValue(_ column: Column) -> CoherenceError {
-    let first = layout.hasEntity ? 3 : 2
-    let name = layout.columns[Int(column.index) - first].name
-    return CoherenceError(
-      .storeCorrupt,
-      "Column '\(name)' of table '\(layout.table.name)' has a value that is not of type \(column.storage); correct it, "
-        + "or restore the store from a backup.")
   }
 
   // MARK: Values

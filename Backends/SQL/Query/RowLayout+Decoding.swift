@@ -1,0 +1,36 @@
+import CoherenceCore
+
+// What decoders of rows have in common but for how a cell is read, which is each store's own.
+
+extension RowLayout {
+  /// For each slot of an entity, the space of the keys in it; the row's own where there are none.
+  package func spaces(of entity: EntityDescription, in spaces: IDSpaces) -> [IDSpace] {
+    entity.slots.map { slot in
+      if case .reference(let relationship) = slot { return spaces[relationship.destination] }
+      return spaces[table.root]
+    }
+  }
+
+  // MARK: Errors
+
+  package var unknownEntity: CoherenceError {
+    CoherenceError(
+      .storeCorrupt,
+      "Table '\(table.name)' has a record of an entity that the model does not have; restore the store from a backup, "
+        + "or delete the record.")
+  }
+
+  package var wrongKey: CoherenceError {
+    CoherenceError(
+      .storeCorrupt,
+      "Table '\(table.name)' has a record without a key or a version; restore the store from a backup.")
+  }
+
+  /// - Parameter index: The column's in the statement.
+  package func wrongValue(at index: Int, as storage: StorageType) -> CoherenceError {
+    CoherenceError(
+      .storeCorrupt,
+      "Column '\(columns[index - (hasEntity ? 3 : 2)].name)' of table '\(table.name)' has a value that is not of type "
+        + "\(storage); correct it, or restore the store from a backup.")
+  }
+}
