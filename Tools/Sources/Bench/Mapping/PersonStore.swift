@@ -46,53 +46,23 @@ final class PersonStore {
 }
 
 extension Person {
-  static let mapping = Mapping<Person>("Person", uid: \.id) {
-    Field("id", \.id)
-    Field("uuid", \.uuid)
-    Field("firstName", \.firstName)
-    Field("middleName", \.middleName)
-    Field("lastName", \.lastName)
-    Field("email", \.email)
-    Field("age", \.age)
-    Field("score", \.score)
-    Field("created", \.created)
-    Field("isActive", \.isActive)
-    Field("notes", \.notes)
-  }
-}
+  static let mapping = mapping(alwaysDecodes: false)
+  /// People by their own decoding, one by one: the way of a type whose decoding does more than to read its fields.
+  static let decodedMapping = mapping(alwaysDecodes: true)
 
-/// People by their own decoding, one by one: the only way for a type that decodes more than its fields.
-struct DecodedPerson: Codable, PersonFields {
-  var person: Person
-  /// Which no field holds, so that no memory is filled without asking.
-  var isDecoded = true
-
-  init(from decoder: any Decoder) throws { person = try Person(from: decoder) }
-  func encode(to encoder: any Encoder) throws { try person.encode(to: encoder) }
-
-  var id: Int64 { person.id }
-  var uuid: String { person.uuid }
-  var firstName: String { person.firstName }
-  var middleName: String { person.middleName }
-  var lastName: String { person.lastName }
-  var email: String { person.email }
-  var age: Int { person.age }
-  var score: Double { person.score }
-  var created: Date { person.created }
-  var isActive: Bool { person.isActive }
-  var notes: String? { person.notes }
-
-  static let mapping = Mapping<DecodedPerson>("Person", uid: \.id) {
-    Field("id", \.id)
-    Field("uuid", \.uuid)
-    Field("firstName", \.firstName)
-    Field("middleName", \.middleName)
-    Field("lastName", \.lastName)
-    Field("email", \.email)
-    Field("age", \.age)
-    Field("score", \.score)
-    Field("created", \.created)
-    Field("isActive", \.isActive)
-    Field("notes", \.notes)
+  private static func mapping(alwaysDecodes: Bool) -> Mapping<Person> {
+    Mapping("Person", uid: \.id, alwaysDecodes: alwaysDecodes) {
+      Field("id", \.id)
+      Field("uuid", \.uuid)
+      Field("firstName", \.firstName)
+      Field("middleName", \.middleName)
+      Field("lastName", \.lastName)
+      Field("email", \.email)
+      Field("age", \.age)
+      Field("score", \.score)
+      Field("created", \.created)
+      Field("isActive", \.isActive)
+      Field("notes", \.notes)
+    }
   }
 }

@@ -28,7 +28,7 @@ extension Workbench {
       sides: [
         Side(name: "SQLite C", role: .raw, run: rawStructures),
         Side(name: "Coherence", role: .ours) {
-          try self.structures { try $0.fetchModels(DecodedPerson.mapping) }
+          try self.structures { try $0.fetchModels(Person.decodedMapping) }
         },
       ],
       goals: [])
@@ -94,7 +94,7 @@ extension Workbench {
     }
   }
 
-  private func structures<P: PersonFields>(_ fetch: (PersistenceManager) throws -> [P]) throws -> Sample {
+  private func structures(_ fetch: (PersistenceManager) throws -> [Person]) throws -> Sample {
     let store = try PersonStore(file: personLibrary())
     let sample = try Stopwatch.sample {
       let people = try fetch(store.manager)
