@@ -126,6 +126,10 @@ let package = Package(
     .target(
       name: "CoherenceConformance", dependencies: ["CoherenceCore"], path: "Tests/ConformanceKit",
       swiftSettings: strict),
+    .target(
+      name: "TestSupport",
+      dependencies: ["CoherenceCore", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite"],
+      path: "Tests/Support", swiftSettings: strict),
     .testTarget(
       name: "CoreTests", dependencies: ["CoherenceCore", "CoherenceInMemory"], path: "Tests/Core",
       swiftSettings: strict),
@@ -141,7 +145,9 @@ let package = Package(
       path: "Tests/PostgreSQL", swiftSettings: strict),
     .testTarget(
       name: "StrategiesTests",
-      dependencies: ["CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", logging],
+      dependencies: [
+        "CoherenceStrategies", "CoherenceInMemory", "CoherenceSQLite", "CoherencePostgreSQL", "TestSupport", logging,
+      ],
       path: "Tests/Strategies", swiftSettings: strict),
     .testTarget(
       name: "IdentityMapTests", dependencies: ["CoherenceIdentityMap", openCombine], path: "Tests/IdentityMap",
@@ -155,7 +161,9 @@ let package = Package(
       path: "Tests/Macros", swiftSettings: strict),
     .testTarget(
       name: "ActionsTests",
-      dependencies: ["CoherenceActions", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite"],
+      dependencies: [
+        "CoherenceActions", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite", "TestSupport",
+      ],
       path: "Tests/Actions", swiftSettings: strict),
     .testTarget(
       name: "HTTPTests",
@@ -167,7 +175,7 @@ let package = Package(
       name: "MappingTests",
       dependencies: [
         "CoherenceMapping", "CoherenceStrategies", "CoherenceCore", "CoherenceInMemory", "CoherencePostgreSQL",
-        "CoherenceSQLite", logging,
+        "CoherenceSQLite", "TestSupport", logging,
       ],
       path: "Tests/Mapping", swiftSettings: strict),
     .testTarget(

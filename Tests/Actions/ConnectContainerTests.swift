@@ -5,6 +5,7 @@ import CoherenceSQLite
 import CoherenceStrategies
 import Foundation
 import Testing
+import TestSupport
 
 @MainActor
 @Suite("A Connect as a container")

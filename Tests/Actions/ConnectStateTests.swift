@@ -4,6 +4,7 @@ import CoherenceInMemory
 import CoherenceSQLite
 import CoherenceStrategies
 import Testing
+import TestSupport
 
 @Suite("Starting and stopping a Connect")
 struct ConnectStateTests {

@@ -5,6 +5,7 @@ import CoherenceStrategies
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 /// 64 tasks that do everything at once to one Connect. What they do is fixed, what comes in between what is not; the
 /// checks are of counts that hold in any case.

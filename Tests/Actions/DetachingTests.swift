@@ -4,6 +4,7 @@ import CoherenceInMemory
 import CoherenceSQLite
 import CoherenceStrategies
 import Testing
+import TestSupport
 
 /// Two entities in stores of their own; the detach of a store waits for an action.
 @Suite("Detaching stores while others come and go")

@@ -5,6 +5,7 @@ import CoherenceStrategies
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite("Entity actions")
 struct EntityActionTests {

@@ -3,6 +3,7 @@ import CoherenceCore
 import CoherenceInMemory
 import CoherenceStrategies
 import Testing
+import TestSupport
 
 @Suite("Managed entities")
 struct ManagedEntityTests {

@@ -6,6 +6,7 @@ import CoherenceStrategies
 import Dispatch
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite("Stopping while actions are on their way")
 struct StoppingTests {

@@ -1,11 +1,12 @@
 import CoherenceCore
 import CoherenceMapping
 import Testing
+import TestSupport
 
 @Suite("The forms that are awaited")
 struct AwaitingTests {
-  @Test(arguments: MappingBackend.available)
-  func `they do what the forms that wait do`(backend: MappingBackend) async throws {
+  @Test(arguments: Backend.available)
+  func `they do what the forms that wait do`(backend: Backend) async throws {
     let stack = try MappingStack(backend, isLoaded: false)
     let manager = stack.manager
     try await manager.load()
@@ -40,8 +41,8 @@ struct AwaitingTests {
     #expect(try await manager.count(entity: GroceryRecord.self) == 0)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `marks are set`(backend: MappingBackend) async throws {
+  @Test(arguments: Backend.available)
+  func `marks are set`(backend: Backend) async throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager
     try await manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .here)
@@ -62,8 +63,8 @@ struct AwaitingTests {
     #expect(try await manager.fetchModels(entity: FruitRecord.self, includesDeleted: true).count == 3)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `a task that is cancelled saves nothing`(backend: MappingBackend) async throws {
+  @Test(arguments: Backend.available)
+  func `a task that is cancelled saves nothing`(backend: Backend) async throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager
     try await manager.save(entity: GroceryRecord.self, models: [.banana], shouldOverwrite: true)

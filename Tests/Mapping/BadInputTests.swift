@@ -3,6 +3,7 @@ import CoherenceMapping
 import CoherenceStrategies
 import Foundation
 import Testing
+import TestSupport
 
 @Suite("Bad input")
 struct BadInputTests {
@@ -15,8 +16,8 @@ struct BadInputTests {
 
   // MARK: Uids
 
-  @Test(arguments: MappingBackend.available)
-  func `a save of two models with one uid can be refused`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a save of two models with one uid can be refused`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let models: [GroceryProduct] = [.banana, .mango, .banana]
     let refused = code {
@@ -27,8 +28,8 @@ struct BadInputTests {
     #expect(try stack.products() == [])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `a uid that no record can hold is refused`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a uid that no record can hold is refused`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, [.banana])
     let wrong = GroceryProduct(id: "secret\0", name: "Wrong")
@@ -41,8 +42,8 @@ struct BadInputTests {
     #expect(try stack.products() == [.banana])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `a model without a uid is refused, and a record without one is nobody's`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a model without a uid is refused, and a record without one is nobody's`(backend: Backend) throws {
     struct Draft: Codable, Sendable, Hashable {
       var id: String?
       var text: String
@@ -69,8 +70,8 @@ struct BadInputTests {
     #expect(try stack.manager.fetchModels(drafts) == [one])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `unknown uids are passed over, and those of a wrong type refused`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `unknown uids are passed over, and those of a wrong type refused`(backend: Backend) throws {
     let stack = try Person.stack(backend)
     #expect(try stack.manager.fetchModel(Person.mapping, uid: 99) == nil)
     #expect(code { _ = try stack.manager.fetchModel(Person.mapping, uid: "secret") } == .invalidUid)
@@ -101,8 +102,8 @@ struct BadInputTests {
     #expect(try stack.products() == [.banana])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `a value that its attribute cannot hold is refused, and nothing is saved`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a value that its attribute cannot hold is refused, and nothing is saved`(backend: Backend) throws {
     struct Reading: Codable, Sendable, Hashable {
       var id: Int
       var value: Double
@@ -138,8 +139,8 @@ struct BadInputTests {
     #expect(try stack.manager.fetchModels(readings) == [good])
   }
 
-  @Test(arguments: MappingBackend.available, [0, 2, 45])
-  func `a record that is no model is an error of the fetch`(backend: MappingBackend, place: Int) throws {
+  @Test(arguments: Backend.available, [0, 2, 45])
+  func `a record that is no model is an error of the fetch`(backend: Backend, place: Int) throws {
     struct Loose: Codable, Sendable, Hashable {
       var id: Int
       var text: String?
@@ -306,9 +307,9 @@ struct BadInputTests {
     #expect(code { try stack.manager.batchDeleteAll(entity: GroceryRecord.self, context: context) } == .wrongContext)
   }
 
-  @Test(arguments: MappingBackend.available)
+  @Test(arguments: Backend.available)
   func `a store that goes in the middle of a save fails it, and nothing of it is saved`(
-    backend: MappingBackend
+    backend: Backend
   ) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, [.banana, .mango])
@@ -329,8 +330,8 @@ struct BadInputTests {
     #expect(try stack.products() == [.banana, .mango])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `what cannot be asked is refused`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `what cannot be asked is refused`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let nowhere = try FetchPredicate(format: "nowhere == 1")
     #expect(

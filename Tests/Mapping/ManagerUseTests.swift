@@ -4,11 +4,12 @@ import CoherenceStrategies
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite("Managers in use")
 struct ManagerUseTests {
-  @Test(arguments: MappingBackend.available)
-  func `many threads save, fetch and delete at once`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `many threads save, fetch and delete at once`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager
     let failures = Mutex<[String]>([])
@@ -33,8 +34,8 @@ struct ManagerUseTests {
     #expect(try manager.count(entity: GroceryRecord.self) == 16 * 15)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `stores that are destroyed while they are written to are whole afterwards`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `stores that are destroyed while they are written to are whole afterwards`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager
     let codes = Mutex<Set<String>>([])
@@ -60,8 +61,8 @@ struct ManagerUseTests {
     #expect(try stack.products().count == 4)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `two managers on one store see what the other saved`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `two managers on one store see what the other saved`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let other = try stack.makeStranger()
     try stack.manager.save(entity: GroceryRecord.self, models: GroceryProduct.four, shouldOverwrite: true)
@@ -75,9 +76,9 @@ struct ManagerUseTests {
     #expect(try stack.products() == [])
   }
 
-  @Test(arguments: MappingBackend.available)
+  @Test(arguments: Backend.available)
   func `records of one entity in several stores are found, changed and deleted where they are`(
-    backend: MappingBackend
+    backend: Backend
   ) throws {
     let directory = TemporaryDirectory()
     let configurations = (0..<2).map { _ in backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)) }

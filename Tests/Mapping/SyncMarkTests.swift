@@ -2,6 +2,7 @@ import CoherenceCore
 import CoherenceMapping
 import Synchronization
 import Testing
+import TestSupport
 
 /// Marks of synchronisation where several have a say.
 @Suite("Marks of synchronisation")
@@ -176,8 +177,8 @@ struct SyncMarkTests {
     #expect(try stack.manager.count(entity: FruitRecord.self) == 4)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `a model that was saved again stayed deleted`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a model that was saved again stayed deleted`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager
     let origins: [SyncOrigin] = [.here, .server(.replaced)]
@@ -195,8 +196,8 @@ struct SyncMarkTests {
     #expect(try fruit("3", stack) == nil && uploads(stack) == ["3"])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `the server was not told of what an overwriting save deleted here`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `the server was not told of what an overwriting save deleted here`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
     for deleted in [3, 0] {

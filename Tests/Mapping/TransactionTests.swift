@@ -3,14 +3,15 @@ import CoherenceMapping
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite("Transactions of several calls")
 struct TransactionTests {
   private struct Abandoned: Error {}
 
-  @Test(arguments: MappingBackend.available)
+  @Test(arguments: Backend.available)
   func `what the manager writes in the context of a transaction was saved before its end`(
-    backend: MappingBackend
+    backend: Backend
   ) throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager
@@ -73,9 +74,9 @@ struct TransactionTests {
     #expect(try stack.products() == [])
   }
 
-  @Test(arguments: MappingBackend.available)
+  @Test(arguments: Backend.available)
   func `a save that failed in the middle was saved when its error was caught in a transaction`(
-    backend: MappingBackend
+    backend: Backend
   ) throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager

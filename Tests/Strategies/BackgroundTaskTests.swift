@@ -2,6 +2,7 @@ import CoherenceCore
 import CoherenceStrategies
 import Logging
 import Testing
+import TestSupport
 
 @MainActor
 @Suite("Background tasks")

@@ -3,6 +3,7 @@ import CoherenceSQLite
 import CoherenceStrategies
 import Foundation
 import Testing
+import TestSupport
 
 @Suite struct ConfigurationNameTests {
   private let directory = TemporaryDirectory()

@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceStrategies
 import Testing
+import TestSupport
 
 @MainActor
 @Suite("Conflicts in strategies")

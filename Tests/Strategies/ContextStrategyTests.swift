@@ -3,6 +3,7 @@ import CoherenceStrategies
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @MainActor
 @Suite("Context strategies")

@@ -3,6 +3,7 @@ import CoherenceSQLite
 import CoherenceStrategies
 import Foundation
 import Testing
+import TestSupport
 
 @Suite("Stores that do not fit the model")
 struct IncompatibleStoreTests {

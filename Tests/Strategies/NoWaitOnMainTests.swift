@@ -4,6 +4,7 @@ import Dispatch
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 /// No wait on main: a background save returns while the main actor is busy.
 @MainActor

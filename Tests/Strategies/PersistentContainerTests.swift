@@ -4,6 +4,7 @@ import CoherenceSQLite
 import CoherenceStrategies
 import Foundation
 import Testing
+import TestSupport
 
 @Suite("Persistent containers")
 struct PersistentContainerTests {

@@ -5,6 +5,7 @@ import CoherenceStrategies
 import Foundation
 import Logging
 import Testing
+import TestSupport
 
 @Suite("Attaching and detaching stores")
 struct StoreAttachmentTests {

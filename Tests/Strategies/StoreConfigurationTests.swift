@@ -1,6 +1,7 @@
 import CoherenceCore
 import Foundation
 import Testing
+import TestSupport
 
 @Suite("Store configurations")
 struct StoreConfigurationTests {

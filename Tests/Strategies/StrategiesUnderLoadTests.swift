@@ -3,6 +3,7 @@ import CoherenceStrategies
 import Dispatch
 import Synchronization
 import Testing
+import TestSupport
 
 /// Eight writers at once under each strategy, on each store, and a main queue in each state. What is checked are counts:
 /// the columns add up to the saves that returned, and the view has what the store has.

@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceStrategies
 import Testing
+import TestSupport
 
 /// A strategy of an application's own: the view is refreshed by a second context that follows the background contexts,
 /// with public members only.

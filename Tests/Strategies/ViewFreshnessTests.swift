@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceStrategies
 import Testing
+import TestSupport
 
 /// View freshness: a read on the view after a save returned sees it.
 @MainActor

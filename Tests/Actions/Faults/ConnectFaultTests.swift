@@ -7,6 +7,7 @@ import Dispatch
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 /// What was wrong with the Connect of Coherence 5, by the fault.
 @Suite("Faults of a Connect")

@@ -2,6 +2,7 @@ import CoherenceActions
 import CoherenceCore
 import CoherenceStrategies
 import Testing
+import TestSupport
 
 /// What was wrong with the merge of Coherence 5, by the fault.
 @Suite("Faults of merging")
@@ -12,9 +13,9 @@ struct MergeWeaknessTests {
 
   // MARK: Keys
 
-  @Test(arguments: MergeBackend.available)
+  @Test(arguments: Backend.available)
   func `fault: where the store's order differs from memory's, records are deleted and made again`(
-    backend: MergeBackend
+    backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
     let words = ["a", "B", "Z", "z", "ä", "_", "10", "9", "", "ß", "😀"].map { MergeRecord(["name": $0]) }
@@ -27,8 +28,8 @@ struct MergeWeaknessTests {
     #expect(try stack.versions(of: "Genre") == before)
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `fault: a key that comes twice is inserted twice`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: a key that comes twice is inserted twice`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let twice = artists([1], "first") + artists([1], "second")
     #expect { try stack.merge(twice, into: "Artist") } throws: { ErrorCode.invalidMergeKey ~= $0 }
@@ -36,8 +37,8 @@ struct MergeWeaknessTests {
     #expect(try stack.names() == [1: "second 1"])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `fault: stored records of one key are deleted without a word`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: stored records of one key are deleted without a word`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let context = stack.connect.newBackgroundContext()
     try context.performAndWait {
@@ -52,8 +53,8 @@ struct MergeWeaknessTests {
     #expect(try stack.versions(of: "Artist").count == 2)
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `fault: all records without a key are the same one`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: all records without a key are the same one`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let context = stack.connect.newBackgroundContext()
     try context.performAndWait {
@@ -68,8 +69,8 @@ struct MergeWeaknessTests {
     #expect(try stack.versions(of: "Artist").count == 1)
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `fault: a key that the filter leaves out is inserted a second time`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: a key that the filter leaves out is inserted a second time`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists([1], "theirs"), into: "Artist")
     let mine = FetchPredicate.comparison(.path(PropertyPath("name")), .beginsWith, .value(.string("mine")))
@@ -89,8 +90,8 @@ struct MergeWeaknessTests {
     #expect(try stack.merge([MergeRecord(["id": 2])], into: "Parent", options: all).deleted == 1)
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `fault: half a page deletes what is on the other half`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: half a page deletes what is on the other half`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...4, "old"), into: "Artist")
     let result = try stack.merge(artists(1...2, "new"), into: "Artist", options: MergeOptions(mode: .upsertOnly))
@@ -100,8 +101,8 @@ struct MergeWeaknessTests {
 
   // MARK: Writing
 
-  @Test(arguments: MergeBackend.available)
-  func `fault: every record that is met is written and loaded, changed or not`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: every record that is met is written and loaded, changed or not`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...500, "old"), into: "Artist")
     let before = try stack.versions(of: "Artist")
@@ -114,8 +115,8 @@ struct MergeWeaknessTests {
     #expect(try stack.versions(of: "Artist").count { before[$0.key] != $0.value } == 1)
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `fault: a merge goes on although it was canceled`(backend: MergeBackend) async throws {
+  @Test(arguments: Backend.available)
+  func `fault: a merge goes on although it was canceled`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     let entity = try stack.entity("Artist")
     let handle = try stack.connect.execute(
@@ -130,8 +131,8 @@ struct MergeWeaknessTests {
 
   private var artists: [MergeRecord] { artists(1...10, "new") }
 
-  @Test(arguments: MergeBackend.available)
-  func `fault: relationships are left out`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: relationships are left out`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let pupil = MergeRecord(["id": 2, "name": "Grace", "mentor": 1])
     #expect(try stack.merge([pupil, MergeRecord(["id": 1, "name": "Ada"])], into: "Artist").inserted == 2)
@@ -143,8 +144,8 @@ struct MergeWeaknessTests {
 
   // MARK: Others
 
-  @Test(arguments: MergeBackend.available)
-  func `fault: what others changed meanwhile is overwritten, and nobody hears of it`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: what others changed meanwhile is overwritten, and nobody hears of it`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...2, "old"), into: "Artist")
     let other = stack.connect.newBackgroundContext()
@@ -161,8 +162,8 @@ struct MergeWeaknessTests {
     #expect(try stack.values(of: "Artist", "note", by: "id") == [1: "theirs", 2: "ours"] as [Int32: String])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `fault: a merge overwrites the edits of the view`(backend: MergeBackend) async throws {
+  @Test(arguments: Backend.available)
+  func `fault: a merge overwrites the edits of the view`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...1, "old"), into: "Artist")
     try await MainActor.run {
@@ -191,8 +192,8 @@ struct MergeWeaknessTests {
     }
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `fault: a merge that fails leaves half of it in the context`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: a merge that fails leaves half of it in the context`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...2, "old"), into: "Artist")
     let context = stack.connect.newActionContext()
@@ -203,8 +204,8 @@ struct MergeWeaknessTests {
     #expect(try stack.names() == [1: "old 1", 2: "old 2"])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `fault: a merge saves whether it is wanted or not`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: a merge saves whether it is wanted or not`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let context = stack.connect.newActionContext()
     let later = MergeOptions(saves: false)

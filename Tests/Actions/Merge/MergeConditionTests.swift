@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import Testing
+import TestSupport
 
 @Suite("Conditions of merges")
 struct MergeConditionTests {
@@ -10,8 +11,8 @@ struct MergeConditionTests {
 
   private static let isNewer = "existing.revision < incoming.revision"
 
-  @Test(arguments: MergeBackend.available)
-  func `the same page twice and pages out of order leave the newest state`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `the same page twice and pages out of order leave the newest state`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let options = MergeOptions(mode: .upsertOnly)
     let condition = try FetchPredicate(format: Self.isNewer)
@@ -25,8 +26,8 @@ struct MergeConditionTests {
     #expect(try stack.names() == [1: "1.2", 2: "2.3", 3: "3.3"])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `for a record that the input does not have everything incoming is missing`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `for a record that the input does not have everything incoming is missing`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(page([1: 1, 2: 1, 3: 1]), into: "Artist")
     let guarded = try FetchPredicate(format: Self.isNewer)
@@ -36,8 +37,8 @@ struct MergeConditionTests {
     #expect(try stack.merge(page([1: 1]), into: "Artist", if: open).counts == MergeResult.with(deleted: 2, skipped: 1))
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `plain names are the record's`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `plain names are the record's`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(page([1: 1, 2: 2, 3: 3]), into: "Artist")
     let condition = try FetchPredicate(format: "revision != 2")
@@ -45,8 +46,8 @@ struct MergeConditionTests {
     #expect(result.counts == MergeResult.with(updated: 1, deleted: 1, skipped: 1))
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `a condition may look at related records`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a condition may look at related records`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(page([1: 1, 2: 2]), into: "Artist")
     let albums = [1, 2].map { MergeRecord(["label": "L", "number": $0, "title": "old", "artist": $0]) }

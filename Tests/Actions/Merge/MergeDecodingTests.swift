@@ -2,6 +2,7 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 import Testing
+import TestSupport
 
 @Suite("Merging what was decoded")
 struct MergeDecodingTests {

@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import Testing
+import TestSupport
 
 @Suite("Merges that meet trouble")
 struct MergeFaultTests {
@@ -15,8 +16,8 @@ struct MergeFaultTests {
     return records
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `a merge that is canceled in its midst changes nothing`(backend: MergeBackend) async throws {
+  @Test(arguments: Backend.available)
+  func `a merge that is canceled in its midst changes nothing`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<2000, "old"), into: "Artist")
     let script = MockScript(waits: true)
@@ -33,8 +34,8 @@ struct MergeFaultTests {
     #expect(try stack.merge(artists(0..<2000, "old"), into: "Artist").unchanged == 2000)
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `a task that is cancelled in the midst of a merge changes nothing`(backend: MergeBackend) async throws {
+  @Test(arguments: Backend.available)
+  func `a task that is cancelled in the midst of a merge changes nothing`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<2000, "old"), into: "Artist")
     let entity = try stack.entity("Artist")
@@ -46,8 +47,8 @@ struct MergeFaultTests {
     #expect(try stack.names().allSatisfy { $0.value == "old \($0.key)" })
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `a context reads on after a merge was refused in its midst`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a context reads on after a merge was refused in its midst`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<2000, "old"), into: "Artist")
     var records = artists(0..<2000, "new")
@@ -63,8 +64,8 @@ struct MergeFaultTests {
     }
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `a store that is detached under a merge makes it fail`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a store that is detached under a merge makes it fail`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<10, "old"), into: "Artist")
     let connect = stack.connect
@@ -77,8 +78,8 @@ struct MergeFaultTests {
     #expect(context.performAndWait { !context.hasChanges })
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `what others saved meanwhile is a conflict, which the context's policy decides`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `what others saved meanwhile is a conflict, which the context's policy decides`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<10, "old"), into: "Artist")
     let other = stack.connect.newBackgroundContext()
@@ -101,8 +102,8 @@ struct MergeFaultTests {
     #expect(try stack.names()[1] == "new 1")
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `changes that a policy gave up are not counted as made`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `changes that a policy gave up are not counted as made`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<10, "old"), into: "Artist")
     let other = stack.connect.newBackgroundContext()

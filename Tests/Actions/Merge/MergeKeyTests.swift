@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import Testing
+import TestSupport
 
 @Suite("Keys of merges")
 struct MergeKeyTests {
@@ -25,8 +26,8 @@ struct MergeKeyTests {
     }
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `two records of one key in a page are refused, or one of them wins`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `two records of one key in a page are refused, or one of them wins`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let page = [artist(1, "first"), artist(2, "two"), artist(1, "last")]
     #expect { try stack.merge(page, into: "Artist") } throws: { ErrorCode.invalidMergeKey ~= $0 }
@@ -39,9 +40,9 @@ struct MergeKeyTests {
     #expect(try names(stack) == ["last", "two"])
   }
 
-  @Test(arguments: MergeBackend.available)
+  @Test(arguments: Backend.available)
   func `several records of one key in the store are refused, kept, or deleted but the oldest`(
-    backend: MergeBackend
+    backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
     try insert([(1, "older"), (2, "two"), (1, "younger")], into: stack)
@@ -58,8 +59,8 @@ struct MergeKeyTests {
     #expect(try names(stack) == ["one", "two"])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `a record without a key is refused, or skipped, and never matches another one`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a record without a key is refused, or skipped, and never matches another one`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try insert([(nil, "local"), (1, "one")], into: stack)
     let page = [artist(nil, "nobody"), artist(1, "one")]
@@ -72,8 +73,8 @@ struct MergeKeyTests {
     #expect(try names(stack) == ["one"])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `a key of the wrong type is refused by name, without its value`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a key of the wrong type is refused by name, without its value`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     #expect { try stack.merge([MergeRecord(["id": "seventeen"])], into: "Artist") } throws: { error in
       ErrorCode.wrongType ~= error && "\(error)".contains("Artist.id") && !"\(error)".contains("seventeen")
@@ -84,8 +85,8 @@ struct MergeKeyTests {
     #expect(try names(stack).isEmpty)
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `a key of several attributes is compared part by part`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a key of several attributes is compared part by part`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let records = [("a", 1), ("a", 11), ("a1", 1), ("b", 1)].map { MergeRecord(["label": $0, "number": $1]) }
     #expect(try stack.merge(records, into: "Album").inserted == 4)

@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import Testing
+import TestSupport
 
 @Suite("Relationships of merges")
 struct MergeLinkTests {
@@ -20,8 +21,8 @@ struct MergeLinkTests {
     }
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `links are compared and set for many records at once`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `links are compared and set for many records at once`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge((0..<20).map { MergeRecord(["name": "g\($0)"]) }, into: "Genre")
     try stack.merge((0..<20).map { MergeRecord(["id": $0]) }, into: "Artist")
@@ -43,8 +44,8 @@ struct MergeLinkTests {
     #expect(found[3] == ["g0"] && found[4] == [] && found[5] == ["g5", "g6"])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `records refer to others of the same merge, made or there before`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `records refer to others of the same merge, made or there before`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     func mentors() throws -> [Int: Int?] {
       try stack.read { context in
@@ -69,8 +70,8 @@ struct MergeLinkTests {
     #expect(try mentors() == [1: 2, 2: 1, 3: 2])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `an order is kept, and a changed order is a change`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `an order is kept, and a changed order is a change`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge((1...3).map { album($0, [:]) }, into: "Album")
     func artist(_ numbers: [Int]) -> MergeRecord {
@@ -85,8 +86,8 @@ struct MergeLinkTests {
     #expect(numbers == [1, 3])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `a key that no record has is refused, and nothing is merged`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a key that no record has is refused, and nothing is merged`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     #expect {
       try stack.merge([album(1, [:]), album(2, ["artist": .one(4711)])], into: "Album")

@@ -2,6 +2,7 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 import Testing
+import TestSupport
 
 @Suite("Merges on every store")
 struct MergeOnStoresTests {
@@ -18,8 +19,8 @@ struct MergeOnStoresTests {
     ])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `inserts, changes and deletes come together`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `inserts, changes and deletes come together`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     #expect(try stack.merge(artists(1...6, "old"), into: "Artist").inserted == 6)
     let result = try stack.merge(artists(1...2, "old") + artists(3...4, "new") + artists(9...10, "new"), into: "Artist")
@@ -28,8 +29,8 @@ struct MergeOnStoresTests {
       try stack.names() == [1: "old 1", 2: "old 2", 3: "new 3", 4: "new 4", 9: "new 9", 10: "new 10"])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `a second equal merge writes nothing, whatever the types and the order`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a second equal merge writes nothing, whatever the types and the order`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let records = (1...40).map(complete)
     try stack.merge(records, into: "Artist")
@@ -41,8 +42,8 @@ struct MergeOnStoresTests {
     #expect(try stack.versions(of: "Artist") == versions)
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `each kind of value is told apart`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `each kind of value is told apart`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let changes: [String: any AttributeConvertible] = [
       "name": "A\u{308} 1", "note": "", "portrait": Data(), "born": Date(timeIntervalSince1970: 1.123457),
@@ -56,16 +57,16 @@ struct MergeOnStoresTests {
     }
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `an empty text is no missing one`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `an empty text is no missing one`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge([MergeRecord(["id": 1, "note": ""])], into: "Artist")
     #expect(try stack.merge([MergeRecord(["id": 1, "note": String?.none])], into: "Artist").updated == 1)
     #expect(try stack.merge([MergeRecord(["id": 1, "note": ""])], into: "Artist").updated == 1)
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `objects are made of changed records alone`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `objects are made of changed records alone`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...2000, "old"), into: "Artist")
     let births = BirthCounter()
@@ -76,8 +77,8 @@ struct MergeOnStoresTests {
     #expect(births.count <= 20)
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `the view shows what was merged`(backend: MergeBackend) async throws {
+  @Test(arguments: Backend.available)
+  func `the view shows what was merged`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...3, "old"), into: "Artist")
     try await MainActor.run {
@@ -91,8 +92,8 @@ struct MergeOnStoresTests {
     }
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `few records find theirs among many by key`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `few records find theirs among many by key`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge((0..<3000).map { MergeRecord(["name": "genre \($0)", "rank": $0]) }, into: "Genre")
     let upsert = MergeOptions(mode: .upsertOnly)
@@ -104,8 +105,8 @@ struct MergeOnStoresTests {
     #expect(try stack.versions(of: "Genre").count == 3590)
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `the filter limits deletion, not matching`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `the filter limits deletion, not matching`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...3, "mine") + artists(4...6, "others"), into: "Artist")
     let filter = FetchPredicate.comparison(
@@ -115,8 +116,8 @@ struct MergeOnStoresTests {
     #expect(try stack.names() == [1: "mine 1", 4: "mine 4", 5: "others 5", 6: "others 6"])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `a filter that no store translates means the same`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a filter that no store translates means the same`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...3, "mine") + artists(4...6, "others"), into: "Artist")
     let filter = try FetchPredicate(format: "name MATCHES 'm[a-z]+ [0-9]' AND mentor == NIL")
@@ -125,8 +126,8 @@ struct MergeOnStoresTests {
     #expect(try stack.names() == [1: "new 1", 4: "others 4", 5: "new 5", 6: "others 6"])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `a text that no store keeps is refused where it would be written`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a text that no store keeps is refused where it would be written`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...3, "old"), into: "Artist")
     let page = [MergeRecord(["id": 1, "name": "new"]), MergeRecord(["id": 2, "name": "\u{0}"])]
@@ -134,8 +135,8 @@ struct MergeOnStoresTests {
     #expect(try stack.names() == [1: "old 1", 2: "old 2", 3: "old 3"])
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `texts that collations order differently are matched by their bytes`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `texts that collations order differently are matched by their bytes`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let words = ["a", "B", "Z", "z", "ä", "a\u{308}", "é", "_", "10", "9", "", "ß", "ss", "😀"]
     func merge(_ words: [String]) throws -> MergeResult {
@@ -147,9 +148,9 @@ struct MergeOnStoresTests {
       try merge(Array(words.dropLast())).counts == MergeResult.with(unchanged: words.count - 1, deleted: 1))
   }
 
-  @Test(arguments: MergeBackend.available)
+  @Test(arguments: Backend.available)
   func `a merge is the set of its input, whatever was there before and in whatever order`(
-    backend: MergeBackend
+    backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
     let seed = UInt64.random(in: 0...UInt64.max)
@@ -172,8 +173,8 @@ struct MergeOnStoresTests {
     }
   }
 
-  @Test(arguments: MergeBackend.available)
-  func `several merges are one transaction when the caller saves`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `several merges are one transaction when the caller saves`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let context = stack.connect.newActionContext()
     let options = MergeOptions(saves: false)

@@ -2,6 +2,7 @@ import CoherenceActions
 import CoherenceCore
 import CoherenceStrategies
 import Foundation
+import TestSupport
 
 /// A started Connect with one store of albums, artists and genres.
 struct MergeStack {
@@ -9,7 +10,7 @@ struct MergeStack {
   let connect: TestConnect
   let store: any PersistentStore
 
-  init(_ backend: MergeBackend, _ model: ManagedObjectModel? = nil) throws {
+  init(_ backend: Backend, _ model: ManagedObjectModel? = nil) throws {
     connect = TestConnect(
       name: "Merge", managedObjectModel: try model ?? Self.library(), storeLocation: directory.url)
     store = try connect.attachPersistentStore(

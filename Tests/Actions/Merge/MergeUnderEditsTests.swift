@@ -3,19 +3,20 @@ import CoherenceCore
 import CoherenceStrategies
 import Foundation
 import Testing
+import TestSupport
 
 /// The context of an action reads and saves past edits of the view that nobody has saved, or through them.
 @MainActor
 @Suite("Merges under unsaved edits of the view")
 struct MergeUnderEditsTests {
-  @Test(arguments: MergeBackend.available)
-  func `a merge saves what the page says, and the view keeps its edits`(backend: MergeBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a merge saves what the page says, and the view keeps its edits`(backend: Backend) throws {
     try keepEdits(ContextStrategy.Direct.self, backend)
     try keepEdits(ContextStrategy.IndirectNested.self, backend)
     try keepEdits(ContextStrategy.Mixed.self, backend)
   }
 
-  private func keepEdits<Strategy: ContextStrategyType>(_ strategy: Strategy.Type, _ backend: MergeBackend) throws {
+  private func keepEdits<Strategy: ContextStrategyType>(_ strategy: Strategy.Type, _ backend: Backend) throws {
     let stage = try MergeStage<Strategy>(backend)
     try stage.merge([1: "old", 2: "old", 3: "old"])
     let shown = try stage.artists(in: stage.view)
@@ -37,15 +38,15 @@ struct MergeUnderEditsTests {
     #expect(try stage.stored() == [1: "edited", 2: "new", 4: "new", 9: "a draft"], "\(strategy)")
   }
 
-  @Test(arguments: MergeBackend.available)
+  @Test(arguments: Backend.available)
   func `a record that the view has deleted and not saved is a conflict after a merge has changed it`(
-    backend: MergeBackend
+    backend: Backend
   ) throws {
     try meetDeleted(ContextStrategy.Direct.self, backend)
     try meetDeleted(ContextStrategy.Mixed.self, backend)
   }
 
-  private func meetDeleted<Strategy: ContextStrategyType>(_ strategy: Strategy.Type, _ backend: MergeBackend) throws {
+  private func meetDeleted<Strategy: ContextStrategyType>(_ strategy: Strategy.Type, _ backend: Backend) throws {
     let stage = try MergeStage<Strategy>(backend)
     try stage.merge([1: "old", 2: "old"])
     let shown = try stage.artists(in: stage.view)
@@ -67,7 +68,7 @@ private struct MergeStage<Strategy: ContextStrategyType> {
   private let connect: GenericConnect<Strategy>
   var view: ManagedObjectContext { connect.viewContext }
 
-  init(_ backend: MergeBackend) throws {
+  init(_ backend: Backend) throws {
     connect = GenericConnect(name: "Edits", managedObjectModel: try MergeStack.library(), storeLocation: directory.url)
     try connect.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
     try connect.start()

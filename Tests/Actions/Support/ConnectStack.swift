@@ -4,6 +4,7 @@ import CoherenceInMemory
 import CoherenceSQLite
 import CoherenceStrategies
 import Foundation
+import TestSupport
 
 typealias TestConnect = GenericConnect<ContextStrategy.Mixed>
 

@@ -4,11 +4,12 @@ import CoherenceStrategies
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite("Faults of contexts")
 struct ContextFaultTests {
-  @MainActor @Test(arguments: MappingBackend.available)
-  func `fault: records that the main context keeps were stale after a save`(backend: MappingBackend) throws {
+  @MainActor @Test(arguments: Backend.available)
+  func `fault: records that the main context keeps were stale after a save`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, [.banana, .mango])
     let kept: [GroceryRecord] = try inline { try stack.manager.fetchRecords(sortDescriptors: [SortKey("id")]) }
@@ -21,8 +22,8 @@ struct ContextFaultTests {
     #expect(kept[0].points == 7 && kept[1].managedObjectContext == nil)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: fetching again did not refresh records that a thread keeps`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: fetching again did not refresh records that a thread keeps`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, [.banana])
     let kept: [GroceryRecord] = try stack.manager.fetchRecords()

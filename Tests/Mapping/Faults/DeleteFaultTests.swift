@@ -3,11 +3,12 @@ import CoherenceMapping
 import CoherenceStrategies
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite("Faults of deletes")
 struct DeleteFaultTests {
   /// Products, of which the last is on a shelf that must not be empty.
-  private func stocked(_ backend: MappingBackend) throws -> MappingStack {
+  private func stocked(_ backend: Backend) throws -> MappingStack {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     try stack.work { context in
@@ -19,8 +20,8 @@ struct DeleteFaultTests {
     return stack
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: a delete that failed left a part deleted`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: a delete that failed left a part deleted`(backend: Backend) throws {
     let stack = try stocked(backend)
     try stack.work { context in
       _ = try context.insertNewObject(forEntityName: "Shelf")
@@ -42,9 +43,9 @@ struct DeleteFaultTests {
     #expect(log.records("deleted", of: .save) == [25, 25, 20])
   }
 
-  @MainActor @Test(arguments: MappingBackend.available)
+  @MainActor @Test(arguments: Backend.available)
   func `fault: contexts were not told of a delete in the store, which only one kind of store could do`(
-    backend: MappingBackend
+    backend: Backend
   ) async throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
@@ -60,8 +61,8 @@ struct DeleteFaultTests {
     #expect(kept.count == 4 && kept.allSatisfy { $0.managedObjectContext == nil })
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: clearing failed on the order of entities, and left a part cleared`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: clearing failed on the order of entities, and left a part cleared`(backend: Backend) throws {
     let stack = try stocked(backend)
     try stack.manager.clear()
     #expect(try stack.products() == [] && stack.versions(of: "Shelf").isEmpty)
@@ -73,8 +74,8 @@ struct DeleteFaultTests {
     #expect(try other.products().count == 4 && other.versions(of: "Shelf").count == 1)
   }
 
-  @MainActor @Test(arguments: MappingBackend.available)
-  func `fault: a save that overwrites left records of others dangling`(backend: MappingBackend) throws {
+  @MainActor @Test(arguments: Backend.available)
+  func `fault: a save that overwrites left records of others dangling`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let kept: [GroceryRecord] = try inline { try stack.manager.fetchRecords(sortDescriptors: [SortKey("id")]) }

@@ -4,11 +4,12 @@ import CoherenceStrategies
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite("Other faults")
 struct ManagerFaultTests {
-  @Test(arguments: MappingBackend.available)
-  func `fault: an empty list of uids fetched everything`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: an empty list of uids fetched everything`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     #expect(try stack.manager.fetchModels(entity: GroceryRecord.self, uids: []) == [])
@@ -16,8 +17,8 @@ struct ManagerFaultTests {
     #expect(try stack.manager.fetchModels(entity: GroceryRecord.self).count == 4)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: models could not be fetched by page, by predicate or in an order`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: models could not be fetched by page, by predicate or in an order`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let order = SortInfo(columns: [SortColumn(key: "points", ascending: false)]).descriptors
@@ -27,8 +28,8 @@ struct ManagerFaultTests {
     #expect(page == [.mango, .banana])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: records could not be counted or asked for without fetching them`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: records could not be counted or asked for without fetching them`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four + [.banana])
     #expect(try stack.manager.count(entity: GroceryRecord.self) == 5)
@@ -37,8 +38,8 @@ struct ManagerFaultTests {
     #expect(try !stack.manager.exists(entity: GroceryRecord.self, uid: "x"))
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: several calls could not be one transaction`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: several calls could not be one transaction`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     struct Abandoned: Error {}
@@ -68,7 +69,7 @@ struct ManagerFaultTests {
     let told = Mutex<[any Error]>([])
     let directory = TemporaryDirectory()
     let names = ["a", "b", "a"]
-    let configurations = names.map { MappingBackend.sqlite.configuration(named: $0) }
+    let configurations = names.map { Backend.sqlite.configuration(named: $0) }
     let container = GenericPersistentContainer<ContextStrategy.Direct>(
       name: "Groceries", managedObjectModel: try MappingStack.groceries(), storeLocation: directory.url,
       asyncErrorBlock: { error in told.withLock { $0.append(error) } })
@@ -87,8 +88,8 @@ struct ManagerFaultTests {
       await withCheckedContinuation { continuation in two.load { continuation.resume(returning: $0) } })
   }
 
-  @Test(arguments: MappingBackend.available.filter { $0 != .inMemory })
-  func `fault: destroying before loading destroyed nothing`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available.filter { $0 != .inMemory })
+  func `fault: destroying before loading destroyed nothing`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let container = stack.manager.container
@@ -97,8 +98,8 @@ struct ManagerFaultTests {
     #expect(try stack.products() == [])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: destroying lost the places of stores`(backend: MappingBackend) async throws {
+  @Test(arguments: Backend.available)
+  func `fault: destroying lost the places of stores`(backend: Backend) async throws {
     let stack = try MappingStack(backend)
     let store = try #require(stack.manager.container.persistentStoreCoordinator.persistentStores.first)
     try await stack.manager.destroy()
@@ -118,7 +119,7 @@ struct ManagerFaultTests {
   @Test func `fault: a model that nobody registered ended the process`() throws {
     let name = "Missing \(UUID().uuidString)"
     let manager = PersistenceManager(
-      modelName: name, storeConfigurations: [MappingBackend.inMemory.configuration(named: name)])
+      modelName: name, storeConfigurations: [Backend.inMemory.configuration(named: name)])
     let error = #expect(throws: CoherenceError.self) { try manager.load() }
     #expect(error?.code == .modelNotFound)
     #expect(throws: CoherenceError.self) { try manager.fetchModels(entity: GroceryRecord.self) }

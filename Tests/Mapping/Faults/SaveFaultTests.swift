@@ -2,11 +2,12 @@ import CoherenceCore
 import CoherenceMapping
 import CoherenceStrategies
 import Testing
+import TestSupport
 
 @Suite("Faults of saves")
 struct SaveFaultTests {
-  @Test(arguments: MappingBackend.available)
-  func `fault: a save that overwrites emptied the entity when it failed`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: a save that overwrites emptied the entity when it failed`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let wrong = GroceryProduct(id: "9", name: "with \0")
@@ -17,8 +18,8 @@ struct SaveFaultTests {
     #expect(try stack.products() == [.banana, .blackberry, .durian, .mango])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: a save that overwrites made every record anew`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: a save that overwrites made every record anew`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     try stack.work { context in
@@ -43,8 +44,8 @@ struct SaveFaultTests {
     }
   }
 
-  @Test(arguments: MappingBackend.available, [true, false])
-  func `fault: models of one uid became records of one uid`(backend: MappingBackend, shouldOverwrite: Bool) throws {
+  @Test(arguments: Backend.available, [true, false])
+  func `fault: models of one uid became records of one uid`(backend: Backend, shouldOverwrite: Bool) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, [.banana])
     var later = GroceryProduct.banana
@@ -60,8 +61,8 @@ struct SaveFaultTests {
     #expect(try stack.products() == [.banana, first])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: uids in another order than the store's became records of one uid`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: uids in another order than the store's became records of one uid`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     // Precomposed, decomposed, and cases that collations put elsewhere than Swift does.
     let uids = ["\u{E9}", "e\u{301}", "E", "e", "Z", "a", "\u{DF}", "ss", "\u{FB01}", "10", "9", "", " "]
@@ -70,8 +71,8 @@ struct SaveFaultTests {
     #expect(try stack.manager.count(entity: GroceryRecord.self) == uids.count)
   }
 
-  @Test(arguments: MappingBackend.available, [true, false])
-  func `fault: records that are as their models were written again`(backend: MappingBackend, shouldOverwrite: Bool)
+  @Test(arguments: Backend.available, [true, false])
+  func `fault: records that are as their models were written again`(backend: Backend, shouldOverwrite: Bool)
     throws
   {
     let stack = try MappingStack(backend)
@@ -90,8 +91,8 @@ struct SaveFaultTests {
     #expect(after.count { before[$0.key] != $0.value } == 10)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: which of several records of a uid was kept was chance`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: which of several records of a uid was kept was chance`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     for note in ["oldest", "middle", "youngest"] {
       try stack.work { context in
@@ -108,8 +109,8 @@ struct SaveFaultTests {
     #expect(notes == ["oldest"])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: a long list of uids went to the store as it was`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: a long list of uids went to the store as it was`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let models = (0..<70_000).map { GroceryProduct(id: "\($0)", name: "P") }
     try stack.insert(GroceryRecord.self, Array(models.prefix(1_200)))

@@ -1,10 +1,11 @@
 import CoherenceCore
 import CoherenceMapping
 import Testing
+import TestSupport
 
 @Suite("Faults of synchronisation")
 struct SyncFaultTests {
-  private func filled(_ backend: MappingBackend) throws -> MappingStack {
+  private func filled(_ backend: Backend) throws -> MappingStack {
     let stack = try MappingStack(backend)
     try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true)
     return stack
@@ -20,8 +21,8 @@ struct SyncFaultTests {
       .map(\.name)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: deleted records that the server was told of stayed for ever`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: deleted records that the server was told of stayed for ever`(backend: Backend) throws {
     let stack = try filled(backend)
     try stack.manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["1", "2"])
     try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1", "3"])
@@ -30,8 +31,8 @@ struct SyncFaultTests {
     #expect(try !stack.manager.exists(entity: FruitRecord.self, uid: "1"))
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: deleted records were fetched as models`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: deleted records were fetched as models`(backend: Backend) throws {
     let stack = try filled(backend)
     try stack.manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["1"])
     #expect(try stack.manager.fetchModels(entity: FruitRecord.self).count == 3)
@@ -42,8 +43,8 @@ struct SyncFaultTests {
     #expect(try stack.manager.fetchModels(entity: FruitRecord.self, includesDeleted: true).count == 4)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: the server was told of the delete of what it never knew`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: the server was told of the delete of what it never knew`(backend: Backend) throws {
     try FruitRecord.$knowsServer.withValue(true) {
       let stack = try filled(backend)
       try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1"])
@@ -56,8 +57,8 @@ struct SyncFaultTests {
     }
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: what was made and what was edited could not be told apart`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: what was made and what was edited could not be told apart`(backend: Backend) throws {
     try FruitRecord.$knowsServer.withValue(true) {
       let stack = try filled(backend)
       try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1", "2"])
@@ -74,8 +75,8 @@ struct SyncFaultTests {
     #expect(error?.code == .modelDoesNotFit)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: an edit during the upload was taken for uploaded`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: an edit during the upload was taken for uploaded`(backend: Backend) throws {
     let stack = try filled(backend)
     let sent: [FruitRecord] = try stack.manager.fetchRecordsToUpload()
     let receipts = sent.map(\.uploadReceipt)
@@ -105,8 +106,8 @@ struct SyncFaultTests {
     #expect(try uploads(stack) == ["3"])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: an edit by save was never uploaded, and what the server sent was sent back`(backend: MappingBackend)
+  @Test(arguments: Backend.available)
+  func `fault: an edit by save was never uploaded, and what the server sent was sent back`(backend: Backend)
     throws
   {
     let stack = try MappingStack(backend)
@@ -117,8 +118,8 @@ struct SyncFaultTests {
     #expect(try uploads(stack) == ["2", "5"])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `fault: what the server sent took edits away that had not been sent`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `fault: what the server sent took edits away that had not been sent`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
     let edits = [Fruit(uid: "2", name: "Green banana"), Fruit(uid: "5", name: "Lime")]

@@ -3,6 +3,7 @@ import CoherenceMapping
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 /// How models are made of what is fetched.
 @Suite("Making models")

@@ -3,11 +3,12 @@ import CoherenceMapping
 import CoherenceStrategies
 import Foundation
 import Testing
+import TestSupport
 
 @Suite("Mappings of structures")
 struct MappingTests {
-  @Test(arguments: MappingBackend.available)
-  func `a structure comes back as it was, whatever its properties`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a structure comes back as it was, whatever its properties`(backend: Backend) throws {
     let stack = try MappingStack(backend, model: ManagedObjectModel { Everything.mapping })
     let samples = (0..<20).map(Everything.sample)
     let saved = try stack.manager.save(Everything.mapping, models: samples, shouldOverwrite: false)
@@ -18,8 +19,8 @@ struct MappingTests {
     #expect(again.unchanged == 20 && again.updated == 0)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `models are fetched by condition, order and range, and counted`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `models are fetched by condition, order and range, and counted`(backend: Backend) throws {
     let people = Person.mapping
     let stack = try Person.stack(backend)
     let adults = people[\.age] >= 18
@@ -32,8 +33,8 @@ struct MappingTests {
     #expect(named == [Person(id: 4, name: "Dan", age: 90, nickname: "D")])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `models are fetched and deleted by uid`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `models are fetched and deleted by uid`(backend: Backend) throws {
     let people = Person.mapping
     let stack = try Person.stack(backend)
     #expect(try stack.manager.fetchModels(people, uids: [4, 1, 1, 9]).map(\.name) == ["Ada", "Dan"])
@@ -46,8 +47,8 @@ struct MappingTests {
     #expect(try stack.manager.delete(people, where: nil) == 1)
   }
 
-  @Test(arguments: MappingBackend.available, [true, false])
-  func `a save writes what differs and nothing else`(backend: MappingBackend, shouldOverwrite: Bool) throws {
+  @Test(arguments: Backend.available, [true, false])
+  func `a save writes what differs and nothing else`(backend: Backend, shouldOverwrite: Bool) throws {
     let people = Person.mapping
     let stack = try MappingStack(backend, model: ManagedObjectModel { people })
     var models = (0..<2_000).map { Person(id: $0, name: "Person \($0)", age: $0 % 100) }
@@ -66,9 +67,9 @@ struct MappingTests {
     #expect(try stack.manager.fetchModels(people) == models)
   }
 
-  @Test(arguments: MappingBackend.available)
+  @Test(arguments: Backend.available)
   func `a save that overwrites deletes what no model stands for, and one that does not keeps it`(
-    backend: MappingBackend
+    backend: Backend
   ) throws {
     let people = Person.mapping
     let stack = try Person.stack(backend)
@@ -81,9 +82,9 @@ struct MappingTests {
     #expect(try stack.manager.save(people, models: [], shouldOverwrite: true).deleted == 1)
   }
 
-  @Test(arguments: MappingBackend.available, [true, false])
+  @Test(arguments: Backend.available, [true, false])
   func `models of one uid are one record, and so are records of one uid afterwards`(
-    backend: MappingBackend, shouldOverwrite: Bool
+    backend: Backend, shouldOverwrite: Bool
   ) throws {
     let people = Person.mapping
     // An entity that does not keep its uids apart.
@@ -149,8 +150,8 @@ struct MappingTests {
     #expect(try stack.manager.fetchModels(people).map(\.id) == [3])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `a mapping's awaited forms do the same`(backend: MappingBackend) async throws {
+  @Test(arguments: Backend.available)
+  func `a mapping's awaited forms do the same`(backend: Backend) async throws {
     let people = Person.mapping
     let manager = try inline { try Person.stack(backend).manager }
     let eve = Person(id: 5, name: "Eve", age: 20)

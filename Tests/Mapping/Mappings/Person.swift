@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceMapping
+import TestSupport
 
 struct Person: Sendable, Hashable, Codable {
   let id: Int
@@ -15,7 +16,7 @@ struct Person: Sendable, Hashable, Codable {
   }
 
   /// A store with four people.
-  static func stack(_ backend: MappingBackend) throws -> MappingStack {
+  static func stack(_ backend: Backend) throws -> MappingStack {
     let stack = try MappingStack(backend, model: ManagedObjectModel { mapping })
     let people = [
       Person(id: 1, name: "Ada", age: 36), Person(id: 2, name: "Bea", age: 18),

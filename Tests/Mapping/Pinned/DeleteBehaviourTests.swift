@@ -1,17 +1,18 @@
 import CoherenceCore
 import CoherenceMapping
 import Testing
+import TestSupport
 
 @Suite("Deleting records")
 struct DeleteBehaviourTests {
-  private func filled(_ backend: MappingBackend, _ more: [GroceryProduct] = []) throws -> MappingStack {
+  private func filled(_ backend: Backend, _ more: [GroceryProduct] = []) throws -> MappingStack {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four + more)
     return stack
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `all records of an entity are deleted, in the store or one by one`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `all records of an entity are deleted, in the store or one by one`(backend: Backend) throws {
     let stack = try filled(backend)
     try stack.manager.batchDeleteAll(entity: GroceryRecord.self)
     #expect(try stack.products() == [])
@@ -20,8 +21,8 @@ struct DeleteBehaviourTests {
     #expect(try stack.products() == [])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `all records are deleted in pieces of a size that does not divide them`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `all records are deleted in pieces of a size that does not divide them`(backend: Backend) throws {
     let stack = try filled(backend, (0..<66).map { GroceryProduct(id: "\($0 % 40)", name: "Product") })
     #expect(try stack.manager.manualDeleteAll(entity: GroceryRecord.self, saveEvery: 25) == 70)
     #expect(try stack.products() == [])
@@ -29,8 +30,8 @@ struct DeleteBehaviourTests {
     #expect(try stack.manager.manualDeleteAll(entityName: "GroceryRecord", saveEvery: 0) == 4)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `records are deleted by uid, and unknown uids are passed over`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `records are deleted by uid, and unknown uids are passed over`(backend: Backend) throws {
     let stack = try filled(backend)
     #expect(try stack.manager.delete(entity: GroceryRecord.self, uids: ["x", "y"]) == 0)
     #expect(try stack.products().count == 4)
@@ -41,8 +42,8 @@ struct DeleteBehaviourTests {
     #expect(try stack.products() == [.mango])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `records are deleted by model, one or several`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `records are deleted by model, one or several`(backend: Backend) throws {
     let stack = try filled(backend)
     try stack.manager.deleteModel(entity: GroceryRecord.self, model: .banana)
     #expect(try stack.products() == [.blackberry, .durian, .mango])
@@ -50,23 +51,23 @@ struct DeleteBehaviourTests {
     #expect(try stack.products() == [.blackberry])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `all records of a uid are deleted together`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `all records of a uid are deleted together`(backend: Backend) throws {
     let stack = try filled(backend, [.banana, .banana, .mango])
     #expect(try stack.manager.deleteModels(entity: GroceryRecord.self, models: [.banana, .mango]) == 5)
     #expect(try stack.products() == [.blackberry, .durian])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `the records that satisfy a predicate are deleted`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `the records that satisfy a predicate are deleted`(backend: Backend) throws {
     let stack = try filled(backend)
     let predicate = try FetchPredicate(format: "id IN %@", ["1", "2", "x"])
     #expect(try stack.manager.delete(entity: GroceryRecord.self, predicate: predicate) == 2)
     #expect(try stack.products() == [.durian, .mango])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `clearing empties all entities`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `clearing empties all entities`(backend: Backend) throws {
     let stack = try filled(backend)
     try stack.insert(FruitRecord.self, Fruit.four)
     try stack.manager.clear()

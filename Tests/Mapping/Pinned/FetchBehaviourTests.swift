@@ -1,26 +1,27 @@
 import CoherenceCore
 import CoherenceMapping
 import Testing
+import TestSupport
 
 @Suite("Fetching models and records")
 struct FetchBehaviourTests {
-  @Test(arguments: MappingBackend.available)
-  func `all models are fetched without uids`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `all models are fetched without uids`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     #expect(try Set(stack.manager.fetchModels(entity: GroceryRecord.self)) == Set(GroceryProduct.four))
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `uids that no record has are passed over`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `uids that no record has are passed over`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let models = try stack.manager.fetchModels(entity: GroceryRecord.self, uids: ["1", "x", "3"])
     #expect(Set(models) == [.banana, .durian])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `one model is fetched by its uid, and none for an unknown one`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `one model is fetched by its uid, and none for an unknown one`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     #expect(try stack.manager.fetchModel(entity: GroceryRecord.self, uid: "4") == .mango)
@@ -28,8 +29,8 @@ struct FetchBehaviourTests {
     #expect(try stack.manager.fetchModel(entity: GroceryRecord.self, uids: ["4", "2"]).count == 2)
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `records come in the order asked for, with all their values`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `records come in the order asked for, with all their values`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let records: [GroceryRecord] = try stack.manager.fetchRecords(
@@ -48,8 +49,8 @@ struct FetchBehaviourTests {
     #expect(Set(records.map { $0.toModel() }) == Set(GroceryProduct.four))
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `records are fetched by a predicate`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `records are fetched by a predicate`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let cheap: [GroceryRecord] = try stack.manager.fetchRecords(predicate: FetchPredicate(format: "points < 200"))

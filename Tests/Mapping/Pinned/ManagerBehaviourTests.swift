@@ -5,6 +5,7 @@ import Dispatch
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite("Managers, their contexts, loading and destroying")
 struct ManagerBehaviourTests {
@@ -60,9 +61,9 @@ struct ManagerBehaviourTests {
     #expect(inline { manager.contextForThread() } === manager.mainContext)
   }
 
-  @Test(arguments: MappingBackend.available)
+  @Test(arguments: Backend.available)
   func `loading calls back on the main queue with true, and a second time with false`(
-    backend: MappingBackend
+    backend: Backend
   ) async throws {
     let stack = try MappingStack(backend, isLoaded: false)
     for expected in [true, false] {
@@ -79,8 +80,8 @@ struct ManagerBehaviourTests {
     try inline { try stack.insert(GroceryRecord.self, GroceryProduct.four) }
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `a store that was destroyed is empty and can be used at once`(backend: MappingBackend) async throws {
+  @Test(arguments: Backend.available)
+  func `a store that was destroyed is empty and can be used at once`(backend: Backend) async throws {
     let stack = try MappingStack(backend)
     try inline { try stack.insert(GroceryRecord.self, GroceryProduct.four) }
     let isDone = try await withCheckedThrowingContinuation { continuation in

@@ -1,11 +1,12 @@
 import CoherenceCore
 import CoherenceMapping
 import Testing
+import TestSupport
 
 @Suite("Saving models")
 struct SaveBehaviourTests {
-  @Test(arguments: MappingBackend.available)
-  func `without overwriting, fresh models are added to what is there`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `without overwriting, fresh models are added to what is there`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let result = try stack.manager.save(entity: GroceryRecord.self, models: [.acai, .lime], shouldOverwrite: false)
@@ -13,8 +14,8 @@ struct SaveBehaviourTests {
     #expect(try Set(stack.products()) == Set(GroceryProduct.four + [.acai, .lime]))
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `without overwriting, a model changes the record that has its uid`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `without overwriting, a model changes the record that has its uid`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     var banana = GroceryProduct.banana
@@ -24,8 +25,8 @@ struct SaveBehaviourTests {
     #expect(try stack.products() == [banana, .blackberry, .durian, .mango, .acai])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `a save leaves one of several records of a uid`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a save leaves one of several records of a uid`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four + [.banana, .banana, .mango])
     let result = try stack.manager.save(entity: GroceryRecord.self, models: [.banana, .mango], shouldOverwrite: false)
@@ -33,8 +34,8 @@ struct SaveBehaviourTests {
     #expect(try stack.products() == [.banana, .blackberry, .durian, .mango])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `with overwriting, only the models that were given remain`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `with overwriting, only the models that were given remain`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let result = try stack.manager.save(entity: GroceryRecord.self, models: [.mango, .lime], shouldOverwrite: true)
@@ -42,9 +43,9 @@ struct SaveBehaviourTests {
     #expect(try stack.products() == [.mango, .lime])
   }
 
-  @Test(arguments: MappingBackend.available)
+  @Test(arguments: Backend.available)
   func `an empty list changes nothing without overwriting, and empties the entity with it`(
-    backend: MappingBackend
+    backend: Backend
   ) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)

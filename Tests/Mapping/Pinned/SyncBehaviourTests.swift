@@ -1,10 +1,11 @@
 import CoherenceCore
 import CoherenceMapping
 import Testing
+import TestSupport
 
 @Suite("Synchronising records")
 struct SyncBehaviourTests {
-  private func filled(_ backend: MappingBackend = .inMemory) throws -> MappingStack {
+  private func filled(_ backend: Backend = .inMemory) throws -> MappingStack {
     let stack = try MappingStack(backend)
     try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true)
     return stack
@@ -24,14 +25,14 @@ struct SyncBehaviourTests {
     }
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `a fresh record is to be uploaded and to be updated, not to be deleted`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `a fresh record is to be uploaded and to be updated, not to be deleted`(backend: Backend) throws {
     #expect(try counts(filled(backend)) == [4, 4, 0])
   }
 
-  @Test(arguments: MappingBackend.available)
+  @Test(arguments: Backend.available)
   func `what is uploaded is not to be sent, and what was deleted is to be uploaded too`(
-    backend: MappingBackend
+    backend: Backend
   ) throws {
     let stack = try filled(backend)
     try mark("1", in: stack) { $0.isUploaded = true }
@@ -44,23 +45,23 @@ struct SyncBehaviourTests {
     #expect(fruits.map(\.name) == ["Banana", "Blackberry", "Durian", "Mango"])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `records are marked as uploaded by uid`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `records are marked as uploaded by uid`(backend: Backend) throws {
     let stack = try filled(backend)
     try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1", "2"])
     #expect(try counts(stack) == [2, 2, 0])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `records are marked as deleted by uid, and unknown uids are passed over`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `records are marked as deleted by uid, and unknown uids are passed over`(backend: Backend) throws {
     let stack = try filled(backend)
     try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1"])
     try stack.manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["1", "2", "x"])
     #expect(try counts(stack) == [4, 2, 2])
   }
 
-  @Test(arguments: MappingBackend.available)
-  func `all records are marked as deleted`(backend: MappingBackend) throws {
+  @Test(arguments: Backend.available)
+  func `all records are marked as deleted`(backend: Backend) throws {
     let stack = try filled(backend)
     try stack.manager.markAllRecordsAsDeleted(entity: FruitRecord.self)
     #expect(try counts(stack) == [4, 0, 4])

@@ -2,6 +2,7 @@ import CoherenceCore
 import CoherenceMapping
 import CoherenceStrategies
 import Foundation
+import TestSupport
 
 /// A manager with a store of its own.
 struct MappingStack {
@@ -10,7 +11,7 @@ struct MappingStack {
   let configuration: StoreConfiguration
 
   init(
-    _ backend: MappingBackend = .inMemory, model: ManagedObjectModel? = nil, mergePolicy: MergePolicy = .error,
+    _ backend: Backend = .inMemory, model: ManagedObjectModel? = nil, mergePolicy: MergePolicy = .error,
     isLoaded: Bool = true
   ) throws {
     configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))

@@ -5,6 +5,7 @@ import CoherenceStrategies
 import Foundation
 import Logging
 import Testing
+import TestSupport
 
 /// What was wrong with the stores of Coherence 5's containers and their configurations, by the fault.
 @Suite("Faults of stores and configurations")

@@ -5,6 +5,7 @@ import Dispatch
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 /// What was wrong with the strategies of Coherence 5, by the fault.
 @MainActor

@@ -2,6 +2,7 @@ import CoherenceCore
 import CoherenceSQLite
 import CoherenceStrategies
 import Foundation
+import TestSupport
 
 /// A container with tallies in its store, under load.
 struct LoadStage: Sendable {

@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceStrategies
 import Foundation
+import TestSupport
 
 /// A container with one store of its own.
 struct Stack {

@@ -2,6 +2,7 @@ import CoherenceCore
 import CoherenceStrategies
 import Foundation
 import Testing
+import TestSupport
 
 /// The framework's strategies, as values to test with.
 enum StrategyKind: String, Sendable, CaseIterable, CustomTestStringConvertible {

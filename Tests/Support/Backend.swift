@@ -1,0 +1,33 @@
+package import CoherenceCore
+import CoherenceInMemory
+import CoherencePostgreSQL
+import CoherenceSQLite
+package import Foundation
+
+/// The kinds of stores that whatever works over any store is tested on.
+package enum Backend: String, Sendable, CaseIterable, CustomStringConvertible {
+  case inMemory = "in memory"
+  case sqlite = "SQLite"
+  case postgreSQL = "PostgreSQL"
+
+  package static let serverURL = ProcessInfo.processInfo.environment["COHERENCE_POSTGRESQL_URL"]
+    .flatMap(URL.init(string:))
+
+  /// PostgreSQL takes part when there is a server to test with.
+  package static let available = allCases.filter { $0 != .postgreSQL || serverURL != nil }
+
+  /// A store of its own for each name, and each target of tests; the same name in the same place is the same store.
+  package func configuration(named name: String, target: String = #fileID) -> StoreConfiguration {
+    switch self {
+    case .inMemory: StoreConfiguration(type: .inMemory, options: [InMemoryOption.sharedName: .string(name)])
+    case .sqlite: StoreConfiguration(fileName: "\(name).sqlite", type: .sqlite)
+    case .postgreSQL:
+      StoreConfiguration(
+        type: .postgreSQL,
+        options: [PostgreSQLOption.schema: .string("\(target.prefix { $0 != "/" })_\(name.prefix(32))".lowercased())],
+        location: Self.serverURL)
+    }
+  }
+
+  package var description: String { rawValue }
+}

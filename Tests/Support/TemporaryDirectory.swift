@@ -1,0 +1,16 @@
+package import Foundation
+
+/// A directory that goes with the value that stands for it. Not made before somebody needs it.
+package final class TemporaryDirectory: Sendable {
+  package let url = FileManager.default.temporaryDirectory
+    .appendingPathComponent("coherence-\(UUID().uuidString)", isDirectory: true)
+
+  package init() {}
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  package func file(_ name: String) -> URL { url.appendingPathComponent(name) }
+  package func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: file(name).path) }
+  /// The names of the files, sorted.
+  package var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []).sorted() }
+}
