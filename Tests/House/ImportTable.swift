@@ -1,7 +1,7 @@
 /// Which of the package's own modules a folder may import. This table is the architecture's; the sources follow it.
 enum ImportTable {
   static let allowed: [String: Set<String>] = [
-    // The C parts that Core needs; nobody else has to know of them.
+    // What of the runtime has no Swift interface: declarations in C, and nothing else.
     "Modules/Runtime": [],
     "Modules/Core": ["CoherenceRuntime"],
     "Modules/Strategies": ["CoherenceCore"],
