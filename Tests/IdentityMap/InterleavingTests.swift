@@ -24,6 +24,8 @@ struct InterleavingTests {
         return
       }
     }
+    let isEmpty = run.isEmptyAfterAll()
+    #expect(isEmpty, "Something is left after seed \(seed).")
   }
 
   @Test(arguments: seeds)
@@ -277,6 +279,14 @@ private struct Mixture {
     }
     if Sight(store) != before { fault = "What was undone is still there" }
     if watches.map({ $0.count() }) != counts { fault = "Observers were told of what was undone" }
+  }
+
+  /// Lets go of everything.
+  mutating func isEmptyAfterAll() -> Bool {
+    (held, changes, watches) = ([], [], [])
+    store.removeAllAlias()
+    return store.inspect().entities.isEmpty && store.inspect().aliases.isEmpty
+      && store.count(of: Leaf.self) + store.count(of: Group.self) + store.count(of: Shelf.self) == 0
   }
 
   private mutating func check() {
