@@ -110,6 +110,7 @@ private struct Mixture {
       store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
       store.setPolicy(for: Group.self) { $0.lifetime = .pinned }
       store.setPolicy(for: Shelf.self) { $0.lifetime = .pinned }
+      _ = store.store(entity: Leaf(8))
     }
   }
 
@@ -178,7 +179,7 @@ private struct Mixture {
 
   private mutating func beginChange() {
     let (id, other, text) = (any(8), any(4), "draft \(number)")
-    let (kind, stored) = (any(5), Group(id: any(4), name: "draft \(number)", first: Leaf(any(8), "draft")))
+    let (kind, stored) = (any(5), Group(id: any(4), name: "draft \(number)", first: Leaf(8, "draft")))
     let isThere = store.find(Leaf.self, id: stored.first.id) != nil
     changes.append(
       store.optimistically { draft in
@@ -191,7 +192,7 @@ private struct Mixture {
             $0.named = [:]
           }
         case 3: draft.remove(Leaf.self, id: id)
-        // What an optimistic entity brings along stays.
+        // What an optimistic entity brings along that there was not stays, so that it brings one that is never removed.
         default: if isThere { draft.store(stored) }
         }
       })

@@ -177,6 +177,21 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(leaf) {}
   }
 
+  @Test func `an aggregate that is removed for the time being stays when what only a change has put in it is removed`()
+  {
+    let held = store.store(entities: [Root(id: 1, leaf: Leaf(2))])
+    let leaf = store.store(entity: Leaf(9))
+    let change = store.optimistically { $0.update(Root.self, id: 1) { $0.leaf = Leaf(9) } }
+    let removal = store.optimistically { $0.remove(Root.self, id: 1) }
+    store.remove(Leaf.self, id: 9)
+    #expect(held.current.isEmpty && store.find(Root.self, id: 1) == nil)
+    removal.rollback()
+    #expect(held.current == [Root(id: 1, leaf: Leaf(2))])
+    change.rollback()
+    #expect(held.current == [Root(id: 1, leaf: Leaf(2))])
+    withExtendedLifetime(leaf) {}
+  }
+
   @Test func `an aggregate that comes to contain what is removed goes from what it is in`() {
     struct Lid: Aggregate, Equatable {
       let id: Int

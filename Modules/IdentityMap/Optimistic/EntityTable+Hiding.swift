@@ -51,9 +51,16 @@ extension EntityTable {
   /// changes cannot be right.
   /// - Returns: Whether there is such a value.
   func fallBack(_ node: EntityNode<T>, without other: Node) -> Bool {
-    guard let overlay = node.overlay, var base = overlay.base, !node.isVacant else { return false }
+    guard let overlay = node.overlay, var base = overlay.base else { return false }
     guard take(other, outOf: &base), base.id == node.value.id else { return false }
-    setOverlay(Overlay(base: base), of: node)
+    // Removals stay, whatever the value is.
+    let patches = overlay.patches.filter { patch in
+      switch patch.effect {
+      case .change, .value: false
+      case .removal, .without: true
+      }
+    }
+    setOverlay(Overlay(base: base, patches: patches, contents: overlay.contents), of: node)
     return true
   }
 
