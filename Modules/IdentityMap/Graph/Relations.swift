@@ -141,16 +141,6 @@ struct LinkCursor {
     return false
   }
 
-  /// The next link's child when its value is to be written.
-  @inlinable mutating func nextToWrite() -> Node? {
-    let index = position
-    position += 1
-    guard index < links.count, needsWriting(links[index]) else { return nil }
-    let child = links[index].child
-    links[index].seen = child.version
-    return child
-  }
-
   /// Whether one of the next links leads to the node that is removed.
   @inlinable func meetsRemoved(_ count: Int) -> Bool {
     countOfRemoved(count) > 0
@@ -203,12 +193,18 @@ extension LinkCursor {
   }
 
   /// The next link's child when its value is to be written, and it is of the type that the place has. It is not when the
-  /// value was given other places while it was written, as by a setter that does not keep what it is given.
-  @inlinable mutating func nextToWrite<T>(of type: EntityNode<T>.Type) -> EntityNode<T>? {
-    guard let child = nextToWrite(), ObjectIdentifier(Swift.type(of: child)) == ObjectIdentifier(type) else {
-      return nil
+  /// value was given other places while it was written, as by a setter that does not keep what it is given. The child is
+  /// there all the while, and not retained, because that would take as long as the rest.
+  @inlinable mutating func nextToWrite<T>(of type: EntityNode<T>.Type) -> Unmanaged<EntityNode<T>>? {
+    let index = position
+    position += 1
+    guard index < links.count, needsWriting(links[index]) else { return nil }
+    let child = Unmanaged.passUnretained(links[index].child)
+    return child._withUnsafeGuaranteedRef { child in
+      links[index].seen = child.version
+      guard ObjectIdentifier(Swift.type(of: child)) == ObjectIdentifier(type) else { return nil }
+      return .passUnretained(unsafeDowncast(child, to: type))
     }
-    return unsafeDowncast(child, to: type)
   }
 }
 

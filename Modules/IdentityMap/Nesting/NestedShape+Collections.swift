@@ -48,7 +48,8 @@ extension NestedShape {
       refresh: { part, cursor in
         var changed: [T.ID: T] = [:]
         for _ in 0..<distinct(part).count {
-          guard let value = cursor.nextToWrite(of: EntityNode<T>.self)?.value else { continue }
+          guard let child = cursor.nextToWrite(of: EntityNode<T>.self) else { continue }
+          let value = child._withUnsafeGuaranteedRef { $0.value }
           changed[value.id] = value
         }
         part = Set(part.map { changed[$0.id] ?? $0 })

@@ -41,7 +41,7 @@ extension NestedShape where Part: Identifiable & Sendable {
       count: { _ in 1 },
       refresh: { part, cursor in
         guard let child = cursor.nextToWrite(of: EntityNode<Part>.self) else { return }
-        part = child.value
+        part = child._withUnsafeGuaranteedRef { $0.value }
       },
       remove: { _, cursor in cursor.nextIsRemoved() })
   }
