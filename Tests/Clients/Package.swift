@@ -22,6 +22,9 @@ let package = Package(
   dependencies: [.package(name: "coherence", path: "../..")],
   targets: [
     .executableTarget(name: "coherence-example", dependencies: [coherence], path: "Example", swiftSettings: strict),
+    .executableTarget(
+      name: "coherence-structures", dependencies: [coherence, identityMap, mapping], path: "Structures",
+      swiftSettings: strict),
     .executableTarget(name: "coherence-script", dependencies: [coherence], path: "Script", swiftSettings: strict),
     .executableTarget(name: "coherence-start", dependencies: [coherence], path: "Start", swiftSettings: strict),
     .target(name: "Notebook", dependencies: [core], path: "Notebook", swiftSettings: strict),
@@ -38,7 +41,8 @@ let package = Package(
       name: "MappingClientTests", dependencies: ["Newcomer", coherence, mapping], path: "Tests/Mapping",
       swiftSettings: strict),
     .testTarget(
-      name: "ClientTests", dependencies: ["coherence-example", "coherence-script", "coherence-start", coherence],
+      name: "ClientTests",
+      dependencies: ["coherence-example", "coherence-script", "coherence-start", "coherence-structures", coherence],
       path: "Tests/Client", swiftSettings: strict),
   ]
 )

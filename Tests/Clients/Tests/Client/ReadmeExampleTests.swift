@@ -1,15 +1,16 @@
 import Foundation
 import Testing
 
-@Suite("The example of the README")
+@Suite("The examples of the README")
 struct ReadmeExampleTests {
   private static let package = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  @Test func `the README shows the program that is compiled here`() throws {
+  @Test(arguments: [("## Example", "Example/Example.swift"), ("### Structures", "Structures/Structures.swift")])
+  func `the README shows the program that is compiled here`(title: String, file: String) throws {
     let readme = try String(contentsOf: Self.package.appendingPathComponent("../../README.md"), encoding: .utf8)
-    let program = try String(contentsOf: Self.package.appendingPathComponent("Example/Example.swift"), encoding: .utf8)
-    #expect(readme.contains("## Example\n\n```swift\n\(program)```\n"))
+    let program = try String(contentsOf: Self.package.appendingPathComponent(file), encoding: .utf8)
+    #expect(readme.contains("\n\(title)\n\n```swift\n\(program)```\n"))
   }
 
   #if os(Linux)
@@ -20,6 +21,14 @@ struct ReadmeExampleTests {
       #expect(try program.output() == "[\"Nina Simone\", \"Nina Simone\"]\n")
       let file = program.dataHome.appendingPathComponent("Coherence/Music.sqlite")
       #expect(FileManager.default.fileExists(atPath: file.path))
+    }
+
+    @Test func `an entity that changes is another one in all that contains it`() throws {
+      let program = Program("coherence-structures")
+      defer { program.remove() }
+      let shown = "Ursula K. Le Guin: Lavinia\nUrsula K. Le Guin: The Dispossessed\n"
+      #expect(try program.output() == shown)
+      #expect(try program.output() == shown)
     }
   #endif
 }
