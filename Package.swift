@@ -203,7 +203,8 @@ let package = Package(
     .testTarget(
       name: "FaultTests",
       dependencies: [
-        "CoherenceConformance", "CoherenceSQL", "CoherenceSQLite", "CoherencePostgreSQL", sqlite, logging,
+        "CoherenceConformance", "CoherenceMapping", "CoherenceSQL", "CoherenceSQLite", "CoherencePostgreSQL", sqlite,
+        logging,
       ],
       path: "Tests/Faults", swiftSettings: strict),
   ]

@@ -181,6 +181,7 @@ struct SQLiteSession {
   /// Commits. When the disk fails meanwhile, the commit may stand in the log nevertheless: this process goes on without it,
   /// but who opens the file after a crash would find it. So it is written over, and when that fails too, nobody knows.
   private func commit() throws {
+    try checkIsInPlace()
     do {
       try execute("COMMIT")
     } catch var failure as SQLiteFailure where failure.mayHaveCommitted {
@@ -194,6 +195,15 @@ struct SQLiteSession {
       }
       throw failure
     }
+  }
+
+  /// Refuses a file that was moved or deleted while it was open: what it takes would be gone with the last who has it
+  /// open. With a log, SQLite itself does not look.
+  private func checkIsInPlace() throws {
+    var hasMoved: CInt = 0
+    let code = sqlite3_file_control(database.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+    guard code == SQLITE_OK, hasMoved != 0 else { return }
+    throw SQLiteFailure(code: SQLiteCode.moved, message: "the file was moved or deleted")
   }
 
   /// Runs a block in a transaction that sees one state.

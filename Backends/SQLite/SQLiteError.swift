@@ -63,6 +63,11 @@ struct SQLiteError {
       return (.notADatabase, "'\(path)' is not a SQLite database; choose another file, or move this one away.")
     case SQLITE_CORRUPT:
       return (.storeCorrupt, "'\(path)' is damaged (\(failure.message)); restore it from a backup.")
+    case SQLITE_READONLY where failure.code == SQLiteCode.moved:
+      return (
+        .storeInaccessible,
+        "'\(path)' was moved or deleted while it was open; bring it back, or detach the store and attach it anew."
+      )
     case SQLITE_READONLY:
       return (.storeReadOnly, "'\(path)' cannot be written; check the permissions of the file and its directory.")
     case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH:
@@ -125,4 +130,5 @@ struct SQLiteError {
 enum SQLiteCode {
   static let foreignKey = SQLITE_CONSTRAINT | (3 << 8)
   static let unique = SQLITE_CONSTRAINT | (8 << 8)
+  static let moved = SQLITE_READONLY | (4 << 8)
 }

@@ -153,7 +153,10 @@ struct MappingTests {
   @Test(arguments: Backend.available)
   func `a mapping's awaited forms do the same`(backend: Backend) async throws {
     let people = Person.mapping
-    let manager = try inline { try Person.stack(backend).manager }
+    let stack = try inline { try Person.stack(backend) }
+    // The directory goes with it.
+    defer { withExtendedLifetime(stack) {} }
+    let manager = stack.manager
     let eve = Person(id: 5, name: "Eve", age: 20)
     try await manager.save(people, models: [eve], shouldOverwrite: false)
     #expect(try await manager.fetchModel(people, uid: 5) == eve)
