@@ -156,6 +156,61 @@ struct SyncMarkTests {
     #expect(try fruit("3", stack)?.name == "Mango")
   }
 
+  /// Fruits whose uids a store keeps apart.
+  private func uniqueFruits() throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity("FruitRecord", class: FruitRecord.self, uniqueness: [["id"]]) {
+        Attribute("id", .string)
+        Attribute("name", .string)
+        Attribute("isUploaded", .bool, default: false)
+        Attribute("wasDeleted", .bool, default: false)
+        Attribute("isKnown", .bool, default: false)
+      }
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a save of a uid that somebody else inserted meanwhile failed`(backend: Backend) throws {
+    let stack = try MappingStack(backend, model: uniqueFruits())
+    let manager = stack.manager
+    let sent = [Fruit(uid: "5", name: "Lime"), Fruit(uid: "6", name: "Fig")]
+    let result = try meanwhile({
+      try manager.save(
+        entity: FruitRecord.self, models: [Fruit(uid: "5", name: "Green lime")], shouldOverwrite: false, from: .here)
+    }) {
+      try manager.save(entity: FruitRecord.self, models: sent, shouldOverwrite: false, from: .server())
+    }
+    #expect(result.skipped == 1 && result.inserted == 1)
+    #expect(try fruit("5", stack)?.name == "Green lime" && uploads(stack) == ["5"])
+    let edited = try meanwhile({
+      try manager.save(
+        entity: FruitRecord.self, models: [Fruit(uid: "7", name: "Pear")], shouldOverwrite: false, from: .server())
+    }) {
+      try manager.save(
+        entity: FruitRecord.self, models: [Fruit(uid: "7", name: "Ripe pear")], shouldOverwrite: false, from: .here)
+    }
+    #expect(edited.updated == 1 && edited.inserted == 0)
+    #expect(try fruit("7", stack)?.name == "Ripe pear" && uploads(stack) == ["5", "7"])
+  }
+
+  @Test func `what is not unique however often it is saved is refused`() throws {
+    let stack = try MappingStack(
+      model: ManagedObjectModel {
+        Entity("FruitRecord", class: FruitRecord.self, uniqueness: [["name"]]) {
+          Attribute("id", .string)
+          Attribute("name", .string)
+          Attribute("isUploaded", .bool, default: false)
+          Attribute("wasDeleted", .bool, default: false)
+        }
+      })
+    let twins = [Fruit(uid: "1", name: "Fig"), Fruit(uid: "2", name: "Fig")]
+    let error = #expect(throws: CoherenceError.self) {
+      try stack.manager.save(entity: FruitRecord.self, models: twins, shouldOverwrite: false, from: .here)
+    }
+    #expect(error?.code == .uniquenessViolated)
+    #expect(try stack.manager.count(entity: FruitRecord.self) == 0)
+  }
+
   @Test func `a record that was made in a context and not sent was replaced by what the server sent`() throws {
     let stack = try filled(from: .server())
     let context = stack.manager.workerContext

@@ -127,11 +127,16 @@ extension PersistenceManager {
       return try body(transaction)
     }
     return try working(in: given) { context in
+      var insertions = 0
       for _ in 0..<Self.attempts where !context.hasChanges {
         do {
           return try writing(in: context, mark)
         } catch let error as CoherenceError where error.code == .versionConflict {
           continue
+        } catch let error as CoherenceError where error.code == .uniquenessViolated {
+          // Somebody may have inserted the same uid meanwhile, whose record is found now. Or what is saved is at fault.
+          insertions += 1
+          if insertions == Self.insertions { throw error }
         }
       }
       return try writing(in: context, mark)
@@ -140,6 +145,8 @@ extension PersistenceManager {
 
   /// How often to meet another writer before it is the caller's turn to decide.
   private static var attempts: Int { 10 }
+  /// How often to meet a record that cannot be beside ours, before ours is at fault.
+  private static var insertions: Int { 3 }
 }
 
 extension ManagedObjectContext {
