@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceMapping
+import Synchronization
 import Testing
 import TestSupport
 
@@ -81,6 +82,51 @@ struct AwaitingTests {
     #expect(try await manager.fetchModels(entity: GroceryRecord.self) == [.banana])
   }
 
+  @Test(arguments: Backend.available)
+  func `a fetch of a task that is cancelled stops between batches, and the manager goes on`(backend: Backend)
+    async throws
+  {
+    let mapping = Mapping<Counted>("Counted", uid: \.id) {
+      Field("id", \.id)
+      Field("text", \.text)
+    }
+    let stack = try MappingStack(backend, model: ManagedObjectModel { mapping })
+    let manager = stack.manager
+    let models = (0..<10_000).map { Counted(id: $0, text: "\($0)") }
+    try await manager.save(mapping, models: models, shouldOverwrite: true)
+    let made = Tally()
+    let task = Task {
+      try await Counted.$onDecode.withValue({
+        made.add()
+        withUnsafeCurrentTask { $0?.cancel() }
+      }) { try await manager.fetchModels(mapping) }
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect((1..<models.count).contains(made.count))
+    #expect(try await manager.fetchModels(mapping, sort: [mapping.order(\.id)]) == models)
+    #expect(try await manager.save(mapping, models: [], shouldOverwrite: true).deleted == models.count)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a fetch of records stops while their models are made, when its task is cancelled`(backend: Backend)
+    async throws
+  {
+    let stack = try MappingStack(backend)
+    let manager = stack.manager
+    let models = (0..<5_000).map { GroceryProduct(id: "\($0)", name: "P") }
+    try await manager.save(entity: GroceryRecord.self, models: models, shouldOverwrite: true)
+    let made = Tally()
+    let task = Task {
+      try await GroceryRecord.$onToModel.withValue({
+        made.add()
+        withUnsafeCurrentTask { $0?.cancel() }
+      }) { try await manager.fetchModels(entity: GroceryRecord.self) }
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect((1..<models.count).contains(made.count))
+    #expect(try await manager.fetchModels(entity: GroceryRecord.self).count == models.count)
+  }
+
   @Test func `an error reaches who waits for it`() async throws {
     let manager = try MappingStack().manager
     let wrong = GroceryProduct(id: "1", name: "with \0")
@@ -89,4 +135,31 @@ struct AwaitingTests {
     }
     #expect(error?.code == .validationFailed)
   }
+}
+
+/// A model whose decoding is its own.
+private struct Counted: Codable, Sendable, Hashable {
+  var id: Int
+  var text: String
+  /// Called while a model is decoded. Bound for a test.
+  @TaskLocal static var onDecode: (@Sendable () -> Void)?
+
+  private enum CodingKeys: CodingKey { case id, text }
+
+  init(id: Int, text: String) { (self.id, self.text) = (id, text) }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    id = try container.decode(Int.self, forKey: .id)
+    // Does something else than to put values in their places.
+    text = try container.decode(String.self, forKey: .text) + (Self.onDecode == nil ? "" : " ")
+    Self.onDecode?()
+  }
+}
+
+/// Counts from any thread.
+private final class Tally: Sendable {
+  private let sum = Mutex(0)
+  func add() { sum.withLock { $0 += 1 } }
+  var count: Int { sum.withLock { $0 } }
 }

@@ -1,15 +1,20 @@
 public import CoherenceCore
 
 // The forms that are awaited. Each does what the form that waits does, in a new context, without blocking a thread of the
-// caller's: what it takes and answers can be sent there and back. A task that is cancelled stops its fetch, and its save
-// before the save has begun; both throw then, and nothing is saved.
+// caller's: what it takes and answers can be sent there and back. A task that is cancelled stops its fetch between batches,
+// and its save before that is committed; both throw `CancellationError` then, and nothing is saved.
 
 extension PersistenceManager {
   final func inWorker<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
     let context = workerContext
-    return try await context.perform { try body(context) }
+    do {
+      return try await context.perform { try body(context) }
+    } catch let error as CoherenceError where error.code == .cancelled {
+      // One error for who cancels, whether the work had begun or not.
+      throw CancellationError()
+    }
   }
 
   // MARK: Fetching

@@ -57,10 +57,17 @@ extension PersistenceTransaction {
   }
 
   /// - Throws: ``ErrorCode/modelDoesNotFit`` when a record does not have what its class asks for, which accessors, that
-  ///   cannot throw, answer with values of their own.
+  ///   cannot throw, answer with values of their own; ``ErrorCode/cancelled``.
   private func models<T: RecordToModel>(of records: [T]) throws -> [T.ModelType] {
     let known = context.reportedErrors.count
-    let models = try records.map { try $0.toModel() }
+    var models: [T.ModelType] = []
+    models.reserveCapacity(records.count)
+    for record in records {
+      models.append(try record.toModel())
+      if models.count % 1024 == 0, Task.isCancelled {
+        throw CoherenceError(.cancelled, "The task was cancelled while models were made.")
+      }
+    }
     let errors = context.reportedErrors.dropFirst(known)
     guard let error = errors.first else { return models }
     // What cannot be fetched is not in the way of what is to be saved.

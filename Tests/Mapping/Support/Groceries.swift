@@ -41,6 +41,8 @@ extension GroceryRecord: RecordFromModel, RecordToModel {
   var uid: String { id ?? "" }
   /// Called while a record takes its values. Bound for a test.
   @TaskLocal static var onFromModel: (@Sendable (GroceryRecord) throws -> Void)?
+  /// Called when a model is made. Bound for a test.
+  @TaskLocal static var onToModel: (@Sendable () -> Void)?
 
   func fromModel(_ model: GroceryProduct) throws {
     defer { details = model.details }
@@ -51,7 +53,8 @@ extension GroceryRecord: RecordFromModel, RecordToModel {
   }
 
   func toModel() -> GroceryProduct {
-    GroceryProduct(id: id ?? "", name: name ?? "", points: points, details: details)
+    Self.onToModel?()
+    return GroceryProduct(id: id ?? "", name: name ?? "", points: points, details: details)
   }
 }
 
