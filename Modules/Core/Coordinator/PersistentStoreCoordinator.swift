@@ -33,7 +33,12 @@ public final class PersistentStoreCoordinator: Sendable {
     for warning in model.warnings { self.logger.debug("\(warning)") }
   }
 
-  deinit { for store in attached.withLock({ $0 }) { store.close() } }
+  deinit {
+    for store in attached.withLock({ $0 }) {
+      store.close()
+      AttachedStores.all.remove(store)
+    }
+  }
 
   /// The attached stores, in order of attachment.
   public var persistentStores: [any PersistentStore] { attached.withLock { $0 } }
@@ -52,7 +57,8 @@ public final class PersistentStoreCoordinator: Sendable {
   ///     does not know attaches a store without entities, with a warning in the log.
   ///   - url: The store's file or location; `nil` for a store that has no place.
   /// - Throws: ``ErrorCode/unknownStoreType``, ``ErrorCode/storeAttachedTwice``, ``ErrorCode/incompatibleModel``,
-  ///   ``ErrorCode/notADatabase`` and the other codes of stores that cannot be opened. Nothing is attached then.
+  ///   ``ErrorCode/notADatabase`` and the other codes of stores that cannot be opened; ``ErrorCode/storeBusy`` while the
+  ///   store is destroyed elsewhere in the process. Nothing is attached then.
   @discardableResult
   public func addPersistentStore(
     type: StoreType, configurationName: String? = nil, at url: URL? = nil, options: [String: OptionValue] = [:]
@@ -64,12 +70,19 @@ public final class PersistentStoreCoordinator: Sendable {
       throw attachedTwice(url)
     }
     let store = try observed(StackOperation(.attach, type.name)) { try factory.open(environment) }
+    do {
+      try AttachedStores.all.add(store, to: self)
+    } catch {
+      store.close()
+      throw error
+    }
     let isNew = attached.withLock { stores in
       guard !stores.contains(where: { $0.identifier == store.identifier }) else { return false }
       stores.append(store)
       return true
     }
     guard isNew else {
+      AttachedStores.all.remove(store)
       store.close()
       throw attachedTwice(url)
     }
@@ -123,6 +136,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
     guard isAttached else { throw CoherenceError(.storeDetached, "The store is not attached to this coordinator.") }
     store.close()
+    AttachedStores.all.remove(store)
   }
 
   /// What a store says of itself.

@@ -2,9 +2,10 @@
 ///
 /// Without it, a store that is to be erased is set aside, and its content is kept there.
 public protocol StoreErasing: StoreFactory {
-  /// Removes a store with all of its content. Does nothing when there is none at that place.
+  /// Removes a store with all of its content. Does nothing when there is none at that place. Who calls sees to it that the
+  /// store is not open.
   ///
-  /// - Throws: ``ErrorCode/storeBusy`` when the store is open in this process; ``ErrorCode/storeInaccessible`` when its
-  ///   place refuses.
+  /// - Throws: ``ErrorCode/storeBusy`` when the kind of store can tell that it is open nevertheless;
+  ///   ``ErrorCode/storeInaccessible`` when its place refuses.
   func erase(_ environment: StoreEnvironment) throws
 }

@@ -20,11 +20,19 @@ extension PersistenceManager {
   /// uses one of the other forms.
   ///
   /// - Parameter completion: Is told whether all stores are attached now by this call. What went wrong otherwise is told
-  ///   to the container's error handler, and by the other forms.
+  ///   to the container's error handler before, on a global queue, and by the other forms.
   public final func load(completion: @escaping @Sendable (Bool) -> Void) {
     doorway.async {
-      let isLoaded = self.isDone { try self.attachStores() }
-      DispatchQueue.main.async { completion(isLoaded) }
+      do {
+        try self.attachStores()
+        DispatchQueue.main.async { completion(true) }
+      } catch {
+        // Not at the doorway, which the handler may want to go through.
+        DispatchQueue.global().async {
+          self.container.errorHandler(error)
+          DispatchQueue.main.async { completion(false) }
+        }
+      }
     }
   }
 
@@ -56,16 +64,6 @@ extension PersistenceManager {
     }
   }
 
-  private func isDone(_ body: () throws -> Void) -> Bool {
-    do {
-      try body()
-      return true
-    } catch {
-      container.errorHandler(error)
-      return false
-    }
-  }
-
   private func attachStores() throws {
     try findModel()
     guard !isLoaded else {
@@ -80,16 +78,20 @@ extension PersistenceManager {
     let coordinator = container.persistentStoreCoordinator
     let attached = coordinator.persistentStores
     guard !attached.isEmpty else {
-      for place in try environments() { try erase(place) }
+      let environments = try environments()
+      try coordinator.withSoleUse(of: environments.compactMap(place)) { try environments.forEach(erase) }
       return try attachStores()
     }
-    let places = attached.map(\.environment)
-    try container.detach(persistentStores: attached)
-    threadContexts.removeAll()
-    let erased = Result { for place in places { try erase(place) } }
-    for place in places {
+    let environments = attached.map(\.environment)
+    let erased = try coordinator.withSoleUse(of: attached.map { StorePlace($0) }) {
+      try container.detach(persistentStores: attached)
+      threadContexts.removeAll()
+      return Result { try environments.forEach(erase) }
+    }
+    for environment in environments {
       try coordinator.addPersistentStore(
-        type: place.type, configurationName: place.configurationName, at: place.url, options: place.options)
+        type: environment.type, configurationName: environment.configurationName, at: environment.url,
+        options: environment.options)
     }
     try erased.get()
   }
@@ -107,10 +109,17 @@ extension PersistenceManager {
     }
   }
 
-  private func erase(_ place: StoreEnvironment) throws {
-    let factory = try container.persistentStoreCoordinator.factory(for: place.type)
-    if let eraser = factory as? any StoreErasing { return try eraser.erase(place) }
-    let refuge = try factory.setAside(place)
-    place.logger.info("A store that cannot be erased was moved aside.", metadata: ["place": "\(refuge)"])
+  /// The place of a store that is not loaded; `nil` where there is none, or nothing that says which store it is.
+  private func place(_ environment: StoreEnvironment) -> StorePlace? {
+    let factory = try? container.persistentStoreCoordinator.factory(for: environment.type)
+    let metadata = try? factory?.metadata(environment)
+    return metadata.map { StorePlace(identifier: $0.identifier, url: environment.url) }
+  }
+
+  private func erase(_ environment: StoreEnvironment) throws {
+    let factory = try container.persistentStoreCoordinator.factory(for: environment.type)
+    if let eraser = factory as? any StoreErasing { return try eraser.erase(environment) }
+    let refuge = try factory.setAside(environment)
+    environment.logger.info("A store that cannot be erased was moved aside.", metadata: ["place": "\(refuge)"])
   }
 }

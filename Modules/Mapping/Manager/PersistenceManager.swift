@@ -204,8 +204,12 @@ open class PersistenceManager: @unchecked Sendable {
   /// Removes the stores with all of their content and loads empty ones in their places. What is not loaded yet is removed
   /// too. Contexts stay in use; objects of the former records throw ``ErrorCode/storeDetached``.
   ///
-  /// - Throws: ``ErrorCode/modelNotFound``; ``ErrorCode/storeInaccessible`` and the like when a store cannot be removed,
-  ///   or a fresh one not be opened. Stores that could not be removed are loaded again.
+  /// A store that another container of this process has attached is not destroyed under it, whatever its kind. What other
+  /// processes have open cannot be known; see <doc:CoherenceMapping#Destroying>.
+  ///
+  /// - Throws: ``ErrorCode/modelNotFound``; ``ErrorCode/storeBusy`` when one of the stores is attached elsewhere in this
+  ///   process, and nothing is done then; ``ErrorCode/storeInaccessible`` and the like when a store cannot be removed, or
+  ///   a fresh one not be opened. Stores that could not be removed are loaded again.
   open func destroy() throws {
     try doorway.sync { try destroyStores() }
   }

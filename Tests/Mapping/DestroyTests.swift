@@ -1,0 +1,144 @@
+import CoherenceCore
+import CoherenceMapping
+import CoherenceStrategies
+import Foundation
+import Synchronization
+import Testing
+import TestSupport
+
+/// Stores that are to be destroyed while others use them, or from where that is done.
+@Suite("Destroying stores that are in use")
+struct DestroyTests {
+  private func filled(_ backend: Backend) throws -> MappingStack {
+    let stack = try MappingStack(backend)
+    try stack.manager.save(entity: GroceryRecord.self, models: GroceryProduct.four, shouldOverwrite: true)
+    return stack
+  }
+
+  private func refusal(of manager: PersistenceManager) -> ErrorCode? {
+    #expect(throws: CoherenceError.self) { try manager.destroy() }?.code
+  }
+
+  @Test(arguments: Backend.available)
+  func `a store that another manager had open was destroyed under it, or not, by its kind`(backend: Backend) throws {
+    let stack = try filled(backend)
+    let worker = stack.manager.workerContext
+    let kept = try worker.performAndWait {
+      try stack.manager.fetchRecords(context: worker) as [GroceryRecord]
+    }
+    let stranger = try stack.makeStranger()
+    let third = PersistenceManager(
+      name: "Groceries", model: stack.manager.container.managedObjectModel,
+      storeConfigurations: [stack.configuration], storeLocation: stack.directory.url)
+    for manager in [stack.manager, stranger, third] { #expect(refusal(of: manager) == .storeBusy) }
+    // Nothing was done: what was fetched is of use.
+    try worker.performAndWait {
+      for record in kept { record.points += 1 }
+      try worker.save()
+    }
+    #expect(try stack.products() == stranger.fetchModels(entity: GroceryRecord.self).sorted { $0.id < $1.id })
+    #expect(!third.isLoaded)
+    let container = stranger.container
+    try container.detach(persistentStores: container.persistentStoreCoordinator.persistentStores)
+    try stack.manager.destroy()
+    #expect(try stack.products() == [])
+    try stranger.load()
+    #expect(try stranger.count(entity: GroceryRecord.self) == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `several stores are destroyed together, or none`(backend: Backend) throws {
+    let directory = TemporaryDirectory()
+    let configurations = (0..<2).map { _ in backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)) }
+    let people = Person.mapping
+    let model = try ManagedObjectModel { people }
+    func manager(_ configurations: [StoreConfiguration]) throws -> PersistenceManager {
+      let manager = PersistenceManager(
+        name: "People", model: model, storeConfigurations: configurations, storeLocation: directory.url)
+      try manager.load()
+      return manager
+    }
+    let both = try manager(configurations)
+    // Fresh records go into the first store; it is the second that is in use.
+    try both.save(people, models: [Person(id: 1, name: "Ada", age: 36)], shouldOverwrite: true)
+    let other = try manager([configurations[1]])
+    #expect(refusal(of: both) == .storeBusy)
+    #expect(try both.count(people) == 1 && other.count(people) == 0)
+  }
+
+  @Test func `a store that is a copy of another is not the same store`() throws {
+    let stack = try filled(.sqlite)
+    let container = stack.manager.container
+    let place = try #require(container.persistentStoreCoordinator.persistentStores.first?.url)
+    try container.detach(persistentStores: container.persistentStoreCoordinator.persistentStores)
+    try FileManager.default.copyItem(at: place, to: stack.directory.file("copy.sqlite"))
+    try stack.manager.load()
+    let copy = PersistenceManager(
+      name: "Groceries", model: container.managedObjectModel,
+      storeConfigurations: [Backend.sqlite.configuration(named: "copy")],
+      storeLocation: stack.directory.url)
+    try copy.load()
+    try stack.manager.destroy()
+    #expect(try stack.products() == [] && copy.count(entity: GroceryRecord.self) == 4)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a store cannot be attached while it is destroyed`(backend: Backend) throws {
+    let stack = try filled(backend)
+    let coordinator = stack.manager.container.persistentStoreCoordinator
+    try coordinator.withSoleUse(of: coordinator.persistentStores.map { StorePlace($0) }) {
+      let error = #expect(throws: CoherenceError.self) { try stack.makeStranger() }
+      #expect(error?.code == .storeBusy && error?.isRetryable == true)
+    }
+    #expect(try stack.makeStranger().count(entity: GroceryRecord.self) == 4)
+  }
+
+  @Test func `an error handler that destroyed the stores waited for itself`() async throws {
+    let container = OwnContainer(try MappingStack.groceries())
+    let manager = PersistenceManager(
+      container: container, storeConfigurations: [Backend.inMemory.configuration(named: UUID().uuidString)])
+    try await manager.load()
+    try await manager.save(entity: GroceryRecord.self, models: GroceryProduct.four, shouldOverwrite: true)
+    container.onError.withLock { $0 = { [weak manager] in try manager?.destroy() } }
+    let isLoaded = await withCheckedContinuation { continuation in
+      manager.load { continuation.resume(returning: $0) }
+    }
+    #expect(!isLoaded && manager.isLoaded)
+    #expect(try await manager.count(entity: GroceryRecord.self) == 0)
+  }
+}
+
+/// A container of an application's own, whose handler is called where the error is.
+private final class OwnContainer: PersistentContainer {
+  private let base: GenericPersistentContainer<ContextStrategy.Direct>
+  let onError = Mutex<(@Sendable () throws -> Void)?>(nil)
+  var errorHandler: AsyncErrorHandlerBlock {
+    { [weak self] _ in
+      do { try self?.onError.withLock { $0 }?() } catch { Issue.record(error) }
+    }
+  }
+
+  init(_ model: ManagedObjectModel) { base = GenericPersistentContainer(name: "Own", managedObjectModel: model) }
+
+  static func defaultStoreLocation() -> URL { FileManager.default.temporaryDirectory }
+  var name: String { base.name }
+  var storeLocation: URL { base.storeLocation }
+  var managedObjectModel: ManagedObjectModel { base.managedObjectModel }
+  var persistentStoreCoordinator: PersistentStoreCoordinator { base.persistentStoreCoordinator }
+  var viewContext: ManagedObjectContext { base.viewContext }
+
+  func newBackgroundContext() -> BackgroundContext { base.newBackgroundContext() }
+
+  func attachPersistentStore(at url: URL, for configuration: StoreConfiguration) throws -> any PersistentStore {
+    try base.attachPersistentStore(at: url, for: configuration)
+  }
+
+  func attachPersistentStores(
+    at url: URL, for configurations: [StoreConfiguration]
+  ) throws -> [any PersistentStore] {
+    try base.attachPersistentStores(at: url, for: configurations)
+  }
+
+  func detach(persistentStore: any PersistentStore) throws { try base.detach(persistentStore: persistentStore) }
+  func detach(persistentStores: [any PersistentStore]) throws { try base.detach(persistentStores: persistentStores) }
+}
