@@ -9,7 +9,8 @@
 /// }
 /// ```
 ///
-/// For each associated value it makes a private property that reads and writes it while the value is of that case.
+/// For each associated value it makes a private property that reads and writes it while the value is of that case. Cases
+/// that differ by their labels only are refused: patterns cannot tell them apart.
 @attached(
   extension, conformances: EntityWrapper, names: named(wrappedEntitiesKeyPaths), named(checkNestedPlaces), arbitrary)
 public macro EntityWrapper() = #externalMacro(module: "CoherenceMacrosPlugin", type: "EntityWrapperMacro")

@@ -95,6 +95,52 @@ struct ComplaintTests {
       ])
   }
 
+  @Test func `cases of one name are told apart by nobody`() {
+    let cases = """
+        case link(Int), link(to: Int)
+        case photo(of: Author)
+        case photo(by: Author), text(Author)
+        @NotNested case pair(Author, Author)
+      """
+    let message =
+      "Patterns cannot tell cases of one name apart, so the macro cannot follow this one. Give it a name of its own."
+    expectExpansion(
+      of: "@EntityWrapper enum Media {\n\(cases)\n}",
+      """
+      enum Media {
+      \(cases.replacing("@NotNested ", with: ""))
+      }
+
+      extension Media: CoherenceIdentityMap.EntityWrapper {
+        nonisolated func wrappedEntitiesKeyPaths<Root>(
+          relativeTo parent: WritableKeyPath<Root, Self>
+        ) -> [CoherenceIdentityMap.PartialIdentifiableKeyPath<Root>] {
+          CoherenceMacros.NestedPlaces<Root>(
+            CoherenceMacros.NestedPlaces<Root>.at(parent.appending(\\.textValue))
+          ).keyPaths
+        }
+
+        private nonisolated var textValue: Optional<Author> {
+          get {
+            if case .text(let value) = self {
+              value
+            } else {
+              nil
+            }
+          }
+          set {
+            if case .text = self, let newValue {
+              self = .text(newValue)
+            }
+          }
+        }
+      }
+      """,
+      complaints: [
+        DiagnosticSpec(message: message, line: 3, column: 8), DiagnosticSpec(message: message, line: 4, column: 8),
+      ])
+  }
+
   // MARK: By type
 
   private struct Fixed {

@@ -17,7 +17,7 @@ struct EntityWrapperMacro: ExtensionMacro {
       throw MacroProblem.listedByHand.error(at: list)
     }
     let (places, others) =
-      declaration.is(EnumDeclSyntax.self) ? cases(of: declaration) : variables(of: declaration, context)
+      declaration.is(EnumDeclSyntax.self) ? cases(of: declaration, context) : variables(of: declaration, context)
     let conformance = protocols.isEmpty ? "" : ": CoherenceIdentityMap.EntityWrapper"
     return [
       try ExtensionDeclSyntax(
@@ -50,10 +50,19 @@ struct EntityWrapperMacro: ExtensionMacro {
     return (found.variables.map(\.name), [declaration.check(found.properties)].compactMap { $0 })
   }
 
-  private static func cases(of declaration: some DeclGroupSyntax) -> (places: [String], others: [String]) {
-    let values = declaration.memberBlock.members.flatMap { member -> [AssociatedValue] in
-      guard let cases = member.decl.as(EnumCaseDeclSyntax.self), !cases.isNotNested else { return [] }
-      return cases.elements.flatMap(AssociatedValue.all(of:))
+  private static func cases(
+    of declaration: some DeclGroupSyntax, _ context: some MacroExpansionContext
+  ) -> (places: [String], others: [String]) {
+    let cases = declaration.memberBlock.members.compactMap { $0.decl.as(EnumCaseDeclSyntax.self) }
+    let counts = Dictionary(cases.flatMap(\.elements).map { ($0.name.text, 1) }, uniquingKeysWith: +)
+    var values: [AssociatedValue] = []
+    for element in cases.filter({ !$0.isNotNested }).flatMap(\.elements) {
+      let found = AssociatedValue.all(of: element)
+      if !found.isEmpty, counts[element.name.text] != 1 {
+        context.diagnose(MacroProblem.casesOfOneName.diagnostic(at: element))
+      } else {
+        values += found
+      }
     }
     return (values.map(\.property), values.map(\.declaration))
   }

@@ -10,6 +10,7 @@ enum MacroProblem: String, DiagnosticMessage {
   case conditionalProperty
   case severalNames
   case lazyProperty
+  case casesOfOneName
 
   var message: String {
     switch self {
@@ -27,6 +28,8 @@ enum MacroProblem: String, DiagnosticMessage {
       "Variables that are declared as a tuple are not seen by the macro. Declare them one by one."
     case .lazyProperty:
       "Lazy variables are not seen by the macro. Mark this one with '@NotNested', or list the places by hand."
+    case .casesOfOneName:
+      "Patterns cannot tell cases of one name apart, so the macro cannot follow this one. Give it a name of its own."
     }
   }
 
