@@ -45,6 +45,26 @@ struct OptimisticMixtureTests {
     #expect(held.current == Root(id: 1, text: "newer", leaf: Leaf(2, "a")))
   }
 
+  @Test func `an update of an aggregate does not make sure what cannot be compared`() {
+    let held = store.store(entity: OpaqueHolder(id: 1, opaque: Opaque(id: 2, text: "a")))
+    _ = store.store(entities: [held.value], named: AliasKey("holders"))
+    let change = store.optimistically { $0.update(Opaque.self, id: 2) { $0.text += "!" } }
+    store.update(OpaqueHolder.self, id: 1) { $0.text = "new" }
+    store.update(named: AliasKey<[OpaqueHolder]>("holders")) { $0[0].text += "er" }
+    #expect(held.current.text == "newer" && held.current.opaque.text == "a!")
+    change.rollback()
+    #expect(held.current.text == "newer" && held.current.opaque.text == "a")
+  }
+
+  @Test func `an update of what is in an aggregate is made of the sure value`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "a")))
+    let change = draft(of: 2)
+    store.update(Root.self, id: 1) { $0.leaf.text? += "b" }
+    #expect(held.current.leaf.text == "ab!")
+    change.rollback()
+    #expect(held.current.leaf.text == "ab")
+  }
+
   @Test func `storing under an alias does not make a change sure`() {
     let held = store.store(entity: Leaf(1, "a"))
     let change = draft(of: 1)
@@ -260,6 +280,50 @@ struct OptimisticMixtureTests {
     #expect(leaf.current.text == "sure" && store.find(Root.self, id: 1) == nil && store.count(of: Item.self) == 0)
   }
 
+  @Test(arguments: [false, true])
+  func `what an optimistic aggregate brings along goes with it`(isConfirmed: Bool) {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
+    store.setPolicy(for: Item.self) { $0.lifetime = .pinned }
+    let held = store.store(entity: Root(id: 2, leaf: Leaf(3)))
+    let awaited = store.await(Root.self, id: 1)
+    let change = store.optimistically { draft in
+      draft.store(Root(id: 1, leaf: Leaf(2), items: [Item(id: 3), Item(id: 4)]))
+      draft.update(Root.self, id: 2) { $0.items = [Item(id: 5)] }
+    }
+    #expect(store.count(of: Leaf.self) == 2 && store.count(of: Item.self) == 3)
+    _ = store.store(entity: Item(id: 4, key: "sure"))
+    if isConfirmed { change.commit() } else { change.rollback() }
+    #expect((awaited.current != nil) == isConfirmed)
+    #expect(store.find(Item.self, id: 4)?.value.key == "sure" && held.current.items.isEmpty != isConfirmed)
+    #expect(store.count(of: Leaf.self) == (isConfirmed ? 2 : 1) && store.count(of: Item.self) == (isConfirmed ? 3 : 1))
+  }
+
+  @Test func `what two optimistic aggregates bring along stays until both have gone`() {
+    let first = store.optimistically { $0.store(Root(id: 1, leaf: Leaf(3))) }
+    let second = store.optimistically { $0.store(Root(id: 2, leaf: Leaf(3, "other"))) }
+    first.rollback()
+    #expect(store.find(Root.self, id: 2)?.value.leaf == Leaf(3))
+    second.rollback()
+    #expect(store.find(Root.self, id: 2) == nil && store.count(of: Leaf.self) == 0)
+  }
+
+  @Test func `what an optimistic aggregate brings along is sure when something sure contains it`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
+    let change = store.optimistically { $0.store(Root(id: 2, leaf: Leaf(3, "draft"), items: [Item(id: 4)])) }
+    _ = store.store(entity: Root(id: 1, leaf: Leaf(3, "draft")))
+    store.update(Root.self, id: 1) { $0.items = [Item(id: 4)] }
+    change.rollback()
+    #expect(held.current == Root(id: 1, leaf: Leaf(3, "draft"), items: [Item(id: 4)]))
+    #expect(store.find(Root.self, id: 1) != nil && store.find(Root.self, id: 2) == nil)
+  }
+
+  @Test func `an optimistic entity that is in itself goes with its change`() {
+    let change = store.optimistically { $0.store(Person(1, "a", [Person(2, "b", [Person(1, "a")])])) }
+    #expect(store.find(Person.self, id: 1)?.value.friends.map(\.id) == [2] && store.count(of: Person.self) == 2)
+    change.rollback()
+    #expect(store.count(of: Person.self) == 0)
+  }
+
   // MARK: Archives
 
   @Test func `an archive has the sure values`() throws {
@@ -281,4 +345,12 @@ struct OptimisticMixtureTests {
     change.rollback()
     #expect(held.current == [Leaf(1, "a"), Leaf(2, "b")] && store.find(Leaf.self, id: 3) == nil)
   }
+}
+
+/// An aggregate that cannot be compared, of something that cannot be compared.
+private struct OpaqueHolder: Aggregate {
+  let id: Int
+  var text = ""
+  var opaque: Opaque
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.opaque)] }
 }

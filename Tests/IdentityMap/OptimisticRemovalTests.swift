@@ -60,6 +60,19 @@ struct OptimisticRemovalTests {
     #expect(store.find(Item.self, id: 4)?.value.key == "newest")
   }
 
+  @Test func `what an aggregate cannot be without is removed for good after it for the time being`() {
+    let held = store.store(entity: root)
+    let items = store.store(entities: [Item(id: 8), Item(id: 9)])
+    let change = store.optimistically { $0.update(Root.self, id: root.id) { $0.items += items.value } }
+    let removal = store.optimistically { $0.remove(Root.self, id: root.id) }
+    _ = store.store(entity: Root(id: root.id, leaf: root.leaf))
+    store.remove(Leaf.self, id: root.leaf.id)
+    removal.rollback()
+    change.rollback()
+    #expect(store.find(Root.self, id: root.id) == nil)
+    withExtendedLifetime(held) {}
+  }
+
   @Test func `an aggregate that comes meanwhile does not show what is removed`() {
     let held = store.store(entity: root)
     let change = store.optimistically { $0.remove(Item.self, id: 4) }

@@ -135,6 +135,58 @@ struct RollbackTests {
     withExtendedLifetime(subscription) {}
   }
 
+  @Test func `an observer that pauses meanwhile is told nothing of it`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
+    let (told, subscription) = held.changes()
+    let (awaited, other) = store.await(Leaf.self, id: 2).changes()
+    let (listed, third) = store.query(Root.self).changes()
+    for subscription in [subscription, other, third] { subscription.pause() }
+    undone { store in
+      store.update(Root.self, id: 1) { $0.text = "undone" }
+      try? store.transaction { store in
+        store.update(Leaf.self, id: 2) { $0.text = "undone" }
+        throw Refusal()
+      }
+      store.remove(Leaf.self, id: 2)
+    }
+    for subscription in [subscription, other, third] { subscription.resume() }
+    #expect(told.count == 0 && awaited.count == 0 && listed.count == 0)
+    subscription.pause()
+    store.update(Leaf.self, id: 2) { $0.text = "new" }
+    undone { $0.update(Leaf.self, id: 2) { $0.text = "undone" } }
+    subscription.resume()
+    #expect(told.values == [Root(id: 1, leaf: Leaf(2, "new"))] && awaited.values == [Leaf(2, "new")])
+  }
+
+  @Test func `others are told nothing when somebody began to observe in it`() {
+    let held = store.store(entity: Leaf(1, "old"))
+    let (told, subscription) = held.changes()
+    let late = Told<Leaf>()
+    var other: EntityStore.Subscription?
+    undone { store in
+      store.update(Leaf.self, id: 1) { $0.text = "undone" }
+      other = held.observe { late.append($0) }
+      store.update(Leaf.self, id: 1) { $0.text = "undone too" }
+    }
+    #expect(told.count == 0 && late.values == [Leaf(1, "undone"), Leaf(1, "old")])
+    store.update(Leaf.self, id: 1) { $0.text = "new" }
+    #expect(told.values == [Leaf(1, "new")] && late.values.last == Leaf(1, "new"))
+    withExtendedLifetime((subscription, other)) {}
+  }
+
+  @Test func `the first to observe, who does it in it, is told what there is`() {
+    let held = store.store(entity: Leaf(1, "old"))
+    let told = Told<Leaf>()
+    var subscription: EntityStore.Subscription?
+    undone { store in
+      store.update(Leaf.self, id: 1) { $0.text = "undone" }
+      subscription = held.observe { told.append($0) }
+      store.update(Leaf.self, id: 1) { $0.text = "undone too" }
+    }
+    #expect(told.values == [Leaf(1, "undone"), Leaf(1, "old")])
+    withExtendedLifetime(subscription) {}
+  }
+
   @Test func `the logger and the change log hear nothing of it`() {
     let store = makeStore(logger: log)
     store.keepChangeLog(10)

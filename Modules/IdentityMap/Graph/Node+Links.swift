@@ -3,6 +3,7 @@ extension Node {
   /// looked at when the transaction ends.
   final func setChildren(_ children: [Node]) {
     if children.isEmpty && relations.map({ $0.children.isEmpty }) ?? true { return }
+    ensureNotRebuilding()
     let relations = relate()
     let common = commonPrefix(of: relations.children, and: children)
     while relations.children.count > common { unlinkLastChild() }

@@ -84,6 +84,8 @@ struct NodeFlags: OptionSet, Sendable {
   @inlinable static var related: NodeFlags { NodeFlags(rawValue: 1 << 11) }
   /// The transaction that is going on has set the stamp.
   static let stamped = NodeFlags(rawValue: 1 << 13)
+  /// Its value is being made of its children's.
+  static let rebuilding = NodeFlags(rawValue: 1 << 14)
 }
 
 /// A node whose value can be read.
@@ -102,6 +104,20 @@ extension Node {
     relations = made
     flags.insert(.related)
     return made
+  }
+
+  /// The value is another one from now on.
+  final func advance() {
+    if core.isJournaling { core.noteVersion(of: self) }
+    version &+= 1
+  }
+
+  /// Whoever changes a node while its value is being made of its children's would have it made of others. Only the end
+  /// of an object in the value that is written over can come to that, or a setter of the value.
+  final func ensureNotRebuilding() {
+    if flags.contains(.rebuilding) {
+      fatalError("\(label) was changed while it was being made up to date, by a deinit or a setter of what is in it.")
+    }
   }
 
   final var isHeld: Bool {

@@ -25,10 +25,10 @@ extension StoreCore {
       link.withParent { parent in
         if link.isBack {
           // Only readers of the parent itself see the change.
-          parent.version &+= 1
+          parent.advance()
         } else if !parent.flags.contains(.dirty) {
           parent.flags.insert(.dirty)
-          parent.version &+= 1
+          parent.advance()
           if parent.hasParents { stack.append(.passUnretained(parent)) }
         }
         if parent.isWatched { enqueue(parent) }
@@ -82,6 +82,8 @@ extension StoreCore {
 
   private func rebuild(_ node: Node) {
     node.flags.remove(.dirty)
+    node.flags.insert(.rebuilding)
     node.rebuild()
+    node.flags.remove(.rebuilding)
   }
 }

@@ -1,8 +1,13 @@
 /// Everything that a store knows, behind one lock.
 ///
 /// An operation locks, works on the graph, and commits: it drops what nothing holds any more, brings up to date what
-/// is watched, and posts to the watchers. What runs code of others (callbacks, the logger, the destruction of values)
-/// waits until the lock is free again.
+/// is watched, and posts to the watchers. What runs code of others waits until the lock is free again: callbacks, the
+/// logger, and the end of nodes and of what a rollback has undone.
+///
+/// What an entity was before a write does not wait, because nothing would be as dear as to keep it that long. It is moved
+/// out and goes under the lock when its node is whole again, so that the end of an object in it may use the store. What
+/// aggregates still have of it goes when they are made up to date, one by one and in place; then only they may not be
+/// changed, and ``Node/ensureNotRebuilding()`` sees to that.
 // Sendable because its state is only touched inside of `exclusively`, which the callers in this module keep to.
 @usableFromInline
 final class StoreCore: @unchecked Sendable {

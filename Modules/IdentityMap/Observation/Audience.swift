@@ -16,6 +16,10 @@ class AnyAudience: @unchecked Sendable {
 
   /// How many observers there are. Under the store's lock.
   var count: Int { 0 }
+
+  /// Observers that were told of a version need not be told of a newer one, because its value is the same. Under the
+  /// store's lock.
+  func skip(from version: UInt32, to newer: UInt32) {}
 }
 
 // Sendable because the node is immutable here and touched under the store's lock only, as the observations are.
@@ -47,6 +51,10 @@ final class Audience<Value: Sendable>: AnyAudience, @unchecked Sendable {
   override var count: Int { observations.count }
 
   // MARK: Under the lock
+
+  override func skip(from version: UInt32, to newer: UInt32) {
+    for observation in observations { observation.skip(from: version, to: newer) }
+  }
 
   func add(_ observation: Observation<Value>) {
     observations.append(observation)
@@ -84,6 +92,10 @@ class AnyObservation: @unchecked Sendable {
 
   final func isDue(_ version: UInt32) -> Bool {
     !isWaiting && seen != version
+  }
+
+  final func skip(from version: UInt32, to newer: UInt32) {
+    if seen == version { seen = newer }
   }
 
   final func pause() {

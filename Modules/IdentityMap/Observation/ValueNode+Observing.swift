@@ -8,8 +8,8 @@ extension ValueNode {
       // Before the version: what is read then is up to date.
       let value = read()
       let observation = Observation(seen: version, onChange: onChange)
+      noteBeginning()
       audience(of: mailbox).add(observation)
-      core.journal?.newlyObserved.append(self)
       return (observation, value)
     }
     observation.tell(value)
@@ -19,6 +19,14 @@ extension ValueNode {
       unsubscribe: { self.end(observation, mailbox) },
       pause: { core.exclusively { observation.pause() } },
       resume: { self.letGo(observation, mailbox) })
+  }
+
+  /// In a transaction that may be undone.
+  private func noteBeginning() {
+    guard let journal = core.journal else { return }
+    journal.newlyObserved.append(self)
+    // What the node was before the transaction is not known of one that nobody watched; nobody was told of it either.
+    if relations?.hasAudiences != true { journal.versions.append((self, version &- 1)) }
   }
 
   /// Lets an observer that has waited be told, also of what it has missed.

@@ -1,8 +1,10 @@
 /// Changes that are shown before they are sure, as when a server has yet to accept them.
 ///
-/// What is stored meanwhile counts as sure: it goes below the changes, which are applied again on top of it. Changes
-/// made one after the other lie on top of each other; each can be taken back or confirmed by itself. When this is
-/// released before either, the changes are taken back.
+/// What is stored meanwhile counts as sure: it goes below the changes, which are applied again on top of it. An update is
+/// made of the sure values, of the entity and of what is in it. Changes made one after the other lie on top of each other;
+/// each can be taken back or confirmed by itself. When this is released before either, the changes are taken back.
+///
+/// A policy that merges is given the sure value of an entity, but what is in it as it is shown.
 public final class OptimisticChange: Sendable {
   private let core: StoreCore
   private let entries: OptimisticEntries
@@ -46,10 +48,11 @@ public final class OptimisticChange: Sendable {
       return true
     }
 
-    /// Stores an entity that the sure data may not have. What there is already of the entities in it is left as it is.
+    /// Stores an entity that the sure data may not have. What there is already of the entities in it is left as it is; the
+    /// others are part of the change, as they are when ``update(_:id:_:)`` brings them along, until something sure comes.
     public borrowing func store<T: Identifiable & Sendable>(_ entity: T) {
       let table = core.table(of: T.self)
-      entries.keep(table.patchIn(entity, entries), table)
+      entries.keep(table.patchIn(entity, .init(change: entries, effect: .value(entity))), table)
     }
 
     /// Removes an entity from everything that it is in, as ``EntityStore/remove(_:id:)`` does. When that is taken back, it

@@ -29,6 +29,7 @@ final class OptimisticEntries: @unchecked Sendable {
   /// Keeps an entity. A second change of the same entity goes with the first.
   func keep<T: Identifiable & Sendable>(_ node: EntityNode<T>, _ table: EntityTable<T>) {
     guard !list.contains(where: { $0.handle.node === node }) else { return }
+    core.record { [self, list] in self.list = list }
     list.append(
       Entry(
         handle: .of(node), takeBack: { [unowned self] in table.takeBack(self, of: node) },
@@ -36,7 +37,7 @@ final class OptimisticEntries: @unchecked Sendable {
   }
 
   /// Another entity was removed.
-  fileprivate func forget(_ entity: Node) {
+  func forget(_ entity: Node) {
     for entry in list where entry.handle.node !== entity { entry.forget(entity) }
   }
 
@@ -77,38 +78,4 @@ final class OptimisticEntries: @unchecked Sendable {
     }
     list = []
   }
-}
-
-extension StoreCore {
-  /// After a rollback.
-  func takeBackAbandoned() {
-    let abandoned = abandonedChanges
-    abandonedChanges = []
-    for change in abandoned { change.takeBack() }
-  }
-
-  /// An entity was removed: no change that is taken back brings it back in what it was in.
-  func forgetInChanges(_ entity: Node) {
-    // A rollback puts everything back by itself.
-    guard !isRollingBack else { return }
-    for change in openChanges { change.forget(entity) }
-  }
-
-  /// Lets a closure see the store as it is without the changes that are not sure.
-  func withSureValues<R: Sendable>(_ body: () -> R) -> R {
-    if openChanges.isEmpty { return body() }
-    do throws(Seen<R>) {
-      return try undoable { () throws(Seen<R>) -> R in
-        for change in openChanges.reversed() { change.takeBackForNow() }
-        throw Seen(result: body())
-      }
-    } catch {
-      return error.result
-    }
-  }
-}
-
-/// What was seen in a transaction that is undone for that.
-private struct Seen<R: Sendable>: Error {
-  let result: R
 }

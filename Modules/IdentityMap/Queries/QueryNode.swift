@@ -52,7 +52,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   }
 
   private func tell() {
-    version &+= 1
+    advance()
     if isWatched { core.enqueue(self) }
   }
 
@@ -115,64 +115,4 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   }
 
   override var label: String { "query over \(T.self)" }
-}
-
-extension EntityTable {
-  func begin(_ query: QueryNode<T>) {
-    if queries.isEmpty { core.tables.withQueries.append(self) }
-    queries.append(query)
-    query.isNew = core.journal != nil
-    index.forEach { $0.flags.insert(.queried) }
-    query.settle(present.map { .init(node: $0, isChanged: true) })
-    core.loosen(query)
-  }
-
-  func end(_ query: QueryNode<T>) {
-    queries.removeAll { $0 === query }
-    guard queries.isEmpty else { return }
-    core.tables.withQueries.removeAll { $0 === self }
-    notedForQueries = []
-    index.forEach { $0.flags.remove(.queried) }
-  }
-
-  func noteForQueries(_ node: EntityNode<T>, isChanged: Bool) {
-    notedForQueries.append(.init(node: node, isChanged: isChanged))
-  }
-
-  /// What the queries will have to look at when the transaction ends.
-  fileprivate var allNotes: [QueryNode<T>.Note] {
-    notedForQueries
-      + core.changed.compactMap { node in
-        guard node.flags.contains(.queried) else { return nil }
-        return (node as? EntityNode<T>).map { .init(node: $0, isChanged: true) }
-      }
-  }
-}
-
-extension EntityStore {
-  /// The entities of a type that satisfy a condition, in an order, which can be followed: when entities come, change or
-  /// go, observers get the new list. The query does not keep the entities; the policy of their type can.
-  /// - Parameters:
-  ///   - condition: Runs under the store's lock, once for each entity and again for each that changes.
-  ///   - order: Whether the first comes before the second. Without it, the order is that in which they matched.
-  public func query<T: Identifiable & Sendable>(
-    _ type: T.Type, where condition: @escaping @Sendable (T) -> Bool = { _ in true },
-    sort order: (@Sendable (T, T) -> Bool)? = nil
-  ) -> EntityObserver<[T]> {
-    core.exclusively {
-      let query = QueryNode(where: condition, sort: order, core: core)
-      let table = core.table(of: type)
-      table.noteSearch()
-      table.begin(query)
-      return EntityObserver(query)
-    }
-  }
-
-  /// The entities of a type that satisfy a condition, sorted by a property.
-  public func query<T: Identifiable & Sendable, V: Comparable & Sendable>(
-    _ type: T.Type, where condition: @escaping @Sendable (T) -> Bool = { _ in true },
-    sortedBy property: any KeyPath<T, V> & Sendable
-  ) -> EntityObserver<[T]> {
-    query(type, where: condition, sort: { $0[keyPath: property] < $1[keyPath: property] })
-  }
 }

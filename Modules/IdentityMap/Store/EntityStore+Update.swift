@@ -53,7 +53,7 @@ extension StoreCore {
     _ key: AliasKey<Content>, stamp: Stamp?, shape: @autoclosure () -> NestedShape<Content>,
     _ update: (inout Content) throws(E) -> Void
   ) throws(E) -> Bool {
-    guard let node = aliases[key], var content = node.read() else { return false }
+    guard let node = aliases[key], var content = node.basis else { return false }
     if let stamp, node.refuses(stamp) { return false }
     try update(&content)
     setAlias(key, to: content, shape: shape(), stamp: stamp, mode: .updating)

@@ -12,6 +12,12 @@ import Dispatch
 /// An entity stays as long as an ``EntityObserver``, a ``Subscription``, an alias, an aggregate that stays, or a
 /// lifetime (see ``TypePolicy``) keeps it. All methods may be called from every thread, and from inside of the closures
 /// that the store calls: what is done there is part of the operation that is going on.
+///
+/// What a write replaces, the store lets go before the call returns, with the store to itself, and when the entity has its
+/// new value. So the `deinit` of an object in a value may use the store, but must not wait for another thread that does.
+/// It must leave alone the aggregates that its entity was in, because they may be just being made up to date: to change
+/// one of them then ends the process with a sentence that says so. Entities that nothing keeps any more, and what a
+/// transaction that throws has undone, are let go after the operation, when others can use the store again.
 public final class EntityStore: Sendable {
   /// A closure that changes an entity.
   public typealias Update<T> = (inout T) -> Void

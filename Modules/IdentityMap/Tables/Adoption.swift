@@ -6,6 +6,8 @@ struct Adoption {
   @usableFromInline let mode: Mode
   /// Entities that are left as they are.
   private let kept: [Node]
+  /// The change that brings the aggregate, if it brings it.
+  private let change: OptimisticEntries?
   /// That of the aggregate, which holds for all that is in it.
   @usableFromInline let stamp: Stamp?
   @usableFromInline var children: [Node] = []
@@ -20,9 +22,17 @@ struct Adoption {
     case keeping
     /// So are those that were removed while somebody held them.
     case gathering
+    /// They are left as they are, and what there is not yet is part of a change that is not sure.
+    case bringing
+
+    /// Whether the entities become what the aggregate says.
+    @inlinable var storesAsGiven: Bool { self == .storing || self == .updating }
   }
 
-  init(core: StoreCore, stamp: Stamp?, mode: Mode = .storing, kept: [Node] = []) {
+  init(
+    core: StoreCore, stamp: Stamp?, mode: Mode = .storing, kept: [Node] = [], bringing change: OptimisticEntries? = nil
+  ) {
+    self.change = change
     self.kept = kept
     self.core = core
     self.mode = mode
@@ -31,7 +41,7 @@ struct Adoption {
 
   @inlinable mutating func adopt<T: Identifiable & Sendable>(_ entity: T) {
     let table = core.table(of: T.self)
-    guard mode == .storing || mode == .updating, let node = table.adoptSimply(entity, stamp: stamp) else {
+    guard mode.storesAsGiven, let node = table.adoptSimply(entity, stamp: stamp) else {
       return adoptAtLength(entity)
     }
     children.append(node)
@@ -40,12 +50,13 @@ struct Adoption {
 
   @usableFromInline mutating func adoptAtLength<T: Identifiable & Sendable>(_ entity: T) {
     let table = core.table(of: T.self)
+    if let change { return table.bring(entity, change) }
     if let node = known(entity, in: table) {
       children.append(node)
       versions.append(node.version &- 1)
       return
     }
-    let placement = table.put(entity, stamp: stamp, isUpdate: mode == .updating && !core.openChanges.isEmpty)
+    let placement = table.put(entity, stamp: stamp, isUpdate: isUpdate)
     children.append(placement.node)
     // One that has another value than the given one is to be written into the aggregate.
     versions.append(placement.isAsGiven ? placement.node.version : placement.node.version &- 1)
@@ -56,12 +67,15 @@ struct Adoption {
     for index in versions.indices.suffix(count) { versions[index] &-= 1 }
   }
 
+  /// Whether there is something that an update could make sure.
+  private var isUpdate: Bool { mode == .updating && !core.openChanges.isEmpty }
+
   /// The node of an entity that is left as it is.
   private func known<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
     if mode == .gathering { return table.index.node(entity.id, hash: table.index.hash(entity.id)) }
     guard let node = table.node(entity.id) ?? table.hiddenNode(entity.id) else { return nil }
     if mode == .keeping || kept.contains(where: { $0 === node }) { return node }
-    guard mode == .updating, !core.openChanges.isEmpty, !node.flags.contains(.onPath) else { return nil }
+    guard isUpdate, !node.flags.contains(.onPath), !node.isUnsure else { return nil }
     return table.areEqual(node.read(), entity) ? node : nil
   }
 

@@ -22,6 +22,12 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     return shown
   }
 
+  /// What an update is made of: what is not sure lies on top of it.
+  var basis: Content? {
+    guard core.hasUnsure(in: [self]) else { return read() }
+    return core.withSureValues { read() } ?? read()
+  }
+
   override func rebuild() {
     guard let relations, var content else { return }
     self.content = nil
@@ -36,6 +42,8 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     note(stamp)
     let (wasNothing, former) = (self.content == nil, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
     flags.remove(.dirty)
+    let formerContent = self.content
+    defer { withExtendedLifetime(formerContent) {} }
     self.content = content
     var adoption = Adoption(core: core, stamp: stamp, mode: mode)
     shape.adopt(content, &adoption)
@@ -48,6 +56,8 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   func clear() {
     guard content != nil else { return }
     core.record(self)
+    let former = content
+    defer { withExtendedLifetime(former) {} }
     content = nil
     stamp = .nan
     setChildren([])
@@ -56,7 +66,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   }
 
   private func tell() {
-    version &+= 1
+    advance()
     core.spread(from: self)
   }
 
@@ -69,6 +79,8 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
       return false
     }
     core.record(self)
+    let former = content
+    defer { withExtendedLifetime(former) {} }
     content = reduced
     setChildren(relations.children.map(\.child).filter { $0 !== child })
     tell()
@@ -81,6 +93,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
       if (self.content == nil) != (content == nil) {
         if content == nil { unpin() } else { pin() }
       }
+      core.letGoLater(self.content)
       self.content = content
       self.stamp = stamp
       setChildren(children)

@@ -12,7 +12,7 @@ final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
     didSet {
       guard entity !== oldValue else { return }
       setChildren(entity.map { [$0] } ?? [])
-      version &+= 1
+      advance()
       core.spread(from: self)
     }
   }

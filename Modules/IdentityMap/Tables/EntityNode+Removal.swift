@@ -1,3 +1,8 @@
+/// A node that can stop standing for something, while it is still held.
+protocol Removable {
+  func becomeVacant()
+}
+
 extension EntityNode: Removable {
   /// There is no such entity any more. Whoever holds the node gets to see it again when it is stored again.
   func becomeVacant() {
@@ -6,8 +11,8 @@ extension EntityNode: Removable {
     let table = core.table(of: T.self)
     flags.insert(.vacant)
     table.isGone(self, id: value.id)
-    relations?.overlay = nil
-    flags.remove(.overlaid)
+    let former = setOverlay(nil)
+    defer { withExtendedLifetime(former) {} }
     core.loosen(self)
     core.forgetInChanges(self)
   }
@@ -16,8 +21,8 @@ extension EntityNode: Removable {
   private func becomeVacantForGood() {
     // While the node still is what those stand for that it was taken out of.
     core.forgetInChanges(self)
-    relations?.overlay = nil
-    flags.remove(.overlaid)
+    let former = setOverlay(nil)
+    defer { withExtendedLifetime(former) {} }
     setHidden(false)
     core.table(of: T.self).tenures?.end(of: self)
     core.loosen(self)

@@ -42,6 +42,16 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     }
   }
 
+  /// Gives the node another value.
+  /// - Returns: The former one. The caller keeps it until all is in order again, because its end can run code of others,
+  ///   and that can use the store.
+  func exchange(for value: T) -> T {
+    ensureNotRebuilding()
+    var former = value
+    swap(&self.value, &former)
+    return former
+  }
+
   @usableFromInline override func remove(_ child: Node) -> Bool {
     guard let relations, let plan else { return false }
     core.refresh(self)
@@ -51,10 +61,11 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     guard !isWithout, reduced.id == value.id else {
       return !core.table(of: T.self).fallBack(self, without: child)
     }
-    value = reduced
+    let former = exchange(for: reduced)
+    defer { withExtendedLifetime(former) {} }
     // Not those that are left in their former order: a dictionary can have got another one.
     setChildren(core.table(of: T.self).contents(of: reduced))
-    version &+= 1
+    advance()
     core.spread(from: self)
     return false
   }
@@ -67,55 +78,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     core.table(of: T.self).noteForQueries(self, isChanged: true)
   }
 
-  @usableFromInline override func snapshot() -> () -> Void {
-    let (value, stamp, wasStamped) = (value, stamp, flags.contains(.stamped))
-    let flags = flags.intersection([.vacant, .hidden, .invalidated])
-    let children = relations?.children.map(\.child) ?? []
-    let (plan, overlay, writtenAt) = (relations?.plan, relations?.overlay, relations?.writtenAt)
-    let (tenure, tenures) = (relations?.tenure.map { (cost: $0.cost, end: $0.end) }, core.table(of: T.self).tenures)
-    return { [self] in
-      self.value = value
-      self.stamp = stamp
-      if !wasStamped { self.flags.remove(.stamped) }
-      self.flags.remove([.vacant, .invalidated])
-      self.flags.formUnion(flags.intersection([.vacant, .invalidated]))
-      setHidden(flags.contains(.hidden))
-      if let relations {
-        relations.plan = plan
-        relations.overlay = overlay
-        if overlay == nil { self.flags.remove(.overlaid) } else { self.flags.insert(.overlaid) }
-        relations.writtenAt = writtenAt
-      }
-      setChildren(children)
-      // The children's values may be others than those that were written.
-      for index in children.indices { relations?.children[index].seen = children[index].version &- 1 }
-      if !children.isEmpty { self.flags.insert(.dirty) }
-      version &+= 1
-      core.spread(from: self)
-      core.loosen(self)
-      let table = core.table(of: T.self)
-      if isVacant { table.isGone(self, id: value.id, forNow: flags.contains(.hidden)) } else { table.isBack(self) }
-      table.restoreTenure(of: self, tenure, in: tenures)
-    }
-  }
-
-  /// Makes a leaf what it was, whatever has become of it in the meantime.
-  func putBack(_ value: T, _ stamp: Stamp) {
-    self.value = value
-    self.stamp = stamp
-    flags.remove(.stamped)
-    relations?.overlay = nil
-    flags.remove([.overlaid, .invalidated])
-    version &+= 1
-    core.spread(from: self)
-    guard isVacant else { return }
-    flags.remove(.vacant)
-    setHidden(false)
-    let table = core.table(of: T.self)
-    table.isBack(self)
-    // The type may have got a lifetime in the meantime.
-    if table.tenures != nil { table.keep(self) }
-  }
+  @usableFromInline override func snapshot() -> () -> Void { restoration() }
 
   @usableFromInline override var label: String { "\(T.self) \(value.id)" }
 

@@ -22,14 +22,11 @@ extension EntityTable {
 
   /// Gives a leaf in which nobody takes part another value; there is nothing else of it to keep.
   @inlinable func set(_ node: EntityNode<T>, _ value: consuming T) {
-    if core.isJournaling, !node.flags.contains(.journaled) {
-      var former = value
-      swap(&node.value, &former)
-      record(former, of: node)
-    } else {
-      node.value = value
-    }
     node.version &+= 1
+    // The former value goes when the node has all of the new one: its end can run code that uses the store.
+    var former = value
+    swap(&node.value, &former)
+    if core.isJournaling, !node.flags.contains(.journaled) { record(former, of: node) }
   }
 
   /// Stores an entity that is in an aggregate; `nil` when it has to go the long way.

@@ -42,6 +42,7 @@ extension EntityTable {
     if node.overlay != nil { return rebase(node, on: entity, stamp: stamp, isUpdate: isUpdate) }
     guard nature.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
     let before = node.built()
+    defer { withExtendedLifetime(before) {} }
     let isEqual = areEqual(before, entity) || node.closesCircles && areEqual(node.read(), entity)
     // What is in it can be equal to what is shown and not sure.
     if isEqual, stamp == nil, core.openChanges.isEmpty || isUpdate { return confirm(node, stamp: nil) }
@@ -60,7 +61,8 @@ extension EntityTable {
 
   private func replaceLeaf(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
     if areEqual(node.value, entity) { return confirm(node, stamp: stamp) }
-    node.value = entity
+    let former = node.exchange(for: entity)
+    defer { withExtendedLifetime(former) {} }
     node.note(stamp)
     wrote(node)
     return Placement(node: node, outcome: .changed)
@@ -74,7 +76,7 @@ extension EntityTable {
     return Placement(node: node, outcome: .equal)
   }
 
-  /// Sets an aggregate's value and stores what is in it.
+  /// Sets an aggregate's value and stores what is in it. The caller keeps the former value until all is in order.
   /// - Parameters:
   ///   - keepsKnown: Whether what is stored already is left as it is, whatever the value says of it.
   ///   - kept: Entities that are left as they are in any case.
@@ -84,7 +86,7 @@ extension EntityTable {
     isUpdate: Bool = false
   ) {
     node.flags.remove(.dirty)
-    node.value = entity
+    _ = node.exchange(for: entity)
     guard let plan = plan(for: entity) else { return node.setChildren([]) }
     let mode: Adoption.Mode = keepsKnown ? .keeping : isUpdate ? .updating : .storing
     var adoption = Adoption(core: core, stamp: stamp, mode: mode, kept: kept)
@@ -117,6 +119,8 @@ extension EntityTable {
   private func revive(
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: Adoption.Mode = .storing
   ) -> Placement<T> {
+    let former = node.value
+    defer { withExtendedLifetime(former) {} }
     core.loosen(node)
     if stampMemory == nil {
       node.stamp = .nan
@@ -155,7 +159,7 @@ extension EntityTable {
 
   /// The same without there being a sure value that has come.
   func spreadChange(of node: EntityNode<T>) {
-    node.version &+= 1
+    node.advance()
     if node.relations != nil || !isSimple && !queries.isEmpty { core.spread(from: node) }
     if core.history.isKept { core.history.note(.stored, T.self, node.value.id, origin: core.origin) }
   }

@@ -8,8 +8,7 @@ extension EntityTable {
       core.tellRefused(T.self, node.value.id, error)
       return false
     }
-    // The sure one, if there is one: what is not sure lies on top of it.
-    var value = sureValue(of: node) ?? node.built()
+    var value = basis(of: node)
     try update(&value)
     guard value.id == node.value.id else {
       core.tellRefused(T.self, node.value.id, EntityError.identifierChanged)
@@ -24,5 +23,12 @@ extension EntityTable {
       _ = replace(node, with: value, stamp: stamp, isUpdate: true)
     }
     return true
+  }
+  /// What an update is made of: the sure value, if there is one, with the sure values of what is in it. What is not sure
+  /// lies on top of it.
+  private func basis(of node: EntityNode<T>) -> T {
+    guard let sure = sureValue(of: node) else { return node.built() }
+    guard !core.openChanges.isEmpty, core.hasUnsure(in: contents(of: sure)) else { return sure }
+    return core.withSureValues { node.built() }
   }
 }

@@ -40,7 +40,9 @@ class AnyLeafLog {
 
   /// Forgets everything.
   func clear() {
-    entries.removeAll()
+    var former = entries
+    entries = BlockList()
+    former.removeAll()
   }
 }
 
@@ -55,22 +57,26 @@ final class LeafLog<T: Identifiable & Sendable>: AnyLeafLog {
 
   override func restore(from start: Int) {
     // All are taken out first: what is put back may run code of others.
-    for (entry, value) in takeOut(from: start) {
+    var undone = takeOut(from: start)
+    for index in undone.indices {
+      let entry = undone[index].entry
       let node = unsafeDowncast(entry.node.takeUnretainedValue(), to: EntityNode<T>.self)
       node.flags.remove(.journaled)
-      if let value {
-        node.putBack(value, entry.stamp)
+      if let value = undone[index].value {
+        undone[index].value = node.putBack(value, entry.stamp)
       } else {
         node.becomeVacant()
         node.setChildren([])
         node.stamp = .nan
       }
     }
+    // What the leaves were in the meantime goes when the lock is free.
+    undone.first?.entry.node.takeUnretainedValue().core.letGoLater(undone)
   }
 
   /// The leaves from an index on, the last first.
-  private func takeOut(from start: Int) -> [(Entry, T?)] {
-    var taken: [(Entry, T?)] = []
+  private func takeOut(from start: Int) -> [(entry: Entry, value: T?)] {
+    var taken: [(entry: Entry, value: T?)] = []
     while entries.count > start, let entry = entries.removeLast(), let value = values.removeLast() {
       taken.append((entry, value))
     }
@@ -79,7 +85,10 @@ final class LeafLog<T: Identifiable & Sendable>: AnyLeafLog {
 
   override func clear() {
     super.clear()
-    values.removeAll()
+    // Taken out first: the end of a value can run code that uses the store, and so the log.
+    var former = values
+    values = BlockList()
+    former.removeAll()
   }
 }
 

@@ -22,7 +22,7 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     guard let relations else { return false }
     core.record(self)
     setChildren(relations.children.map(\.child).filter { $0 !== child })
-    version &+= 1
+    advance()
     core.spread(from: self)
     return false
   }
@@ -31,7 +31,7 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     let children = relations?.children.map(\.child) ?? []
     return { [self] in
       setChildren(children)
-      version &+= 1
+      advance()
       core.spread(from: self)
     }
   }

@@ -1,0 +1,52 @@
+/// What has to be done in a node's own type when an entity is removed for the time being.
+protocol Hideable: Node {
+  func patch(removing other: Node?, for change: OptimisticEntries)
+  /// The changes by which the entity is removed for the time being.
+  var removals: [OptimisticEntries] { get }
+}
+
+extension EntityNode: Hideable {
+  /// Removes the entity itself, or another one out of it, for the time being.
+  func patch(removing other: Node?, for change: OptimisticEntries) {
+    let table = core.table(of: T.self)
+    table.patch(self, .init(change: change, effect: other.map { .without($0) } ?? .removal))
+    change.keep(self, table)
+  }
+
+  var removals: [OptimisticEntries] {
+    overlay.map { core.table(of: T.self).removals(by: $0) } ?? []
+  }
+
+  /// Another entity is removed for good: out of the sure value too, and no more for the time being.
+  func forget(_ other: Node) {
+    guard let overlay, var base = overlay.base, !overlay.contents.isEmpty else { return }
+    let patches = overlay.patches.filter { if case .without(let taken) = $0.effect { taken !== other } else { true } }
+    let contents = overlay.contents.filter { $0.node !== other }
+    guard patches.count < overlay.patches.count || contents.count < overlay.contents.count else { return }
+    core.record(self)
+    let table = core.table(of: T.self)
+    guard table.take(other, outOf: &base), base.id == value.id else { return removeEverywhere() }
+    let sure = Overlay(base: base, patches: patches, contents: contents)
+    if patches.count < overlay.patches.count { return table.setOverlay(sure, of: self) }
+    let former = setOverlay(sure)
+    withExtendedLifetime(former) {}
+  }
+}
+
+extension Node {
+  /// Says whether the node stands for an entity that is removed for the time being.
+  func setHidden(_ isHidden: Bool) {
+    guard flags.contains(.hidden) != isHidden else { return }
+    if isHidden { flags.insert(.hidden) } else { flags.remove(.hidden) }
+    core.hiddenNodes += isHidden ? 1 : -1
+  }
+
+  /// The aggregates that the node is in, each once.
+  var containers: [any Node & Hideable] {
+    var met: Set<ObjectIdentifier> = []
+    return (relations?.parents.map(\.parent) ?? []).compactMap { parent in
+      guard !parent.isVacant, met.insert(ObjectIdentifier(parent)).inserted else { return nil }
+      return parent as? any Node & Hideable
+    }
+  }
+}

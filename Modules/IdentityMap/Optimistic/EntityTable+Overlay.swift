@@ -1,0 +1,88 @@
+extension EntityTable {
+  /// Changes an entity for the time being.
+  func patch(_ node: EntityNode<T>, _ patch: Overlay<T>.Patch) {
+    core.record(node)
+    let overlay = node.overlay ?? Overlay(base: node.read(), contents: node.contents)
+    setOverlay(
+      Overlay(base: overlay.base, patches: overlay.patches + [patch], contents: overlay.contents), of: node)
+  }
+
+  /// Stores an entity for the time being.
+  func patchIn(_ entity: T, _ patch: Overlay<T>.Patch) -> EntityNode<T> {
+    if node(entity.id) == nil, hiddenNode(entity.id) == nil { bringAlong(entity, patch.change) }
+    // It may be in itself.
+    if let node = node(entity.id) ?? hiddenNode(entity.id) {
+      self.patch(node, patch)
+      return node
+    }
+    let node = putForNow(entity)
+    setOverlay(Overlay(base: nil, patches: [patch]), of: node)
+    return node
+  }
+
+  /// What a change brings along in a value is part of the change, as far as nothing of it is sure.
+  func bringAlong(_ value: T, _ change: OptimisticEntries) {
+    guard nature.isAggregate, !change.isEnding, let plan = plan(for: value) else { return }
+    var adoption = Adoption(core: core, stamp: nil, mode: .bringing, bringing: change)
+    plan.adopt(value, by: &adoption)
+  }
+
+  /// Stores an entity that a change brings along. One that there is already is left as it is; when another change has
+  /// brought it along, it stays until both have gone.
+  func bring(_ entity: T, _ change: OptimisticEntries) {
+    guard hiddenNode(entity.id) == nil else { return }
+    guard let node = node(entity.id) else {
+      return change.keep(patchIn(entity, .init(change: change, effect: .brought(entity))), self)
+    }
+    guard node.isUnsure, let overlay = node.overlay, !overlay.patches.contains(where: { $0.change === change }) else {
+      return
+    }
+    patch(node, .init(change: change, effect: .brought(node.built())))
+    change.keep(node, self)
+  }
+
+  /// A sure value takes the place of the one before; the changes that are not sure go on top of it again.
+  func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?, isUpdate: Bool) -> Placement<T> {
+    node.note(stamp)
+    let patches = node.overlay?.patches ?? []
+    let shown = node.built()
+    if nature.isAggregate {
+      setAggregate(
+        node, to: entity, stamp: stamp, keeping: isUpdate ? node.closedCircles : [], isUpdate: isUpdate)
+    }
+    setOverlay(Overlay(base: entity, patches: patches, contents: node.contents), of: node, instead: shown)
+    noteWrite(of: node)
+    if core.isLogging { core.tellStored(T.self, node.value.id) }
+    return Placement(node: node, outcome: .changed)
+  }
+
+  /// The value without the changes that are not sure; `nil` when there is none.
+  func sureValue(of node: EntityNode<T>) -> T? {
+    guard let overlay = node.overlay else { return node.built() }
+    guard var base = overlay.base, let plan = plan(for: base) else { return overlay.base }
+    // What is in it may have changed since.
+    LinkCursor.walk(over: contents(of: base)) { plan.refresh(&base, along: &$0) }
+    return base
+  }
+
+  /// Takes back what a change did to an entity.
+  func takeBack(_ change: OptimisticEntries, of node: EntityNode<T>) {
+    guard let overlay = node.overlay else { return }
+    core.record(node)
+    setOverlay(overlay.without(change), of: node)
+  }
+
+  /// Makes sure what a change did to an entity.
+  func confirm(_ change: OptimisticEntries, of node: EntityNode<T>) {
+    guard let overlay = node.overlay else { return }
+    core.record(node)
+    var base = overlay.base
+    for patch in overlay.patches where patch.change === change {
+      guard apply(patch.effect, to: &base) else { return node.removeEverywhere() }
+    }
+    let patches = overlay.without(change).patches
+    let known = Set(overlay.contents.map { ObjectIdentifier($0.node) })
+    let contents = overlay.contents + node.contents.filter { !known.contains(ObjectIdentifier($0.node)) }
+    setOverlay(Overlay(base: base, patches: patches, contents: contents), of: node)
+  }
+}

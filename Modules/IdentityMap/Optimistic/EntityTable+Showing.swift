@@ -1,0 +1,73 @@
+/// What is shown of an entity: the sure value with the changes that are not sure on top of it.
+extension EntityTable {
+  /// - Parameter former: What was shown until now; the node's value, if nothing is said.
+  func setOverlay(_ overlay: Overlay<T>, of node: EntityNode<T>, instead former: T? = nil) {
+    let (formerValue, formerOverlay) = (node.value, node.setOverlay(overlay.patches.isEmpty ? nil : overlay))
+    defer { withExtendedLifetime((formerValue, formerOverlay)) {} }
+    let (shown, isThere) = outcome(of: overlay)
+    guard let shown else { return node.removeEverywhere() }
+    if isThere { show(shown, of: node, instead: former) } else { takeAway(node, leaving: shown) }
+  }
+
+  /// The value that the changes make of the sure one, and whether there is such an entity then.
+  private func outcome(of overlay: Overlay<T>) -> (value: T?, isThere: Bool) {
+    var (shown, isThere) = (overlay.base, true)
+    for patch in overlay.patches {
+      isThere = apply(patch.effect, to: &shown)
+      if let shown, patch.bringsEntities { bringAlong(shown, patch.change) }
+    }
+    return (shown, isThere)
+  }
+
+  private func show(_ value: T, of node: EntityNode<T>, instead former: T?) {
+    let wasHidden = node.flags.contains(.hidden)
+    if wasHidden { show(node) } else if former == nil, areEqual(node.read(), value) { return }
+    let before = former ?? node.built()
+    if nature.isAggregate {
+      setAggregate(node, to: value, stamp: nil, keepsKnown: true)
+      takeOutHidden(of: node)
+    } else {
+      _ = node.exchange(for: value)
+    }
+    guard wasHidden || !areEqual(before, node.built()) else { return }
+    spreadChange(of: node)
+    if former == nil, core.isLogging { core.tellStored(T.self, node.value.id) }
+  }
+
+  /// There is no such entity for the time being, and what it is in cannot show it any more either.
+  private func takeAway(_ node: EntityNode<T>, leaving value: T) {
+    hide(node, as: value)
+    for change in node.removals where !change.isEnding {
+      for container in node.containers { change.takeOut(node, of: container) }
+    }
+  }
+
+  // MARK: The effects
+
+  /// The changes after which there is no such entity.
+  func removals(by overlay: Overlay<T>) -> [OptimisticEntries] {
+    var shown = overlay.base
+    return overlay.patches.filter { !apply($0.effect, to: &shown) }.map(\.change)
+  }
+
+  /// - Returns: Whether there is an entity then.
+  func apply(_ effect: Overlay<T>.Effect, to value: inout T?) -> Bool {
+    switch effect {
+    case .value(let entity):
+      value = entity
+    case .brought(let entity):
+      if value == nil { value = entity }
+    case .change(let change):
+      guard let before = value, var changed = value else { return false }
+      change(&changed)
+      if changed.id == before.id { value = changed }
+    case .removal:
+      return false
+    case .without(let other):
+      guard var reduced = value else { return false }
+      guard take(other, outOf: &reduced), reduced.id == value?.id else { return false }
+      value = reduced
+    }
+    return true
+  }
+}

@@ -1,0 +1,25 @@
+extension OptimisticEntries {
+  /// Takes an entity that is removed for the time being out of another aggregate, which goes too if it has to.
+  func takeOut(_ entity: Node, of aggregate: some Node & Hideable) {
+    aggregate.patch(removing: entity, for: self)
+    guard aggregate.isVacant else { return }
+    for container in aggregate.containers { takeOut(aggregate, of: container) }
+  }
+
+  /// Removes an entity for the time being: from the aggregates that it is in, and then itself. Aggregates that cannot be
+  /// without it are removed with it.
+  func remove(_ entity: some Node & Hideable) {
+    var doomed: [any Node & Hideable] = [entity]
+    var next = 0
+    while next < doomed.count {
+      let node = doomed[next]
+      next += 1
+      for parent in node.containers {
+        parent.patch(removing: node, for: self)
+        if parent.isVacant { doomed.append(parent) }
+      }
+    }
+    // The entities after the aggregates, which need them when everything is taken back: the last is the first then.
+    for node in doomed.reversed() where !node.isVacant { node.patch(removing: nil, for: self) }
+  }
+}

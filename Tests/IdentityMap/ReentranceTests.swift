@@ -1,0 +1,180 @@
+import CoherenceIdentityMap
+import Testing
+
+/// What a store lets go can be the last reference to an object whose end uses the store.
+@Suite("Objects whose end uses the store")
+struct ReentranceTests {
+  private let store = makeStore()
+  private let seen = Told<Bool>()
+
+  /// Stores the first of two values. At the end of the object in it, the entity is looked at.
+  private func storeFirst() {
+    let probe = Probe { [store, seen] in
+      guard let found = store.find(Guarded.self, id: 1)?.value else { return }
+      seen.append(found.isWhole && found.last == 2)
+    }
+    _ = store.store(entity: Guarded(id: 1, 1, probe))
+  }
+
+  private func storeSecond() {
+    _ = store.store(entity: Guarded(id: 1, 2, Probe()))
+  }
+
+  // MARK: What is seen
+
+  @Test func `an entity is whole when what it was goes`() {
+    let held = store.store(entity: Guarded(id: 1, 0, Probe()))
+    storeFirst()
+    storeSecond()
+    #expect(seen.values == [true] && held.current.last == 2)
+  }
+
+  @Test func `an entity that is watched is whole when what it was goes`() {
+    let held = store.await(Guarded.self, id: 1)
+    storeFirst()
+    storeSecond()
+    #expect(seen.values == [true] && held.current?.last == 2)
+  }
+
+  @Test(arguments: [false, true])
+  func `an entity is whole when a transaction lets go what it was`(isWatched: Bool) throws {
+    let held = store.store(entity: Guarded(id: 1, 0, Probe()))
+    let awaited = isWatched ? store.await(Guarded.self, id: 1) : nil
+    storeFirst()
+    try store.transaction { _ throws in storeSecond() }
+    #expect(seen.values == [true] && held.current.last == 2)
+    withExtendedLifetime(awaited) {}
+  }
+
+  @Test func `an entity is whole when a change that is made sure replaces what it was`() {
+    let held = store.await(Guarded.self, id: 1)
+    storeFirst()
+    store.optimistically { $0.store(Guarded(id: 1, 2, Probe())) }.commit()
+    #expect(seen.values == [true] && held.current?.last == 2)
+  }
+
+  @Test func `an aggregate is whole when what it was goes`() {
+    let held = store.await(GuardedPair.self, id: 1)
+    storeFirstPair()
+    _ = store.store(entity: GuardedPair(id: 1, 2, leaf: Leaf(2, "b"), Probe()))
+    #expect(seen.values == [true] && held.current?.last == 2)
+  }
+
+  private func storeFirstPair() {
+    let probe = Probe { [store, seen] in
+      guard let found = store.find(GuardedPair.self, id: 1)?.value else { return }
+      seen.append(found.isWhole && found.last == 2 && found.leaf == Leaf(2, "b"))
+    }
+    _ = store.store(entity: GuardedPair(id: 1, 1, leaf: Leaf(1, "a"), probe))
+  }
+
+  // MARK: What is done
+
+  @Test(arguments: [false, true])
+  func `what is stored at the end of the former value counts`(isWatched: Bool) {
+    let held = store.store(entity: Guarded(id: 1, 0, Probe()))
+    let awaited = isWatched ? store.await(Guarded.self, id: 1) : nil
+    _ = store.store(
+      entity: Guarded(id: 1, 1, Probe { [store] in _ = store.store(entity: Guarded(id: 1, 3, Probe())) }))
+    storeSecond()
+    #expect(held.current.isWhole && held.current.last == 3)
+    withExtendedLifetime(awaited) {}
+  }
+
+  @Test func `what is done when a transaction lets go of what was is not part of it`() throws {
+    let (held, other) = (store.store(entity: Guarded(id: 1, 0, Probe())), store.store(entity: Leaf(1, "old")))
+    _ = store.store(
+      entity: Guarded(id: 1, 1, Probe { [store] in store.update(Leaf.self, id: 1) { $0.text = "new" } }))
+    try store.transaction { _ throws in storeSecond() }
+    #expect(other.current.text == "new")
+    try? store.transaction { store throws in
+      store.update(Leaf.self, id: 1) { $0.text = "undone" }
+      throw Refusal()
+    }
+    #expect(other.current.text == "new" && held.current.last == 2)
+  }
+
+  @Test(arguments: [false, true])
+  func `what was undone goes when everything is as it was`(isWatched: Bool) {
+    let (held, other) = (store.store(entity: Guarded(id: 1, 2, Probe())), store.store(entity: Leaf(1, "old")))
+    let awaited = isWatched ? store.await(Guarded.self, id: 1) : nil
+    try? store.transaction { store throws in
+      store.update(Leaf.self, id: 1) { $0.text = "undone" }
+      storeFirst()
+      throw Refusal()
+    }
+    #expect(seen.values == [true] && held.current.last == 2 && other.current.text == "old")
+    withExtendedLifetime(awaited) {}
+  }
+
+  @Test func `to change an aggregate while it is made up to date ends the process with a sentence`() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let store = makeStore()
+      let held = store.store(entity: GuardedHolder(id: 1, guarded: Guarded(id: 1, 0, Probe())))
+      let other = GuardedHolder(id: 1, guarded: Guarded(id: 2, 0, Probe()))
+      _ = store.store(entity: Guarded(id: 1, 1, Probe { _ = store.store(entity: other) }))
+      _ = held.current
+      _ = store.store(entity: Guarded(id: 1, 2, Probe()))
+      _ = held.current
+    }
+    let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.contains("GuardedHolder 1 was changed while it was being made up to date"))
+  }
+}
+
+private struct Refusal: Error {}
+
+/// Does something at its end.
+private final class Probe: Sendable {
+  private let atEnd: @Sendable () -> Void
+
+  init(atEnd: @escaping @Sendable () -> Void = {}) {
+    self.atEnd = atEnd
+  }
+
+  deinit {
+    atEnd()
+  }
+}
+
+/// An object between two numbers that are the same.
+private struct Guarded: Identifiable, Equatable, Sendable {
+  let id: Int
+  let first: Int
+  let probe: Probe
+  let last: Int
+
+  init(id: Int, _ number: Int, _ probe: Probe) {
+    (self.id, first, self.probe, last) = (id, number, probe, number)
+  }
+
+  var isWhole: Bool { first == last }
+
+  static func == (a: Guarded, b: Guarded) -> Bool { (a.id, a.first, a.last) == (b.id, b.first, b.last) }
+}
+
+/// The same with an entity in it.
+private struct GuardedPair: Aggregate, Equatable {
+  let id: Int
+  let first: Int
+  var leaf: Leaf
+  let probe: Probe
+  let last: Int
+
+  init(id: Int, _ number: Int, leaf: Leaf, _ probe: Probe) {
+    (self.id, first, self.leaf, self.probe, last) = (id, number, leaf, probe, number)
+  }
+
+  var isWhole: Bool { first == last }
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.leaf)] }
+
+  static func == (a: GuardedPair, b: GuardedPair) -> Bool {
+    (a.id, a.first, a.last, a.leaf.id) == (b.id, b.first, b.last, b.leaf.id) && a.leaf == b.leaf
+  }
+}
+
+private struct GuardedHolder: Aggregate, Equatable {
+  let id: Int
+  var guarded: Guarded
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.guarded)] }
+}
