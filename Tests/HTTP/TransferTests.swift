@@ -8,7 +8,7 @@ import Testing
 /// A client against a real server, and what servers and networks do wrong.
 @Suite("Transfers")
 struct TransferTests {
-  private let client = URLSessionClient()
+  private let client = URLSessionClient.patient
 
   private struct Album: Codable, Equatable {
     var title: String
