@@ -4,9 +4,10 @@ import Foundation
 extension ManagedObjectContext {
   /// Runs a block in the context, on the calling thread, and waits for it.
   ///
-  /// Calls nest. A main-queue context that is used off the main actor runs the block on the main queue; when nobody
-  /// takes it up there within ten seconds, the call fails with a sentence instead of waiting forever. A context that
-  /// belongs to a thread is used on that thread alone.
+  /// Calls nest. A main-queue context that is used off the main actor runs the block on the main queue. A main queue that
+  /// is busy is waited for, however long it takes. One that has never taken up such a block, and does not within ten
+  /// seconds, is served by nobody: the call fails with a sentence instead of waiting forever. A context that belongs to a
+  /// thread is used on that thread alone.
   @discardableResult
   public final func performAndWait<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try inside(body) }
@@ -106,55 +107,6 @@ extension ManagedObjectContext {
       }
     }
     return try run(body) { throw $0 }
-  }
-}
-
-/// A block on its way to the main queue, and its result on the way back.
-private final class MainHop<T>: @unchecked Sendable {
-  // Sendable: `state` decides who may touch `work` and `result`: the main thread after it moved the state from waiting
-  // to running, the waiting thread after it was signalled.
-  private enum State { case waiting, running, abandoned }
-  private let condition = NSCondition()
-  private var state = State.waiting
-  private var work: (() -> Result<T, any Error>)?
-  private var result: Result<T, any Error>?
-
-  init(work: @escaping () -> Result<T, any Error>) { self.work = work }
-
-  func run() {
-    condition.lock()
-    guard state == .waiting else { return condition.unlock() }
-    state = .running
-    condition.unlock()
-    let result = workedOff()
-    condition.lock()
-    self.result = result
-    condition.signal()
-    condition.unlock()
-  }
-
-  /// What the block answers. The block itself is gone afterwards: the waiting thread, to which it belongs, may go on before
-  /// the main queue has let go of this hop.
-  private func workedOff() -> Result<T, any Error>? {
-    let work = work.take()
-    return work?()
-  }
-
-  /// Waits until the block ran. Only its start is bounded: once it runs, it may take as long as it needs.
-  func wait() -> Result<T, any Error> {
-    condition.lock()
-    defer { condition.unlock() }
-    let deadline = Date(timeIntervalSinceNow: 10)
-    while result == nil {
-      if state == .running {
-        condition.wait()
-      } else if !condition.wait(until: deadline), state == .waiting {
-        Misuse.fail(
-          "`performAndWait` on a main-queue context waited ten seconds for a main queue that nobody serves. "
-            + "Run the main queue (an asynchronous `main` does), or use a private-queue context.")
-      }
-    }
-    return result!
   }
 }
 
