@@ -117,6 +117,67 @@ struct OptimisticRemovalTests {
     #expect(store.find(Item.self, id: 4) == nil && held.current == without4)
   }
 
+  // MARK: What another change puts in
+
+  @Test(arguments: [false, true])
+  func `what is removed for good is not put in again by another change`(isConfirmed: Bool) {
+    let (held, item) = (store.store(entity: without4), store.store(entity: Item(id: 4)))
+    let putting = store.optimistically { $0.store(root) }
+    let removal = store.optimistically { $0.remove(Item.self, id: 4) }
+    #expect(held.current == without4)
+    if isConfirmed { removal.commit() } else { store.remove(Item.self, id: 4) }
+    #expect(held.current == without4 && store.find(Item.self, id: 4) == nil)
+    removal.rollback()
+    #expect(held.current == without4 && store.find(Item.self, id: 4) == nil)
+    putting.rollback()
+    #expect(held.current == without4 && store.find(Item.self, id: 4) == nil)
+    withExtendedLifetime(item) {}
+  }
+
+  @Test(arguments: [false, true])
+  func `an aggregate falls back to what is sure when what a change put in is removed for good`(isConfirmed: Bool) {
+    let (held, leaf) = (store.store(entity: root), store.store(entity: Leaf(7)))
+    let putting = store.optimistically { $0.store(Root(id: 1, leaf: Leaf(7))) }
+    let removal = store.optimistically { $0.remove(Leaf.self, id: 7) }
+    #expect(store.find(Root.self, id: 1) == nil)
+    if isConfirmed { removal.commit() } else { store.remove(Leaf.self, id: 7) }
+    #expect(store.find(Root.self, id: 1)?.value == root && store.find(Leaf.self, id: 7) == nil)
+    removal.rollback()
+    putting.rollback()
+    #expect(held.current == root)
+    withExtendedLifetime(leaf) {}
+  }
+
+  @Test(arguments: [false, true])
+  func `an aggregate that a change brought goes with what is removed for good`(isConfirmed: Bool) {
+    let leaf = store.store(entity: Leaf(7))
+    let putting = store.optimistically { $0.store(Root(id: 1, leaf: Leaf(7))) }
+    let removal = store.optimistically { $0.remove(Leaf.self, id: 7) }
+    if isConfirmed { removal.commit() } else { store.remove(Leaf.self, id: 7) }
+    removal.rollback()
+    putting.commit()
+    #expect(store.find(Root.self, id: 1) == nil && store.find(Leaf.self, id: 7) == nil)
+    withExtendedLifetime(leaf) {}
+  }
+
+  @Test func `what a change put in is not sure when it was removed for good meanwhile`() {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
+    store.setPolicy(for: Item.self) { $0.lifetime = .pinned }
+    let shelf = store.store(entity: RootShelf(id: 1, root: Root(id: 1, leaf: Leaf(2), items: [Item(id: 5)])))
+    _ = store.store(entity: Leaf(3))
+    _ = store.store(entity: Item(id: 6))
+    let before = shelf.current
+    let putting = store.optimistically { $0.store(Root(id: 1, leaf: Leaf(3), items: [Item(id: 6)])) }
+    let removal = store.optimistically { $0.remove(Leaf.self, id: 3) }
+    store.remove(Item.self, id: 6)
+    removal.rollback()
+    #expect(shelf.current.root?.items.map(\.id) == [6], "The change brings it along.")
+    putting.rollback()
+    #expect(shelf.current == before && store.find(Item.self, id: 6) == nil)
+  }
+
+  // MARK: Several
+
   @Test func `removals of several entities go one by one`() {
     let held = store.store(entity: root)
     let first = store.optimistically { $0.remove(Item.self, id: 4) }
@@ -154,4 +215,10 @@ struct OptimisticRemovalTests {
       #expect(store.count(of: Item.self) == 0)
     }
   }
+}
+
+private struct RootShelf: Aggregate, Equatable {
+  let id: Int
+  var root: Root?
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.root)] }
 }

@@ -19,16 +19,21 @@ extension EntityNode: Hideable {
 
   /// Another entity is removed for good: out of the sure value too, and no more for the time being.
   func forget(_ other: Node) {
-    guard let overlay, var base = overlay.base, !overlay.contents.isEmpty else { return }
+    guard let overlay else { return }
     let patches = overlay.patches.filter { if case .without(let taken) = $0.effect { taken !== other } else { true } }
     let contents = overlay.contents.filter { $0.node !== other }
     guard patches.count < overlay.patches.count || contents.count < overlay.contents.count else { return }
     core.record(self)
     let table = core.table(of: T.self)
-    guard table.take(other, outOf: &base), base.id == value.id else { return removeEverywhere() }
-    let sure = Overlay(base: base, patches: patches, contents: contents)
-    if patches.count < overlay.patches.count { return table.setOverlay(sure, of: self) }
-    let former = setOverlay(sure)
+    var base = overlay.base
+    guard table.take(other, outOf: &base) else { return removeEverywhere() }
+    let left = Overlay(base: base, patches: patches, contents: contents)
+    // It may have been the reason why there was no such entity.
+    if isVacant, patches.count < overlay.patches.count {
+      return table.setOverlay(table.lasting(left, without: other), of: self)
+    }
+    // What is shown is without it already, whatever the changes put in.
+    let former = setOverlay(patches.isEmpty ? nil : left)
     withExtendedLifetime(former) {}
   }
 }

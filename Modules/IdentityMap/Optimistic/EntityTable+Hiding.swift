@@ -49,16 +49,31 @@ extension EntityTable {
     return LinkCursor.walk(over: contents(of: value), removing: other) { !plan.remove(from: &value, along: &$0) }
   }
 
+  /// The same with what there may not be.
+  func take(_ other: Node, outOf value: inout T?) -> Bool {
+    guard let whole = value, var reduced = value else { return true }
+    guard take(other, outOf: &reduced), reduced.id == whole.id else { return false }
+    value = reduced
+    return true
+  }
+
   /// Another entity is removed that what is shown cannot be without. If the sure value can, that is shown from now on: the
   /// changes cannot be right.
   /// - Returns: Whether there is such a value.
   func fallBack(_ node: EntityNode<T>, without other: Node) -> Bool {
     guard let overlay = node.overlay, var base = overlay.base else { return false }
     guard take(other, outOf: &base), base.id == node.value.id else { return false }
-    // Removals stay, whatever the value is.
-    let patches = overlay.patches.filter { !$0.bringsEntities }
-    setOverlay(Overlay(base: base, patches: patches, contents: overlay.contents), of: node)
+    let sure = Overlay(base: base, patches: overlay.patches, contents: overlay.contents)
+    setOverlay(sure.withoutValues, of: node)
     return true
+  }
+
+  /// What lasts when another entity is removed for good: if the changes put it in and the value cannot be without it, the
+  /// sure value.
+  func lasting(_ overlay: Overlay<T>, without other: Node) -> Overlay<T> {
+    var shown = overlay.base
+    for patch in overlay.patches { _ = apply(patch.effect, to: &shown) }
+    return take(other, outOf: &shown) ? overlay : overlay.withoutValues
   }
 
   /// The nodes of the entities in a value, in the order in which they are met, whether there are such entities any more

@@ -34,7 +34,7 @@ extension EntityTable {
     guard let node = node(entity.id) else {
       return change.keep(patchIn(entity, .init(change: change, effect: .brought(entity))), self)
     }
-    guard node.isUnsure, let overlay = node.overlay, !overlay.patches.contains(where: { $0.change === change }) else {
+    guard node.isUnsure, let overlay = node.overlay, !overlay.hasPatches(of: change) else {
       return
     }
     patch(node, .init(change: change, effect: .brought(node.built())))
@@ -67,14 +67,14 @@ extension EntityTable {
 
   /// Takes back what a change did to an entity.
   func takeBack(_ change: OptimisticEntries, of node: EntityNode<T>) {
-    guard let overlay = node.overlay else { return }
+    guard let overlay = node.overlay, overlay.hasPatches(of: change) else { return }
     core.record(node)
     setOverlay(overlay.without(change), of: node)
   }
 
   /// Makes sure what a change did to an entity.
   func confirm(_ change: OptimisticEntries, of node: EntityNode<T>) {
-    guard let overlay = node.overlay else { return }
+    guard let overlay = node.overlay, overlay.hasPatches(of: change) else { return }
     core.record(node)
     var base = overlay.base
     for patch in overlay.patches where patch.change === change {

@@ -39,9 +39,19 @@ final class Overlay<T> {
     self.contents = contents
   }
 
+  /// Whether there is something that a change did.
+  func hasPatches(of change: OptimisticEntries) -> Bool {
+    patches.contains { $0.change === change }
+  }
+
   /// The same without what a change did.
   func without(_ change: OptimisticEntries) -> Overlay {
     Overlay(base: base, patches: patches.filter { $0.change !== change }, contents: contents)
+  }
+
+  /// The same without what makes the value another one. Removals stay, whatever the value is.
+  var withoutValues: Overlay {
+    Overlay(base: base, patches: patches.filter { !$0.bringsEntities }, contents: contents)
   }
 }
 

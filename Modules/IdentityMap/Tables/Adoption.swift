@@ -20,7 +20,7 @@ struct Adoption {
     case updating
     /// They are left as they are, whatever the aggregate says of them.
     case keeping
-    /// So are those that were removed while somebody held them.
+    /// So are those that there are not any more, or not yet.
     case gathering
     /// They are left as they are, and what there is not yet is part of a change that is not sure.
     case bringing
@@ -72,7 +72,7 @@ struct Adoption {
 
   /// The node of an entity that is left as it is.
   private func known<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
-    if mode == .gathering { return table.index.node(entity.id, hash: table.index.hash(entity.id)) }
+    if mode == .gathering { return table.nodeInAnyCase(of: entity) }
     guard let node = table.node(entity.id) ?? table.hiddenNode(entity.id) else { return nil }
     if mode == .keeping || kept.contains(where: { $0 === node }) { return node }
     guard isUpdate, !node.flags.contains(.onPath), !node.isUnsure else { return nil }

@@ -25,6 +25,17 @@ extension EntityTable {
     return revive(node, with: entity, stamp: nil, mode: .keeping).node
   }
 
+  /// The node of an entity, whether there is such an entity or not.
+  func nodeInAnyCase(of entity: T) -> EntityNode<T> {
+    let hash = index.hash(entity.id)
+    if let node = index.node(entity.id, hash: hash) { return node }
+    let node = EntityNode(entity, core: core)
+    node.flags.insert(.vacant)
+    index.insert(node, hash: hash)
+    core.loosen(node)
+    return node
+  }
+
   /// What the policy makes of the stored value and an incoming one.
   private func merged(_ entity: T, into node: EntityNode<T>) -> T {
     guard let merge = policy.merge, !isOver(node) else { return entity }
