@@ -107,18 +107,95 @@ struct ReentranceTests {
     withExtendedLifetime(awaited) {}
   }
 
-  @Test func `to change an aggregate while it is made up to date ends the process with a sentence`() async {
+  // MARK: What aggregates still have
+
+  @Test func `an aggregate is whole when what it still had of an entity goes`() {
+    let held = store.store(entity: GuardedHolder(id: 1, guarded: Guarded(id: 1, 0, Probe())))
+    storeFirstLookingAtHolder()
+    #expect(held.current.guarded.last == 1)
+    storeSecond()
+    #expect(held.current.guarded.last == 2)
+    #expect(seen.values == [true])
+  }
+
+  private func storeFirstLookingAtHolder() {
+    let probe = Probe { [store, seen] in
+      guard let found = store.find(GuardedHolder.self, id: 1)?.value.guarded else { return }
+      seen.append(found.isWhole && found.last == 2)
+    }
+    _ = store.store(entity: Guarded(id: 1, 1, probe))
+  }
+
+  @Test(arguments: HolderKind.allCases)
+  func `what aggregates still had of an entity can change them at its end`(kind: HolderKind) {
+    let holder = kind.store(in: store, of: Guarded(id: 1, 0, Probe()))
+    _ = store.store(
+      entity: Guarded(id: 1, 1, Probe { [store] in kind.change(in: store, to: Guarded(id: 2, 3, Probe())) }))
+    #expect(holder() == [1])
+    storeSecond()
+    // What is read is what there was; it is let go, and with it the object, when it has been read.
+    #expect(holder() == [2])
+    #expect(holder() == [3])
+  }
+
+  @Test func `what aggregates still had of an entity goes when a transaction is over`() throws {
+    let held = store.store(entity: GuardedHolder(id: 1, guarded: Guarded(id: 1, 0, Probe())))
+    _ = store.store(entity: Guarded(id: 1, 1, Probe { [seen] in seen.append(true) }))
+    _ = held.current
+    try store.transaction { [seen] _ throws in
+      storeSecond()
+      #expect(held.current.guarded.last == 2)
+      #expect(seen.values == [])
+    }
+    #expect(seen.values == [true])
+  }
+
+  @Test func `a setter that stores the aggregate that it is part of ends the process with a sentence`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let store = makeStore()
-      let held = store.store(entity: GuardedHolder(id: 1, guarded: Guarded(id: 1, 0, Probe())))
-      let other = GuardedHolder(id: 1, guarded: Guarded(id: 2, 0, Probe()))
-      _ = store.store(entity: Guarded(id: 1, 1, Probe { _ = store.store(entity: other) }))
-      _ = held.current
-      _ = store.store(entity: Guarded(id: 1, 2, Probe()))
+      let held = store.store(entity: MeddlingHolder(id: 1, leaf: Leaf(1, "a"), store: store))
+      _ = store.store(entity: Leaf(1, "b"))
       _ = held.current
     }
     let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(said.contains("GuardedHolder 1 was changed while it was being made up to date"))
+    #expect(said.contains("MeddlingHolder 1 was changed while it was being made up to date"))
+  }
+}
+
+/// The ways in which entities lie in something.
+enum HolderKind: CaseIterable {
+  case one, optional, list, set, dictionary, computed, alias
+
+  /// - Returns: What the numbers of the entities are from now on.
+  fileprivate func store(in store: EntityStore, of guarded: Guarded) -> () -> [Int] {
+    if self == .alias {
+      _ = store.store(entities: [guarded], named: .guarded)
+      return { store.find(named: .guarded).value?.map(\.last) ?? [] }
+    }
+    let held = store.store(entity: holder(of: guarded))
+    return { held.current.all.map(\.last) }
+  }
+
+  fileprivate func change(in store: EntityStore, to guarded: Guarded) {
+    if self == .alias {
+      _ = store.store(entities: [guarded], named: .guarded)
+    } else {
+      _ = store.store(entity: holder(of: guarded))
+    }
+  }
+
+  private func holder(of guarded: Guarded) -> ManyHolder {
+    var holder = ManyHolder(id: 1)
+    switch self {
+    case .one: holder.one = guarded
+    case .optional: holder.optional = guarded
+    case .list: holder.list = [guarded]
+    case .set: holder.set = [guarded]
+    case .dictionary: holder.dictionary = ["a": guarded]
+    case .computed: holder.computed = guarded
+    case .alias: break
+    }
+    return holder
   }
 }
 
@@ -171,6 +248,67 @@ private struct GuardedPair: Aggregate, Equatable {
   static func == (a: GuardedPair, b: GuardedPair) -> Bool {
     (a.id, a.first, a.last, a.leaf.id) == (b.id, b.first, b.last, b.leaf.id) && a.leaf == b.leaf
   }
+}
+
+extension AliasKey where T == [Guarded] {
+  fileprivate static var guarded: Self { AliasKey(named: "guarded") }
+}
+
+extension Guarded: Hashable {
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(last)
+  }
+}
+
+private struct ManyHolder: Aggregate, Equatable {
+  let id: Int
+  var one = Guarded(id: 100, 0, Probe())
+  var optional: Guarded?
+  var list: [Guarded] = []
+  var set: Set<Guarded> = []
+  var dictionary: [String: Guarded] = [:]
+  private var boxed: [Guarded] = []
+
+  init(id: Int) {
+    self.id = id
+  }
+
+  var computed: Guarded? {
+    get { boxed.first }
+    set { boxed = newValue.map { [$0] } ?? [] }
+  }
+
+  /// All but the one that is always there.
+  var all: [Guarded] {
+    [one].filter { $0.id != 100 } + [optional, computed].compactMap { $0 } + list + set + dictionary.values
+  }
+
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
+    [
+      .init(\.one), .init(\.optional), .init(\.list), .init(\.set), .init(\.dictionary), .init(\.computed),
+    ]
+  }
+}
+
+/// Stores itself in a setter.
+private struct MeddlingHolder: Aggregate {
+  let id: Int
+  private var stored: Leaf
+  let store: EntityStore
+
+  init(id: Int, leaf: Leaf, store: EntityStore) {
+    (self.id, stored, self.store) = (id, leaf, store)
+  }
+
+  var leaf: Leaf {
+    get { stored }
+    set {
+      _ = store.store(entity: MeddlingHolder(id: id, leaf: Leaf(2, "c"), store: store))
+      stored = newValue
+    }
+  }
+
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.leaf)] }
 }
 
 private struct GuardedHolder: Aggregate, Equatable {

@@ -105,6 +105,17 @@ extension LinkCursor {
   }
 }
 
+extension LinkCursor {
+  /// What was written over waits until the lock is free, because the node is not whole yet. When it is not a node's value
+  /// that is written, the node has it too.
+  @inlinable func letGo<Former>(_ former: Former) {
+    guard purpose == .refresh, let link = links.first else { return }
+    Unmanaged.passUnretained(link.child)._withUnsafeGuaranteedRef { child in
+      Unmanaged.passUnretained(child.core)._withUnsafeGuaranteedRef { $0.letGoLater(former) }
+    }
+  }
+}
+
 extension Relations {
   /// Walks along the links to the children.
   @inline(__always)

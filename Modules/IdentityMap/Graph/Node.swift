@@ -112,11 +112,12 @@ extension Node {
     version &+= 1
   }
 
-  /// Whoever changes a node while its value is being made of its children's would have it made of others. Only the end
-  /// of an object in the value that is written over can come to that, or a setter of the value.
+  /// Whoever changes a node while its value is being made of its children's would have it made of others. Only a setter
+  /// of the value can come to that.
   final func ensureNotRebuilding() {
+    // Not a precondition, which says nothing in release builds.
     if flags.contains(.rebuilding) {
-      fatalError("\(label) was changed while it was being made up to date, by a deinit or a setter of what is in it.")
+      fatalError("\(label) was changed while it was being made up to date, by a setter of its own.")
     }
   }
 

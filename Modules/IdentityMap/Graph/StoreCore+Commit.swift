@@ -14,6 +14,7 @@ extension StoreCore {
     guard !aftermath.isEmpty else { return nil }
     let work = aftermath
     aftermath = Aftermath()
+    lastLetGo = nil
     return work
   }
 

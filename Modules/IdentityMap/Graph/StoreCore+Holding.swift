@@ -26,13 +26,6 @@ extension StoreCore {
     hasWork = true
   }
 
-  /// Lets go of something when the lock is free.
-  func letGoLater<Value>(_ value: Value?) {
-    guard let value else { return }
-    aftermath.refuse.append(Kept(value))
-    hasWork = true
-  }
-
   func dropUnheld() {
     tables.sweepOverdue()
     while let node = loose.popLast() {
@@ -74,14 +67,5 @@ extension StoreCore {
     }
     for member in found { member.flags.remove(.visited) }
     return isHeld ? nil : found
-  }
-}
-
-/// Keeps something.
-private final class Kept<Value> {
-  private let value: Value
-
-  init(_ value: Value) {
-    self.value = value
   }
 }

@@ -6,8 +6,7 @@
 ///
 /// What an entity was before a write does not wait, because nothing would be as dear as to keep it that long. It is moved
 /// out and goes under the lock when its node is whole again, so that the end of an object in it may use the store. What
-/// aggregates still have of it goes when they are made up to date, one by one and in place; then only they may not be
-/// changed, and ``Node/ensureNotRebuilding()`` sees to that.
+/// aggregates still have of it is taken out when they are made up to date, one by one and in place, and waits.
 // Sendable because its state is only touched inside of `exclusively`, which the callers in this module keep to.
 @usableFromInline
 final class StoreCore: @unchecked Sendable {
@@ -30,6 +29,9 @@ final class StoreCore: @unchecked Sendable {
   @exclusivity(unchecked) var loose: [Node] = []
   /// What is to be done when the lock is free again.
   @exclusivity(unchecked) var aftermath = Aftermath()
+  /// The list of values to let go that was begun last, which is part of the aftermath: most that go together are of one
+  /// type.
+  @exclusivity(unchecked) @usableFromInline var lastLetGo: (type: ObjectIdentifier, list: UnsafeMutableRawPointer)?
   /// What a rollback needs; there is none when nothing can be rolled back.
   var journal: Journal? {
     didSet { notePlainness() }

@@ -52,7 +52,9 @@ extension NestedShape {
           let value = child._withUnsafeGuaranteedRef { $0.value }
           changed[value.id] = value
         }
-        part = Set(part.map { changed[$0.id] ?? $0 })
+        let former = part
+        part = Set(former.map { changed[$0.id] ?? $0 })
+        cursor.letGo(former)
       },
       remove: { part, cursor in
         var removed: Set<T.ID> = []
@@ -112,7 +114,11 @@ extension NestedShape where Part: Collection, Part.Element: Identifiable & Senda
         for element in part { adoption.adopt(element) }
       },
       count: { part in part.count },
-      refresh: { part, cursor in part = Part.made(of: values(of: cursor.links.map(\.child))) ?? part },
+      refresh: { part, cursor in
+        let former = part
+        part = Part.made(of: values(of: cursor.links.map(\.child))) ?? former
+        cursor.letGo(former)
+      },
       remove: { part, cursor in
         let kept = cursor.links.indices.compactMap { _ in cursor.nextUnlessRemoved() }
         guard let rebuilt = Part.made(of: values(of: kept)) else { return true }

@@ -41,7 +41,7 @@ extension NestedShape where Part: Identifiable & Sendable {
       count: { _ in 1 },
       refresh: { part, cursor in
         guard let child = cursor.nextToWrite(of: EntityNode<Part>.self) else { return }
-        part = child._withUnsafeGuaranteedRef { $0.value }
+        cursor.letGo(child._withUnsafeGuaranteedRef { $0.write(to: &part) })
       },
       remove: { _, cursor in cursor.nextIsRemoved() })
   }

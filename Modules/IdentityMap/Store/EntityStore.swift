@@ -15,9 +15,11 @@ import Dispatch
 ///
 /// What a write replaces, the store lets go before the call returns, with the store to itself, and when the entity has its
 /// new value. So the `deinit` of an object in a value may use the store, but must not wait for another thread that does.
-/// It must leave alone the aggregates that its entity was in, because they may be just being made up to date: to change
-/// one of them then ends the process with a sentence that says so. Entities that nothing keeps any more, and what a
-/// transaction that throws has undone, are let go after the operation, when others can use the store again.
+/// What aggregates still had of it, entities that nothing keeps any more, and what a transaction that throws has undone,
+/// are let go after the operation, when others can use the store again.
+///
+/// The setter of a nested entity's place is code of yours that runs while the aggregate is made up to date. It must not
+/// store the aggregate: that ends the process with a sentence that says so.
 public final class EntityStore: Sendable {
   /// A closure that changes an entity.
   public typealias Update<T> = (inout T) -> Void

@@ -42,6 +42,14 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     }
   }
 
+  /// Writes the value to its place in an aggregate's.
+  /// - Returns: What was there.
+  @inlinable func write(to place: inout T) -> T {
+    var former = value
+    swap(&place, &former)
+    return former
+  }
+
   /// Gives the node another value.
   /// - Returns: The former one. The caller keeps it until all is in order again, because its end can run code of others,
   ///   and that can use the store.

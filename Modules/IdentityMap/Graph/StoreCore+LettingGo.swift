@@ -1,0 +1,63 @@
+/// Values of one type that wait until the lock is free.
+@usableFromInline
+final class LetGo<Value> {
+  @exclusivity(unchecked) @usableFromInline var last: Value
+  @exclusivity(unchecked) @usableFromInline var others: [Value] = []
+
+  @inlinable init(_ value: Value) {
+    last = value
+  }
+
+  /// One of the very same bytes keeps no other objects than the last one does, and need not wait too: what many aggregates
+  /// had of one entity is mostly that.
+  @inlinable @inline(__always)
+  func append(_ value: Value) {
+    if !hasBytesOfLast(value) { keep(value) }
+  }
+
+  @inlinable @inline(never)
+  func keep(_ value: Value) {
+    others.append(last)
+    last = value
+  }
+
+  @inlinable @inline(__always)
+  func hasBytesOfLast(_ value: Value) -> Bool {
+    withUnsafeBytes(of: value) { bytes in
+      withUnsafeBytes(of: &last) { lastBytes in
+        var offset = 0
+        while offset + 8 <= bytes.count {
+          let (word, lastWord) = (
+            bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
+            lastBytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+          )
+          if word != lastWord { return false }
+          offset += 8
+        }
+        return bytes[offset...].elementsEqual(lastBytes[offset...])
+      }
+    }
+  }
+}
+
+extension StoreCore {
+  /// Lets go of something when the lock is free: its end can run code of others.
+  @inlinable func letGoLater<Value>(_ value: Value) {
+    let type = ObjectIdentifier(Value.self)
+    if let last = lastLetGo, last.type == type {
+      return Unmanaged<LetGo<Value>>.fromOpaque(last.list)._withUnsafeGuaranteedRef { $0.append(value) }
+    }
+    letGo(LetGo(value), of: type)
+  }
+
+  /// The same for what there may not be.
+  func letGoLater<Value>(_ value: Value?) {
+    if let value { letGoLater(value) }
+  }
+
+  @usableFromInline func letGo(_ list: AnyObject, of type: ObjectIdentifier) {
+    lastLetGo = (type, Unmanaged.passUnretained(list).toOpaque())
+    aftermath.refuse.append(list)
+    hasWork = true
+  }
+}
