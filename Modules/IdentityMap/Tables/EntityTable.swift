@@ -128,10 +128,6 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     for node in nodes where !node.isVacant || node.flags.contains(.hidden) { node.removeEverywhere() }
   }
 
-  @usableFromInline override var count: Int { index.count }
-
-  @usableFromInline override var typeName: String { "\(T.self)" }
-
   @usableFromInline override func forEachNode(_ body: (Node) -> Void) {
     index.forEach(body)
   }

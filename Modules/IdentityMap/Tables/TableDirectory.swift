@@ -18,12 +18,6 @@ class AnyEntityTable {
   /// Removes every entity.
   @usableFromInline func removeAll() {}
 
-  /// How many entities there are.
-  @usableFromInline var count: Int { 0 }
-
-  /// For people who look at the store.
-  @usableFromInline var typeName: String { "" }
-
   @usableFromInline func forEachNode(_ body: (Node) -> Void) {}
 }
 
