@@ -68,6 +68,14 @@ struct ReentranceTests {
     _ = store.store(entity: GuardedPair(id: 1, 1, leaf: Leaf(1, "a"), probe))
   }
 
+  @Test func `an observed entity can be read when what it was goes`() {
+    let observed = store.store(entity: Guarded(id: 1, 0, Probe())).observed()
+    let probe = { [seen] in Probe { [weak observed] in seen.append(observed?.value.last == 2) } }
+    _ = store.store(entity: Guarded(id: 1, 1, probe()))
+    storeSecond()
+    #expect(seen.values == [true] && observed.value.last == 2)
+  }
+
   // MARK: What is done
 
   @Test(arguments: [false, true])

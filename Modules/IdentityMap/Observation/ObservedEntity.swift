@@ -28,7 +28,9 @@ public final class ObservedEntity<T: Sendable>: Observable, Sendable {
 
   private func set(_ value: T) {
     registrar.withMutation(of: self, keyPath: \.value) {
-      current.withLock { $0 = value }
+      // What there was goes when the lock is free: at the end of an object in it somebody may read.
+      let former = current.withLock { exchange(&$0, with: value) }
+      withExtendedLifetime(former) {}
     }
   }
 }
