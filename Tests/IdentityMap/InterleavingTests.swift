@@ -42,14 +42,21 @@ struct InterleavingTests {
   }
 }
 
-/// Leaves in groups in shelves.
+/// Leaves and items in groups in shelves.
 private struct Group: Aggregate, Equatable {
   let id: Int
   var name = ""
   var first: Leaf
   var leaves: [Leaf] = []
   var named: [String: Leaf] = [:]
-  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.first), .init(\.leaves), .init(\.named)] }
+  var tags: Set<Item> = []
+  var wrapper: Wrapper?
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
+    [.init(\.first), .init(\.leaves), .init(\.named), .init(\.tags), .init(wrapper: \.wrapper)]
+  }
+
+  var allLeaves: [Leaf] { [first] + leaves + named.values + [wrapper?.leaf].compactMap { $0 } }
+  var allItems: [Item] { tags + [wrapper?.item].compactMap { $0 } }
 }
 
 private struct Shelf: Aggregate, Equatable {
@@ -62,12 +69,14 @@ private struct Shelf: Aggregate, Equatable {
 /// All that can be seen of a store.
 private struct Sight: Equatable {
   var leaves: [Leaf]
+  var items: [Item]
   var groups: [Group]
   var shelves: [Shelf]
   var alias: [Group]?
 
   init(_ store: EntityStore) {
     leaves = store.query(Leaf.self, sortedBy: \.id).value
+    items = store.query(Item.self, sortedBy: \.id).value
     groups = store.query(Group.self, sortedBy: \.id).value
     shelves = store.query(Shelf.self, sortedBy: \.id).value
     alias = store.find(named: AliasKey<[Group]>("groups")).value
@@ -76,9 +85,10 @@ private struct Sight: Equatable {
   /// Whether every entity is the same wherever it is seen.
   var isConsistent: Bool {
     let leaves = Dictionary(uniqueKeysWithValues: leaves.map { ($0.id, $0) })
+    let items = Dictionary(uniqueKeysWithValues: items.map { ($0.id, $0) })
     let groups = Dictionary(uniqueKeysWithValues: groups.map { ($0.id, $0) })
     return groups.values.allSatisfy { group in
-      ([group.first] + group.leaves + group.named.values).allSatisfy { leaves[$0.id] == $0 }
+      group.allLeaves.allSatisfy { leaves[$0.id] == $0 } && group.allItems.allSatisfy { items[$0.id] == $0 }
         && group.named.allSatisfy { $0.key == "\($0.value.id)" }
     } && (shelves.compactMap(\.group) + (alias ?? [])).allSatisfy { groups[$0.id] == $0 }
   }
@@ -108,6 +118,7 @@ private struct Mixture {
     guard isPinned else { return }
     for store in [store, twin] {
       store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
+      store.setPolicy(for: Item.self) { $0.lifetime = .pinned }
       store.setPolicy(for: Group.self) { $0.lifetime = .pinned }
       store.setPolicy(for: Shelf.self) { $0.lifetime = .pinned }
       _ = store.store(entity: Leaf(8))
@@ -121,11 +132,30 @@ private struct Mixture {
     return Leaf(any(8), any(3) == 0 ? "same" : "\(number)")
   }
 
+  private mutating func item() -> Item {
+    number += 1
+    return Item(id: any(4), key: any(3) == 0 ? "same" : "\(number)")
+  }
+
+  private mutating func wrapper() -> Wrapper? {
+    let (leaf, item, kind) = (leaf(), item(), any(5))
+    switch kind {
+    case 0: return .leaf(leaf)
+    case 1: return .item(item)
+    case 2: return .nothing
+    default: return nil
+    }
+  }
+
   private mutating func group() -> Group {
     number += 1
     var group = Group(id: any(4), name: any(3) == 0 ? "same" : "\(number)", first: leaf())
     group.leaves = (0..<any(3)).map { _ in leaf() }
     for leaf in (0..<any(3)).map({ _ in leaf() }) { group.named["\(leaf.id)"] = leaf }
+    for item in (0..<any(3)).map({ _ in item() }) where !group.tags.contains(where: { $0.id == item.id }) {
+      group.tags.insert(item)
+    }
+    group.wrapper = wrapper()
     return group
   }
 
@@ -138,8 +168,8 @@ private struct Mixture {
 
   /// Does something, and says how to do the same with another store.
   private mutating func change() -> (EntityStore) -> Bool {
-    let (leaf, group, shelf, stamp) = (leaf(), group(), shelf(), any(4) == 0 ? Double(any(number + 1)) : nil)
-    let kind = any(12)
+    let (leaf, item, group, shelf) = (leaf(), item(), group(), shelf())
+    let (stamp, kind) = (any(4) == 0 ? Double(any(number + 1)) : nil, any(15))
     switch kind {
     case 0, 1:
       return {
@@ -168,9 +198,24 @@ private struct Mixture {
       return {
         $0.remove(Leaf.self, id: leaf.id); return true
       }
-    default:
+    case 11:
       return {
         $0.remove(Group.self, id: group.id); return true
+      }
+    case 12:
+      return {
+        _ = $0.store(entity: item, modifiedAt: stamp); return true
+      }
+    case 13:
+      return {
+        $0.remove(Item.self, id: item.id); return true
+      }
+    default:
+      return {
+        $0.update(Group.self, id: group.id) {
+          $0.tags = group.tags
+          $0.wrapper = group.wrapper
+        }
       }
     }
   }
@@ -179,7 +224,7 @@ private struct Mixture {
 
   private mutating func beginChange() {
     let (id, other, text) = (any(8), any(4), "draft \(number)")
-    let (kind, stored) = (any(6), group())
+    let (kind, stored) = (any(9), group())
     changes.append(
       store.optimistically { draft in
         switch kind {
@@ -192,6 +237,13 @@ private struct Mixture {
           }
         case 3: draft.remove(Leaf.self, id: id)
         case 4: draft.update(Group.self, id: other) { $0.leaves = stored.leaves }
+        case 5: draft.remove(Item.self, id: other)
+        case 6: draft.update(Item.self, id: other) { $0.key = text }
+        case 7:
+          draft.update(Group.self, id: other) {
+            $0.tags = stored.tags
+            $0.wrapper = stored.wrapper
+          }
         default: draft.store(stored)
         }
       })
@@ -267,6 +319,7 @@ private struct Mixture {
       }
       let change = store.optimistically { draft in
         draft.remove(Leaf.self, id: removal)
+        draft.remove(Item.self, id: removal / 2)
         draft.update(Group.self, id: removal % 4) { $0.name = text }
       }
       if ending == 0 { open?.rollback() }
@@ -286,7 +339,8 @@ private struct Mixture {
     (held, changes, watches) = ([], [], [])
     store.removeAllAlias()
     return store.inspect().entities.isEmpty && store.inspect().aliases.isEmpty
-      && store.count(of: Leaf.self) + store.count(of: Group.self) + store.count(of: Shelf.self) == 0
+      && store.count(of: Leaf.self) + store.count(of: Item.self) + store.count(of: Group.self)
+        + store.count(of: Shelf.self) == 0
   }
 
   private mutating func check() {
