@@ -12,6 +12,8 @@ struct ServerCrashTests {
   /// What became of saves, one after the other until one failed.
   private struct Outcome {
     var acknowledged: Int
+    /// Whether there was something to be saved when it failed.
+    var isPrepared = false
     var failure: CoherenceError?
   }
 
@@ -29,7 +31,7 @@ struct ServerCrashTests {
       }
       let failure = try #require(outcome.failure)
       #expect(failure.code == .connectionLost || failure.code == .serverUnreachable)
-      #expect(ledger.context.performAndWait { ledger.context.hasChanges })
+      #expect(ledger.context.performAndWait { ledger.context.hasChanges } == outcome.isPrepared)
       try cluster.start()
 
       let found = try place.open().audit()
@@ -37,7 +39,10 @@ struct ServerCrashTests {
       case .notApplied:
         #expect(found == outcome.acknowledged)
         // What failed is still there to be saved.
-        try ledger.context.performAndWait { try ledger.context.save() }
+        try ledger.context.performAndWait {
+          if !outcome.isPrepared { _ = try ledger.prepare() }
+          try ledger.context.save()
+        }
         #expect(try place.open().audit() == found + 1)
       case .applied: Issue.record("An error says that the save was applied.")
       case .unknown:
@@ -59,7 +64,11 @@ struct ServerCrashTests {
       var outcome = Outcome(acknowledged: 0)
       for count in 1...100_000 {
         do {
-          outcome.acknowledged = try ledger.save()
+          outcome.isPrepared = false
+          let number = try ledger.context.performAndWait { try ledger.prepare() }
+          outcome.isPrepared = true
+          try ledger.context.performAndWait { try ledger.context.save() }
+          outcome.acknowledged = number
           continuation.yield(count)
         } catch {
           outcome.failure = error as? CoherenceError

@@ -49,13 +49,15 @@ final class Ledger: Sendable {
 
   // MARK: Saving
 
-  /// Makes the next deposit without saving it. Answers its number.
+  /// Makes the next deposit without saving it: whole, or when the store does not answer, nothing of it. Answers its
+  /// number.
   func prepare() throws -> Int {
     let book = try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first
+    let number = Int(try book?.value(for: "page", as: Int64.self) ?? 0) + 1
+    let former = try deposit(number - 1)
     let open = try book ?? context.insertNewObject(forEntityName: "Book")
-    let number = Int(try open.value(for: "page", as: Int64.self)) + 1
     try open.setValue(Int64(number), for: "page")
-    try deposit(number - 1)?.setValue(true, for: "isPast")
+    try former?.setValue(true, for: "isPast")
     let deposit = try context.insertNewObject(forEntityName: "Deposit")
     try deposit.setValue(Int64(number), for: "number")
     for coin in 0..<Self.size(of: number) {
