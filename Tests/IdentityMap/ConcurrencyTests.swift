@@ -1,5 +1,6 @@
 import CoherenceIdentityMap
 import Dispatch
+import Foundation
 import Synchronization
 import Testing
 
@@ -66,6 +67,25 @@ struct ConcurrencyTests {
       }
     }
     #expect(store.count(of: Leaf.self) == 0)
+  }
+
+  @Test func `an entity that is found when its last holder is just letting go stays`() {
+    let store = makeStore()
+    let holder = Mutex<EntityObserver<Leaf>?>(store.store(entity: Leaf(1, "a")))
+    let hasEnded = DispatchSemaphore(value: 0)
+    let found = store.transaction { store in
+      Thread.detachNewThread {
+        holder.withLock { $0 = nil }
+        hasEnded.signal()
+      }
+      // The holder is gone then, and waits for the transaction to say so.
+      while store.inspect().entities.contains(where: { $0.handles > 0 }) { sched_yield() }
+      return store.find(Leaf.self, id: 1)
+    }
+    hasEnded.wait()
+    #expect(found?.current == Leaf(1, "a") && store.count(of: Leaf.self) == 1)
+    #expect(store.inspect().entities.map(\.handles) == [1])
+    withExtendedLifetime(found) {}
   }
 
   @Test func `another thread sees all of a transaction or nothing`() {

@@ -39,7 +39,10 @@ final class Handle: @unchecked Sendable {
 
   /// How many references keep a node from outside. Under the lock.
   static func count(of node: Node) -> Int {
-    node.handle.map { Int(swift_retainCount($0.toOpaque())) } ?? 0
+    // One that is on its way out is kept by nobody. The reference that is taken to find that out does not count.
+    guard let known = node.handle, let kept = swift_tryRetain(known.toOpaque()) else { return 0 }
+    defer { known.release() }
+    return Int(swift_retainCount(kept)) - 1
   }
 
   deinit {
