@@ -68,7 +68,7 @@ struct LinkCursor {
 
   @inlinable func needsWriting(_ link: ChildLink) -> Bool {
     switch purpose {
-    case .refresh: !link.isBack && link.seen != link.child.version
+    case .refresh: !link.isBack && link.seen != link.child.version && !link.child.flags.contains(.unsettled)
     case .closeCircles: link.isBack
     case .remove: false
     }

@@ -86,6 +86,8 @@ struct NodeFlags: OptionSet, Sendable {
   static let stamped = NodeFlags(rawValue: 1 << 13)
   /// Its value is being made of its children's.
   static let rebuilding = NodeFlags(rawValue: 1 << 14)
+  /// Its value is not the one that it will have, or its links do not belong to it yet.
+  @inlinable static var unsettled: NodeFlags { NodeFlags(rawValue: 1 << 15) }
 }
 
 /// A node whose value can be read.

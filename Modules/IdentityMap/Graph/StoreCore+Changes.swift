@@ -55,6 +55,7 @@ extension StoreCore {
   /// Makes a node's value of its children's, where they have changed; children first.
   func refresh(_ node: Node) {
     guard node.flags.contains(.dirty) else { return }
+    if unsettledNodes > 0 { return refreshSettled(node) }
     guard let relations = node.relations, relations.height > 1 else { return rebuild(node) }
     if relations.height == 2 {
       // All below are aggregates of leaves.
@@ -80,7 +81,7 @@ extension StoreCore {
     }
   }
 
-  private func rebuild(_ node: Node) {
+  func rebuild(_ node: Node) {
     node.flags.remove(.dirty)
     node.flags.insert(.rebuilding)
     node.rebuild()

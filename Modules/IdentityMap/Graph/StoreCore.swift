@@ -40,6 +40,8 @@ final class StoreCore: @unchecked Sendable {
   var isRollingBack = false
   /// The log at the end of the journal, to which leaves are added.
   @exclusivity(unchecked) @usableFromInline var openLog: AnyLeafLog?
+  /// How many nodes are not settled.
+  @exclusivity(unchecked) var unsettledNodes = 0
   /// How many links close a circle.
   @exclusivity(unchecked) var backLinks = 0
   /// Optimistic changes that are neither sure nor taken back.

@@ -28,9 +28,8 @@ extension EntityNode: Hideable {
     var base = overlay.base
     guard table.take(other, outOf: &base) else { return removeEverywhere() }
     let left = Overlay(base: base, patches: patches, contents: contents)
-    // It may have been the reason why there was no such entity.
-    if isVacant, patches.count < overlay.patches.count {
-      return table.setOverlay(table.lasting(left, without: other), of: self)
+    if isVacant, patches.count < overlay.patches.count, let lasting = table.lasting(left, without: other) {
+      return table.setOverlay(lasting, of: self)
     }
     // What is shown is without it already, whatever the changes put in.
     let former = setOverlay(patches.isEmpty ? nil : left)

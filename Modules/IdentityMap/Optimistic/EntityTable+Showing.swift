@@ -4,7 +4,9 @@ extension EntityTable {
   func setOverlay(_ overlay: Overlay<T>, of node: EntityNode<T>, instead former: T? = nil) {
     let (formerValue, formerOverlay) = (node.value, node.setOverlay(overlay.patches.isEmpty ? nil : overlay))
     defer { withExtendedLifetime((formerValue, formerOverlay)) {} }
-    let (shown, isThere) = outcome(of: overlay)
+    // Where something was shown that the node has not any more, it has the sure value for now.
+    let (shown, isThere) =
+      former == nil ? outcome(of: overlay) : core.unsettle(node) { outcome(of: overlay) }
     guard let shown else { return node.removeEverywhere() }
     if isThere { show(shown, of: node, instead: former) } else { takeAway(node, leaving: shown) }
   }

@@ -46,7 +46,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     defer { withExtendedLifetime(formerContent) {} }
     self.content = content
     var adoption = Adoption(core: core, stamp: stamp, mode: mode)
-    shape.adopt(content, &adoption)
+    core.unsettle(self) { shape.adopt(content, &adoption) }
     if adoption.link(self) { flags.insert(.dirty) }
     // Of entities that changed, it has been told already.
     if wasNothing || former != adoption.children.map({ ObjectIdentifier($0) }) { tell() }

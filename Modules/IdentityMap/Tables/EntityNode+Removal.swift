@@ -50,7 +50,8 @@ extension Node {
     for parent in parents where parent.remove(self) {
       if let parent = parent as? any Node & Removable { doomed.append(parent) }
     }
-    (self as? any Node & Removable)?.becomeVacant()
+    // The end comes last: what hears of it may store the entity again.
     setChildren([])
+    (self as? any Node & Removable)?.becomeVacant()
   }
 }

@@ -61,18 +61,20 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   }
 
   @usableFromInline override func remove(_ child: Node) -> Bool {
-    guard let relations, let plan else { return false }
+    guard plan != nil else { return false }
     core.refresh(self)
     core.record(self)
+    let table = core.table(of: T.self)
     var reduced = value
-    let isWithout = relations.walk(.remove, removing: child) { plan.remove(from: &reduced, along: &$0) }
-    guard !isWithout, reduced.id == value.id else {
-      return !core.table(of: T.self).fallBack(self, without: child)
+    guard table.take(child, outOf: &reduced), reduced.id == value.id else {
+      return !table.fallBack(self, without: child)
     }
     let former = exchange(for: reduced)
     defer { withExtendedLifetime(former) {} }
     // Not those that are left in their former order: a dictionary can have got another one.
-    setChildren(core.table(of: T.self).contents(of: reduced))
+    let left = table.contents(of: reduced)
+    // What closed a circle is in the value as it was stored, and may close none any more.
+    if closesCircles { relink(to: left) } else { setChildren(left) }
     advance()
     core.spread(from: self)
     return false

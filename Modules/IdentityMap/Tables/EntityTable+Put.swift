@@ -102,7 +102,7 @@ extension EntityTable {
     let mode: Adoption.Mode = keepsKnown ? .keeping : isUpdate ? .updating : .storing
     var adoption = Adoption(core: core, stamp: stamp, mode: mode, kept: kept)
     node.flags.insert(.onPath)
-    plan.adopt(entity, by: &adoption)
+    core.unsettle(node) { plan.adopt(entity, by: &adoption) }
     node.flags.remove(.onPath)
     node.relate().plan = plan
     let differs = adoption.link(node)

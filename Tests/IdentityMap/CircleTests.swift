@@ -1,0 +1,156 @@
+import CoherenceIdentityMap
+import Foundation
+import Testing
+
+/// Random changes of entities that contain each other.
+///
+/// `COHERENCE_SEED` repeats a run.
+@Suite("Random mixtures of circles")
+struct CircleMixtureTests {
+  private static let environment = ProcessInfo.processInfo.environment
+  private static let seeds =
+    environment["COHERENCE_SEED"].flatMap { UInt64($0) }.map { [$0] }
+    ?? (0..<4).map { _ in UInt64.random(in: 0..<1_000_000) }
+
+  @Test(arguments: seeds)
+  func `whoever is in somebody's list is who he is, and what was undone was never there`(seed: UInt64) {
+    print("COHERENCE_SEED=\(seed)")
+    var circle = CircleMixture(seed: seed)
+    for step in 0..<1_000 {
+      circle.step()
+      if let fault = circle.fault {
+        Issue.record("\(fault) at step \(step) of seed \(seed).")
+        return
+      }
+    }
+    let isEmpty = circle.isEmptyAfterAll()
+    #expect(isEmpty, "Something is left after seed \(seed).")
+  }
+}
+
+/// What is stored while it is in what is being stored.
+@Suite("Circles that change")
+struct CircleChangeTests {
+  private let store = makeStore()
+
+  @Test func `what is stored in the middle of a circle is what was given`() {
+    let held = store.store(
+      entity: Person(1, "a", [Person(2, "b", [Person(3, "c", [Person(4, "d"), Person(5, "e")])])]))
+    let second = store.find(Person.self, id: 2)
+    // What becomes of 4 is known to 3, and so to 2, before the links of 2 are others.
+    store.update(Person.self, id: 5) { $0.friends = [Person(2, "f", [Person(4, "g"), Person(1, "h")])] }
+    #expect(second?.current.friends.map(\.name) == ["g", "h"])
+    #expect(held.current.name == "h" && held.current.friends.isEmpty)
+  }
+
+  @Test func `what closed a circle is shown as it is when another is removed`() {
+    let held = store.store(entity: Person(4, "a", [Person(0, "b", [Person(1, "c"), Person(4, "a")])]))
+    let first = store.find(Person.self, id: 0)
+    _ = store.store(entity: Person(4, "new"))
+    store.remove(Person.self, id: 1)
+    #expect(first?.current == Person(0, "b", [Person(4, "new")]))
+    withExtendedLifetime(held) {}
+  }
+}
+
+/// What there is, without what is in those who are in somebody's list: who closes a circle there is as he was stored.
+private struct CircleSight: Equatable {
+  struct Entry: Equatable {
+    let id: Int
+    let name: String
+    let friends: [String]
+  }
+
+  private let people: [Entry]
+
+  init(_ store: EntityStore) {
+    people = store.query(Person.self, sortedBy: \.id).value.map { person in
+      Entry(id: person.id, name: person.name, friends: person.friends.map { "\($0.id) \($0.name)" })
+    }
+  }
+
+  var isConsistent: Bool {
+    let names = Set(people.map { "\($0.id) \($0.name)" })
+    return people.allSatisfy { $0.friends.allSatisfy(names.contains) }
+  }
+}
+
+private struct CircleMixture {
+  private struct Refusal: Error {}
+
+  private let store = makeStore()
+  private var random: SeededRandom
+  private var number = 0
+  private var held: [EntityObserver<Person>] = []
+  private var changes: [OptimisticChange] = []
+  private(set) var fault: String?
+
+  init(seed: UInt64) {
+    random = SeededRandom(seed: seed)
+  }
+
+  private mutating func any(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+
+  private mutating func person(depth: Int = 0) -> Person {
+    number += 1
+    let (id, name) = (any(6), any(3) == 0 ? "same" : "\(number)")
+    return Person(id, name, depth < 2 ? (0..<any(3)).map { _ in person(depth: depth + 1) } : [])
+  }
+
+  private mutating func change() -> (EntityStore) -> Void {
+    let (person, kind) = (person(), any(5))
+    switch kind {
+    case 0: return { $0.update(Person.self, id: person.id) { $0.name = person.name } }
+    case 1: return { $0.update(Person.self, id: person.id) { $0.friends = person.friends } }
+    case 2: return { $0.remove(Person.self, id: person.id) }
+    default: return { _ = $0.store(entity: person) }
+    }
+  }
+
+  private mutating func draft() -> OptimisticChange {
+    let (person, kind) = (person(), any(4))
+    return store.optimistically { draft in
+      switch kind {
+      case 0: draft.update(Person.self, id: person.id) { $0.name = person.name }
+      case 1: draft.update(Person.self, id: person.id) { $0.friends = person.friends }
+      case 2: draft.remove(Person.self, id: person.id)
+      default: draft.store(person)
+      }
+    }
+  }
+
+  mutating func step() {
+    let kind = any(8)
+    switch kind {
+    case 0, 1, 2: change()(store)
+    case 3: held.append(store.store(entity: person()))
+    case 4: if !held.isEmpty { held.remove(at: any(held.count)) }
+    case 5: changes.append(draft())
+    case 6: endChange()
+    default: undo()
+    }
+    if !CircleSight(store).isConsistent { fault = "Somebody is not who he is" }
+  }
+
+  private mutating func endChange() {
+    guard !changes.isEmpty else { return }
+    let change = changes.remove(at: any(changes.count))
+    if any(2) == 0 { change.commit() } else { change.rollback() }
+  }
+
+  private mutating func undo() {
+    let before = CircleSight(store)
+    let doings = (0..<4).map { _ in change() }
+    try? store.transaction { store throws in
+      for doing in doings { doing(store) }
+      if !CircleSight(store).isConsistent { fault = "Somebody is not who he is in a transaction" }
+      throw Refusal()
+    }
+    if CircleSight(store) != before { fault = "What was undone is still there" }
+  }
+
+  mutating func isEmptyAfterAll() -> Bool {
+    (held, changes) = ([], [])
+    return store.inspect().entities.isEmpty && store.count(of: Person.self) == 0
+  }
+}
