@@ -28,8 +28,8 @@ extension EntityNode: Hideable {
     var base = overlay.base
     guard table.take(other, outOf: &base) else { return removeEverywhere() }
     let left = Overlay(base: base, patches: patches, contents: contents)
-    if isVacant, patches.count < overlay.patches.count, let lasting = table.lasting(left, without: other) {
-      return table.setOverlay(lasting, of: self)
+    if isVacant, patches.count < overlay.patches.count, table.isThere(by: left) {
+      return table.setOverlay(left, of: self)
     }
     // What is shown is without it already, whatever the changes put in.
     let former = setOverlay(patches.isEmpty ? nil : left)

@@ -68,16 +68,6 @@ extension EntityTable {
     return true
   }
 
-  /// What is to be shown of an entity when another one is removed for good, for the sake of which there was none: the sure
-  /// value, if the changes put the other in. `nil` when there is still none.
-  func lasting(_ overlay: Overlay<T>, without other: Node) -> Overlay<T>? {
-    var (shown, isThere) = (overlay.base, true)
-    for patch in overlay.patches { isThere = apply(patch.effect, to: &shown) }
-    guard let shown else { return overlay }
-    guard isThere else { return nil }
-    return contents(of: shown).contains { $0 === other } ? overlay.withoutValues : overlay
-  }
-
   /// The nodes of the entities in a value, in the order in which they are met, whether there are such entities any more
   /// or not.
   func contents(of value: T) -> [Node] {

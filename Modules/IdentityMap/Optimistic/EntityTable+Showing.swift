@@ -46,6 +46,12 @@ extension EntityTable {
 
   // MARK: The effects
 
+  /// Whether there is such an entity by the changes.
+  func isThere(by overlay: Overlay<T>) -> Bool {
+    var shown = overlay.base
+    return overlay.patches.reduce(true) { _, patch in apply(patch.effect, to: &shown) }
+  }
+
   /// The changes after which there is no such entity.
   func removals(by overlay: Overlay<T>) -> [OptimisticEntries] {
     var shown = overlay.base
