@@ -1,5 +1,4 @@
 import CoherenceIdentityMap
-import Foundation
 import Testing
 
 /// Random changes of entities that contain each other.
@@ -7,12 +6,7 @@ import Testing
 /// `COHERENCE_SEED` repeats a run.
 @Suite("Random mixtures of circles")
 struct CircleMixtureTests {
-  private static let environment = ProcessInfo.processInfo.environment
-  private static let seeds =
-    environment["COHERENCE_SEED"].flatMap { UInt64($0) }.map { [$0] }
-    ?? (0..<4).map { _ in UInt64.random(in: 0..<1_000_000) }
-
-  @Test(arguments: seeds)
+  @Test(arguments: SeededRandom.seeds)
   func `whoever is in somebody's list is who he is, and what was undone was never there`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var circle = CircleMixture(seed: seed)

@@ -7,13 +7,10 @@ import Testing
 /// `COHERENCE_SEED` repeats a run.
 @Suite("Random mixtures")
 struct InterleavingTests {
-  private static let environment = ProcessInfo.processInfo.environment
-  private static let steps = (environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 40_000) / 20
-  private static let seeds =
-    environment["COHERENCE_SEED"].flatMap { UInt64($0) }.map { [$0] }
-    ?? (0..<4).map { _ in UInt64.random(in: 0..<1_000_000) }
+  private static let steps =
+    (ProcessInfo.processInfo.environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 40_000) / 20
 
-  @Test(arguments: seeds)
+  @Test(arguments: SeededRandom.seeds)
   func `observers know what there is, and what was undone was never there`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var run = Mixture(seed: seed, isPinned: false)
@@ -28,7 +25,7 @@ struct InterleavingTests {
     #expect(isEmpty, "Something is left after seed \(seed).")
   }
 
-  @Test(arguments: seeds)
+  @Test(arguments: SeededRandom.seeds)
   func `what was never sure leaves nothing behind`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var run = Mixture(seed: seed, isPinned: true)

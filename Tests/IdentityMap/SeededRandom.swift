@@ -1,3 +1,5 @@
+import Foundation
+
 /// Random numbers that a seed repeats.
 struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
@@ -13,4 +15,11 @@ struct SeededRandom: RandomNumberGenerator {
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     return mixed ^ (mixed >> 31)
   }
+}
+
+extension SeededRandom {
+  /// The seeds of this run: that of `COHERENCE_SEED`, which repeats one, or four others.
+  static let seeds =
+    ProcessInfo.processInfo.environment["COHERENCE_SEED"].flatMap { UInt64($0) }.map { [$0] }
+    ?? (0..<4).map { _ in UInt64.random(in: 0..<1_000_000) }
 }

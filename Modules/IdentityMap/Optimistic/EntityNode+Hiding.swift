@@ -26,7 +26,10 @@ extension EntityNode: Hideable {
     core.record(self)
     let table = core.table(of: T.self)
     var base = overlay.base
-    guard table.take(other, outOf: &base) else { return removeEverywhere() }
+    if var sure = overlay.base {
+      guard table.take(other, outOf: &sure) else { return removeEverywhere() }
+      base = sure
+    }
     let left = Overlay(base: base, patches: patches, contents: contents)
     if isVacant, patches.count < overlay.patches.count, table.isThere(by: left) {
       return table.setOverlay(left, of: self)

@@ -43,18 +43,12 @@ extension EntityTable {
   }
 
   /// Takes another entity out of a value.
-  /// - Returns: Whether the value can be without it.
+  /// - Returns: Whether the value can be without it, and is one of the same entity then. If not, it is of no use.
   func take(_ other: Node, outOf value: inout T) -> Bool {
     guard let plan = plan(for: value) else { return true }
+    let id = value.id
     return LinkCursor.walk(over: contents(of: value), removing: other) { !plan.remove(from: &value, along: &$0) }
-  }
-
-  /// The same with what there may not be.
-  func take(_ other: Node, outOf value: inout T?) -> Bool {
-    guard let whole = value, var reduced = value else { return true }
-    guard take(other, outOf: &reduced), reduced.id == whole.id else { return false }
-    value = reduced
-    return true
+      && value.id == id
   }
 
   /// Another entity is removed that what is shown cannot be without. If the sure value can, that is shown from now on: the
@@ -62,9 +56,10 @@ extension EntityTable {
   /// - Returns: Whether there is such a value.
   func fallBack(_ node: EntityNode<T>, without other: Node) -> Bool {
     guard let overlay = node.overlay, var base = overlay.base else { return false }
-    guard take(other, outOf: &base), base.id == node.value.id else { return false }
-    let sure = Overlay(base: base, patches: overlay.patches, contents: overlay.contents)
-    setOverlay(sure.withoutValues, of: node)
+    guard take(other, outOf: &base) else { return false }
+    // Removals stay, whatever the value is.
+    let patches = overlay.patches.filter { !$0.bringsEntities }
+    setOverlay(Overlay(base: base, patches: patches, contents: overlay.contents), of: node)
     return true
   }
 

@@ -73,7 +73,7 @@ extension EntityTable {
       return false
     case .without(let other):
       guard var reduced = value else { return false }
-      guard take(other, outOf: &reduced), reduced.id == value?.id else { return false }
+      guard take(other, outOf: &reduced) else { return false }
       value = reduced
     }
     return true

@@ -48,11 +48,6 @@ final class Overlay<T> {
   func without(_ change: OptimisticEntries) -> Overlay {
     Overlay(base: base, patches: patches.filter { $0.change !== change }, contents: contents)
   }
-
-  /// The same without what makes the value another one. Removals stay, whatever the value is.
-  var withoutValues: Overlay {
-    Overlay(base: base, patches: patches.filter { !$0.bringsEntities }, contents: contents)
-  }
 }
 
 extension EntityNode {

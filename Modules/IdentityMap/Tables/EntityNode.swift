@@ -66,9 +66,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     core.record(self)
     let table = core.table(of: T.self)
     var reduced = value
-    guard table.take(child, outOf: &reduced), reduced.id == value.id else {
-      return !table.fallBack(self, without: child)
-    }
+    guard table.take(child, outOf: &reduced) else { return !table.fallBack(self, without: child) }
     let former = exchange(for: reduced)
     defer { withExtendedLifetime(former) {} }
     // Not those that are left in their former order: a dictionary can have got another one.
