@@ -48,7 +48,7 @@ struct PostgreSQLCatalog {
   func prepare(_ environment: StoreEnvironment) throws -> SchemaChange {
     let dialect = PostgreSQLDialect()
     let change = try SchemaChange(from: state(), to: environment, dialect: dialect)
-    guard change.isNeeded else { return change }
+    guard try change.isNeeded || needsCommits(environment) else { return change }
     guard !environment.isReadOnly else {
       throw CoherenceError(
         .notADatabase, "\(place) has no store and was opened to read only; open it to write once.")
@@ -57,8 +57,22 @@ struct PostgreSQLCatalog {
       // Another process may have been faster.
       let change = try SchemaChange(from: state(), to: environment, dialect: dialect)
       if change.isNeeded { try apply(change) }
+      _ = try connection.run(
+        [PostgreSQLCommitMark.creation(in: schema), PostgreSQLCommitMark.removal(in: schema)], isKept: false)
       return change
     }
+  }
+
+  /// Whether the store lacks the table of commits, or has rows in it that nobody needs any more.
+  private func needsCommits(_ environment: StoreEnvironment) throws -> Bool {
+    guard !environment.isReadOnly else { return false }
+    guard try hasTable(PostgreSQLCommitMark.table) else { return true }
+    return try connection.run(
+      """
+      SELECT 1 FROM \(name: schema).\(name: PostgreSQLCommitMark.table) \
+      WHERE \(name: "written") < pg_catalog.now() - INTERVAL '7 days' LIMIT 1
+      """, isKept: false
+    ).rowCount > 0
   }
 
   private func apply(_ change: SchemaChange) throws {
@@ -118,7 +132,9 @@ struct PostgreSQLCatalog {
       let target = try freeName()
       _ = try connection.run(
         ["CREATE SCHEMA \(name: target)"]
-          + Self.tables(of: state).map { "ALTER TABLE \(name: self.schema).\(name: $0) SET SCHEMA \(name: target)" },
+          + Self.tables(of: state).map {
+            "ALTER TABLE IF EXISTS \(name: self.schema).\(name: $0) SET SCHEMA \(name: target)"
+          },
         isKept: false)
       return "in the schema '\(target)'"
     }
@@ -134,7 +150,7 @@ struct PostgreSQLCatalog {
   }
 
   private static func tables(of state: StoreState) -> [String] {
-    [SQLSchema.metadataTable, SQLSchema.keyTable] + state.schema.tables.map(\.name)
+    [SQLSchema.metadataTable, SQLSchema.keyTable, PostgreSQLCommitMark.table] + state.schema.tables.map(\.name)
       + state.schema.linkTables.map(\.name)
   }
 

@@ -9,24 +9,31 @@ extension PostgreSQLConnection {
   ///
   /// - Throws: ``ErrorCode/serverUnreachable``, ``ErrorCode/authenticationFailed``, ``ErrorCode/tooManyConnections``,
   ///   ``ErrorCode/storeInaccessible``, ``ErrorCode/invalidOption`` for a connection string that cannot be read.
-  static func connect(_ options: PostgreSQLOptions, logger: Logger) throws -> PostgreSQLConnection {
+  /// - Parameter timeout: How long each host of the connection string may take to answer. A `connect_timeout` in the
+  ///   string wins.
+  static func connect(
+    _ options: PostgreSQLOptions, within timeout: Duration = .seconds(10), logger: Logger
+  ) throws -> PostgreSQLConnection {
     try checkConnectionString(options.connectionString)
     let beginning = ContinuousClock.now
-    guard let raw = start(options) else {
+    guard let raw = start(options, within: timeout) else {
       throw CoherenceError(.serverUnreachable, "There is no memory for a connection to the PostgreSQL server.")
     }
-    let connection = PostgreSQLConnection(raw, logger: logger)
+    let connection = PostgreSQLConnection(raw, options: options, logger: logger)
     if PQstatus(raw) != CONNECTION_OK { try connection.explainRefusal(after: ContinuousClock.now - beginning) }
     try connection.checkServer()
     connection.enterPipeline()
-    try connection.prepareSession(options)
+    try connection.within(timeout) { try connection.prepareSession(options) }
     return connection
   }
 
   /// What stands before the connection string can be overridden by it; what stands behind cannot.
-  private static func start(_ options: PostgreSQLOptions) -> OpaquePointer? {
+  private static func start(_ options: PostgreSQLOptions, within timeout: Duration) -> OpaquePointer? {
+    // libpq counts whole seconds, and no less than two.
+    let seconds = max(2, min(timeout.components.seconds, 10))
     let settings = [
-      ("connect_timeout", "10"), ("fallback_application_name", "coherence"), ("dbname", options.connectionString),
+      ("connect_timeout", "\(seconds)"), ("keepalives_idle", "30"), ("keepalives_interval", "10"),
+      ("keepalives_count", "3"), ("fallback_application_name", "coherence"), ("dbname", options.connectionString),
       ("client_encoding", "UTF8"),
     ]
     let keywords = settings.map { strdup($0.0) }
@@ -127,6 +134,7 @@ extension PostgreSQLConnection {
   private func prepareSession(_ options: PostgreSQLOptions) throws {
     let path = PostgreSQLDialect().quoted(options.schema) + ", pg_catalog, pg_temp"
     var settings: [SQLFragment] = [
+      PostgreSQLProcess.query,
       "SELECT pg_catalog.set_config('search_path', \(text: path), false)",
       """
       SELECT pg_catalog.set_config('synchronous_commit', 'on', false) \
@@ -140,6 +148,6 @@ extension PostgreSQLConnection {
       let milliseconds = String(Int(timeout * 1000))
       settings.append("SELECT pg_catalog.set_config('statement_timeout', \(text: milliseconds), false)")
     }
-    _ = try run(settings, isKept: false)
+    process = PostgreSQLProcess(try run(settings, isKept: false)[0])
   }
 }

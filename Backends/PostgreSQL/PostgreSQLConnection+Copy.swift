@@ -15,16 +15,29 @@ extension PostgreSQLConnection {
   func copy(_ text: String, write: (ByteBuffer) throws -> Bool) throws {
     try leavePipeline()
     defer { enterPipeline() }
-    guard PQsendQuery(raw, text) == 1 else { throw CoherenceError.connectionLost() }
+    try sendSimply(text)
     try receiveCopy(expecting: PGRES_COPY_IN)
     do {
       try writeRows(write)
     } catch {
-      PQputCopyEnd(raw, "given up")
-      try? receiveCopy(expecting: PGRES_COMMAND_OK)
+      if !isBroken { try? endCopy("given up") }
       throw error
     }
-    guard PQputCopyEnd(raw, nil) == 1 else { throw CoherenceError.connectionLost() }
+    try endCopy(nil)
+  }
+
+  /// Sends statements outside of pipeline mode.
+  func sendSimply(_ text: String) throws {
+    guard PQsendQuery(raw, text) == 1 else { throw CoherenceError.connectionLost() }
+    try flush()
+  }
+
+  /// Ends the rows that go to the server.
+  ///
+  /// - Parameter failure: Why the server has to forget them; `nil` to keep them.
+  private func endCopy(_ failure: String?) throws {
+    guard PQputCopyEnd(raw, failure) == 1 else { throw CoherenceError.connectionLost() }
+    try flush()
     try receiveCopy(expecting: PGRES_COMMAND_OK)
   }
 
@@ -41,6 +54,8 @@ extension PostgreSQLConnection {
   private func put(_ buffer: ByteBuffer) throws {
     let start = buffer.base.assumingMemoryBound(to: CChar.self)
     guard PQputCopyData(raw, start, Int32(buffer.count)) == 1 else { throw CoherenceError.connectionLost() }
+    // libpq keeps what the server does not take at once, so it is waited for here.
+    try flush()
     buffer.removeAll()
   }
 

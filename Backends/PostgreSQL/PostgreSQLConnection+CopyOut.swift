@@ -9,7 +9,7 @@ extension PostgreSQLConnection {
   func beginCopiedRows(_ statements: [String]) throws {
     try leavePipeline()
     do {
-      guard PQsendQuery(raw, statements.joined(separator: "; ")) == 1 else { throw CoherenceError.connectionLost() }
+      try sendSimply(statements.joined(separator: "; "))
       try receiveCopy(expecting: PGRES_COPY_OUT)
     } catch {
       enterPipeline()

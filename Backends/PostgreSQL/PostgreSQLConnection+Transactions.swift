@@ -5,7 +5,7 @@ extension PostgreSQLConnection {
   /// Ends the transaction, if there is one, and keeps nothing of it. A connection on which that fails is not used again.
   func rollBack() {
     guard !isBroken else { return }
-    _ = try? uninterrupted { try run("ROLLBACK") }
+    _ = try? within(.seconds(10)) { try run("ROLLBACK") }
   }
 
   /// Takes a transaction back to a savepoint. A cancellation that came too late for its statement may hit this one

@@ -11,7 +11,16 @@ import Logging
 /// the failure is thrown by `receive`, and `settle` gets the connection ready again.
 final class PostgreSQLConnection {
   let raw: OpaquePointer
+  let options: PostgreSQLOptions
   let logger: Logger
+  /// The session's name in the table of commits, never used again.
+  let session = UUID()
+  /// The number of the session's last transaction that writes.
+  var transactionNumber: Int64 = 0
+  /// The server's process; `nil` until the session is prepared.
+  var process: PostgreSQLProcess?
+  /// The moment at which every exchange ends, whatever the server is at; `nil` where its work is waited for.
+  var deadline: ContinuousClock.Instant?
   private let fields = PostgreSQLFields()
   private var prepared = PreparedStatements()
   /// What the server has not answered yet.
@@ -19,8 +28,13 @@ final class PostgreSQLConnection {
   private var answered = 0
   /// How far the rows of a COPY have come that are on their way; `nil` when there are none.
   var copyOut: CopyOut?
-  /// Whether a cancellation was asked for that no statement was reported to have ended by.
-  private var isCancelling = false
+  /// When the cancellation was sent that no statement has ended by yet.
+  private var cancellation: ContinuousClock.Instant?
+  private var isCancelling: Bool { cancellation != nil }
+  /// Since when the server has sent nothing and taken nothing, as far as somebody waits for it.
+  private var silence: ContinuousClock.Instant?
+  /// Whether the link was closed here, because nothing came through it any more.
+  private var isClosed = false
   /// Whether a cancelled task interrupts what runs.
   private var isInterruptible = true
 
@@ -33,8 +47,9 @@ final class PostgreSQLConnection {
 
   enum CopyOut { case header, rows }
 
-  init(_ raw: OpaquePointer, logger: Logger) {
+  init(_ raw: OpaquePointer, options: PostgreSQLOptions, logger: Logger) {
     self.raw = raw
+    self.options = options
     self.logger = logger
     // libpq would print what the server remarks, values and all.
     PQsetNoticeProcessor(raw, { _, _ in }, nil)
@@ -42,7 +57,7 @@ final class PostgreSQLConnection {
 
   deinit { PQfinish(raw) }
 
-  var isBroken: Bool { PQstatus(raw) != CONNECTION_OK }
+  var isBroken: Bool { isClosed || PQstatus(raw) != CONNECTION_OK }
   /// Whether there is nothing that the server has not answered.
   private var isSettled: Bool { answered == queue.count && copyOut == nil }
   /// Whether the end of a transaction was let go whose answer nobody has waited for.
@@ -53,11 +68,12 @@ final class PostgreSQLConnection {
 
   /// Gets a connection that lay idle ready for something new.
   ///
-  /// - Returns: Whether that can be: the server may have closed it.
+  /// - Returns: Whether that can be: the server may have closed it, or its answer to the end of the last transaction may
+  ///   not come.
   func makeReady() -> Bool {
     if isEnding {
       isEnding = false
-      guard (try? uninterrupted { try settle() }) != nil else { return false }
+      guard (try? within(.seconds(2), { try settle() })) != nil else { return false }
     } else if hasGoneStale {
       return false
     }
@@ -90,9 +106,9 @@ final class PostgreSQLConnection {
     PQenterPipelineMode(raw)
   }
 
-  /// Leaves pipeline mode, for a COPY. Everything was answered.
+  /// Leaves pipeline mode, for a COPY. Everything was answered. The connection never blocks in there either.
   func leavePipeline() throws {
-    guard PQexitPipelineMode(raw) == 1, PQsetnonblocking(raw, 0) == 0 else { throw connectionLost() }
+    try check(PQexitPipelineMode(raw))
   }
 
   // MARK: Sending
@@ -144,13 +160,11 @@ final class PostgreSQLConnection {
   }
 
   /// Writes what is queued. What the server answers meanwhile is taken in, so that it never waits for us.
-  private func flush() throws {
+  func flush() throws {
     while true {
       switch PQflush(raw) {
       case 0: return
-      case 1:
-        let events = wait(for: Int16(POLLIN | POLLOUT), milliseconds: 1000)
-        if events & Int16(POLLIN) != 0, PQconsumeInput(raw) == 0 { throw connectionLost() }
+      case 1: _ = try awaitEvents(Int16(POLLIN | POLLOUT))
       default: throw connectionLost()
       }
     }
@@ -205,7 +219,7 @@ final class PostgreSQLConnection {
     }
     queue.removeAll(keepingCapacity: true)
     answered = 0
-    isCancelling = false
+    cancellation = nil
   }
 
   private func receivePreparations() throws {
@@ -255,20 +269,90 @@ final class PostgreSQLConnection {
 
   /// Waits a while for something to come from the server. A cancelled task interrupts the server then.
   func awaitInput() throws {
-    let events = wait(for: Int16(POLLIN), milliseconds: 100)
-    if events != 0, PQconsumeInput(raw) == 0 { throw connectionLost() }
-    if events == 0, isInterruptible, !isCancelling, Task.isCancelled { cancel() }
+    let events = try awaitEvents(Int16(POLLIN))
+    if events == 0, isInterruptible, !isCancelling, Task.isCancelled { try cancel() }
+  }
+
+  /// Waits a while until the link can be read or written, and reads what is there.
+  ///
+  /// - Throws: ``ErrorCode/connectionLost`` when the link broke or nothing comes through it any more,
+  ///   ``ErrorCode/cancelled`` when a cancelled statement does not end.
+  private func awaitEvents(_ events: Int16) throws -> Int16 {
+    let events = wait(for: events, milliseconds: 100)
+    if events & ~Int16(POLLOUT) != 0, PQconsumeInput(raw) == 0 { throw connectionLost() }
+    if events == 0 { try endure() } else { silence = nil }
+    return events
+  }
+
+  // MARK: Silence
+
+  /// Looks whether it is still worth waiting for a server from which nothing came.
+  private func endure() throws {
+    let now = ContinuousClock.now
+    let since = silence ?? now
+    silence = since
+    if let cancellation, now - cancellation > Self.cancellationPatience {
+      closeLink()
+      throw CoherenceError(
+        .cancelled, "The task was cancelled, and the PostgreSQL server did not react; the connection was closed.")
+    }
+    if let deadline {
+      if now >= deadline { throw giveUpLink() }
+    } else if now - since > options.silencePatience {
+      let isWorking = PostgreSQLProbe(options, logger: logger).isWorking(process)
+      if !isWorking, !isReadable(within: 0) { throw giveUpLink() }
+      silence = nil
+    }
+  }
+
+  /// How long a cancelled statement may take to end.
+  private static let cancellationPatience = Duration.seconds(3)
+
+  private func giveUpLink() -> CoherenceError {
+    closeLink()
+    return CoherenceError(
+      .connectionLost,
+      "Nothing comes from the PostgreSQL server any more, so the connection was closed; check the network, and try again.",
+      isRetryable: true)
+  }
+
+  /// Closes the link without a word to the server. The connection is not used again.
+  private func closeLink() {
+    isClosed = true
+    shutdown(PQsocket(raw), Int32(SHUT_RDWR))
+  }
+
+  /// Runs a block that ends within a time, whatever the server is at, and that a cancelled task does not interrupt.
+  func within<T>(_ duration: Duration, _ body: () throws -> T) rethrows -> T {
+    let outer = deadline
+    deadline = min(outer ?? .now + duration, .now + duration)
+    defer { deadline = outer }
+    return try uninterrupted(body)
   }
 
   // MARK: Cancelling
 
   /// Asks the server to end what it is at. The statement fails, unless it was at its end already.
-  func cancel() {
-    isCancelling = true
-    guard let cancellation = PQgetCancel(raw) else { return }
-    var message = [CChar](repeating: 0, count: 256)
-    PQcancel(cancellation, &message, Int32(message.count))
-    PQfreeCancel(cancellation)
+  ///
+  /// libpq connects to the server for it and waits, so a thread does that whose end is waited for a while only. The wait
+  /// cannot be left out: a cancellation that is late would hit the next statement.
+  ///
+  /// - Throws: ``ErrorCode/cancelled`` when the server cannot be reached in time; the connection is closed then.
+  func cancel() throws {
+    cancellation = .now
+    guard let request = PQgetCancel(raw) else { return }
+    let end = DispatchSemaphore(value: 0)
+    nonisolated(unsafe) let pointer = request  // Used by the thread only, which frees it.
+    Thread.detachNewThread {
+      var message = [CChar](repeating: 0, count: 256)
+      PQcancel(pointer, &message, Int32(message.count))
+      PQfreeCancel(pointer)
+      end.signal()
+    }
+    guard end.wait(timeout: .now() + 3) == .timedOut else { return }
+    closeLink()
+    throw CoherenceError(
+      .cancelled, "The task was cancelled, and the PostgreSQL server cannot be reached; the connection was closed.")
   }
 
   /// Runs a block that a cancelled task does not interrupt.

@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceSQL
+import Foundation
 
 /// The values of a statement's parameters, in the shape in which libpq takes them. Used again and again.
 final class PostgreSQLFields {
@@ -22,6 +23,14 @@ final class PostgreSQLFields {
   }
 
   func append(_ number: Int64) { append(isNull: false) { $0.append(number) } }
+
+  func append(_ identifier: UUID) {
+    append(isNull: false) { buffer in
+      withUnsafeBytes(of: identifier.uuid) { bytes in
+        for byte in bytes { buffer.append(byte) }
+      }
+    }
+  }
 
   func append(_ text: String) { append(isNull: false) { $0.append(text) } }
 

@@ -12,10 +12,14 @@ public enum PostgreSQLOption {
   /// default.
   public static let poolSize = "poolSize"
   /// How many seconds to wait for a connection before ``ErrorCode/tooManyConnections``, and for a server that went away
-  /// while it committed to say whether it did. An `int` or `double`, 30 by default.
+  /// while it committed to prove whether it did. An `int` or `double`, 30 by default.
   public static let poolTimeout = "poolTimeout"
   /// How many seconds the server may work on one statement before ``ErrorCode/storeBusy``. An `int` or `double`; without
   /// it, the server's own setting counts.
+  ///
+  /// A link from which nothing comes for a second longer, or for 15 seconds without this option, is looked at over a
+  /// connection of its own: where the server is not at work on the statement, or cannot be reached within a few seconds,
+  /// the link is closed with ``ErrorCode/connectionLost``. So no call waits for a link that is dead.
   public static let statementTimeout = "statementTimeout"
   /// The connection string, `host=… dbname=…` or `postgresql://…`, in place of the store's URL: for several hosts that
   /// a URL cannot hold. A `string`.
@@ -48,6 +52,11 @@ struct PostgreSQLOptions: Sendable {
     }
     poolTimeout = try Self.seconds(PostgreSQLOption.poolTimeout, options) ?? poolTimeout
     statementTimeout = try Self.seconds(PostgreSQLOption.statementTimeout, options)
+  }
+
+  /// How long the server may send nothing before it is asked whether it is at work.
+  var silencePatience: Duration {
+    if let statementTimeout, statementTimeout > 0 { .seconds(statementTimeout + 1) } else { .seconds(15) }
   }
 
   private static func seconds(_ name: String, _ options: [String: OptionValue]) throws -> TimeInterval? {

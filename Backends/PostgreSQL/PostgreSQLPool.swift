@@ -41,12 +41,16 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// - Throws: ``ErrorCode/tooManyConnections`` when none gets free in time, ``ErrorCode/storeDetached`` once the pool is
   ///   closed, and errors of connecting.
   func acquire(for purpose: Purpose) throws -> PostgreSQLConnection {
-    while let connection = try reserve(for: purpose) {
+    let deadline = Date(timeIntervalSinceNow: options.poolTimeout)
+    while let connection = try reserve(for: purpose, until: deadline) {
       if connection.makeReady() { return connection }
       giveUp(nil, from: purpose)
+      // What befell one connection has as a rule befallen those that lay idle beside it.
+      closeIdle()
     }
     do {
-      return try PostgreSQLConnection.connect(options, logger: logger)
+      let timeout = Duration.seconds(max(0, deadline.timeIntervalSinceNow))
+      return try PostgreSQLConnection.connect(options, within: timeout, logger: logger)
     } catch {
       giveUp(nil, from: purpose)
       throw error
@@ -67,8 +71,12 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// Closes every connection, those that are in use once they are given back.
   func close() {
+    condition.withLock { closed = true }
+    closeIdle()
+  }
+
+  private func closeIdle() {
     let connections = condition.withLock {
-      closed = true
       count -= idle.count
       defer { idle = [] }
       condition.broadcast()
@@ -83,9 +91,8 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// Waits for a place.
   ///
   /// - Returns: An idle connection; `nil` when there is room to make one.
-  private func reserve(for purpose: Purpose) throws -> PostgreSQLConnection? {
-    let deadline = Date(timeIntervalSinceNow: options.poolTimeout)
-    return try condition.withLock {
+  private func reserve(for purpose: Purpose, until deadline: Date) throws -> PostgreSQLConnection? {
+    try condition.withLock {
       while true {
         if closed { throw Self.closedError }
         if purpose == .saving || readers < options.poolSize - 1 {

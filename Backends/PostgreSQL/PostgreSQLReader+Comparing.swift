@@ -35,7 +35,7 @@ extension PostgreSQLReader: RowComparing {
       do {
         try decoder.put(PostgreSQLResultRow(result: result, index: 0), to: expectation, keySlots: keySlots, key: &key)
       } catch {
-        connection.cancel()
+        try connection.cancel()
         try connection.settle()
         try connection.rollBack(to: Self.savepoint)
         return error

@@ -92,7 +92,7 @@ final class PostgreSQLReader: StoreReader {
     isFinished = true
     guard let connection else { return }
     self.connection = nil
-    if let cursor, !cursor.isAtEnd { connection.cancel() }
+    if let cursor, !cursor.isAtEnd { try? connection.cancel() }
     cursor = nil
     connection.endTransactionLater()
     store.pool.release(connection, from: .reading)
@@ -185,11 +185,11 @@ final class PostgreSQLReader: StoreReader {
     guard !isFinished, failure == nil, let connection else { return }
     do {
       if isStoppable {
-        connection.cancel()
+        try connection.cancel()
         try connection.settle()
         try connection.rollBack(to: Self.savepoint)
       } else if Task.isCancelled {
-        connection.cancel()
+        try connection.cancel()
         try connection.settle()
         throw CoherenceError(.cancelled, "The task was cancelled during a fetch.")
       } else {

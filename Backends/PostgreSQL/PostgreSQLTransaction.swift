@@ -12,14 +12,15 @@ struct PostgreSQLTransaction {
   let connection: PostgreSQLConnection
   private let pool: PostgreSQLPool
   private let isolation: Isolation
-  /// The server's number of the transaction.
-  private var number: Int64?
+  /// What the transaction writes to prove that it was committed.
+  private let mark: PostgreSQLCommitMark
   private static let tries = 5
 
   private init(_ connection: PostgreSQLConnection, _ pool: PostgreSQLPool, _ isolation: Isolation) {
     self.connection = connection
     self.pool = pool
     self.isolation = isolation
+    mark = PostgreSQLCommitMark(nextOf: connection)
   }
 
   /// Runs a block in a transaction and commits it, durably.
@@ -52,15 +53,15 @@ struct PostgreSQLTransaction {
 
   // MARK: Beginning
 
-  /// Queues the beginning of the transaction, and the question for its number.
+  /// Queues the beginning of the transaction, and its mark.
   func sendBeginning() throws {
     try connection.send(PostgreSQLText("BEGIN ISOLATION LEVEL \(isolation.rawValue) READ WRITE"))
-    try connection.send(PostgreSQLText("SELECT pg_catalog.pg_current_xact_id()"))
+    try mark.send(on: connection)
   }
 
-  mutating func receiveBeginning() throws {
+  func receiveBeginning() throws {
     _ = try connection.receive()
-    number = try connection.receive().int(0, 0)
+    _ = try connection.receive()
   }
 
   // MARK: Committing
@@ -76,30 +77,26 @@ struct PostgreSQLTransaction {
     }
   }
 
-  /// Asks the server, on another connection, what became of the transaction. The pool's patience counts here too.
+  /// Looks, over another connection, whether the transaction's mark is in the database. The pool's patience counts here
+  /// too.
   private func findOut(_ error: CoherenceError) throws {
-    let deadline = Date(timeIntervalSinceNow: pool.options.poolTimeout)
+    let deadline = ContinuousClock.now + .seconds(pool.options.poolTimeout)
     repeat {
-      switch try? state() {
-      case "committed": return
-      case "aborted": throw error
-      case "in progress", nil: Thread.sleep(forTimeInterval: 0.1)
-      default: throw unknown(error)
+      if let isCommitted = try? isCommitted(by: deadline) {
+        if isCommitted { return }
+        throw error
       }
-    } while Date.now < deadline
+      Thread.sleep(forTimeInterval: 0.1)
+    } while .now < deadline
     throw unknown(error)
   }
 
-  /// The server's word for the transaction's state; empty when it does not know any more.
-  private func state() throws -> String? {
-    guard let number else { return "" }
-    let connection = try PostgreSQLConnection.connect(pool.options, logger: pool.logger)
-    // 5069 is the number of the type of transaction numbers.
-    try connection.send(PostgreSQLText("SELECT pg_catalog.pg_xact_status($1)", types: [5069], isKept: false)) {
-      $0.append(number)
+  private func isCommitted(by deadline: ContinuousClock.Instant) throws -> Bool {
+    let timeout = max(.zero, deadline - .now)
+    let connection = try PostgreSQLConnection.connect(pool.options, within: timeout, logger: pool.logger)
+    return try connection.within(max(.milliseconds(500), deadline - .now)) {
+      try mark.isCommitted(of: self.connection.process, askedOn: connection)
     }
-    try connection.synchronize()
-    return try connection.receive().text(0, 0) ?? ""
   }
 
   private func unknown(_ error: CoherenceError) -> CoherenceError {

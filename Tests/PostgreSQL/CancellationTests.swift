@@ -71,7 +71,7 @@ import Testing
 }
 
 /// Runs each job on a thread of its own, which may block.
-private final class ThreadExecutor: TaskExecutor {
+final class ThreadExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     let executor = asUnownedTaskExecutor()

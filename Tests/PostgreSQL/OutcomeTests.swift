@@ -63,7 +63,7 @@ import Testing
     let row = try store.row("Person")
     proxy.loseAnswers(after: "COMMIT\0")
     try store.save(.insert(row.entity, [row]))
-    #expect(proxy.hasLostAnswers)
+    #expect(proxy.hasTriggered)
     #expect(try store.fetch("Person").map(\.id) == [row.id])
   }
 
@@ -78,5 +78,59 @@ import Testing
     #expect(error?.code == .connectionLost)
     #expect(error?.outcome == .unknown)
     #expect(error?.isRetryable == false)
+  }
+
+  @Test func `a save whose commit never reached the server is known not to be applied, and its locks are gone`() throws
+  {
+    let proxy = try SocketProxy(to: schema.url)
+    let store = try schema.open(
+      PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
+      options: [PostgreSQLOption.statementTimeout: 0.2])
+    // The text of a statement goes to the server once for each connection.
+    try schema.open(PeopleModel.make()).insert("Person", ["name": .string("old")])
+    let row = try #require(try store.fetch("Person").first)
+    proxy.stall(at: "COMMIT\0")
+    let error = #expect(throws: CoherenceError.self) { try store.save(row.update(["name": .string("lost")])) }
+    #expect(proxy.hasTriggered)
+    #expect(error?.code == .connectionLost)
+    #expect(error?.outcome == .notApplied)
+    try store.save(row.update(["name": .string("new")]))
+    #expect(try store.current(row)?["name"] == .string("new"))
+  }
+
+  @Test func `a save whose commit is answered into a link that stalls is known to be applied`() throws {
+    let proxy = try SocketProxy(to: schema.url)
+    let store = try schema.open(
+      PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
+      options: [PostgreSQLOption.statementTimeout: 0.2])
+    let row = try store.row("Person")
+    proxy.stall(at: "COMMIT\0", reachesServer: true)
+    try store.save(.insert(row.entity, [row]))
+    #expect(proxy.hasTriggered)
+    #expect(try store.fetch("Person").map(\.id) == [row.id])
+  }
+
+  @Test func `a save is proved by its own mark, and not by one that another session left`() throws {
+    let store = try schema.open(PeopleModel.make())
+    let row = try store.insert("Person")
+    let connection = try schema.administration()
+    let first = PostgreSQLCommitMark(nextOf: connection)
+    try first.write(on: connection)
+    let second = PostgreSQLCommitMark(nextOf: connection)
+    let stranger = PostgreSQLCommitMark(nextOf: try schema.administration())
+    let witness = try schema.administration()
+    #expect(try first.isCommitted(of: nil, askedOn: witness))
+    #expect(try !second.isCommitted(of: nil, askedOn: witness))
+    #expect(try !stranger.isCommitted(of: nil, askedOn: witness))
+    #expect(try store.current(row) != nil)
+  }
+}
+
+extension PostgreSQLCommitMark {
+  fileprivate func write(on connection: PostgreSQLConnection) throws {
+    try send(on: connection)
+    try connection.synchronize()
+    _ = try connection.receive()
+    try connection.settle()
   }
 }

@@ -1,0 +1,94 @@
+import CoherenceCore
+import CoherenceSQL
+import Foundation
+
+/// What a transaction writes to prove that it was committed: its number, in the row of its session in the table of
+/// commits.
+///
+/// Nothing that the server says of a transaction would prove it. After a crash the server gives numbers of transactions
+/// out again, so a transaction that was lost seems committed when another one has its number by now; and versions of
+/// rows can be those of somebody else. A session's identifier is random and its numbers rise, so only the transaction
+/// itself can have written the mark. See "Transaction ID" and `pg_xact_status` in PostgreSQL's manual for the limits of
+/// what the server knows.
+///
+/// The row is written again by each transaction of the session, in its place (a HOT update), beside the row's lock that
+/// nobody else wants.
+struct PostgreSQLCommitMark: Sendable {
+  /// The table of commits, with a row for each session that has written.
+  static let table = "$commits"
+
+  private let session: UUID
+  private let number: Int64
+
+  /// The mark of the connection's next transaction.
+  init(nextOf connection: PostgreSQLConnection) {
+    connection.transactionNumber += 1
+    session = connection.session
+    number = connection.transactionNumber
+  }
+
+  // MARK: Writing
+
+  /// Queues the statement that writes the mark.
+  func send(on connection: PostgreSQLConnection) throws {
+    try connection.send(Self.writing) { fields in
+      fields.append(session)
+      fields.append(number)
+    }
+  }
+
+  private static let writing = PostgreSQLText(
+    """
+    INSERT INTO "\(table)" ("session", "number", "written") VALUES ($1, $2, pg_catalog.now()) \
+    ON CONFLICT ("session") DO UPDATE SET "number" = excluded."number", "written" = excluded."written"
+    """, types: [PostgreSQLBinary.type(of: .uuid), PostgreSQLBinary.type(of: .int64)])
+
+  // MARK: Proving
+
+  /// Whether the transaction was committed, durably and on every standby that commits wait for.
+  ///
+  /// The session's row is written once more. That waits for the end of the transaction, which holds the row's lock since
+  /// its beginning; and its commit comes after that of the transaction, wherever it has to arrive.
+  ///
+  /// - Parameter process: The process that the transaction was made by. One that waits for a commit that never came is
+  ///   ended.
+  /// - Throws: When the server does not say: it refuses to write, or does not answer in time.
+  func isCommitted(of process: PostgreSQLProcess?, askedOn connection: PostgreSQLConnection) throws -> Bool {
+    if let process {
+      try connection.run(
+        """
+        SELECT CAST(pg_catalog.pg_terminate_backend(pid) AS pg_catalog.text) \(process.activity) \
+        AND state LIKE 'idle in transaction%'
+        """, isKept: false)
+    }
+    try connection.send(Self.asking) { $0.append(session) }
+    try connection.synchronize()
+    let last = try connection.receive().int(0, 0)
+    try connection.settle()
+    guard let last else { throw CoherenceError.connectionLost() }
+    return last >= number
+  }
+
+  private static let asking = PostgreSQLText(
+    """
+    INSERT INTO "\(table)" AS "c" ("session", "number", "written") VALUES ($1, 0, pg_catalog.now()) \
+    ON CONFLICT ("session") DO UPDATE SET "written" = excluded."written" RETURNING "c"."number"
+    """, types: [PostgreSQLBinary.type(of: .uuid)], isKept: false)
+
+  // MARK: The table
+
+  /// The statement that makes the table. Half of each page is left free for the rows to be written again.
+  static func creation(in schema: String) -> SQLFragment {
+    """
+    CREATE TABLE IF NOT EXISTS \(name: schema).\(name: table) (\(name: "session") pg_catalog.uuid NOT NULL PRIMARY KEY, \
+    \(name: "number") bigint NOT NULL, \(name: "written") pg_catalog.timestamptz NOT NULL) WITH (fillfactor = 50)
+    """
+  }
+
+  /// The statement that removes the rows of sessions that are over as a rule. A session that is not makes its row anew.
+  static func removal(in schema: String) -> SQLFragment {
+    """
+    DELETE FROM \(name: schema).\(name: table) WHERE \(name: "written") < pg_catalog.now() - INTERVAL '7 days'
+    """
+  }
+}

@@ -1,0 +1,116 @@
+import CoherenceCore
+@testable import CoherencePostgreSQL
+import CoherenceSQL
+import Foundation
+import Logging
+import Testing
+
+/// A link through which nothing comes any more, though nobody closed it.
+@Suite(.needsServer, .timeLimit(.minutes(2))) struct StalledLinkTests {
+  private let schema: TemporarySchema
+  private let proxy: SocketProxy
+
+  init() throws {
+    schema = try TemporarySchema()
+    proxy = try SocketProxy(to: schema.url)
+  }
+
+  private func open() throws -> any PersistentStore {
+    try schema.open(
+      PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
+      options: [PostgreSQLOption.statementTimeout: 0.2, PostgreSQLOption.poolTimeout: 2])
+  }
+
+  @Test(arguments: [false, true])
+  func `a fetch over a link that stalls fails, and the next one has a fresh connection`(_ isForGood: Bool) throws {
+    let store = try open()
+    try store.insert("Person")
+    proxy.stall(at: "FROM \"Person\"", forGood: isForGood)
+    let error = #expect(throws: CoherenceError.self) { try store.fetch("Person") }
+    #expect(proxy.hasTriggered)
+    #expect(error?.code == .connectionLost)
+    #expect(error?.isRetryable == true)
+    if isForGood {
+      #expect(throws: CoherenceError.self) { try store.fetch("Person") }
+    } else {
+      #expect(try store.fetch("Person").count == 1)
+    }
+  }
+
+  @Test func `a save over a link that stalls before its commit is not applied and leaves no lock`() throws {
+    let store = try open()
+    let row = try store.insert("Person", ["name": .string("old")])
+    proxy.stall(at: "UPDATE \"Person\"", reachesServer: true)
+    let error = #expect(throws: CoherenceError.self) { try store.save(row.update(["name": .string("lost")])) }
+    #expect(error?.code == .connectionLost)
+    #expect(error?.outcome == .notApplied)
+    try store.save(row.update(["name": .string("new")]))
+    #expect(try store.current(row)?["name"] == .string("new"))
+  }
+
+  @Test func `a large save over a link that stalls is not applied`() throws {
+    let store = try open()
+    let rows = try (0..<20_000).map { _ in
+      try store.row("Person", ["name": .string(String(repeating: "x", count: 200))])
+    }
+    proxy.stall(at: "COPY \"Person\"", reachesServer: true)
+    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(rows[0].entity, rows)) }
+    #expect(error?.code == .connectionLost)
+    #expect(error?.outcome == .notApplied)
+    #expect(try store.fetch("Person").isEmpty)
+  }
+
+  @Test func `a save whose link and server are out of reach is of unknown outcome`() throws {
+    let store = try open()
+    let row = try store.row("Person")
+    // The server's process holds locks, which the end of the test would wait for.
+    defer { proxy.releaseAll() }
+    proxy.stall(at: "COMMIT\0", forGood: true)
+    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(row.entity, [row])) }
+    #expect(error?.code == .connectionLost)
+    #expect(error?.outcome == .unknown)
+  }
+
+  @Test(arguments: [false, true])
+  func `a fetch that is cancelled over a link that stalls ends`(_ isForGood: Bool) async throws {
+    let store = try schema.open(PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]))
+    try store.insert("Person")
+    proxy.stall(at: "FROM \"Person\"", forGood: isForGood)
+    let task = Task.detached(executorPreference: ThreadExecutor()) { _ = try store.fetch("Person") }
+    while !proxy.hasTriggered { await Task.yield() }
+    task.cancel()
+    guard case .failure(let error) = await task.result else {
+      Issue.record("The fetch succeeded.")
+      return
+    }
+    #expect((error as? CoherenceError)?.code == .cancelled)
+  }
+
+  @Test func `a server that is at work is waited for, and one that waits for its client is not`() async throws {
+    let options = try PostgreSQLOptions(schema.environment(PeopleModel.make()))
+    let probe = PostgreSQLProbe(options, logger: Logger(label: "test"))
+    let administration = try schema.administration()
+    let connection = try schema.administration()
+    _ = try administration.run(["BEGIN", "SELECT pg_catalog.pg_advisory_xact_lock(4711)"], isKept: false)
+    try connection.send(PostgreSQLText("SELECT pg_catalog.pg_advisory_lock(4711)"))
+    try connection.synchronize()
+    while try administration.run("SELECT 1 FROM pg_catalog.pg_locks WHERE NOT granted AND objid = 4711").rowCount == 0 {
+      await Task.yield()
+    }
+    #expect(probe.isWorking(connection.process))
+    try administration.run("ROLLBACK", isKept: false)
+    _ = try connection.receive()
+    try connection.settle()
+    #expect(!probe.isWorking(connection.process))
+    #expect(throws: CoherenceError.self) { try connection.run("SELECT 1") }
+  }
+
+  @Test func `a process is not ended for another one that had its number before`() throws {
+    let options = try PostgreSQLOptions(schema.environment(PeopleModel.make()))
+    let connection = try schema.administration()
+    var process = try #require(connection.process)
+    process = PostgreSQLProcess(number: process.number, start: "1999-12-31 23:59:59+00")
+    #expect(!PostgreSQLProbe(options, logger: Logger(label: "test")).isWorking(process))
+    try connection.run("SELECT 1")
+  }
+}
