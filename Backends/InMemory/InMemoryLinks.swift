@@ -32,7 +32,13 @@ struct InMemoryLinks: Sendable {
     }
   }
 
+  /// Adds a link, or gives one that is there the positions that the link has.
   mutating func insert(_ link: Link) {
+    var link = link
+    if let known = bySource[link.source]?[link.target] {
+      link.sourcePosition = link.sourcePosition ?? known.sourcePosition
+      link.targetPosition = link.targetPosition ?? known.targetPosition
+    }
     bySource[link.source, default: [:]][link.target] = link
     sources[link.target, default: []].insert(link.source)
   }

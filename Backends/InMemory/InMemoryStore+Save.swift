@@ -8,7 +8,11 @@ extension InMemoryStore {
       guard conflicts.isEmpty else { throw StoreConflict.Failure(conflicts: conflicts) }
       var transaction = InMemoryTransaction(state)
       for step in request.steps { try transaction.apply(step) }
-      state = try transaction.finished()
+      let next = try transaction.finished()
+      try request.checkMemberCounts(in: spaces) { relationship, owner in
+        next.row(owner, of: relationship.entity.root).map { next.memberCount(of: relationship, from: $0) }
+      }
+      state = next
       for (root, key) in request.lastInsertedKeys { content.retireKeys(through: key, of: root) }
     }
   }

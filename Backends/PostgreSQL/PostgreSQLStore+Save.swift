@@ -61,12 +61,20 @@ private struct PostgreSQLSave {
   private let store: PostgreSQLStore
   private let connection: PostgreSQLConnection
   private var hasBegun = false
-  /// The statements that the server has not answered, by step and places in it.
-  private var sent: [(step: Int, elements: Range<Int>)] = []
+  /// The statements that the server has not answered.
+  private var sent: [Sent] = []
   /// From how many rows on a COPY is faster than statements.
   private static let copyThreshold = 500
   /// From how many rows on one update or delete is faster than many, and how many one takes at the most.
   private static let bulkSizes = 32...4096
+
+  private enum Sent {
+    /// Keeps owners whose members are counted from other transactions.
+    case lock
+    /// Some elements of a step.
+    case step(Int, Range<Int>)
+    case count(MemberCountCheck)
+  }
 
   init(_ request: StoreSaveRequest, store: PostgreSQLStore, connection: PostgreSQLConnection) {
     self.request = request
@@ -77,6 +85,7 @@ private struct PostgreSQLSave {
   mutating func take(in transaction: inout PostgreSQLTransaction, inBulk: Bool) throws {
     try connection.settling {
       try transaction.sendBeginning()
+      try sendLocks()
       for (index, step) in request.steps.enumerated() {
         switch step {
         case .insert(let entity, let rows) where inBulk && rows.count >= Self.copyThreshold:
@@ -92,6 +101,7 @@ private struct PostgreSQLSave {
           try send(step, at: index)
         }
       }
+      try sendCounts()
       try receive(in: &transaction)
     }
   }
@@ -138,7 +148,7 @@ private struct PostgreSQLSave {
       try connection.send(text) { fields in
         for parameter in statement.parameters { try append(element, parameter, fields) }
       }
-      sent.append((step, index..<(index + 1)))
+      sent.append(.step(step, index..<(index + 1)))
     }
   }
 
@@ -155,7 +165,7 @@ private struct PostgreSQLSave {
           try fields.append(array: elements[range].map { value($0, parameter) }, as: parameter.storage)
         }
       }
-      sent.append((step, range))
+      sent.append(.step(step, range))
     }
   }
 
@@ -168,10 +178,15 @@ private struct PostgreSQLSave {
       hasBegun = true
       var outdated: [SaveSubject] = []
       var isUntold = false
-      for (step, elements) in sent {
-        let subjects = request.steps[step].subjects(at: elements)
-        let count = try affectedCount(by: subjects)
-        if count != elements.count, request.steps[step].looksAtVersions {
+      var failures = MemberCountFailures()
+      for statement in sent {
+        switch statement {
+        case .lock: _ = try connection.receive()
+        case .count(let check): try receiveCounts(check, &failures)
+        case .step(let step, let elements):
+          let subjects = request.steps[step].subjects(at: elements)
+          let count = try affectedCount(by: subjects)
+          guard count != elements.count, request.steps[step].looksAtVersions else { continue }
           isUntold = isUntold || subjects.isEmpty
           outdated += subjects
         }
@@ -180,7 +195,33 @@ private struct PostgreSQLSave {
       try connection.settle()
       if isUntold { throw SaveRefusal(subjects: []) }
       if !outdated.isEmpty { throw SaveRefusal(subjects: outdated) }
+      try failures.conclude()
     }
+  }
+
+  // MARK: Numbers of members
+
+  /// Locks the owners before the first step, in one order for all saves, so that what is counted after the last step has
+  /// every save in it that had the lock before.
+  private mutating func sendLocks() throws {
+    let statements = MemberCountStatements(schema: store.schema)
+    for check in request.memberCounts {
+      try connection.send(statements.lock(check).rendered(by: PostgreSQLDialect()))
+      sent.append(.lock)
+    }
+  }
+
+  private mutating func sendCounts() throws {
+    let statements = MemberCountStatements(schema: store.schema)
+    for check in request.memberCounts {
+      try connection.send(
+        statements.counts(check.relationship, of: check.owners).rendered(by: PostgreSQLDialect()))
+      sent.append(.count(check))
+    }
+  }
+
+  private func receiveCounts(_ check: MemberCountCheck, _ failures: inout MemberCountFailures) throws {
+    failures.note(try connection.receive(), of: check, in: store.spaces[check.relationship.entity])
   }
 
   private func affectedCount(by subjects: [SaveSubject]) throws -> Int {
@@ -287,6 +328,16 @@ extension SaveStep {
     case .update(_, _, let updates): .row(updates[index].row, baseVersion: updates[index].baseVersion)
     case .delete(_, let deletes): .delete(deletes[index])
     case .link(let table, let links), .unlink(let table, let links): .link(table, links[index])
+    }
+  }
+}
+
+extension MemberCountFailures {
+  /// Compares the numbers of members that a server counted, by the owner's key, with the bounds of a check.
+  mutating func note(_ result: PostgreSQLResult, of check: MemberCountCheck, in space: IDSpace) {
+    for row in 0..<result.rowCount {
+      guard let key = result.int(row, 0), let count = result.int(row, 1) else { continue }
+      note(Int(count), of: ManagedObjectID(space: space, key: key), in: check)
     }
   }
 }

@@ -65,7 +65,8 @@ final class PostgreSQLStore: PersistentStore {
   // MARK: Metadata
 
   func metadata() throws -> StoreMetadata {
-    try pool.withConnection(for: .reading) { connection in
+    // One short call, so it has the place that is kept for saves: a unit of reading of the same thread may hold another.
+    try pool.withConnection(for: .saving) { connection in
       guard let state = try catalog(connection).state() else {
         throw CoherenceError(
           .storeCorrupt, "The schema '\(pool.options.schema)' has lost the store's tables; restore it from a backup.")

@@ -32,7 +32,10 @@ private struct SQLiteSave {
 
   func run() throws {
     do {
-      try session.inWriteTransaction { for step in request.steps { try take(step) } }
+      try session.inWriteTransaction {
+        for step in request.steps { try take(step) }
+        try session.check(request.memberCounts, store)
+      }
     } catch let refusal as Refusal {
       throw try explanation(of: refusal)
     }

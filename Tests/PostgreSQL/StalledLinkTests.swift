@@ -73,7 +73,10 @@ import Testing
 
   @Test(arguments: [false, true])
   func `a fetch that is cancelled over a link that stalls ends`(_ isForGood: Bool) async throws {
-    let store = try schema.open(PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]))
+    // So long that nothing but the cancellation ends the fetch.
+    let store = try schema.open(
+      PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
+      options: [PostgreSQLOption.statementTimeout: 600])
     try store.insert("Person")
     proxy.stall(at: "FROM \"Person\"", forGood: isForGood)
     let task = Task.detached(executorPreference: ThreadExecutor()) { _ = try store.fetch("Person") }

@@ -107,12 +107,16 @@ package final class SaveStatements: Sendable {
     return statement(text, [.id, .baseVersion])
   }
 
-  /// Adds a link, or gives its positions to one that is there.
+  /// Adds a link, or gives the positions that it has to one that is there, which keeps the others.
   package func link(_ links: LinkTable) throws -> SaveStatement {
     let table = try schema.requireLinkTable(links)
     let positions = [SQLLinkTable.sourcePosition, SQLLinkTable.targetPosition]
     let ends = [SQLLinkTable.source, SQLLinkTable.target]
-    let set = positions.map { "\(name: $0) = \(name: "excluded").\(name: $0)" as SQLFragment }.joined(separator: ", ")
+    let set = positions.map { position in
+      """
+      \(name: position) = COALESCE(\(.column(position, of: "excluded")), \(.column(position, of: table.name)))
+      """ as SQLFragment
+    }.joined(separator: ", ")
     let text: SQLFragment = """
       INSERT INTO \(name: table.name) (\(names: ends + positions)) VALUES (\(placeholders(0..<4))) \
       ON CONFLICT (\(names: ends)) DO UPDATE SET \(set)

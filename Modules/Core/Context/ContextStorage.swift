@@ -25,6 +25,8 @@ final class ContextStorage: @unchecked Sendable {
   /// Changed records that no notification told of yet, those that have this round's number.
   @exclusivity(unchecked) var unannounced: [PendingRecord] = []
   @exclusivity(unchecked) private(set) var round: UInt32 = 1
+  /// While a save prepares: the records that came since they were last taken; `nil` otherwise.
+  @exclusivity(unchecked) private var newcomers: [PendingRecord]?
   /// What observers are told of at the moment, the innermost last.
   @exclusivity(unchecked) private var told: [ChangedObjects] = []
   /// Raised for a to-many relationship when loaded lists of its members may be out of date.
@@ -60,7 +62,34 @@ final class ContextStorage: @unchecked Sendable {
       recordCount += 1
       sequence.append(record)
     }
+    newcomers?.append(record)
     announce(record)
+  }
+
+  /// Runs a block in which records that come to be saved are noted, for ``takeNewcomers()``.
+  func notingNewcomers<T>(_ body: () throws -> T) rethrows -> T {
+    let outer = newcomers
+    newcomers = []
+    defer { newcomers = outer }
+    return try body()
+  }
+
+  /// The records that came to be saved since the last call.
+  func takeNewcomers() -> [PendingRecord] {
+    guard let result = newcomers, !result.isEmpty else { return [] }
+    newcomers = []
+    return result
+  }
+
+  /// Whether a block changes records. Changes from before the block are still announced afterwards.
+  func isChanged(by body: () throws -> Void) rethrows -> Bool {
+    let known = unannounced
+    unannounced = []
+    round &+= 1
+    // A record may be there twice, which the sets of changed objects do not mind.
+    defer { unannounced = known + unannounced }
+    try body()
+    return !unannounced.isEmpty
   }
 
   /// What is to be saved of a record, for the owner.
@@ -137,7 +166,8 @@ final class ContextStorage: @unchecked Sendable {
   /// Drops records that were saved and retired, all at once when nothing else is to be saved.
   func forget(_ saved: [RecordChange]) {
     withPending {
-      if saved.count == recordCount {
+      // Equal numbers alone do not tell: one of the saved may have left meanwhile, and another come.
+      if saved.count == recordCount, saved.allSatisfy(\.isCurrent) {
         dropAll()
       } else {
         for change in saved { drop(change.record) }

@@ -227,6 +227,9 @@ extension ManagedObjectContext {
   final func prefetchMembers(
     of relationship: RelationshipDescription, owners: [ManagedObject]
   ) throws -> [ManagedObjectID] {
+    // An ordered list belongs to a version of its owner's row.
+    var loaded: [ManagedObject] = []
+    if relationship.isOrdered { objects(for: try loadRows(owners.filter(\.isFault).map(\.id)), into: &loaded) }
     let members = try storedMembers(of: relationship, owners: owners.map(\.id))
     return try owners.flatMap { owner in
       owner.setMemberList(members[owner.id] ?? [], of: relationship)

@@ -4,6 +4,8 @@ extension ManagedObjectContext {
   /// Hands the changes to the parent, in memory.
   final func save(into parent: ManagedObjectContext) throws {
     let records = storage.records.filter { !$0.isVoid }.sorted { ManagedObjectID.precedes($0.id, $1.id) }
+    // The parent reads what is changed or deleted over a connection of its own.
+    lease.endForSave()
     try parent.performAndWait { try parent.absorb(records) }
     var changes = ChangeSet()
     for record in records { settle(record, &changes) }
@@ -74,7 +76,7 @@ extension ManagedObjectContext {
       guard object.collections?[relationship] != nil, let ids = try? object.memberIDs(of: relationship) else {
         continue
       }
-      object.setMemberList(ids, of: relationship)
+      object.setMemberList(ids, of: relationship, version: record.base?.version)
     }
     let row = record.snapshot
     if record.kind == .inserted { changes.inserted.append(row) } else { changes.updated.append(row) }

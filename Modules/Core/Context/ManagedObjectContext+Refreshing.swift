@@ -19,7 +19,10 @@ extension ManagedObjectContext {
         object.row = nil
         return
       }
-      if mergeChanges { return rebase(record) }
+      if mergeChanges {
+        rebase(record)
+        return storage.withPending { record.restartLists() }
+      }
       guard record.kind != .inserted else { return }
       revertRelationships(of: object, record)
       storage.undelivered.removeAll { $0 === object }
@@ -169,16 +172,22 @@ extension ManagedObjectContext {
     var outdated: Set<RelationshipDescription> = []
     for row in changes.inserted {
       outdated.formUnion(row.entity.listsDerivedFromRows)
-      takeIn(row, isNew: true)
+      takeIn(row, isNew: true, relinked: [])
     }
     for row in changes.updated {
       outdated.formUnion(row.entity.listsDerivedFromRows)
-      takeIn(row, isNew: false)
+      takeIn(row, isNew: false, relinked: changes.relinked[row.id] ?? [])
     }
     for id in changes.refreshed {
       outdated.formUnion(id.entity.hierarchy.flatMap(\.listsDerivedFromRows))
       guard let object = storage.registry.object(for: id) else { continue }
-      if let record = object.pending { rebase(record) } else { object.row = nil }
+      if let record = object.pending {
+        rebase(record)
+        // A batch update writes attributes only, and raises the version by one.
+        object.carryLists(to: record.base?.version ?? 0)
+      } else {
+        object.row = nil
+      }
       changedElsewhere(object)
     }
     for id in changes.deleted {
@@ -192,8 +201,10 @@ extension ManagedObjectContext {
     for relationship in outdated { storage.outdateLists(of: relationship) }
   }
 
-  private final func takeIn(_ row: Row, isNew: Bool) {
+  /// - Parameter relinked: The relationships of the record whose members the save changed.
+  private final func takeIn(_ row: Row, isNew: Bool, relinked: Set<RelationshipDescription>) {
     if let object = storage.registry.object(for: row.id) {
+      object.carryLists(to: row.version, except: relinked)
       if let record = object.pending {
         if record.kind != .deleted, let base = record.base, base.version < row.version {
           storage.withPending { record.rebase(onto: row) }

@@ -48,49 +48,10 @@ extension ManagedObjectContext {
     try saveIntoStores()
   }
 
-  /// Delete rules, the objects' own last changes, places in orders; then validation.
-  private final func prepareSave() throws {
-    try processDeletes()
-    var records = storage.records
-    for record in records where record.kind != .deleted { record.object?.willSave() }
-    try processDeletes()
-    if records.contains(where: { !$0.members.isEmpty }) || storage.recordCount != records.count {
-      try assignPositions()
-    }
-    announceChanges()
-    // What the objects did in `willSave` is saved too.
-    if records.count != storage.recordCount { records = storage.records }
-    var validation = Validation()
-    for record in records where record.isCurrent && !record.isVoid {
-      if record.kind == .deleted { try validation.checkDelete(record) } else { try validation.check(record) }
-    }
-    try validation.conclude()
-  }
-
   private final func dropVoidRecords() {
     for record in storage.records {
       if let object = record.object, object.row == nil { object.row = record.base }
       storage.forget(record)
-    }
-  }
-
-  /// Writes the places of members of ordered relationships into their rows, changing as few as possible.
-  private final func assignPositions() throws {
-    for record in storage.records where record.kind != .deleted && !record.members.isEmpty {
-      guard let owner = record.object else { continue }
-      for (relationship, changes) in record.members where relationship.isOrdered && !changes.isEmpty {
-        guard case .inverseColumn(_, let slot?) = relationship.storage else { continue }
-        var last: Int64 = -1
-        for id in try owner.memberIDs(of: relationship) {
-          let member = try owner.member(id, of: relationship)
-          if case .int(let place) = try member.loadedValue(at: slot), place > last {
-            last = place
-          } else {
-            last += 1
-            try member.write(.int(last), at: slot)
-          }
-        }
-      }
     }
   }
 
@@ -99,6 +60,7 @@ extension ManagedObjectContext {
   private final func saveIntoStores() throws {
     let coordinator = try coordinator()
     let saver = try StoreSaver(context: self, coordinator: coordinator)
+    // Links were read in a state of their own, which ends before the store needs a connection to save.
     lease.endForSave()
     var changes = ChangeSet()
     let result = saver.run { unit, committed in self.publish(unit, committed, into: &changes) }
@@ -140,6 +102,7 @@ extension ManagedObjectContext {
       if let object = change.record.object { forgetDeleted(object) } else { storage.forget(change.record) }
     }
     for surrender in committed.surrendered { surrenderChanges(surrender) }
+    for relationship in committed.mergedLists { outdateBothSides(of: relationship) }
     changes.relinked.merge(unit.links.owners) { $0.union($1) }
   }
 
@@ -174,21 +137,40 @@ extension ManagedObjectContext {
   private final func becomeClean(
     _ object: ManagedObject, _ change: RecordChange, permanent: (ManagedObjectID) -> ManagedObjectID
   ) {
-    if change.hasMembers { keepMembers(of: object, change.record, permanent: permanent) }
+    if object.collections != nil {
+      if change.base?.version == change.record.base?.version {
+        // The changed lists first, which are still found by the former version.
+        if change.hasMembers {
+          keepMembers(of: object, change.record, version: change.row?.version, permanent: permanent)
+        }
+        if let version = change.row?.version { object.carryLists(to: version) }
+      } else {
+        // A merge policy put the change on top of a newer row, whose lists were not read.
+        object.collections = nil
+      }
+    }
     object.pending = nil
     object.row = change.row
   }
 
   /// The members with the changes that were just saved become what the store has.
+  ///
+  /// - Parameter version: The version of the row that was written.
   private final func keepMembers(
-    of object: ManagedObject, _ record: PendingRecord, permanent: (ManagedObjectID) -> ManagedObjectID
+    of object: ManagedObject, _ record: PendingRecord, version: Int64?,
+    permanent: (ManagedObjectID) -> ManagedObjectID
   ) {
     guard let lists = object.collections else { return }
     for relationship in record.members.keys where lists[relationship] != nil {
       guard let ids = try? object.memberIDs(of: relationship).map(permanent) else { continue }
       object.setMemberList(
-        relationship.isOrdered ? ids : ids.sorted(by: ManagedObjectID.precedes), of: relationship)
+        relationship.isOrdered ? ids : ids.sorted(by: ManagedObjectID.precedes), of: relationship, version: version)
     }
+  }
+
+  private final func outdateBothSides(of relationship: RelationshipDescription) {
+    storage.outdateLists(of: relationship)
+    if let inverse = relationship.inverse, inverse.isToMany { storage.outdateLists(of: inverse) }
   }
 
   /// Gives up the changes of a record that a merge policy decided against.
@@ -199,6 +181,7 @@ extension ManagedObjectContext {
       events.noteDeleted(object)
       return
     }
+    for relationship in surrender.record.members.keys { outdateBothSides(of: relationship) }
     storage.forget(surrender.record)
     object.row = row
     object.collections = nil
@@ -215,6 +198,7 @@ extension ManagedObjectContext {
       let records = objects.compactMap { object in
         object.storage === storage && object.id.isTemporaryID ? object.pending : nil
       }
+      lease.end()
       try coordinator().reserveIDs(for: records)
       var replaced: [ManagedObjectID: ManagedObjectID] = [:]
       for record in records {

@@ -1,3 +1,11 @@
+/// The state of an ordered list that changes are made on.
+struct ListOrigin {
+  /// The version of the owner's row.
+  var version: Int64
+  /// The members in order; `nil` when they were not read.
+  var ids: [ManagedObjectID]?
+}
+
 /// What a context did to the members of a to-many relationship.
 struct MemberChanges {
   /// In the order in which they were added.
@@ -6,8 +14,24 @@ struct MemberChanges {
   private var addedSet: Set<ManagedObjectID> = []
   /// For an ordered relationship whose order was changed: all members in their new order.
   var order: [ManagedObjectID]?
+  /// For an ordered relationship of a saved record: what the changes are made on. A list is a value of its owner's row, so
+  /// a later version of the row is a conflict.
+  private(set) var origin: ListOrigin?
 
   var isEmpty: Bool { added.isEmpty && removed.isEmpty && order == nil }
+
+  /// Notes what a change is about to be made on. The oldest state counts.
+  mutating func begin(at origin: ListOrigin) {
+    guard let known = self.origin, !isEmpty else { return self.origin = origin }
+    let isOlder = origin.version < known.version
+    if isOlder || (origin.version == known.version && known.ids == nil) { self.origin = origin }
+  }
+
+  /// Makes another version of the owner's row the one that the changes are made on.
+  mutating func move(toVersion version: Int64, keepingMembers: Bool) {
+    guard let known = origin else { return }
+    origin = ListOrigin(version: version, ids: keepingMembers ? known.ids : nil)
+  }
 
   mutating func add(_ id: ManagedObjectID) {
     if order?.contains(id) == false { order?.append(id) }
@@ -26,11 +50,23 @@ struct MemberChanges {
 
   /// The members, given those from below.
   func applied(to base: [ManagedObjectID]) -> [ManagedObjectID] {
-    if let order { return order }
+    if let order {
+      // Members that others added since the order was set come last; those that others removed are left out.
+      let known = Set(order)
+      let present = Set(base).subtracting(removed).union(addedSet)
+      return order.filter(present.contains) + base.filter { !known.contains($0) && !removed.contains($0) }
+    }
     guard !added.isEmpty || !removed.isEmpty else { return base }
     var result = removed.isEmpty ? base : base.filter { !removed.contains($0) }
     let present = Set(result)
     result += added.filter { !present.contains($0) }
+    return result
+  }
+
+  /// The same without the order.
+  var withoutOrder: MemberChanges {
+    var result = self
+    result.order = nil
     return result
   }
 
@@ -41,11 +77,13 @@ struct MemberChanges {
     result.addedSet = Set(result.added)
     result.removed = Set(removed.map(map))
     result.order = order?.map(map)
+    result.origin = origin.map { ListOrigin(version: $0.version, ids: $0.ids?.map(map)) }
     return result
   }
 
   /// Takes over what a child context did.
   mutating func merge(_ child: MemberChanges) {
+    if let origin = child.origin { begin(at: origin) }
     for id in child.removed { remove(id) }
     for id in child.added { add(id) }
     if let order = child.order { self.order = order }

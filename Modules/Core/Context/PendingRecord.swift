@@ -51,8 +51,31 @@ final class PendingRecord {
   /// Whether nothing is left to save.
   var isVoid: Bool { kind == .updated && changed.isEmpty && members.allSatisfy(\.value.isEmpty) }
 
+  /// Whether the members or the order of an ordered relationship are changed. Such a list is a value of the record.
+  var changesLists: Bool {
+    hasMembers && kind == .updated && members.contains { $0.key.isOrdered && !$0.value.isEmpty }
+  }
+
   /// Whether a save writes the draft.
-  var isWritten: Bool { kind == .inserted || (kind == .updated && !changed.isEmpty) }
+  var isWritten: Bool { kind == .inserted || (kind == .updated && (!changed.isEmpty || changesLists)) }
+
+  /// The version that the store must have: the base's, or the older one at which a list was read that is changed.
+  var baseVersion: Int64 {
+    let version = base?.version ?? 0
+    guard changesLists else { return version }
+    return members.reduce(version) { version, entry in
+      guard entry.key.isOrdered, !entry.value.isEmpty, let origin = entry.value.origin else { return version }
+      return min(version, origin.version)
+    }
+  }
+
+  /// Makes the present base what changes of ordered lists are made on.
+  func restartLists() {
+    guard let version = base?.version else { return }
+    for relationship in members.keys where relationship.isOrdered {
+      members[relationship]?.move(toVersion: version, keepingMembers: false)
+    }
+  }
 
   /// Whether members of to-many relationships were added or removed.
   var hasMembers: Bool { !members.isEmpty }

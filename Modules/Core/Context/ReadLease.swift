@@ -29,7 +29,7 @@ struct ReadLease {
 
 extension ManagedObjectContext {
   /// Pins one state of every store for the reads of a block: fetches, faults and relationships all see the stores as
-  /// they were at the first read of each. A save inside the block ends the state; the next read begins another.
+  /// they were at the first read of each. A save inside the block, also one that fails, ends the state; the next read begins another.
   public final func withSnapshot<T>(_ body: () throws -> T) rethrows -> T {
     try operating {
       lease.end()

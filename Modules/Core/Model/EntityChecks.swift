@@ -14,6 +14,8 @@ final class EntityChecks: Sendable {
   let relationships: [RelationshipDescription]
   /// Slots that hold references.
   let references: [Int]
+  /// To-one relationships whose inverse has bounds on its number of members.
+  let boundedOwners: [(slot: Int, inverse: RelationshipDescription)]
 
   init(_ entity: EntityDescription) {
     required = entity.slots.indices.filter { index in
@@ -26,7 +28,16 @@ final class EntityChecks: Sendable {
     ruled = entity.slots.indices.filter { index in
       if case .attribute(let attribute) = entity.slots[index] { !attribute.validation.isEmpty } else { false }
     }
-    relationships = entity.relationships.filter { $0.isToMany && ($0.minimumCount > 0 || $0.maximumCount != nil) }
+    relationships = entity.relationships.filter(\.isBounded)
+    boundedOwners = entity.relationships.compactMap { relationship in
+      guard let slot = relationship.slot, let inverse = relationship.inverse, inverse.isBounded else { return nil }
+      return (slot, inverse)
+    }
     references = entity.slots.indices.filter { if case .reference = entity.slots[$0] { true } else { false } }
   }
+}
+
+extension RelationshipDescription {
+  /// Whether the model bounds the number of members.
+  package var isBounded: Bool { isToMany && (minimumCount > 0 || maximumCount != nil) }
 }

@@ -203,10 +203,19 @@ extension ManagedObject {
     return ids
   }
 
+  /// The version of the state below the object's own changes; `nil` for a fault.
+  private final var rowVersion: Int64? { pending.map { $0.base?.version ?? 0 } ?? row?.version }
+
   /// The members below this context's own changes.
   final func memberList(of relationship: RelationshipDescription) throws -> MemberList {
     let generation = storage?.generation(of: relationship) ?? 0
-    if let list = collections?[relationship], list.generation == generation { return list }
+    // An ordered list is a value of its owner's row, which is read first, so that the list is never the older one.
+    if relationship.isOrdered, storage != nil { try loadRow() }
+    if let list = collections?[relationship], list.generation == generation,
+      !relationship.isOrdered || list.version == rowVersion
+    {
+      return list
+    }
     var ids: [ManagedObjectID] = []
     if let context = managedObjectContext, pending?.kind != .inserted || context.parent != nil {
       ids = try context.storedMembers(of: relationship, owner: self)
@@ -214,9 +223,13 @@ extension ManagedObject {
     return setMemberList(ids, of: relationship)
   }
 
+  /// - Parameter version: The version of the row that the list belongs to; `nil` for the present one.
   @discardableResult
-  final func setMemberList(_ ids: [ManagedObjectID], of relationship: RelationshipDescription) -> MemberList {
-    let list = MemberList(ids: ids, generation: storage?.generation(of: relationship) ?? 0)
+  final func setMemberList(
+    _ ids: [ManagedObjectID], of relationship: RelationshipDescription, version: Int64? = nil
+  ) -> MemberList {
+    let list = MemberList(
+      ids: ids, generation: storage?.generation(of: relationship) ?? 0, version: version ?? rowVersion)
     collections = collections ?? [:]
     collections?[relationship] = list
     return list
@@ -228,7 +241,39 @@ extension ManagedObject {
     let record = try changeable()
     collections?[relationship]?.effective = nil
     guard let storage else { return change(&record.members[relationship, default: MemberChanges()]) }
-    storage.withPending { change(&record.members[relationship, default: MemberChanges()]) }
+    let origin = listOrigin(of: relationship, record)
+    storage.withPending {
+      if let origin { record.members[relationship, default: MemberChanges()].begin(at: origin) }
+      change(&record.members[relationship, default: MemberChanges()])
+    }
+  }
+
+  /// What a change of an ordered list of a saved record is made on; `nil` when that is known already.
+  private final func listOrigin(of relationship: RelationshipDescription, _ record: PendingRecord) -> ListOrigin? {
+    guard relationship.isOrdered, let base = record.base else { return nil }
+    if let changes = record.members[relationship], !changes.isEmpty, changes.origin?.ids != nil { return nil }
+    guard let list = collections?[relationship], list.version == base.version,
+      list.generation == storage?.generation(of: relationship)
+    else { return ListOrigin(version: base.version, ids: nil) }
+    return ListOrigin(version: base.version, ids: list.ids)
+  }
+
+  /// Lets ordered lists that a save left as they were pass for lists of the version that it wrote. Older ones stay behind,
+  /// because what happened in between is not known.
+  ///
+  /// - Parameter changed: The relationships whose members the save changed.
+  final func carryLists(to version: Int64, except changed: Set<RelationshipDescription> = []) {
+    for (relationship, list) in collections ?? [:]
+    where relationship.isOrdered && list.version == version - 1 && !changed.contains(relationship) {
+      list.version = version
+    }
+    guard let storage, let pending, pending.hasMembers else { return }
+    storage.withPending {
+      for (relationship, changes) in pending.members
+      where relationship.isOrdered && changes.origin?.version == version - 1 && !changed.contains(relationship) {
+        pending.members[relationship]?.move(toVersion: version, keepingMembers: true)
+      }
+    }
   }
 
   /// Adds a member and sets its inverse.

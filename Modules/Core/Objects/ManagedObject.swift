@@ -80,7 +80,9 @@ open class ManagedObject {
   /// Called after the object was inserted into a context for the first time, to set values that defaults cannot.
   open func awakeFromInsert() {}
 
-  /// Called before a save of the object, which may still change objects here.
+  /// Called once in each save before the object is saved, which may still insert, change and delete objects here. Objects
+  /// that come in that way are called too. Not called for objects to be deleted, nor for an object that comes to be saved
+  /// only because its place in an ordered relationship changes.
   open func willSave() {}
 
   /// Called before a save of an object that was inserted or changed, after the model's own rules were checked.

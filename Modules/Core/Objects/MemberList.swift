@@ -3,11 +3,14 @@ final class MemberList {
   let ids: [ManagedObjectID]
   /// The generation of the relationship at which the list was loaded: see ``ContextStorage/generations``.
   let generation: Int
+  /// The version of the owner's row that the list belongs to.
+  var version: Int64?
   /// The members with the context's own changes; made on demand, dropped when something changes.
   var effective: [ManagedObjectID]?
 
-  init(ids: [ManagedObjectID], generation: Int) {
+  init(ids: [ManagedObjectID], generation: Int, version: Int64?) {
     self.ids = ids
+    self.version = version
     self.generation = generation
   }
 }

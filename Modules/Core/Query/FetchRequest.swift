@@ -67,7 +67,8 @@ public struct BatchUpdateRequest: Sendable {
 }
 
 /// A delete of all records of an entity that satisfy a predicate, in the store. Delete rules are not applied, but
-/// references and links to the records are cleared.
+/// references and links to the records are cleared. Nothing is validated: required relationships and least numbers of
+/// members may be left without what they need.
 public struct BatchDeleteRequest: Sendable {
   public var entityName: String
   public var predicate: FetchPredicate?

@@ -1,3 +1,24 @@
+/// An ordered to-many relationship of a record that two writers changed.
+public struct ListConflict: Sendable {
+  public let relationship: RelationshipDescription
+  /// The members, in order, that the saver started from; `nil` when it changed members without reading the list.
+  public let ancestor: [ManagedObjectID]?
+  /// The members, in order, that the saver wants.
+  public let mine: [ManagedObjectID]
+  /// The members, in order, that the store has.
+  public let store: [ManagedObjectID]
+
+  public init(
+    relationship: RelationshipDescription, ancestor: [ManagedObjectID]?, mine: [ManagedObjectID],
+    store: [ManagedObjectID]
+  ) {
+    self.relationship = relationship
+    self.ancestor = ancestor
+    self.mine = mine
+    self.store = store
+  }
+}
+
 /// A record that two writers changed.
 public struct Conflict: Sendable {
   public let objectID: ManagedObjectID
@@ -7,8 +28,12 @@ public struct Conflict: Sendable {
   public let mine: Row?
   /// The state that the store has; `nil` when the record was deleted there.
   public let store: Row?
+  /// The ordered relationships that the saver changes; empty for a record that was deleted. An ordered list is a value of
+  /// its owner, so changing it raises the owner's version, and rows that differ in nothing else may be in conflict.
+  public let lists: [ListConflict]
 
-  public init(objectID: ManagedObjectID, ancestor: Row?, mine: Row?, store: Row?) {
+  public init(objectID: ManagedObjectID, ancestor: Row?, mine: Row?, store: Row?, lists: [ListConflict] = []) {
+    self.lists = lists
     self.objectID = objectID
     self.ancestor = ancestor
     self.mine = mine

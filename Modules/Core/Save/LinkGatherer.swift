@@ -4,20 +4,24 @@ struct LinkGatherer {
   /// The identifier that a record will have after the save.
   let permanentID: (ManagedObjectID) -> ManagedObjectID
   private(set) var links = LinkChanges()
-  /// Made when something has to be read; all that is gathered is of one state.
-  private var reader: (any StoreReader)?
+  /// Reads with its own lease: a second reader would wait for a connection while the unit of work holds one.
+  private let context: ManagedObjectContext
+  /// The members of ordered lists that a conflict was resolved for, by owner; other lists are those of the objects.
+  private let members: [ManagedObjectID: [RelationshipDescription: [ManagedObjectID]]]
 
-  init(store: any PersistentStore, permanentID: @escaping (ManagedObjectID) -> ManagedObjectID) {
+  init(
+    store: any PersistentStore, context: ManagedObjectContext,
+    members: [ManagedObjectID: [RelationshipDescription: [ManagedObjectID]]] = [:],
+    permanentID: @escaping (ManagedObjectID) -> ManagedObjectID
+  ) {
     self.store = store
+    self.context = context
+    self.members = members
     self.permanentID = permanentID
   }
 
   /// Collects what the changes mean for links. Called once.
   mutating func gather(_ unit: UnitOfWork) throws {
-    defer {
-      reader?.finish()
-      reader = nil
-    }
     for change in unit.kept { try gatherMembers(change) }
     try gatherDeletes(unit.deletes.all)
   }
@@ -52,33 +56,18 @@ struct LinkGatherer {
     links.add(link, to: table)
   }
 
-  /// Writes the places of all members: which of them changed is not worth finding out.
+  /// Writes the places of all members: finding out which of them changed would cost a read.
   private mutating func gatherOrder(
     of relationship: RelationshipDescription, _ change: RecordChange, _ table: LinkTable, _ isForward: Bool
   ) throws {
     guard let owner = change.record.object else { return }
-    let known = try knownLinks(of: change.id, table, isForward)
-    for (place, id) in try owner.memberIDs(of: relationship).map(permanentID).enumerated() {
+    let ids = try members[change.id]?[relationship] ?? owner.memberIDs(of: relationship).map(permanentID)
+    for (place, id) in ids.enumerated() {
       var link = link(change.id, id, isForward)
-      if isForward {
-        link.sourcePosition = Int64(place)
-        link.targetPosition = known[id.key]?.targetPosition
-      } else {
-        link.targetPosition = Int64(place)
-        link.sourcePosition = known[id.key]?.sourcePosition
-      }
+      // The other side's place belongs to other lists, and stays as it is.
+      if isForward { link.sourcePosition = Int64(place) } else { link.targetPosition = Int64(place) }
       try add(link, to: table, id)
     }
-  }
-
-  /// The links as stored, by the member's key, where the other side keeps an order too.
-  private mutating func knownLinks(
-    of owner: ManagedObjectID, _ table: LinkTable, _ isForward: Bool
-  ) throws -> [Int64: Link] {
-    guard table.forward.isOrdered, table.backward?.isOrdered == true else { return [:] }
-    let stored = try storedLinks(table, of: [owner.key], fromSource: isForward)
-    return Dictionary(
-      stored.map { (isForward ? $0.target : $0.source, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// Records that go take their links along, also those of relationships that they do not know of. Each side of a table
@@ -96,8 +85,6 @@ struct LinkGatherer {
   }
 
   private mutating func storedLinks(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link] {
-    let reader = try self.reader ?? store.makeReader()
-    self.reader = reader
-    return try reader.links(table, of: keys, fromSource: fromSource)
+    try context.reader(for: store).links(table, of: keys, fromSource: fromSource)
   }
 }

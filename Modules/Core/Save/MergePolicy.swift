@@ -1,4 +1,9 @@
 /// How a save deals with a record that somebody else changed since it was read.
+///
+/// An ordered to-many relationship is a value of its record. Where a policy resolves a conflict over one, members that
+/// either writer added or removed are added or removed; the order is that of one writer, and members that it does not know
+/// come last. The order is the saver's, unless ``storeTrumps`` finds that the store's was changed. Where a policy gives up
+/// the saver's changes of a record, members that the saver put into its lists come last.
 public struct MergePolicy: Sendable {
   enum Kind: Sendable {
     case error, storeTrumps, objectTrumps, overwrite, rollback
@@ -50,6 +55,11 @@ public struct MergePolicy: Sendable {
     case .fail: break
     }
     return resolution
+  }
+
+  /// Whether the saver's order of a list wins.
+  func keepsOrder(of list: ListConflict) -> Bool {
+    if case .storeTrumps = kind { list.ancestor == nil || list.ancestor == list.store } else { true }
   }
 
   private func decision(_ conflict: Conflict, changed: SlotSet) throws -> Resolution {

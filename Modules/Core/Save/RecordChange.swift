@@ -10,12 +10,16 @@ struct RecordChange {
     let base: Row?
     let changed: SlotSet
     let row: Row?
+    let isWritten: Bool
+    let baseVersion: Int64
 
-    init(_ kind: PendingRecord.Kind, base: Row?, row: Row?, changed: SlotSet) {
+    init(_ kind: PendingRecord.Kind, base: Row?, row: Row?, changed: SlotSet, baseVersion: Int64?) {
       self.kind = kind
       self.base = base
       self.changed = changed
       self.row = row ?? base
+      self.baseVersion = baseVersion ?? base?.version ?? 0
+      isWritten = row != nil && kind != .deleted
     }
   }
 
@@ -25,15 +29,22 @@ struct RecordChange {
     terms = nil
   }
 
-  /// - Parameter row: The row to write, references permanent; `nil` for the base.
-  init(_ record: PendingRecord, kind: PendingRecord.Kind, base: Row?, row: Row?, changed: SlotSet) {
+  /// - Parameters:
+  ///   - row: The row to write, references permanent; `nil` when none is written.
+  ///   - baseVersion: The version that the store must have; `nil` for the base's.
+  init(
+    _ record: PendingRecord, kind: PendingRecord.Kind, base: Row?, row: Row?, changed: SlotSet,
+    baseVersion: Int64? = nil
+  ) {
     unmanaged = Unmanaged.passUnretained(record)
-    terms = Terms(kind, base: base, row: row, changed: changed)
+    terms = Terms(kind, base: base, row: row, changed: changed, baseVersion: baseVersion)
   }
 
   var record: PendingRecord { unmanaged.takeUnretainedValue() }
   var entity: EntityDescription { unmanaged._withUnsafeGuaranteedRef { $0.entity } }
   var object: ManagedObject? { unmanaged._withUnsafeGuaranteedRef { $0.object } }
+  /// Whether the record is still to be saved.
+  var isCurrent: Bool { unmanaged._withUnsafeGuaranteedRef { $0.isCurrent } }
   /// Whether members of to-many relationships were added or removed.
   var hasMembers: Bool { unmanaged._withUnsafeGuaranteedRef { $0.hasMembers } }
   /// The record's permanent identifier.
@@ -41,6 +52,14 @@ struct RecordChange {
   var kind: PendingRecord.Kind { terms?.kind ?? unmanaged._withUnsafeGuaranteedRef { $0.kind } }
   /// The row that the store is expected to have.
   var base: Row? { if let terms { terms.base } else { unmanaged._withUnsafeGuaranteedRef { $0.base } } }
+  /// The version that the store must have.
+  var baseVersion: Int64 { terms?.baseVersion ?? unmanaged._withUnsafeGuaranteedRef { $0.baseVersion } }
+  /// Whether the members or the order of an ordered relationship change.
+  var changesLists: Bool { kind == .updated && unmanaged._withUnsafeGuaranteedRef { $0.changesLists } }
+  /// Whether nothing changes but the record's places in the orders of others.
+  var changesPlacesOnly: Bool {
+    !changed.isEmpty && changed.allSatisfy { if case .position = entity.slots[$0] { true } else { false } }
+  }
   /// The slots that differ from the base.
   var changed: SlotSet { terms?.changed ?? unmanaged._withUnsafeGuaranteedRef { $0.changed } }
   /// The row to write; for a delete and for a change of links alone, the base.
@@ -50,9 +69,18 @@ struct RecordChange {
   }
 
   /// Whether the save writes ``row``.
-  var isWritten: Bool {
-    guard let terms else { return unmanaged._withUnsafeGuaranteedRef { $0.isWritten } }
-    return terms.kind == .inserted || (terms.kind == .updated && !terms.changed.isEmpty)
+  var isWritten: Bool { terms?.isWritten ?? unmanaged._withUnsafeGuaranteedRef { $0.isWritten } }
+
+  /// The change with another place in an order.
+  func placed(at place: Int64, slot: Int) -> RecordChange {
+    var changed = changed
+    if base?[slot] == .int(place) { changed.remove(slot) } else { changed.insert(slot) }
+    guard var values = (row ?? base)?.values else { return self }
+    values[slot] = .int(place)
+    let written = Row.make(id: id, entity: entity, version: Self.version(after: base), values: values)
+    let isWritten = kind == .inserted || !changed.isEmpty || changesLists
+    return RecordChange(
+      record, kind: kind, base: base, row: isWritten ? written : nil, changed: changed, baseVersion: baseVersion)
   }
 
   /// Has the record give up its object: the save is through.

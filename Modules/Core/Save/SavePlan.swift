@@ -7,9 +7,9 @@
 /// 3. Inserts, referred-to records first; references that cannot be satisfied yet are written null.
 /// 4. Updates, then the references left out in 3, then new links.
 struct SavePlan {
-  private let unit: UnitOfWork
+  let unit: UnitOfWork
   /// The updates that write their rows; others change links alone.
-  private let updates: [RecordChange]
+  let updates: [RecordChange]
 
   init(_ unit: UnitOfWork) {
     self.unit = unit
@@ -19,7 +19,8 @@ struct SavePlan {
   var request: StoreSaveRequest {
     let (insertSteps, fixSteps) = insertion
     return StoreSaveRequest(
-      steps: unit.links.unlinkSteps + clearing + deletion + insertSteps + updating + fixSteps + unit.links.linkSteps)
+      steps: unit.links.unlinkSteps + clearing + deletion + insertSteps + updating + fixSteps + unit.links.linkSteps,
+      memberCounts: memberCounts)
   }
 
   // MARK: Clearing
@@ -117,7 +118,7 @@ struct SavePlan {
     var places: [SlotGroup: Int] = [:]
     for change in updates {
       guard let row = change.row else { continue }
-      let update = RowUpdate(row: row, baseVersion: change.base?.version ?? 0)
+      let update = RowUpdate(row: row, baseVersion: change.baseVersion)
       let key = SlotGroup(change.entity, change.changed)
       // Most saves change the same slots of many records in a row.
       let place = keys.last == key ? keys.count - 1 : places[key] ?? keys.count

@@ -3,7 +3,10 @@
 final class StoreSaver {
   private let policy: MergePolicy
   private let coordinator: PersistentStoreCoordinator
+  private let context: ManagedObjectContext
   private let storage: ContextStorage
+  /// The records of members that get other places because a list was merged, kept as long as the changes.
+  private var additions: [PendingRecord] = []
   /// What the changes are of, kept as long as they are.
   private let records: [PendingRecord]
   private var units: [(store: any PersistentStore, unit: UnitOfWork)] = []
@@ -14,11 +17,16 @@ final class StoreSaver {
   init(context: ManagedObjectContext, coordinator: PersistentStoreCoordinator) throws {
     policy = context.mergePolicy
     self.coordinator = coordinator
+    self.context = context
     storage = context.storage
     let isNested = context.parent != nil
     records =
       isNested
       ? storage.records.filter { !$0.isVoid && !context.isParentsInsert($0) } : storage.records
+    // Bases are of the state that the records were read in.
+    let bases = isNested ? try records.map { $0.isVoid ? nil : try context.storedBase(of: $0) } : []
+    // Keys and links come over other connections: a unit of work never waits for one while it holds another.
+    context.lease.endForSave()
     try coordinator.reserveIDs(for: records)
     var hasRelationships = false
     records.visit { record in
@@ -27,16 +35,17 @@ final class StoreSaver {
     if hasRelationships {
       for record in records where record.id.isTemporaryID { permanentIDs[record.id] = record.reservedID }
     }
-    try gather(context, isNested: isNested)
+    try gather(bases: bases)
   }
 
   // MARK: Gathering
 
-  private func gather(_ context: ManagedObjectContext, isNested: Bool) throws {
+  /// - Parameter bases: What the store has below each record, for a context with parents; empty for others.
+  private func gather(bases: [Row?]) throws {
     var gathered: [(home: StoreIdentifier, unit: UnitOfWork)] = []
     // Most saves change records of one space in a row.
     var last: (id: ManagedObjectID, place: Int)?
-    for record in records where !record.isVoid {
+    for (index, record) in records.enumerated() where !record.isVoid {
       let id = record.permanentID
       if last?.id.isNeighbour(of: id) != true {
         guard let home = id.storeIdentifier else { throw unsaved(record) }
@@ -44,13 +53,13 @@ final class StoreSaver {
         if place == gathered.count { gathered.append((home, UnitOfWork())) }
         last = (id, place)
       }
-      let stored = isNested ? try context.storedBase(of: record) : nil
+      let stored = bases.isEmpty ? nil : bases[index]
       gathered[last!.place].unit.append(try change(record, id: id, stored: stored))
     }
     for store in try coordinator.openStores() {
       guard let place = gathered.firstIndex(where: { $0.home == store.identifier }) else { continue }
       var unit = gathered.remove(at: place).unit
-      var gatherer = LinkGatherer(store: store, permanentID: { self.permanentIDs[$0] ?? $0 })
+      var gatherer = LinkGatherer(store: store, context: context, permanentID: { self.permanentIDs[$0] ?? $0 })
       try gatherer.gather(unit)
       unit.links = gatherer.links
       units.append((store, unit))
@@ -73,13 +82,17 @@ final class StoreSaver {
       var row = record.draft
       try makePermanent(&row, record, store: id.storeIdentifier)
       if row.isIdentical(to: record.draft) { return RecordChange(record) }
-      return RecordChange(record, kind: record.kind, base: record.base, row: row, changed: record.changed)
+      return RecordChange(
+        record, kind: record.kind, base: record.base, row: row, changed: record.changed,
+        baseVersion: record.baseVersion)
     }
     var row = stored
     for slot in record.changed { row.set(record[slot], at: slot) }
     row.seal(id: id, version: RecordChange.version(after: stored))
     if record.entity.hasReferences { try makePermanent(&row, record, store: id.storeIdentifier) }
-    return RecordChange(record, kind: record.kind, base: stored, row: row, changed: record.changed)
+    return RecordChange(
+      record, kind: record.kind, base: stored, row: row, changed: record.changed,
+      baseVersion: min(stored.version, record.baseVersion))
   }
 
   private func makePermanent(_ row: inout Row, _ record: PendingRecord, store: StoreIdentifier?) throws {
@@ -163,13 +176,17 @@ final class StoreSaver {
   private func commit(_ unit: UnitOfWork, to store: any PersistentStore) throws -> (UnitOfWork, CommittedRows) {
     var unit = unit
     var surrendered: [CommittedRows.Surrender] = []
+    var lists = ListMerge(context, permanentID: { self.permanentIDs[$0] ?? $0 })
     for _ in 0..<16 {
       do {
         let request = SavePlan(unit).request
         if !request.steps.isEmpty { try store.save(request) }
-        return (unit, CommittedRows(permanentIDs: permanentIDs, surrendered: surrendered))
+        return (
+          unit,
+          CommittedRows(permanentIDs: permanentIDs, surrendered: surrendered, mergedLists: lists.relationships)
+        )
       } catch let failure as StoreConflict.Failure {
-        try resolve(failure.conflicts, in: &unit, &surrendered)
+        unit = try resolve(failure.conflicts, of: unit, in: store, &surrendered, &lists)
       }
     }
     throw CoherenceError(
@@ -179,36 +196,76 @@ final class StoreSaver {
 
   // MARK: Conflicts
 
+  /// The unit with every conflict resolved by the policy.
+  ///
+  /// - Throws: ``ErrorCode/versionConflict`` with the conflicts that the policy does not resolve.
   private func resolve(
-    _ conflicts: [StoreConflict], in unit: inout UnitOfWork, _ surrendered: inout [CommittedRows.Surrender]
-  ) throws {
+    _ conflicts: [StoreConflict], of unit: UnitOfWork, in store: any PersistentStore,
+    _ surrendered: inout [CommittedRows.Surrender], _ lists: inout ListMerge
+  ) throws -> UnitOfWork {
     let met = Dictionary(conflicts.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     var failed: [Conflict] = []
-    var resolved = UnitOfWork()
-    resolved.links = unit.links
+    var kept: [RecordChange] = []
     for change in unit.changes {
       guard let storeRow = met[change.id].map(\.storeRow) else {
-        resolved.append(change)
+        kept.append(change)
         continue
       }
       let conflict = Conflict(
-        objectID: change.id, ancestor: change.base, mine: change.kind == .deleted ? nil : change.row, store: storeRow)
+        objectID: change.id, ancestor: change.base, mine: change.kind == .deleted ? nil : change.row, store: storeRow,
+        lists: storeRow == nil ? [] : try lists.lists(of: change))
       switch try policy.resolve(conflict, changed: change.changed) {
       case .fail: failed.append(conflict)
-      case .write(let values): resolved.append(try rebased(change, onto: storeRow, values))
+      // A member that somebody deleted is not put back for the sake of its place.
+      case .write where storeRow == nil && change.changesPlacesOnly:
+        surrendered.append(CommittedRows.Surrender(record: change.record, storeRow: nil))
+      case .write(let values):
+        let changesLists = lists.decide(conflict.lists, of: change, keepsOrder: policy.keepsOrder)
+        kept.append(try rebased(change, onto: storeRow, values, changesLists: changesLists))
       case .delete where storeRow != nil:
-        resolved.append(
-          RecordChange(change.record, kind: .deleted, base: storeRow, row: nil, changed: change.changed))
+        kept.append(RecordChange(change.record, kind: .deleted, base: storeRow, row: nil, changed: change.changed))
       case .delete, .giveUp:
+        // Members that refer to the record stay its members, and their places are those of the store.
+        lists.decide(conflict.lists, of: change) { _ in false }
         surrendered.append(CommittedRows.Surrender(record: change.record, storeRow: storeRow))
       }
     }
     guard failed.isEmpty else { throw conflictError(failed) }
-    unit = resolved
+    return try unitOfWork(lists.placed(kept, add: addition), in: store, without: surrendered, lists)
+  }
+
+  /// A unit of resolved changes, with the links that they mean.
+  private func unitOfWork(
+    _ changes: [RecordChange], in store: any PersistentStore, without surrendered: [CommittedRows.Surrender],
+    _ lists: ListMerge
+  ) throws -> UnitOfWork {
+    var unit = UnitOfWork()
+    for change in changes { unit.append(change) }
+    var gatherer = LinkGatherer(
+      store: store, context: context, members: lists.members, permanentID: { self.permanentIDs[$0] ?? $0 })
+    defer { context.lease.endForSave() }
+    try gatherer.gather(unit)
+    unit.links = gatherer.links
+    for surrender in surrendered { unit.links.leaveOut(surrender) }
+    return unit
+  }
+
+  /// The change of a member that gets another place because a list was merged.
+  private func addition(_ row: Row, _ place: Int64, _ slot: Int) -> RecordChange {
+    let record = PendingRecord(changing: row)
+    record.set(.int(place), at: slot)
+    if let object = storage.registry.object(for: row.id), object.pending == nil { record.object = object }
+    record.seal(as: row.id, version: RecordChange.version(after: row))
+    additions.append(record)
+    return RecordChange(record)
   }
 
   /// A change on top of what the store has; an insert when the store has nothing any more.
-  private func rebased(_ change: RecordChange, onto row: Row?, _ values: [AttributeValue]) throws -> RecordChange {
+  ///
+  /// - Parameter changesLists: Whether ordered lists of the record change, which writes the row though no slot differs.
+  private func rebased(
+    _ change: RecordChange, onto row: Row?, _ values: [AttributeValue], changesLists: Bool
+  ) throws -> RecordChange {
     guard values.count == change.entity.slotCount else {
       throw CoherenceError(.invalidValue, "A merge policy must answer one value for each slot of the row.")
     }
@@ -220,17 +277,25 @@ final class StoreSaver {
     }
     let changed = SlotSet(values.indices.filter { values[$0] != row[$0] })
     return RecordChange(
-      change.record, kind: .updated, base: row, row: changed.isEmpty ? nil : written, changed: changed)
+      change.record, kind: .updated, base: row, row: changed.isEmpty && !changesLists ? nil : written,
+      changed: changed)
   }
 
   private func conflictError(_ conflicts: [Conflict]) -> CoherenceError {
     var error = CoherenceError(
       .versionConflict,
       "\(conflicts.count) record(s) were changed or deleted by others since they were read. "
-        + "Refresh them, or choose a merge policy.")
+        + "Refresh them, or choose a merge policy."
+        + Self.listNames(conflicts))
     error.conflicts = conflicts
     error.objectIDs = conflicts.map(\.objectID)
     return error
+  }
+
+  /// Names the ordered relationships of conflicts, for the message.
+  private static func listNames(_ conflicts: [Conflict]) -> String {
+    let names = Set(conflicts.flatMap(\.lists).map { "'\($0.relationship.entity.name).\($0.relationship.name)'" })
+    return names.isEmpty ? "" : " Ordered relationships concerned: \(names.sorted().joined(separator: ", "))."
   }
 }
 
@@ -243,6 +308,8 @@ struct CommittedRows {
   let permanentIDs: [ManagedObjectID: ManagedObjectID]
   /// Records whose changes were given up.
   let surrendered: [Surrender]
+  /// Relationships with ordered lists that were merged with those of the store.
+  let mergedLists: Set<RelationshipDescription>
 
   func permanentID(_ id: ManagedObjectID) -> ManagedObjectID { permanentIDs[id] ?? id }
 }

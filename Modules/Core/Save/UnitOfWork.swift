@@ -86,14 +86,33 @@ struct LinkChanges {
     owners[owner, default: []].insert(relationship)
   }
 
+  /// Leaves out the links of a record whose changes are given up: those of its own relationships, and all of them when the
+  /// record is gone.
+  mutating func leaveOut(_ surrender: CommittedRows.Surrender) {
+    let (entity, key) = (surrender.record.entity, surrender.record.permanentID.key)
+    let isGone = surrender.storeRow == nil
+    owners[surrender.record.permanentID] = nil
+    for table in Set(added.keys).union(removed.keys) {
+      let isSource = entity.isKind(of: table.forward.entity)
+      let isSymmetric = table.forward.inverse === table.forward
+      let isTarget =
+        entity.isKind(of: table.forward.destination) && (isGone || table.backward != nil || isSymmetric)
+      func concerns(_ ends: LinkEnds) -> Bool {
+        (isSource && ends.source == key) || (isTarget && ends.target == key)
+      }
+      added[table] = added[table]?.filter { !concerns($0.key) }
+      removed[table] = removed[table]?.filter { !concerns($0) }
+    }
+  }
+
   var unlinkSteps: [SaveStep] {
-    removed.sorted { $0.key.name < $1.key.name }.map { table, ends in
+    removed.filter { !$0.value.isEmpty }.sorted { $0.key.name < $1.key.name }.map { table, ends in
       .unlink(table, ends.map { Link(source: $0.source, target: $0.target) }.sorted(by: Self.precedes))
     }
   }
 
   var linkSteps: [SaveStep] {
-    added.sorted { $0.key.name < $1.key.name }.map { table, links in
+    added.filter { !$0.value.isEmpty }.sorted { $0.key.name < $1.key.name }.map { table, links in
       .link(table, links.values.sorted(by: Self.precedes))
     }
   }

@@ -6,8 +6,29 @@ struct Validation {
   private(set) var failures: [ValidationFailure] = []
   private(set) var denials: [ValidationFailure] = []
 
-  /// Checks a record that is inserted or changed.
-  mutating func check(_ record: PendingRecord) throws {
+  /// What objects said against their own saving, so that each is asked once.
+  private var objections: [ObjectIdentifier: ValidationFailure] = [:]
+
+  /// Checks records by the model's rules, and asks their objects.
+  mutating func check(_ records: [PendingRecord]) throws {
+    for record in records where record.isCurrent && !record.isVoid {
+      try checkByModel(record)
+      if record.kind != .deleted { ask(record) }
+    }
+  }
+
+  /// The validation of the same objects with the model's rules applied anew, and no object asked again.
+  func withModelRules(of records: [PendingRecord]) throws -> Validation {
+    var result = Validation()
+    for record in records where record.isCurrent && !record.isVoid {
+      try result.checkByModel(record)
+      if let objection = objections[ObjectIdentifier(record)] { result.failures.append(objection) }
+    }
+    return result
+  }
+
+  private mutating func checkByModel(_ record: PendingRecord) throws {
+    guard record.kind != .deleted else { return try checkDelete(record) }
     let checks: EntityChecks = record.entity.checked
     let isFresh = record.kind == .inserted
     for slot in checks.required where record.draft.isNull(at: slot) && (isFresh || record.changed.contains(slot)) {
@@ -18,16 +39,22 @@ struct Validation {
     where isFresh || record.members[relationship] != nil {
       try checkCount(of: relationship, record)
     }
+  }
+
+  /// Asks a record's object what it has against being saved.
+  mutating func ask(_ record: PendingRecord) {
     do {
       try record.object?.validateForSave()
     } catch {
       let text = (error as? CoherenceError)?.message ?? "\(error)"
-      failures.append(failure(.validationFailed, record, "", text))
+      let objection = failure(.validationFailed, record, "", text)
+      objections[ObjectIdentifier(record)] = objection
+      failures.append(objection)
     }
   }
 
   /// Checks that no deny rule forbids a delete.
-  mutating func checkDelete(_ record: PendingRecord) throws {
+  private mutating func checkDelete(_ record: PendingRecord) throws {
     guard let object = record.object else { return }
     for relationship in record.entity.relationships where relationship.deleteRule == .deny {
       let ids: [ManagedObjectID] =
@@ -82,12 +109,9 @@ struct Validation {
 
   private mutating func checkCount(of relationship: RelationshipDescription, _ record: PendingRecord) throws {
     guard let count = try record.object?.memberIDs(of: relationship).count else { return }
-    if count < relationship.minimumCount {
-      failures.append(
-        failure(.missingValue, record, relationship.name, "needs at least \(relationship.minimumCount) members"))
-    }
-    if let maximum = relationship.maximumCount, count > maximum {
-      failures.append(failure(.invalidValue, record, relationship.name, "may have at most \(maximum) members"))
+    let (minimum, maximum) = (relationship.minimumCount, relationship.maximumCount)
+    if let (code, reason) = MemberCountFailures.complaint(count, minimum: minimum, maximum: maximum) {
+      failures.append(failure(code, record, relationship.name, reason))
     }
   }
 }

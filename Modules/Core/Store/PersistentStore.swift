@@ -31,7 +31,9 @@ public protocol PersistentStore: AnyObject, Sendable {
   ///
   /// - Throws: ``StoreConflict/Failure`` when rows are not at the version that the save is based on: all of them are
   ///   named, and versions are looked at before uniqueness. ``ErrorCode/uniquenessViolated`` and
-  ///   ``ErrorCode/danglingReference`` with the records concerned; errors of the link or the disk with their outcome.
+  ///   ``ErrorCode/danglingReference`` with the records concerned; ``ErrorCode/validationFailed`` when the
+  ///   request's ``StoreSaveRequest/memberCounts`` are not kept once the steps are taken; errors of the link or the disk
+  ///   with their outcome.
   func save(_ request: StoreSaveRequest) throws
 
   /// Gives everything back. Readers that are still open fail from now on. Closing twice does nothing.

@@ -4,7 +4,14 @@
 /// the end: references to records that come later are written null first and filled in by a `fix`.
 public struct StoreSaveRequest: Sendable {
   public var steps: [SaveStep]
-  public init(steps: [SaveStep]) { self.steps = steps }
+  /// The numbers of members to check once the steps are taken, in the same transaction, so that saves at the same time
+  /// cannot break a bound together. See ``checkMemberCounts(in:count:)``.
+  public var memberCounts: [MemberCountCheck]
+
+  public init(steps: [SaveStep], memberCounts: [MemberCountCheck] = []) {
+    self.steps = steps
+    self.memberCounts = memberCounts
+  }
 }
 
 public enum SaveStep: Sendable {
@@ -19,7 +26,7 @@ public enum SaveStep: Sendable {
   case insert(EntityDescription, [Row])
   /// Writes the slots given, and the new version, of rows that are at the version that the update is based on.
   case update(EntityDescription, slots: SlotSet, [RowUpdate])
-  /// Adds links; one that is there already gets the positions given.
+  /// Adds links; one that is there already gets the positions given, and keeps those that are not.
   case link(LinkTable, [Link])
 }
 

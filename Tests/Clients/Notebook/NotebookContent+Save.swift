@@ -27,8 +27,18 @@ extension NotebookContent {
     case .update(_, let slots, let updates):
       for update in updates { write(slots, of: update.row, version: update.row.version) }
     case .link(let table, let added):
-      for link in added { links[table.name, default: [:]][Ends(link)] = link }
+      for link in added { put(link, into: table.name) }
     }
+  }
+
+  /// Adds a link, or gives one that is there the positions that the link has.
+  private mutating func put(_ link: Link, into table: String) {
+    var link = link
+    if let known = links[table]?[Ends(link)] {
+      link.sourcePosition = link.sourcePosition ?? known.sourcePosition
+      link.targetPosition = link.targetPosition ?? known.targetPosition
+    }
+    links[table, default: [:]][Ends(link)] = link
   }
 
   private mutating func insert(_ row: Row) throws {

@@ -73,3 +73,16 @@ struct NotebookProof {
     ManagedObjectID(space: spaces[entity], key: key)
   }
 }
+
+extension NotebookContent {
+  /// The number of members that an owner has in a to-many relationship.
+  func memberCount(of relationship: RelationshipDescription, _ owner: Int64) -> Int {
+    switch relationship.storage {
+    case .column: 0
+    case .inverseColumn(let inverse, _):
+      notes[inverse.entity.root.name, default: [:]].values.count { $0.values[inverse.name] == .int(owner) }
+    case .links(let table, let isForward):
+      links[table.name, default: [:]].keys.count { (isForward ? $0.source : $0.target) == owner }
+    }
+  }
+}

@@ -38,6 +38,9 @@ final class NotebookStore: PersistentStore {
     try change { content in
       try content.apply(request, environment, spaces)
       try NotebookProof(content: content, environment: environment, spaces: spaces).check()
+      try request.checkMemberCounts(in: spaces) { relationship, owner in
+        content[relationship.entity, owner] == nil ? nil : content.memberCount(of: relationship, owner)
+      }
     }
   }
 

@@ -15,9 +15,10 @@ public enum ConformanceSuite {
   /// The subjects, then the named guarantees.
   public static let subjects: [ConformanceSubject] = [
     .models, .modelFaults, .values, .refusedValues, .objects, .typedObjects, .relationships, .orderedRelationships,
+    .listConflicts, .memberCounts,
     .deleteRules, .contexts, .childContexts, .announcements, .predicates, .stringPredicates, .quantifiers, .order,
     .ranges, .fetchRequests, .mergePolicies, .batchRequests, .severalStores, .metadata, .migration, .refusedMigration,
-    .migrationOptions, .badInput, .refusedSaves, .hostileNames,
+    .migrationOptions, .badInput, .refusedSaves, .lastChanges, .hostileNames,
     .atomicSave, .durableAcknowledgement, .knownOutcome, .noHiddenRetry, .oneIdentity, .conflictSeen, .snapshotRead,
     .sameMeaning, .contextIntact, .cancelIsClean, .noSilentLossOfType, .misuseIsLoud,
   ]

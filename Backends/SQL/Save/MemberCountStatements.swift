@@ -1,0 +1,53 @@
+import CoherenceCore
+
+/// The statements about the numbers of members that owners have.
+package struct MemberCountStatements: Sendable {
+  private let schema: SQLSchema
+
+  package init(schema: SQLSchema) { self.schema = schema }
+
+  /// Keeps other transactions from changing the members of owners until this one has ended.
+  ///
+  /// The statement is an update, so that a transaction that reads an older state fails, and changes no key, so that
+  /// references to the owners do not wait for it. The versions of the owners stay.
+  package func lock(_ check: MemberCountCheck) throws -> SQLFragment {
+    let table = try schema.requireTable(for: check.relationship.entity)
+    return """
+      UPDATE \(name: table.name) SET \(name: SQLTable.version) = \(name: SQLTable.version) \
+      WHERE \(name: SQLTable.id) \(list: check.owners.map(AttributeValue.int), as: .int64)
+      """
+  }
+
+  /// Selects the key and the number of members of each owner that exists.
+  package func counts(_ relationship: RelationshipDescription, of owners: [Int64]) throws -> SQLFragment {
+    let table = try schema.requireTable(for: relationship.entity)
+    let owner = SQLFragment.column(SQLTable.id, of: "o")
+    return """
+      SELECT \(owner), (SELECT COUNT(*) FROM \(try members(of: relationship, where: owner))) \
+      FROM \(name: table.name) AS \(name: "o") WHERE \(owner) \(list: owners.map(AttributeValue.int), as: .int64)
+      """
+  }
+
+  /// The rows that stand for the members of an owner.
+  private func members(of relationship: RelationshipDescription, where owner: SQLFragment) throws -> SQLFragment {
+    let (table, column) = try source(of: relationship)
+    return "\(name: table) AS \(name: "m") WHERE \(.column(column, of: "m")) = \(owner)"
+  }
+
+  /// The table that has a row for each member of each owner, and the column of the owner.
+  private func source(of relationship: RelationshipDescription) throws -> (table: String, column: String) {
+    switch relationship.storage {
+    case .column:
+      throw CoherenceError(
+        .unsupported, "'\(relationship.name)' is no to-many relationship, and has no number of members.")
+    case .inverseColumn(let inverse, _):
+      let table = try schema.requireTable(for: inverse.entity)
+      guard let column = table.column(of: inverse) else {
+        throw CoherenceError(.noStore, "The store does not hold '\(inverse.entity.name).\(inverse.name)'.")
+      }
+      return (table.name, column.name)
+    case .links(let links, let isForward):
+      return (try schema.requireLinkTable(links).name, isForward ? SQLLinkTable.source : SQLLinkTable.target)
+    }
+  }
+}

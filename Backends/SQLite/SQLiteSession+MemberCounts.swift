@@ -1,0 +1,30 @@
+import CoherenceCore
+import CoherenceSQL
+
+extension SQLiteSession {
+  /// Checks numbers of members at the end of a transaction. There is one writer at a time, over all processes, so nobody
+  /// changes them in between.
+  ///
+  /// - Throws: ``ErrorCode/validationFailed``.
+  func check(_ checks: [MemberCountCheck], _ store: SQLiteStore) throws {
+    guard !checks.isEmpty else { return }
+    var failures = MemberCountFailures()
+    let statements = MemberCountStatements(schema: store.schema)
+    for check in checks {
+      let space = store.spaces[check.relationship.entity]
+      for start in stride(from: 0, to: check.owners.count, by: Self.ownersInStatement) {
+        let owners = Array(check.owners[start..<min(start + Self.ownersInStatement, check.owners.count)])
+        try with(statements.counts(check.relationship, of: owners)) { statement in
+          while try statement.step() {
+            let owner = ManagedObjectID(space: space, key: statement.integer(0))
+            failures.note(Int(statement.integer(1)), of: owner, in: check)
+          }
+        }
+      }
+    }
+    try failures.conclude()
+  }
+
+  /// How many owners one statement counts the members of.
+  private static let ownersInStatement = 512
+}

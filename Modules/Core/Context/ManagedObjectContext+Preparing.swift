@@ -1,0 +1,115 @@
+// What comes before a save: the objects' own last changes, places in orders, validation.
+
+extension ManagedObjectContext {
+  /// Applies delete rules, calls `willSave`, gives places to the members of ordered relationships, announces the changes,
+  /// and validates everything that is saved.
+  ///
+  /// Objects and observers run code of the user here, which may insert, change and delete objects. What comes in that way
+  /// goes through the same steps, until nothing more comes.
+  ///
+  /// - Throws: ``ErrorCode/validationFailed`` and ``ErrorCode/deleteDenied``, and errors of the store.
+  final func prepareSave() throws {
+    try processDeletes()
+    try storage.notingNewcomers {
+      var preparation = SavePreparation(rounds: 0)
+      var due = storage.records
+      repeat {
+        try callWillSave(due, &preparation)
+        try assignPositions()
+        announceChanges()
+        try processDeletes()
+        due = storage.takeNewcomers()
+      } while !due.isEmpty
+      try validate(&preparation)
+    }
+  }
+
+  /// Counts the rounds of a preparation, which objects that always bring in others would keep up for ever.
+  private struct SavePreparation {
+    var rounds: Int
+    static let limit = 1000
+
+    mutating func beginRound(_ records: [PendingRecord]) throws {
+      rounds += 1
+      guard rounds > Self.limit else { return }
+      var error = CoherenceError(
+        .validationFailed,
+        "Objects bring in further objects each time `willSave`, `validateForSave` or an observer of the context is called, "
+          + "and \(Self.limit) rounds did not end; change an object there only where its value differs.")
+      error.objectIDs = records.prefix(10).map(\.id)
+      throw error
+    }
+  }
+
+  /// Calls `willSave` of objects, then of those that come in meanwhile, with the delete rules applied in between.
+  ///
+  /// - Returns: The records of all objects that were called.
+  @discardableResult
+  private final func callWillSave(
+    _ records: [PendingRecord], _ preparation: inout SavePreparation
+  ) throws -> [PendingRecord] {
+    var due = records
+    var called = records
+    while !due.isEmpty {
+      try preparation.beginRound(due)
+      for record in due where record.isCurrent && record.kind != .deleted { record.object?.willSave() }
+      try processDeletes()
+      due = storage.takeNewcomers()
+      if !due.isEmpty { called += due }
+    }
+    return called
+  }
+
+  /// Checks everything that is saved. What objects change in `validateForSave` is checked by the model's rules too.
+  private final func validate(_ preparation: inout SavePreparation) throws {
+    var validation = Validation()
+    guard try storage.isChanged(by: { try validation.check(storage.records) }) else { return try validation.conclude() }
+    var due = storage.takeNewcomers()
+    while !due.isEmpty {
+      // Objects that came in meanwhile are asked like those that came in first.
+      for record in try callWillSave(due, &preparation) where record.isCurrent && record.kind != .deleted {
+        validation.ask(record)
+      }
+      try processDeletes()
+      due = storage.takeNewcomers()
+    }
+    try assignPositions()
+    try validation.withModelRules(of: storage.records).conclude()
+  }
+
+  /// Writes the places of members of ordered relationships into their rows, changing as few as possible. A place is the
+  /// owner's business, so the members are not called for it.
+  private final func assignPositions() throws {
+    for record in storage.records where record.kind != .deleted && !record.members.isEmpty {
+      guard let owner = record.object else { continue }
+      for (relationship, changes) in record.members where relationship.isOrdered && !changes.isEmpty {
+        guard case .inverseColumn(_, let slot?) = relationship.storage else { continue }
+        var last: Int64 = -1
+        let ids = try owner.memberIDs(of: relationship)
+        let members = try existingObjects(with: ids)
+        for id in ids {
+          // A member that somebody else deleted is a conflict of the list, which the save finds.
+          guard let member = members[id], let value = try member.valueIfPresent(at: slot) else { continue }
+          if case .int(let place) = value, place > last {
+            last = place
+          } else {
+            last += 1
+            try member.write(.int(last), at: slot)
+          }
+        }
+      }
+    }
+    _ = storage.takeNewcomers()
+  }
+}
+
+extension ManagedObject {
+  /// The value of a slot; `nil` when the record does not exist any more.
+  fileprivate final func valueIfPresent(at slot: Int) throws -> AttributeValue? {
+    do {
+      return try loadedValue(at: slot)
+    } catch let error as CoherenceError where error.code == .objectDeleted || error.code == .objectNotFound {
+      return nil
+    }
+  }
+}

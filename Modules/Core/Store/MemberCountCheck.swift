@@ -1,0 +1,78 @@
+/// Owners whose number of members a store checks when the steps of a save have been taken.
+public struct MemberCountCheck: Sendable {
+  /// A to-many relationship.
+  public var relationship: RelationshipDescription
+  /// The least number of members.
+  public var minimum: Int
+  /// The greatest number of members; `nil` for any.
+  public var maximum: Int?
+  /// The keys of the owners, ascending. An owner that is not there any more is passed over.
+  public var owners: [Int64]
+
+  /// Checks owners by the bounds of a relationship.
+  public init(_ relationship: RelationshipDescription, owners: [Int64]) {
+    self.relationship = relationship
+    minimum = relationship.minimumCount
+    maximum = relationship.maximumCount
+    self.owners = owners
+  }
+}
+
+/// Collects the owners that have too few or too many members.
+public struct MemberCountFailures {
+  private var failures: [ValidationFailure] = []
+
+  public init() {}
+
+  /// Compares the number of members of an owner with the bounds of a check.
+  public mutating func note(_ count: Int, of owner: ManagedObjectID, in check: MemberCountCheck) {
+    guard let (code, reason) = Self.complaint(count, minimum: check.minimum, maximum: check.maximum) else { return }
+    failures.append(
+      ValidationFailure(
+        code: code, objectID: owner, entityName: check.relationship.entity.name,
+        propertyName: check.relationship.name, reason: reason))
+  }
+
+  /// Ends the check.
+  ///
+  /// - Throws: ``ErrorCode/validationFailed`` with every owner that was noted with a wrong number.
+  public func conclude() throws {
+    guard !failures.isEmpty else { return }
+    var error = CoherenceError(
+      .validationFailed,
+      "\(failures.count) to-many relationship(s) would have too few or too many members, counting those that others saved "
+        + "meanwhile. Refresh the owners, change their members, and save again.")
+    error.failures = failures
+    error.objectIDs = failures.map(\.objectID)
+    throw error
+  }
+
+  /// What is wrong with a number of members, in words; `nil` for nothing. Validation in contexts says the same.
+  static func complaint(_ count: Int, minimum: Int, maximum: Int?) -> (code: ErrorCode, reason: String)? {
+    if count < minimum { return (.missingValue, "needs at least \(minimum) members") }
+    if let maximum, count > maximum { return (.invalidValue, "may have at most \(maximum) members") }
+    return nil
+  }
+}
+
+extension StoreSaveRequest {
+  /// Checks the numbers of members that the steps leave, for stores that count one owner at a time.
+  ///
+  /// - Parameters:
+  ///   - spaces: The spaces of the store's identifiers.
+  ///   - count: Returns the number of members of an owner, by its key, as the steps left it; `nil` for an owner that does
+  ///     not exist.
+  /// - Throws: ``ErrorCode/validationFailed``, and what `count` throws.
+  public func checkMemberCounts(
+    in spaces: IDSpaces, count: (RelationshipDescription, Int64) throws -> Int?
+  ) throws {
+    var failures = MemberCountFailures()
+    for check in memberCounts {
+      for owner in check.owners {
+        guard let number = try count(check.relationship, owner) else { continue }
+        failures.note(number, of: ManagedObjectID(space: spaces[check.relationship.entity], key: owner), in: check)
+      }
+    }
+    try failures.conclude()
+  }
+}

@@ -1,0 +1,38 @@
+import CoherenceCore
+
+/// A model about what objects do while they are saved.
+enum Drafts {
+  static let model = soundModel {
+    Entity("Draft", class: Draft.self) {
+      Attribute("name", .string)
+      Attribute("calls", .int32, default: 0)
+      Relationship("list", toOne: "DraftList", inverse: "drafts")
+    }
+    Entity("DraftList") {
+      Attribute("name", .string)
+      Relationship("drafts", toMany: "Draft", inverse: "list", ordered: true, deleteRule: .cascade)
+    }
+  }
+}
+
+/// An object that does what a case says when it is saved.
+final class Draft: ManagedObject {
+  typealias Act = @Sendable (Draft, ManagedObjectContext) throws -> Void
+  @TaskLocal static var onSave: Act?
+  @TaskLocal static var onValidation: Act?
+
+  override func willSave() {
+    guard let context = managedObjectContext else { return }
+    do {
+      try setValue(value(for: "calls", as: Int.self) + 1, for: "calls")
+      try Self.onSave?(self, context)
+    } catch {
+      // A case that counts on the act fails by what it finds.
+    }
+  }
+
+  override func validateForSave() throws {
+    guard let context = managedObjectContext else { return }
+    try Self.onValidation?(self, context)
+  }
+}
