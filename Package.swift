@@ -111,7 +111,8 @@ let package = Package(
     .target(
       name: "CoherenceInMemory", dependencies: ["CoherenceCore", hashTrees], path: "Backends/InMemory",
       swiftSettings: strict),
-    .target(name: "CoherenceSQL", dependencies: ["CoherenceCore"], path: "Backends/SQL", swiftSettings: strict),
+    .target(
+      name: "CoherenceSQL", dependencies: ["CoherenceCore", logging], path: "Backends/SQL", swiftSettings: strict),
     .target(
       name: "CoherenceSQLite", dependencies: ["CoherenceCore", "CoherenceSQL", grdb, sqlite, logging],
       path: "Backends/SQLite", swiftSettings: strict),

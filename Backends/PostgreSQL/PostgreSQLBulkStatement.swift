@@ -38,6 +38,13 @@ struct PostgreSQLBulkStatement {
     return Self(text, [.id, .baseVersion])
   }
 
+  /// Clears a left-out reference to records that are deleted.
+  static func clear(_ reference: SQLLeftOutReference) -> Self {
+    let keys = SQLFragment(.text(PostgreSQLDialect().placeholder(1)))
+    return Self(
+      "UPDATE \(name: reference.table) SET \(reference.cleared) WHERE \(name: reference.column) = ANY(\(keys))", [.id])
+  }
+
   // MARK: Pieces
 
   private static let stored = "t"

@@ -46,21 +46,42 @@ struct PostgreSQLCatalog {
 
   /// Brings the schema to what an environment asks for, unless it is there already.
   func prepare(_ environment: StoreEnvironment) throws -> SchemaChange {
-    let dialect = PostgreSQLDialect()
-    let change = try SchemaChange(from: state(), to: environment, dialect: dialect)
-    guard try change.isNeeded || needsCommits(environment) else { return change }
+    let planned = try plan(environment)
+    guard try planned.isNeeded || needsCommits(environment) else { return planned }
     guard !environment.isReadOnly else {
       throw CoherenceError(
         .notADatabase, "\(place) has no store and was opened to read only; open it to write once.")
     }
-    return try inTransaction {
+    var losses: [DataLoss] = []
+    let made = try inTransaction {
       // Another process may have been faster.
-      let change = try SchemaChange(from: state(), to: environment, dialect: dialect)
-      if change.isNeeded { try apply(change) }
-      _ = try connection.run(
-        [PostgreSQLCommitMark.creation(in: schema), PostgreSQLCommitMark.removal(in: schema)], isKept: false)
+      var change = try plan(environment)
+      if change.isNeeded {
+        try lock(change.countedTables)
+        losses = try change.resolve { Int(try connection.run($0, isKept: false).int(0, 0) ?? 0) }
+        if change.isChange { try apply(change) }
+      }
+      try connection.run(PostgreSQLCommitMark.creation(in: schema), isKept: false)
       return change
     }
+    // Rows of former sessions may stay, where the user has no right to delete them.
+    _ = try? connection.run(PostgreSQLCommitMark.removal(in: schema), isKept: false)
+    // After the commit, because the log tells what has happened.
+    if made.isNeeded { made.log(losses, backup: nil) }
+    return made
+  }
+
+  private func plan(_ environment: StoreEnvironment) throws -> SchemaChange {
+    try SchemaChange(
+      from: state(), to: environment, dialect: PostgreSQLDialect(), place: place,
+      elsewhere: "Choose another schema for it with the option '\(PostgreSQLOption.schema)'.")
+  }
+
+  /// Keeps everybody from writing between the count of what would be lost and the change.
+  private func lock(_ tables: [String]) throws {
+    guard !tables.isEmpty else { return }
+    _ = try connection.run(
+      tables.map { "LOCK TABLE \(name: self.schema).\(name: $0) IN ACCESS EXCLUSIVE MODE" }, isKept: false)
   }
 
   /// Whether the store lacks the table of commits, or has rows in it that nobody needs any more.
@@ -118,7 +139,9 @@ struct PostgreSQLCatalog {
   func changeState(_ body: (inout StoreState) -> Void) throws {
     try inTransaction {
       guard var state = try state() else {
-        throw CoherenceError(.storeCorrupt, "\(place) has lost the store's tables; restore it from a backup.")
+        throw CoherenceError(
+          .schemaChanged,
+          "Another program has removed the tables of the schema '\(schema)'; detach the store and attach it again.")
       }
       body(&state)
       try write(state)
@@ -177,10 +200,21 @@ struct PostgreSQLCatalog {
       isKept: false)
     do {
       let result = try body()
-      try connection.run("COMMIT", isKept: false)
+      try commit()
       return result
     } catch {
       connection.rollBack()
+      throw error
+    }
+  }
+
+  /// Commits. Where the answer is lost, whether it did is not known.
+  private func commit() throws {
+    do {
+      _ = try connection.uninterrupted { try connection.run("COMMIT", isKept: false) }
+    } catch var error as CoherenceError where error.code == .connectionLost || connection.isBroken {
+      error.outcome = .unknown
+      error.isRetryable = false
       throw error
     }
   }

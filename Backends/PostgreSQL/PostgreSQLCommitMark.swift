@@ -58,7 +58,7 @@ struct PostgreSQLCommitMark: Sendable {
       try connection.run(
         """
         SELECT CAST(pg_catalog.pg_terminate_backend(pid) AS pg_catalog.text) \(process.activity) \
-        AND state LIKE 'idle in transaction%'
+        AND \(PostgreSQLProcess.waitsForClient)
         """, isKept: false)
     }
     try connection.send(Self.asking) { $0.append(session) }

@@ -9,14 +9,16 @@ extension PostgreSQLConnection {
   ///
   /// - Throws: ``ErrorCode/serverUnreachable``, ``ErrorCode/authenticationFailed``, ``ErrorCode/tooManyConnections``,
   ///   ``ErrorCode/storeInaccessible``, ``ErrorCode/invalidOption`` for a connection string that cannot be read.
-  /// - Parameter timeout: How long each host of the connection string may take to answer. A `connect_timeout` in the
-  ///   string wins.
+  /// - Parameters:
+  ///   - host: The one host to connect to; `nil` for those of the connection string.
+  ///   - timeout: How long each host may take to answer. A `connect_timeout` in the connection string wins.
   static func connect(
-    _ options: PostgreSQLOptions, within timeout: Duration = .seconds(10), logger: Logger
+    _ options: PostgreSQLOptions, to host: PostgreSQLHost? = nil, within timeout: Duration = .seconds(10),
+    logger: Logger
   ) throws -> PostgreSQLConnection {
     try checkConnectionString(options.connectionString)
     let beginning = ContinuousClock.now
-    guard let raw = start(options, within: timeout) else {
+    guard let raw = start(options, to: host, within: timeout) else {
       throw CoherenceError(.serverUnreachable, "There is no memory for a connection to the PostgreSQL server.")
     }
     let connection = PostgreSQLConnection(raw, options: options, logger: logger)
@@ -28,14 +30,17 @@ extension PostgreSQLConnection {
   }
 
   /// What stands before the connection string can be overridden by it; what stands behind cannot.
-  private static func start(_ options: PostgreSQLOptions, within timeout: Duration) -> OpaquePointer? {
+  private static func start(
+    _ options: PostgreSQLOptions, to host: PostgreSQLHost?, within timeout: Duration
+  ) -> OpaquePointer? {
     // libpq counts whole seconds, and no less than two.
     let seconds = max(2, min(timeout.components.seconds, 10))
-    let settings = [
+    var settings = [
       ("connect_timeout", "\(seconds)"), ("keepalives_idle", "30"), ("keepalives_interval", "10"),
       ("keepalives_count", "3"), ("fallback_application_name", "coherence"), ("dbname", options.connectionString),
       ("client_encoding", "UTF8"),
     ]
+    if let host { settings += host.settings }
     let keywords = settings.map { strdup($0.0) }
     let values = settings.map { strdup($0.1) }
     defer { for text in keywords + values { free(text) } }
@@ -141,6 +146,10 @@ extension PostgreSQLConnection {
       WHERE pg_catalog.current_setting('synchronous_commit') = 'off'
       """,
     ]
+    // The server notices a client that is gone within a minute, in place of two hours.
+    for (name, seconds) in [("idle", "30"), ("interval", "10"), ("count", "3")] {
+      settings.append("SELECT pg_catalog.set_config(\(text: "tcp_keepalives_" + name), \(text: seconds), false)")
+    }
     if options.isReadOnly {
       settings.append("SELECT pg_catalog.set_config('default_transaction_read_only', 'on', false)")
     }

@@ -24,6 +24,7 @@ extension PostgreSQLConnection {
       throw error
     }
     try endCopy(nil)
+    endCancellation()
   }
 
   /// Sends statements outside of pipeline mode.

@@ -35,6 +35,8 @@ final class PostgreSQLConnection {
   private var silence: ContinuousClock.Instant?
   /// Whether the link was closed here, because nothing came through it any more.
   private var isClosed = false
+  /// Whether the connection looks after another one, and is not looked after itself.
+  var isWitness = false
   /// Whether a cancelled task interrupts what runs.
   private var isInterruptible = true
 
@@ -100,6 +102,12 @@ final class PostgreSQLConnection {
       isEnding = false
     }
   }
+
+  /// Where the connection ended of the hosts that the connection string has.
+  var host: PostgreSQLHost { PostgreSQLHost(raw) }
+
+  /// Forgets a cancellation that came too late for what it was meant for.
+  func endCancellation() { cancellation = nil }
 
   func enterPipeline() {
     PQsetnonblocking(raw, 1)
@@ -291,7 +299,7 @@ final class PostgreSQLConnection {
     let now = ContinuousClock.now
     let since = silence ?? now
     silence = since
-    if let cancellation, now - cancellation > Self.cancellationPatience {
+    if isInterruptible, let cancellation, now - cancellation > Self.cancellationPatience {
       closeLink()
       throw CoherenceError(
         .cancelled, "The task was cancelled, and the PostgreSQL server did not react; the connection was closed.")
@@ -299,7 +307,8 @@ final class PostgreSQLConnection {
     if let deadline {
       if now >= deadline { throw giveUpLink() }
     } else if now - since > options.silencePatience {
-      let isWorking = PostgreSQLProbe(options, logger: logger).isWorking(process)
+      let probe = PostgreSQLProbe(options, logger: logger)
+      let isWorking = probe.isWorking(process, on: host) { isReadable(within: 0) }
       if !isWorking, !isReadable(within: 0) { throw giveUpLink() }
       silence = nil
     }
@@ -316,10 +325,13 @@ final class PostgreSQLConnection {
       isRetryable: true)
   }
 
-  /// Closes the link without a word to the server. The connection is not used again.
+  /// Closes the link without a word to the server. The connection is not used again. The server's process is ended, with
+  /// the transaction and the locks that it would keep.
   private func closeLink() {
     isClosed = true
     shutdown(PQsocket(raw), Int32(SHUT_RDWR))
+    guard !isWitness, let process, PQtransactionStatus(raw) != PQTRANS_IDLE else { return }
+    PostgreSQLProbe(options, logger: logger).endLater(process, on: host)
   }
 
   /// Runs a block that ends within a time, whatever the server is at, and that a cancelled task does not interrupt.

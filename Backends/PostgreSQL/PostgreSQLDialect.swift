@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceSQL
+import Foundation
 
 /// PostgreSQL's SQL.
 ///
@@ -34,6 +35,22 @@ struct PostgreSQLDialect: SQLDialect {
   var altersConstraints: Bool { true }
   // Backwards it is the descending order with missing values last.
   var indexColumnSuffix: SQLFragment { " NULLS FIRST" }
+
+  func constant(_ value: AttributeValue, as storage: StorageType) -> SQLFragment? {
+    func text(_ text: String) -> SQLFragment { SQLFragment(.text(text)) }
+    switch value {
+    case .null, .reference: return nil
+    case .bool(let value): return value ? "TRUE" : "FALSE"
+    case .int(let value): return text("\(value)")
+    case .double(let value): return value.isFinite ? text("CAST('\(value)' AS double precision)") : nil
+    case .date(let value):
+      return text("TIMESTAMP WITH TIME ZONE 'epoch' + INTERVAL '\(value.microseconds) microseconds'")
+    case .string(let value): return literal(value)
+    case .decimal(let value): return text("CAST('\(value.description)' AS numeric)")
+    case .data(let value): return text("CAST('\\x\(hexadecimal(value))' AS pg_catalog.bytea)")
+    case .uuid(let value): return text("CAST('\(value.uuidString)' AS pg_catalog.uuid)")
+    }
+  }
 
   func boolean(_ value: Bool) -> SQLFragment { value ? "TRUE" : "FALSE" }
   var nullSafeEqual: SQLFragment { "IS NOT DISTINCT FROM" }

@@ -21,8 +21,11 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
     func field(_ name: Character) -> String? {
       PQresultErrorField(result, Int32(name.asciiValue!)).map { String(cString: $0) }
     }
+    // The severity in English, whatever the server's language.
+    let severity = field("V")
     self.init(
-      sqlState: field("C") ?? "", message: field("M"), constraint: field("n"), table: field("t"), isFatal: isFatal)
+      sqlState: field("C") ?? "", message: field("M"), constraint: field("n"), table: field("t"),
+      isFatal: isFatal || severity == "FATAL" || severity == "PANIC")
   }
 
   init(
@@ -46,7 +49,7 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
   var isConstraintViolation: Bool { sqlState == "23505" || sqlState == "23503" }
   /// Whether the connection is gone with it.
   var isDisconnection: Bool { isFatal || sqlState.hasPrefix("08") || Self.shutdowns.contains(sqlState) }
-  private static let shutdowns: Set = ["57P01", "57P02", "57P03", "57P05", "25P03"]
+  private static let shutdowns: Set = ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "40003"]
 }
 
 extension CoherenceError {
@@ -98,7 +101,13 @@ extension CoherenceError {
   ]
 
   private static func unknown(_ failure: PostgreSQLFailure) -> (ErrorCode, String) {
-    switch failure.sqlState.prefix(2) {
+    if ["42703", "42P01", "3F000"].contains(failure.sqlState) {
+      return (
+        .schemaChanged,
+        "Another program has changed the store's tables (\(failure)); detach the store and attach it again."
+      )
+    }
+    return switch failure.sqlState.prefix(2) {
     case "42", "3F": (.storeCorrupt, "The schema has not the tables that it should have (\(failure)).")
     case "23": (.invalidValue, "A constraint that is not the model's refuses a value (\(failure)).")
     case "58", "XX": (.inputOutput, "The PostgreSQL server failed (\(failure)).")

@@ -1,68 +1,55 @@
+import CLibPQ
 import CoherenceCore
 import CoherenceSQL
-import Logging
 
 /// The process of the server that serves a connection. Numbers of processes come again; with the time of the start they
-/// are one of a kind, on whatever host.
+/// are one of a kind.
 struct PostgreSQLProcess: Sendable {
   let number: Int64
-  let start: String
+  /// Microseconds since 1970.
+  let start: Int64
 
   /// The statement whose result ``init(_:)`` takes.
   static let query: SQLFragment = """
-    SELECT CAST(pid AS bigint), CAST(backend_start AS pg_catalog.text) \
-    FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid())
+    SELECT CAST(pid AS bigint), \(startTime) FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid())
     """
 
-  init(number: Int64, start: String) {
+  // A number, because a text would depend on the time zones of the two sessions that are compared.
+  private static let startTime: SQLFragment = "CAST(EXTRACT(EPOCH FROM backend_start) * 1000000 AS bigint)"
+
+  init(number: Int64, start: Int64) {
     self.number = number
     self.start = start
   }
 
   init?(_ result: PostgreSQLResult) {
-    guard result.rowCount > 0, let number = result.int(0, 0), let start = result.text(0, 1) else { return nil }
-    self.number = number
-    self.start = start
+    guard result.rowCount > 0, let number = result.int(0, 0), let start = result.int(0, 1) else { return nil }
+    self.init(number: number, start: start)
   }
 
-  /// The row of the process among those that are at work, of a number that another process may have by now.
+  /// The row of the process among those of the server, as the source of a statement that ends in a condition. Without a
+  /// row the process has ended.
   var activity: SQLFragment {
     """
     FROM pg_catalog.pg_stat_get_activity(CAST(\(key: number) AS integer)) \
-    WHERE CAST(backend_start AS pg_catalog.text) = \(text: start)
+    WHERE \(Self.startTime) = \(key: start)
     """
   }
+
+  /// Whether the process waits for its client, which the server tells whatever else it keeps track of.
+  static let waitsForClient: SQLFragment = "COALESCE(wait_event_type, '') = 'Client'"
 }
 
-/// A question about a connection from which nothing comes, asked over another one.
-struct PostgreSQLProbe {
-  private let options: PostgreSQLOptions
-  private let logger: Logger
-  /// How long connecting and answering may take each.
-  private static let patience = Duration.seconds(3)
+/// Where a connection ended of the hosts that a connection string has.
+struct PostgreSQLHost: Sendable {
+  /// libpq's settings for a connection to this host alone, each given because lists in the string have equal lengths.
+  let settings: [(String, String)]
 
-  init(_ options: PostgreSQLOptions, logger: Logger) {
-    self.options = options
-    self.logger = logger
-  }
-
-  /// Whether the server works for a connection. A process that waits for its client, while the client waits for it, is
-  /// ended: nothing comes through the link, and the locks of the process would stay.
-  ///
-  /// - Returns: `false` when the server cannot be asked, too.
-  func isWorking(_ process: PostgreSQLProcess?) -> Bool {
-    guard let process,
-      let connection = try? PostgreSQLConnection.connect(options, within: Self.patience, logger: logger)
-    else { return false }
-    let isAtWork: SQLFragment = "state = 'active' AND wait_event_type IS DISTINCT FROM 'Client'"
-    let answer = try? connection.within(Self.patience) {
-      try connection.run(
-        """
-        SELECT CAST(CASE WHEN \(isAtWork) THEN 1 WHEN pg_catalog.pg_terminate_backend(pid) THEN 0 ELSE 0 END AS bigint) \
-        \(process.activity)
-        """, isKept: false)
-    }
-    guard let answer, answer.rowCount > 0 else { return false }
-    return answer.int(0, 0) == 1
+  init(_ raw: OpaquePointer) {
+    func text(_ value: UnsafeMutablePointer<CChar>?) -> String { value.map { String(cString: $0) } ?? "" }
+    settings = [
+      ("host", text(PQhost(raw))), ("hostaddr", text(PQhostaddr(raw))), ("port", text(PQport(raw))),
+      ("target_session_attrs", "any"),
+    ]
   }
 }

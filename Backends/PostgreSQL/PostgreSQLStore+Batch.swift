@@ -19,7 +19,8 @@ extension PostgreSQLStore: BatchExecuting {
     return try transaction(choosing: keys, of: query.entity) { chosen, connection in
       let clearing = statements.clearReferences(to: query.entity.root, keys: chosen)
       let results = try connection.run(
-        clearing.map(\.statement) + [statements.delete(query.entity, keys: chosen)])
+        clearing.map(\.statement) + statements.clearLeftOutReferences(to: query.entity, keys: chosen)
+          + [statements.delete(query.entity, keys: chosen)])
       let deleted = (results.last?.keys ?? []).sorted().map { ManagedObjectID(space: space, key: $0) }
       var updated: Set<ManagedObjectID> = []
       for ((root, _), result) in zip(clearing, results) {

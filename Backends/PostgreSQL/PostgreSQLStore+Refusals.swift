@@ -100,6 +100,7 @@ extension PostgreSQLStore {
       error.objectIDs = [row.id]
       if let slot = relationship?.slot, case .reference(let target) = row[slot] { error.objectIDs.append(target) }
     case .delete(let delete):
+      if let reference = leftOutReference(failure) { return .deleteRetained(delete.id, by: reference) }
       let reference = reference(failure)
       relationship = reference?.relationship
       error.objectIDs = [delete.id]
@@ -125,6 +126,11 @@ extension PostgreSQLStore {
       }
     }
     return nil
+  }
+
+  /// The left-out reference that a constraint is about.
+  private func leftOutReference(_ failure: PostgreSQLFailure) -> SQLLeftOutReference? {
+    schema.leftOutReferences.first { $0.constraint == failure.constraint && $0.table == failure.table }
   }
 
   private func referrer(

@@ -73,6 +73,8 @@ private struct PostgreSQLSave {
     case lock
     /// Some elements of a step.
     case step(Int, Range<Int>)
+    /// Clears left-out references to records that are deleted.
+    case clearing
     case count(MemberCountCheck)
   }
 
@@ -96,6 +98,7 @@ private struct PostgreSQLSave {
           try send(statement, updates, at: index) { $0.value($1) }
         case .delete(let entity, let deletes) where inBulk && deletes.count >= Self.bulkSizes.lowerBound:
           let statement = try PostgreSQLBulkStatement.delete(entity, in: store.schema)
+          try sendClearing(to: entity, deletes)
           try send(statement, deletes, at: index) { $0.value($1) }
         default:
           try send(step, at: index)
@@ -123,6 +126,7 @@ private struct PostgreSQLSave {
       guard let statement = try statements.fix(entity, slots: slots) else { return }
       try sendAll(statement, rows, at: index) { row, parameter, fields in try fields.append(parameter, of: row) }
     case .delete(let entity, let deletes):
+      try sendClearing(to: entity, deletes)
       try sendAll(statements.delete(entity), deletes, at: index) { delete, parameter, fields in
         fields.append(parameter, of: delete)
       }
@@ -169,6 +173,19 @@ private struct PostgreSQLSave {
     }
   }
 
+  private mutating func sendClearing(to entity: EntityDescription, _ deletes: [RowDelete]) throws {
+    for reference in store.schema.leftOutReferences(to: entity) where !reference.retainsTarget {
+      let statement = PostgreSQLBulkStatement.clear(reference)
+      for start in stride(from: 0, to: deletes.count, by: Self.bulkSizes.upperBound) {
+        let part = deletes[start..<min(start + Self.bulkSizes.upperBound, deletes.count)]
+        try connection.send(statement.text) { fields in
+          try fields.append(array: part.map { AttributeValue.int($0.id.key) }, as: .int64)
+        }
+        sent.append(.clearing)
+      }
+    }
+  }
+
   /// Has the server answer what was queued, and looks at every answer.
   private mutating func receive(in transaction: inout PostgreSQLTransaction) throws {
     if hasBegun, sent.isEmpty { return }
@@ -181,7 +198,7 @@ private struct PostgreSQLSave {
       var failures = MemberCountFailures()
       for statement in sent {
         switch statement {
-        case .lock: _ = try connection.receive()
+        case .lock, .clearing: _ = try connection.receive()
         case .count(let check): try receiveCounts(check, &failures)
         case .step(let step, let elements):
           let subjects = request.steps[step].subjects(at: elements)

@@ -69,7 +69,9 @@ final class PostgreSQLStore: PersistentStore {
     try pool.withConnection(for: .saving) { connection in
       guard let state = try catalog(connection).state() else {
         throw CoherenceError(
-          .storeCorrupt, "The schema '\(pool.options.schema)' has lost the store's tables; restore it from a backup.")
+          .schemaChanged,
+          "Another program has removed the tables of the schema '\(pool.options.schema)'; detach the store and attach it "
+            + "again.")
       }
       return state.metadata
     }

@@ -72,7 +72,8 @@ struct PostgreSQLTransaction {
       guard answer.command == "COMMIT" else {
         throw CoherenceError(.inputOutput, "The PostgreSQL server did not commit; try again.", isRetryable: true)
       }
-    } catch let error as CoherenceError where error.code == .connectionLost {
+    } catch let error as CoherenceError where error.code == .connectionLost || connection.isBroken {
+      // Whatever the error is called, a link that is gone proves nothing.
       try findOut(error)
     }
   }
@@ -91,9 +92,19 @@ struct PostgreSQLTransaction {
     throw unknown(error)
   }
 
+  /// Asks the host that has the transaction; another one of the connection string when that is gone, or a standby by now.
   private func isCommitted(by deadline: ContinuousClock.Instant) throws -> Bool {
+    do {
+      return try isCommitted(on: connection.host, by: deadline)
+    } catch let error as CoherenceError where error.isOfAnotherPrimary {
+      return try isCommitted(on: nil, by: deadline)
+    }
+  }
+
+  private func isCommitted(on host: PostgreSQLHost?, by deadline: ContinuousClock.Instant) throws -> Bool {
     let timeout = max(.zero, deadline - .now)
-    let connection = try PostgreSQLConnection.connect(pool.options, within: timeout, logger: pool.logger)
+    let connection = try PostgreSQLConnection.connect(pool.options, to: host, within: timeout, logger: pool.logger)
+    connection.isWitness = true
     return try connection.within(max(.milliseconds(500), deadline - .now)) {
       try mark.isCommitted(of: self.connection.process, askedOn: connection)
     }
@@ -104,6 +115,14 @@ struct PostgreSQLTransaction {
       .connectionLost,
       "The connection to the PostgreSQL server broke while it committed, and it cannot be found out whether it did; read "
         + "the records to find out.", underlying: error.underlying, outcome: .unknown)
+  }
+}
+
+extension CoherenceError {
+  /// Whether the server that refused is no primary any more. A server that is starting is waited for.
+  fileprivate var isOfAnotherPrimary: Bool {
+    let isStarting = (underlying as? PostgreSQLFailure)?.sqlState == "57P03"
+    return code == .storeReadOnly || (code == .serverUnreachable && !isStarting)
   }
 }
 

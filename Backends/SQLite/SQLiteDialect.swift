@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceSQL
+import Foundation
 
 /// SQLite's SQL.
 struct SQLiteDialect: SQLDialect {
@@ -33,6 +34,23 @@ struct SQLiteDialect: SQLDialect {
   }
   var linkTableSuffix: String { " WITHOUT ROWID" }
   var altersConstraints: Bool { false }
+
+  func constant(_ value: AttributeValue, as storage: StorageType) -> SQLFragment? {
+    func text(_ text: String) -> SQLFragment { SQLFragment(.text(text)) }
+    switch value {
+    case .null, .reference: return nil
+    case .bool(let value): return value ? "1" : "0"
+    // SQLite reads the digits of the least integer as a real number.
+    case .int(let value): return value == .min ? nil : text("\(value)")
+    // In rows that are older than the column SQLite reads a default without fraction as an integer, which has no -0.0.
+    case .double(let value): return value.isFinite && !(value == 0 && value.sign == .minus) ? text("\(value)") : nil
+    case .date(let value): return value.microseconds == .min ? nil : text("\(value.microseconds)")
+    case .string(let value): return literal(value)
+    case .decimal(let value): return literal(value.description)
+    case .data(let value): return text("X'\(hexadecimal(value))'")
+    case .uuid(let value): return text("X'\(withUnsafeBytes(of: value.uuid) { hexadecimal($0) })'")
+    }
+  }
 
   func boolean(_ value: Bool) -> SQLFragment { value ? "1" : "0" }
   var nullSafeEqual: SQLFragment { "IS" }

@@ -84,6 +84,12 @@ struct SQLiteError {
       return (.cancelled, "The task was cancelled while '\(path)' was read.")
     case SQLITE_CONSTRAINT:
       return constraint(failure)
+    case SQLITE_ERROR where failure.isMissingName, SQLITE_SCHEMA where failure.isMissingName:
+      return (
+        .schemaChanged,
+        "Another program has changed the tables of '\(path)', or they are damaged (\(failure.message)); detach the store "
+          + "and attach it again."
+      )
     case SQLITE_ERROR, SQLITE_SCHEMA:
       return (.storeCorrupt, "'\(path)' has not the tables that it should have (\(failure.message)).")
     default:
@@ -131,4 +137,12 @@ enum SQLiteCode {
   static let foreignKey = SQLITE_CONSTRAINT | (3 << 8)
   static let unique = SQLITE_CONSTRAINT | (8 << 8)
   static let moved = SQLITE_READONLY | (4 << 8)
+}
+
+extension SQLiteFailure {
+  /// Whether a statement names a table or a column that is not there.
+  fileprivate var isMissingName: Bool {
+    message.hasPrefix("no such column") || message.hasPrefix("no such table")
+      || message.contains(" has no column named ")
+  }
 }

@@ -107,7 +107,7 @@ final class SQLiteFile: Sendable {
   }
 
   /// Creates an empty file. Answers whether it did; a file that is there already is left alone.
-  private static func create(_ path: String) throws -> Bool {
+  static func create(_ path: String) throws -> Bool {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 {
       close(descriptor)

@@ -34,6 +34,7 @@ extension SQLiteStore: BatchExecuting {
       let space = spaces[root]
       updated.formUnion(try session.integers(statement).map { ManagedObjectID(space: space, key: $0) })
     }
+    for statement in statements.clearLeftOutReferences(to: entity, keys: noted) { try session.run(statement) }
     let space = spaces[entity]
     let deleted = try session.integers(statements.delete(entity, keys: noted))
       .map { ManagedObjectID(space: space, key: $0) }

@@ -55,6 +55,11 @@ private struct SQLiteSave {
       guard let statement = try statements.fix(entity, slots: slots) else { return }
       try runAll(statement, entity: entity, rows) { (row: Row) in Change(row: row) }
     case .delete(let entity, let deletes):
+      for reference in store.schema.leftOutReferences(to: entity) where !reference.retainsTarget {
+        try runAll(statements.clear(reference), entity: nil, deletes) {
+          (delete: RowDelete) in Change(id: delete.id, baseVersion: 0)
+        }
+      }
       try runAll(statements.delete(entity), entity: entity, checkingVersion: true, deletes) {
         (delete: RowDelete) in Change(id: delete.id, baseVersion: delete.baseVersion)
       }
@@ -201,6 +206,11 @@ private struct SQLiteSave {
   private func explanation(of refusal: Refusal) throws -> any Error {
     var conflicts = try session.inReadTransaction { try allConflicts() }
     if let failure = refusal.failure, conflicts.isEmpty {
+      if failure.code == SQLiteCode.foreignKey, let id = refusal.id,
+        let reference = try session.inReadTransaction({ try referenceRetaining(id) })
+      {
+        return CoherenceError.deleteRetained(id, by: reference)
+      }
       var error = store.errors.coherenceError(failure)
       error.objectIDs = [refusal.id].compactMap { $0 }
       return error
@@ -210,6 +220,16 @@ private struct SQLiteSave {
       conflicts = [StoreConflict(id: id, storeRow: try session.inReadTransaction { try row(id) })]
     }
     return StoreConflict.Failure(conflicts: conflicts)
+  }
+
+  /// The left-out reference that keeps a record from being deleted.
+  private func referenceRetaining(_ id: ManagedObjectID) throws -> SQLLeftOutReference? {
+    try store.schema.leftOutReferences(to: id.entity).first { reference in
+      try reference.retainsTarget
+        && !session.integers(
+          "SELECT 1 FROM \(name: reference.table) WHERE \(name: reference.column) = \(key: id.key) LIMIT 1"
+        ).isEmpty
+    }
   }
 
   /// Every record of the save that is not at the version that the save is based on.

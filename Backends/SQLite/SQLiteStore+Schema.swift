@@ -41,7 +41,7 @@ extension SQLiteSession {
       throw CoherenceError(
         .incompatibleModel,
         "The model makes properties unique that are not in the store's records (\(failure.message)); remove the "
-          + "duplicates first.",
+          + "duplicates first, with a program that has the former model.",
         underlying: failure)
     }
     try write(change.state)

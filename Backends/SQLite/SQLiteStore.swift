@@ -65,24 +65,41 @@ final class SQLiteStore: PersistentStore {
   private static func prepare(
     _ environment: StoreEnvironment, path: String, file: SQLiteFile?, pool: SQLiteReaderPool
   ) throws -> SchemaChange {
+    func plan(_ session: SQLiteSession) throws -> SchemaChange {
+      try SchemaChange(
+        from: session.storeState(path: path), to: environment, dialect: SQLiteDialect(), place: "'\(path)'",
+        elsewhere: "Choose another file for it.")
+    }
     let connection = try file?.writer ?? pool.lease()
     defer { if file == nil { pool.give(back: connection) } }
     return try connection.use { session in
-      let change = try session.inReadTransaction {
-        try SchemaChange(from: session.storeState(path: path), to: environment, dialect: SQLiteDialect())
-      }
-      if !change.isNeeded { return change }
+      let planned = try session.inReadTransaction { try plan(session) }
+      if !planned.isNeeded { return planned }
       guard file != nil else {
         throw CoherenceError(.notADatabase, "'\(path)' is empty and was opened to read only; open it to write once.")
       }
-      return try session.inWriteTransaction {
+      var losses: [DataLoss] = []
+      var backup: String?
+      let made = try session.inWriteTransaction {
         // Another process may have been faster.
-        let change = try SchemaChange(
-          from: session.storeState(path: path), to: environment, dialect: SQLiteDialect())
-        if change.isNeeded { try session.apply(change) }
+        var change = try plan(session)
+        guard change.isNeeded else { return change }
+        losses = try change.resolve { Int(try session.integers($0).first ?? 0) }
+        if !losses.isEmpty { backup = try self.backup(of: path, pool: pool) }
+        if change.isChange { try session.apply(change) }
         return change
       }
+      // After the commit, because the log tells what has happened.
+      if made.isNeeded { made.log(losses, backup: backup) }
+      return made
     }
+  }
+
+  /// Copies the file as it was committed last.
+  private static func backup(of path: String, pool: SQLiteReaderPool) throws -> String {
+    let reader = try pool.lease()
+    defer { pool.give(back: reader) }
+    return try reader.use { try SQLiteBackup.make(of: path, reading: $0) }
   }
 
   // MARK: Connections
@@ -139,7 +156,8 @@ final class SQLiteStore: PersistentStore {
 
   private func state(_ session: SQLiteSession) throws -> StoreState {
     guard let state = try session.storeState(path: path) else {
-      throw CoherenceError(.storeCorrupt, "'\(path)' has lost its tables; restore it from a backup.")
+      throw CoherenceError(
+        .schemaChanged, "Another program has removed the tables of '\(path)'; detach the store and attach it again.")
     }
     return state
   }

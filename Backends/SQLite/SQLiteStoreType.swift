@@ -58,15 +58,15 @@ public struct SQLiteStoreFactory: StoreFactory {
     throw CoherenceError(.storeBusy, "'\(path)' is open in this process; detach its stores before it is \(what).")
   }
 
-  /// `<name>.<timestamp>.incompatible`, with a number when that is taken.
-  private static func freeName(_ path: String) -> String {
+  /// `<name>.<timestamp>.<suffix>`, with a number when that is taken.
+  static func freeName(_ path: String, suffix: String = "incompatible") -> String {
     let stamp = Date.now.formatted(
       .iso8601.year().month().day().dateSeparator(.omitted).time(includingFractionalSeconds: false)
         .timeSeparator(.omitted))
-    var candidate = "\(path).\(stamp).incompatible"
+    var candidate = "\(path).\(stamp).\(suffix)"
     var number = 2
     while FileManager.default.fileExists(atPath: candidate) {
-      candidate = "\(path).\(stamp)-\(number).incompatible"
+      candidate = "\(path).\(stamp)-\(number).\(suffix)"
       number += 1
     }
     return candidate

@@ -76,7 +76,7 @@ import Testing
   private static let admitted: Set<ErrorCode> = [
     // A value that became null.
     .wrongType,
-    .storeCorrupt, .notADatabase, .inputOutput, .incompatibleModel, .storeInaccessible, .objectNotFound,
+    .storeCorrupt, .schemaChanged, .notADatabase, .inputOutput, .incompatibleModel, .storeInaccessible, .objectNotFound,
   ]
 
   @Test func `a damaged log is left out from its damage on`() throws {

@@ -83,7 +83,7 @@ import Testing
     #expect(try schema.open(model).fetch("text").count == 1)
   }
 
-  @Test func `an attribute that is added gets its default, and one that is left out goes`() throws {
+  @Test func `an attribute that is added gets its default, and one that is left out stays`() throws {
     let store = try schema.open(PeopleModel.make())
     try store.insert("Person", ["name": .string("x")])
     store.close()

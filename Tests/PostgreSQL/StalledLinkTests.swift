@@ -100,11 +100,12 @@ import Testing
     while try administration.run("SELECT 1 FROM pg_catalog.pg_locks WHERE NOT granted AND objid = 4711").rowCount == 0 {
       await Task.yield()
     }
-    #expect(probe.isWorking(connection.process))
+    #expect(probe.isWorking(connection.process, on: connection.host))
     try administration.run("ROLLBACK", isKept: false)
     _ = try connection.receive()
     try connection.settle()
-    #expect(!probe.isWorking(connection.process))
+    // A process that has just answered is not ended for it.
+    while probe.isWorking(connection.process, on: connection.host) { await Task.yield() }
     #expect(throws: CoherenceError.self) { try connection.run("SELECT 1") }
   }
 
@@ -112,8 +113,8 @@ import Testing
     let options = try PostgreSQLOptions(schema.environment(PeopleModel.make()))
     let connection = try schema.administration()
     var process = try #require(connection.process)
-    process = PostgreSQLProcess(number: process.number, start: "1999-12-31 23:59:59+00")
-    #expect(!PostgreSQLProbe(options, logger: Logger(label: "test")).isWorking(process))
+    process = PostgreSQLProcess(number: process.number, start: process.start - 1)
+    #expect(!PostgreSQLProbe(options, logger: Logger(label: "test")).isWorking(process, on: connection.host))
     try connection.run("SELECT 1")
   }
 }

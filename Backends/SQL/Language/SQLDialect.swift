@@ -32,6 +32,10 @@ package protocol SQLDialect: Sendable {
   /// What follows a column in the definition of an index, so that it has the order of fetches.
   var indexColumnSuffix: SQLFragment { get }
 
+  /// A value as constant text, for definitions, which cannot have parameters; `nil` for one that the engine cannot have
+  /// there.
+  func constant(_ value: AttributeValue, as storage: StorageType) -> SQLFragment?
+
   // MARK: Expressions
 
   /// A boolean constant, as the operand of AND and OR.
@@ -62,6 +66,12 @@ extension SQLDialect {
   /// A text constant, for definitions, which cannot have parameters.
   package func literal(_ text: String) -> SQLFragment {
     SQLFragment(.text("'" + text.replacing("'", with: "''") + "'"))
+  }
+
+  /// Bytes in hexadecimal digits.
+  package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789ABCDEF")
+    return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }
 
   package func folded(_ text: SQLFragment, _ options: StringOptions) -> SQLFragment? { nil }

@@ -30,6 +30,13 @@ package struct BatchStatements: Sendable {
     return "DELETE FROM \(name: table.name) WHERE \(name: SQLTable.id) IN (\(keys)) RETURNING \(name: SQLTable.id)"
   }
 
+  /// The statements that clear left-out references to the records. Run before the records are deleted.
+  package func clearLeftOutReferences(to entity: EntityDescription, keys: SQLFragment) -> [SQLFragment] {
+    schema.leftOutReferences(to: entity).filter { !$0.retainsTarget }.map {
+      "UPDATE \(name: $0.table) SET \($0.cleared) WHERE \(name: $0.column) IN (\(keys))"
+    }
+  }
+
   /// For each table with to-one relationships that lead to the hierarchy: clears the references to the records, with their
   /// places in order, and answers the keys of the records changed, which are of `root`. A record that loses several
   /// references is changed once.

@@ -15,9 +15,9 @@ extension RowLayout {
 
   package var unknownEntity: CoherenceError {
     CoherenceError(
-      .storeCorrupt,
-      "Table '\(table.name)' has a record of an entity that the model does not have; restore the store from a backup, "
-        + "or delete the record.")
+      .incompatibleModel,
+      "Table '\(table.name)' has a record of an entity that the model does not have: a program with a newer model has "
+        + "saved it. Update this program, or attach the store again, which lists such records.")
   }
 
   package var wrongKey: CoherenceError {

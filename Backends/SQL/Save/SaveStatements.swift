@@ -107,6 +107,14 @@ package final class SaveStatements: Sendable {
     return statement(text, [.id, .baseVersion])
   }
 
+  /// Clears a left-out reference to a record that is deleted.
+  package func clear(_ reference: SQLLeftOutReference) -> SaveStatement {
+    statement(
+      """
+      UPDATE \(name: reference.table) SET \(reference.cleared) WHERE \(name: reference.column) = \(placeholders(0..<1))
+      """, [.id])
+  }
+
   /// Adds a link, or gives the positions that it has to one that is there, which keeps the others.
   package func link(_ links: LinkTable) throws -> SaveStatement {
     let table = try schema.requireLinkTable(links)

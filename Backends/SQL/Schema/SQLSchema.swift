@@ -13,10 +13,13 @@ package struct SQLSchema: Sendable {
 
   package let tables: [SQLTable]
   package let linkTables: [SQLLinkTable]
+  /// The references of the store that the model leaves out or does not constrain, which the engine checks nevertheless.
+  package let leftOutReferences: [SQLLeftOutReference]
   private let tablesByRoot: [ObjectIdentifier: SQLTable]
   private let linkTablesByLinks: [LinkTable: SQLLinkTable]
 
-  init(tables: [SQLTable], linkTables: [SQLLinkTable]) {
+  init(tables: [SQLTable], linkTables: [SQLLinkTable], leftOutReferences: [SQLLeftOutReference] = []) {
+    self.leftOutReferences = leftOutReferences
     self.tables = tables
     self.linkTables = linkTables
     tablesByRoot = Dictionary(uniqueKeysWithValues: tables.map { (ObjectIdentifier($0.root), $0) })
@@ -25,10 +28,21 @@ package struct SQLSchema: Sendable {
 
   /// The schema of a store for an environment.
   ///
-  /// - Parameter stored: The schema that the store has, whose names are kept.
-  package init(environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema? = nil) {
-    var builder = SQLSchemaBuilder(environment: environment, dialect: dialect, stored: stored)
+  /// - Parameters:
+  ///   - stored: The schema that the store has, whose names are kept.
+  ///   - keepsRules: Whether indexes and constraints of the stored schema stay as they are, because the model is older.
+  package init(
+    environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema? = nil, keepsRules: Bool = false
+  ) {
+    var builder = SQLSchemaBuilder(
+      environment: environment, dialect: dialect, stored: stored, keepsRules: keepsRules)
     self = builder.build()
+  }
+
+  /// The left-out references that lead to an entity's hierarchy.
+  package func leftOutReferences(to entity: EntityDescription) -> [SQLLeftOutReference] {
+    guard !leftOutReferences.isEmpty, let table = table(for: entity) else { return [] }
+    return leftOutReferences.filter { $0.target == table.name }
   }
 
   /// The table of an entity's hierarchy; `nil` when the store does not hold it.

@@ -5,11 +5,14 @@ struct SQLSchemaBuilder {
   private let environment: StoreEnvironment
   private let dialect: any SQLDialect
   private let stored: StoredSchema?
+  /// Whether indexes and constraints of the stored schema stay as they are.
+  private let keepsRules: Bool
   /// Tables and indexes share one space of names.
   private var relations: SQLNames
   private var tableNames: [ObjectIdentifier: String] = [:]
 
-  init(environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema?) {
+  init(environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema?, keepsRules: Bool) {
+    self.keepsRules = keepsRules
     self.environment = environment
     self.dialect = dialect
     self.stored = stored
@@ -34,7 +37,30 @@ struct SQLSchemaBuilder {
         targetTable: tableNames[ObjectIdentifier(links.targetRoot)]!,
         targetIndex: known?.targetIndex ?? relations.allocate([name + ".target"], key: name + ".target"))
     }
-    return SQLSchema(tables: roots.map { table(for: $0) }, linkTables: linkTables)
+    let tables = roots.map { table(for: $0) }
+    return SQLSchema(
+      tables: tables, linkTables: linkTables, leftOutReferences: leftOutReferences(besides: tables))
+  }
+
+  /// The references that the engine checks and the model does not know, or does not clear.
+  private func leftOutReferences(besides tables: [SQLTable]) -> [SQLLeftOutReference] {
+    (stored?.tables ?? []).flatMap { stored in
+      let known = tables.first { $0.root.name == stored.root }
+      return stored.columns.compactMap { column -> SQLLeftOutReference? in
+        guard let key = column.foreignKey, tables.contains(where: { $0.name == key.table }) else { return nil }
+        if let own = known?.columns.first(where: { $0.key == column.key }) {
+          // Kept for another model's sake: the delete rules of this one do not clear it.
+          guard case .reference(let relationship) = own.slot, own.foreignKey != nil, !relationship.isConstrained else {
+            return nil
+          }
+        }
+        let position = stored.column(SQLColumn.Key(entity: column.entity, slot: column.slot + ".position"))
+        return SQLLeftOutReference(
+          table: stored.name, column: column.name, position: position?.name, constraint: key.name, target: key.table,
+          retainsTarget: column.retainsTarget ?? false, isTableKnown: known != nil,
+          path: "\(column.entity).\(column.slot)")
+      }
+    }
   }
 
   private mutating func table(for root: EntityDescription) -> SQLTable {
@@ -42,7 +68,10 @@ struct SQLSchemaBuilder {
     let known = stored?.table(ofRoot: root.name)
     let columns = columns(of: root, table: name, known: known)
     let indexes = indexes(of: root, table: name, columns: columns, known: known)
-    return SQLTable(root: root, name: name, columns: columns, indexes: indexes)
+    let entities = Set(root.hierarchy.map(\.name))
+    return SQLTable(
+      root: root, name: name, columns: columns, indexes: indexes,
+      hasLeftOutEntities: known?.entities.contains { !$0.isAbstract && !entities.contains($0.name) } ?? false)
   }
 
   // MARK: Columns
@@ -69,6 +98,7 @@ struct SQLSchemaBuilder {
   }
 
   private mutating func foreignKey(of slot: Slot, known: StoredSchema.Column?, column: String) -> SQLForeignKey? {
+    if keepsRules, let known { return known.foreignKey }
     guard case .reference(let relationship) = slot, relationship.isConstrained,
       let table = tableNames[ObjectIdentifier(relationship.destination.root)]
     else { return nil }
@@ -85,6 +115,7 @@ struct SQLSchemaBuilder {
     var indexes: [SQLIndex] = []
     for var index in wantedIndexes(of: root, columns: columns) {
       guard !indexes.contains(where: { $0.isEquivalent(to: index) }) else { continue }
+      if keepsRules, known?.lacks(index) == true { continue }
       if let known = known?.indexes.first(where: { $0.isEquivalent(to: index) }) {
         index.name = known.name
       } else {
@@ -93,6 +124,11 @@ struct SQLSchemaBuilder {
         index.name = relations.allocate([name], key: key)
       }
       indexes.append(index)
+    }
+    // Indexes of left-out columns stay, and an older model changes no index: a newer one relies on it.
+    let names = Set(columns.map(\.name)).union([SQLTable.id, SQLTable.version, SQLTable.entity])
+    for index in known?.indexes ?? [] where !indexes.contains(where: { $0.isEquivalent(to: index) }) {
+      if keepsRules || !names.isSuperset(of: index.columns) { indexes.append(index) }
     }
     return indexes
   }
@@ -124,5 +160,13 @@ extension EntityDescription {
   /// The hierarchy below the entity, ancestors first and siblings by name: the same whatever the order of declaration.
   fileprivate var hierarchyByName: [EntityDescription] {
     [self] + subentities.sorted { $0.name < $1.name }.flatMap(\.hierarchyByName)
+  }
+}
+
+extension StoredSchema.Table {
+  /// Whether a table that has all columns of an index does not have the index.
+  fileprivate func lacks(_ index: SQLIndex) -> Bool {
+    !indexes.contains { $0.isEquivalent(to: index) }
+      && index.columns.allSatisfy { name in name == SQLTable.entity || columns.contains { $0.name == name } }
   }
 }

@@ -17,7 +17,14 @@ package final class SQLTable: Sendable {
   /// For each entity of the hierarchy, the position in `columns` of each slot.
   private let positions: [ObjectIdentifier: [Int]]
 
-  init(root: EntityDescription, name: String, columns: [SQLColumn], indexes: [SQLIndex]) {
+  /// Whether rows of the table can be of more than one entity, those that the model leaves out included.
+  package let isShared: Bool
+
+  /// - Parameter hasLeftOutEntities: Whether the store keeps records of entities there that the model does not have.
+  init(
+    root: EntityDescription, name: String, columns: [SQLColumn], indexes: [SQLIndex], hasLeftOutEntities: Bool
+  ) {
+    isShared = root.concreteEntities.count > 1 || hasLeftOutEntities
     self.root = root
     self.name = name
     self.columns = columns
@@ -41,9 +48,6 @@ package final class SQLTable: Sendable {
   package func column(of property: PropertyDescription) -> SQLColumn? {
     columns.first { $0.key == SQLColumn.Key(property) }
   }
-
-  /// Whether rows of the table can be of more than one entity.
-  package var isShared: Bool { root.concreteEntities.count > 1 }
 }
 
 /// The column of a property.

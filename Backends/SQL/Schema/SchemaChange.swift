@@ -1,54 +1,243 @@
 import CoherenceCore
 import Foundation
+import Logging
 
 /// What opening a store has to do to its schema.
 package struct SchemaChange {
-  package let schema: SQLSchema
+  package private(set) var schema: SQLSchema
   /// The statements to run.
   package private(set) var statements: [SQLFragment] = []
   /// What the store says of itself then.
   package private(set) var state: StoreState
-  /// Whether there is anything to write.
+  /// Whether there is anything to look up or to write.
   package private(set) var isNeeded = true
+  private let environment: StoreEnvironment
+  private let dialect: any SQLDialect
+  /// What the store said of itself before; `nil` for a fresh store.
+  private let before: StoreState?
+  /// The stored schema, with the names that the model's properties have.
+  private let view: StoredSchema
+  private let age: ModelAge
+  /// What may stand in the way, to be looked up before the statements run.
+  private var faults: [SchemaFault] = []
 
   /// Compares what a store has with what an environment asks for.
   ///
-  /// - Parameter stored: What the store has; `nil` for a place without one.
+  /// - Parameters:
+  ///   - stored: What the store has; `nil` for a place without one.
+  ///   - place: Where the store is, for messages.
+  ///   - elsewhere: What to do to put another store beside it, for messages.
   /// - Throws: ``ErrorCode/incompatibleModel``.
-  package init(from stored: StoreState?, to environment: StoreEnvironment, dialect: any SQLDialect) throws {
-    schema = SQLSchema(environment: environment, dialect: dialect, stored: stored?.schema)
-    let wanted = StoredSchema(schema)
+  package init(
+    from stored: StoreState?, to environment: StoreEnvironment, dialect: any SQLDialect, place: String,
+    elsewhere: String
+  ) throws {
+    self.environment = environment
+    self.dialect = dialect
+    before = stored
     guard let stored else {
       let identifier = StoreIdentifier(UUID().uuidString)
-      state = StoreState(metadata: environment.freshMetadata(identifier: identifier), schema: wanted)
+      schema = SQLSchema(environment: environment, dialect: dialect)
       statements = SchemaMigration(creating: schema, dialect: dialect).statements
+      state = StoreState(
+        metadata: environment.freshMetadata(identifier: identifier),
+        schema: StoredSchema.empty.merging(StoredSchema(schema)))
+      view = .empty
+      age = .newest
       return
     }
+    try Self.checkIsRelated(environment, to: stored, place: place, elsewhere: elsewhere)
+    let record = environment.modelRecord
+    let isSame = stored.metadata.versionHashes == record.versionHashes
+    age = stored.metadata.age(ofModelWith: record.versionHashes)
+    view = stored.schema.renamed(for: environment)
+    schema = SQLSchema(environment: environment, dialect: dialect, stored: view, keepsRules: age == .older)
     state = stored
-    let hashes = environment.freshMetadata(identifier: stored.metadata.identifier).versionHashes
-    let isSame = stored.metadata.versionHashes == hashes
-    let canMigrate = environment.allowsMigration && !environment.isReadOnly
     // Indexes and delete rules are no difference of models: without the right to change them they stay as they are.
-    if isSame, stored.schema == wanted || !canMigrate {
+    if isSame, !canMigrate {
       isNeeded = false
       return
     }
-    let migration = try SchemaMigration(from: stored.schema, to: schema, dialect: dialect)
-    guard canMigrate else { throw Self.refusal(stored.metadata.versionHashes, hashes, environment) }
-    statements = migration.statements
-    state.metadata.versionHashes = hashes
-    state.schema = wanted
+    // The usual case: one program, whose model has not changed.
+    if isSame, stored.metadata.models.count == 1, view.merging(StoredSchema(schema)) == stored.schema {
+      isNeeded = false
+      return
+    }
+    faults = SchemaDifferences(from: view, to: schema, isKnown: age != .unseen).faults
+    lay(dropping: faults.compactMap(\.drops).filter(\.entities.isEmpty))
+    guard canMigrate else {
+      // A model that the store was extended to before finds there what it needs.
+      guard age != .unseen, statements.isEmpty, faults.isEmpty else {
+        throw Self.refusal(stored.metadata, record.versionHashes, environment)
+      }
+      isNeeded = false
+      return
+    }
+    state.metadata.recordOpening(by: record)
+    isNeeded = isChange || !faults.isEmpty
+  }
+
+  /// Whether there is anything to write.
+  package var isChange: Bool { !statements.isEmpty || state != before }
+
+  private var canMigrate: Bool { environment.allowsMigration && !environment.isReadOnly }
+
+  /// Whether a program with another model opened the store last.
+  private var isHandOver: Bool { before?.metadata.versionHashes != environment.modelRecord.versionHashes }
+
+  /// Lays the tables out, and works out the way there.
+  private mutating func lay(dropping drops: [SchemaDrops]) {
+    let drops = drops.reduce(into: SchemaDrops()) { $0.formUnion($1) }
+    let rest = view.dropping(drops)
+    schema = SQLSchema(environment: environment, dialect: dialect, stored: rest, keepsRules: age == .older)
+    let migration = SchemaMigration(
+      from: view, to: schema, dropping: drops, isHandOver: isHandOver, dialect: dialect)
+    // Who has no right to change the store reads it without being completed.
+    statements = migration.statements + (canMigrate ? migration.completion : [])
+    state.schema = rest.merging(StoredSchema(schema))
+  }
+
+  // MARK: Refusals
+
+  /// Refuses a store that has entities, and none in common with the model.
+  private static func checkIsRelated(
+    _ environment: StoreEnvironment, to stored: StoreState, place: String, elsewhere: String
+  ) throws {
+    let known = stored.schema.tables
+    let names = known.flatMap(\.entities).map(\.name).sorted()
+    guard !names.isEmpty, !environment.entities.contains(where: { stored.schema.shares($0) }) else { return }
+    let models = stored.metadata.lastModel.map { " \($0)" } ?? " another model"
+    throw CoherenceError(
+      .incompatibleModel,
+      "\(place) is the store of\(models), with the entities \(Self.list(names)); this model has none of them. "
+        + "\(elsewhere)")
   }
 
   private static func refusal(
-    _ stored: [String: String], _ wanted: [String: String], _ environment: StoreEnvironment
+    _ stored: StoreMetadata, _ wanted: [String: String], _ environment: StoreEnvironment
   ) -> CoherenceError {
-    let names = Set(stored.keys).union(wanted.keys).filter { stored[$0] != wanted[$0] }.sorted()
+    let names = Set(stored.versionHashes.keys).union(wanted.keys)
+      .filter { stored.versionHashes[$0] != wanted[$0] }.sorted()
     let advice =
       environment.isReadOnly
-      ? "It was opened to read only; open it to write once."
-      : "Set the option '\(StoreOption.migrateAutomatically)' to extend it."
+      ? "It was opened to read only; open it to write once, which adds what is missing and drops nothing."
+      : "The option '\(StoreOption.migrateAutomatically)' adds what is missing and drops nothing; set it, or open the "
+        + "store with its own model."
     return CoherenceError(
-      .incompatibleModel, "The store differs from the model in: \(names.joined(separator: ", ")). \(advice)")
+      .incompatibleModel, "The store differs from the model in: \(list(names)). \(advice)")
+  }
+
+  /// The first names of a list, and how many more there are.
+  private static func list(_ names: [String]) -> String {
+    names.count > 12
+      ? names.prefix(12).joined(separator: ", ") + " and \(names.count - 12) more" : names.joined(separator: ", ")
+  }
+
+  // MARK: Losses
+
+  /// The tables whose content decides whether the change can be made. Nobody else may write to them until it is made.
+  package var countedTables: [String] { Set(faults.filter { $0.count != nil }.map(\.table)).sorted() }
+
+  /// Looks up what stands in the way of the change. To be called in the transaction that makes it, before its statements
+  /// are run.
+  ///
+  /// - Parameter count: Runs a statement that counts.
+  /// - Returns: What the change drops, which the environment allows. Empty when it drops nothing.
+  /// - Throws: ``ErrorCode/incompatibleModel``, with every difference that cannot be bridged, or not without loss.
+  package mutating func resolve(_ count: (SQLFragment) throws -> Int) throws -> [DataLoss] {
+    var obstacles: [String] = []
+    var losses: [DataLoss] = []
+    var drops: [SchemaDrops] = []
+    for fault in faults {
+      let number = try fault.count.map(count)
+      // A column without values may have any form; of an entity without records there is nothing to delete.
+      if number == 0, fault.drops?.entities.isEmpty != false { fault.drops.map { drops.append($0) } }
+      if number == 0 { continue }
+      if let number, let lost = fault.drops {
+        drops.append(lost)
+        let reason = fault.sentence.hasSuffix(".") ? String(fault.sentence.dropLast()) : fault.sentence
+        losses.append(DataLoss(table: fault.table, column: fault.column, count: number, reason: reason))
+      } else {
+        let records = number.map { " (\($0) \($0 == 1 ? "record" : "records").)" } ?? ""
+        obstacles.append(fault.sentence + records)
+      }
+    }
+    guard obstacles.isEmpty, losses.isEmpty || environment.allowsDataLoss else { throw refusal(obstacles, losses) }
+    if !drops.isEmpty { lay(dropping: drops) }
+    return losses
+  }
+
+  private func refusal(_ obstacles: [String], _ losses: [DataLoss]) -> CoherenceError {
+    var sentences = ["The store cannot be extended to the model."]
+    sentences += obstacles + losses.map { "\($0)." }
+    if age == .older, let newest = before?.metadata.models.last {
+      sentences.append("This model is older than the store, which \(newest) has extended; update the program.")
+    }
+    if obstacles.isEmpty {
+      sentences.append(
+        "Nothing was changed. Set the option '\(StoreOption.allowsDataLoss)' to have these values and records dropped.")
+    } else {
+      sentences.append(
+        "Nothing was changed. Migrate it with a program of your own, or set it aside with `overwriteIncompatibleStore`."
+      )
+    }
+    var error = CoherenceError(.incompatibleModel, sentences.joined(separator: " "))
+    error.dataLosses = losses
+    return error
+  }
+
+  // MARK: Log
+
+  /// Writes to the log what the change did.
+  ///
+  /// - Parameter backup: Where a copy of the store is as it was before, if there is one.
+  package func log(_ losses: [DataLoss], backup: String?) {
+    let logger = environment.logger
+    guard let before else { return }
+    if !losses.isEmpty {
+      logger.warning(
+        "Dropped values and records that the model cannot keep, as '\(StoreOption.allowsDataLoss)' allows.",
+        metadata: ["dropped": .array(losses.map { "\($0)" }), "backup": "\(backup ?? "none")"])
+    }
+    if age == .older, before.metadata.versionHashes != state.metadata.versionHashes,
+      let newest = before.metadata.models.last
+    {
+      logger.warning(
+        "The model is older than the store: what it does not have stays as it is.",
+        metadata: ["newest": "\(newest)", "leftOut": "\(leftOut)"])
+    } else if before.metadata.versionHashes != state.metadata.versionHashes {
+      logger.notice(
+        "Extended the store to the model.", metadata: ["statements": "\(statements.count)", "leftOut": "\(leftOut)"])
+    }
+  }
+
+  /// The properties and entities that the store has and the model has not.
+  private var leftOut: String {
+    let tables = state.schema.tables.filter { table in !schema.tables.contains { $0.root.name == table.root } }
+    let columns = schema.tables.flatMap { table in
+      let keys = Set(table.columns.map(\.key))
+      return (state.schema.table(ofRoot: table.root.name)?.columns ?? []).filter { !keys.contains($0.key) }
+    }
+    return Self.list(tables.map(\.root) + columns.map { "\($0.entity).\($0.slot)" })
+  }
+}
+
+extension StoredSchema {
+  /// Whether the store has an entity: one of the name, with at least one property in common when both have any.
+  fileprivate func shares(_ entity: EntityDescription) -> Bool {
+    guard tables.contains(where: { $0.entities.contains { $0.name == entity.name } }) else { return false }
+    var stored: [String] = []
+    for column in tables.flatMap(\.columns) where column.entity == entity.name {
+      stored += [column.slot] + (column.formerSlots ?? [])
+    }
+    for relationship in relationships where relationship.entity == entity.name {
+      stored += [relationship.name] + (relationship.formerNames ?? [])
+    }
+    var own: [String] = []
+    for property in entity.properties where property.entity === entity {
+      own.append(property.name)
+      if let former = property.renamingIdentifier { own.append(former) }
+    }
+    return stored.isEmpty || own.isEmpty || !Set(stored).isDisjoint(with: own)
   }
 }

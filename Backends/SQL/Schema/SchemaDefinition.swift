@@ -27,7 +27,7 @@ struct SchemaDefinition {
       "\(name: SQLTable.version) \(type(.int64)) NOT NULL",
       "\(name: SQLTable.entity) \(type(.string)) NOT NULL",
     ]
-    columns += table.columns.map { column($0) }
+    columns += table.columns.map { column($0, in: table) }
     return "CREATE TABLE \(name: table.name) (\n  \(columns.joined(separator: ",\n  "))\n)"
   }
 
@@ -61,14 +61,26 @@ struct SchemaDefinition {
 
   private func type(_ storage: StorageType) -> SQLFragment { SQLFragment(.text(dialect.columnType(storage))) }
 
-  private func column(_ column: SQLColumn) -> SQLFragment {
-    let definition: SQLFragment = "\(name: column.name) \(type(column.storage))"
+  private func column(_ column: SQLColumn, in table: SQLTable) -> SQLFragment {
+    var definition: SQLFragment = "\(name: column.name) \(type(column.storage))"
+    if let clause = defaultClause(of: column, in: table) { definition += " \(clause)" }
     guard let key = column.foreignKey, !dialect.altersConstraints else { return definition }
     return definition + " REFERENCES \(name: key.table) (\(name: SQLTable.id))"
   }
 
-  func add(_ column: SQLColumn, to table: String) -> SQLFragment {
-    "ALTER TABLE \(name: table) ADD COLUMN \(self.column(column))"
+  /// What the engine writes into a column for a program that does not know it.
+  ///
+  /// A column of a unique index has none, because the default would be its own duplicate in the second record; nor has a
+  /// column of a subentity, because rows of the other entities would get it too.
+  func defaultClause(of column: SQLColumn, in table: SQLTable) -> SQLFragment? {
+    guard !column.defaultValue.isNull, column.slot.entity === table.root,
+      !table.indexes.contains(where: { $0.isUnique && $0.columns.contains(column.name) })
+    else { return nil }
+    return dialect.constant(column.defaultValue, as: column.storage).map { "DEFAULT \($0)" }
+  }
+
+  func add(_ column: SQLColumn, to table: SQLTable) -> SQLFragment {
+    "ALTER TABLE \(name: table.name) ADD COLUMN \(self.column(column, in: table))"
   }
 
   func dropColumn(_ column: String, of table: String) -> SQLFragment {
@@ -88,18 +100,18 @@ struct SchemaDefinition {
 
   /// Makes the engine check a column's references, or stop checking them. References to nothing are cleared before. The
   /// column's indexes must have been dropped.
-  func changeReference(_ column: SQLColumn, from old: SQLForeignKey?, of table: String) -> [SQLFragment] {
-    let clearing = column.foreignKey.map { [clearDangling(column.name, of: table, target: $0.table)] } ?? []
+  func changeReference(_ column: SQLColumn, from old: SQLForeignKey?, of table: SQLTable) -> [SQLFragment] {
+    let clearing = column.foreignKey.map { [clearDangling(column.name, of: table.name, target: $0.table)] } ?? []
     if dialect.altersConstraints {
-      let drop = old.map { ["ALTER TABLE \(name: table) DROP CONSTRAINT \(name: $0.name)"] as [SQLFragment] } ?? []
-      return drop + clearing + [addConstraint(column, to: table)].compactMap { $0 }
+      let drop = old.map { ["ALTER TABLE \(name: table.name) DROP CONSTRAINT \(name: $0.name)"] as [SQLFragment] } ?? []
+      return drop + clearing + [addConstraint(column, to: table.name)].compactMap { $0 }
     }
     let former = "$former"
     return clearing + [
-      "ALTER TABLE \(name: table) RENAME COLUMN \(name: column.name) TO \(name: former)",
+      "ALTER TABLE \(name: table.name) RENAME COLUMN \(name: column.name) TO \(name: former)",
       add(column, to: table),
-      "UPDATE \(name: table) SET \(name: column.name) = \(name: former)",
-      dropColumn(former, of: table),
+      "UPDATE \(name: table.name) SET \(name: column.name) = \(name: former)",
+      dropColumn(former, of: table.name),
     ]
   }
 

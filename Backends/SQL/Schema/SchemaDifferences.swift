@@ -1,32 +1,42 @@
 import CoherenceCore
 
-/// What keeps a store's schema from being extended to a model's, in words. Empty when adding and leaving out is enough.
+/// What keeps a store's schema from being extended to a model's. Empty when adding is enough.
 struct SchemaDifferences {
   private let old: StoredSchema
   private let new: SQLSchema
+  /// Whether a program has opened the store with the model before: then no missing value keeps it out, which another
+  /// program may have left.
+  private let isKnown: Bool
 
-  init(from old: StoredSchema, to new: SQLSchema) {
+  init(from old: StoredSchema, to new: SQLSchema, isKnown: Bool) {
     self.old = old
     self.new = new
+    self.isKnown = isKnown
   }
 
-  var sentences: [String] { hierarchyFaults + new.tables.flatMap(columnFaults) + relationshipFaults }
+  var faults: [SchemaFault] {
+    hierarchyFaults + leftOutEntities + new.tables.flatMap(columnFaults) + relationshipFaults
+  }
 
   // MARK: Entities
 
-  private var hierarchyFaults: [String] {
-    let before = Dictionary(uniqueKeysWithValues: old.tables.flatMap(\.entities).map { ($0.name, $0) })
-    if new.tables.isEmpty, !before.isEmpty { return ["The store has entities, and the configuration has none."] }
-    return new.tables.flatMap { $0.root.hierarchy }.compactMap { entity in
-      guard let known = before[entity.name] else { return nil }
-      if known.parent != entity.superentity?.name {
-        return "'\(entity.name)' \(Self.inherits(known.parent)) in the store and "
-          + "\(Self.inherits(entity.superentity?.name)) in the model."
+  private var hierarchyFaults: [SchemaFault] {
+    let before = old.entitiesByName
+    return new.tables.flatMap { table in
+      table.root.hierarchy.compactMap { entity -> SchemaFault? in
+        guard let known = before[entity.name] else { return nil }
+        if known.parent != entity.superentity?.name {
+          return .obstacle(
+            "'\(entity.name)' \(Self.inherits(known.parent)) in the store and "
+              + "\(Self.inherits(entity.superentity?.name)) in the model.", in: table.name)
+        }
+        if entity.isAbstract, !known.isAbstract {
+          return .obstacle(
+            "'\(entity.name)' has records in the store and is abstract in the model.", in: table.name,
+            count: records(of: [entity.name], in: table.name))
+        }
+        return nil
       }
-      if entity.isAbstract, !known.isAbstract {
-        return "'\(entity.name)' has records in the store and is abstract in the model."
-      }
-      return nil
     }
   }
 
@@ -34,72 +44,143 @@ struct SchemaDifferences {
     parent.map { "inherits from '\($0)'" } ?? "inherits from nothing"
   }
 
+  /// Entities that the model leaves out of a hierarchy that it has. Their records share the table: the model can neither
+  /// show them nor skip them.
+  private var leftOutEntities: [SchemaFault] {
+    new.tables.flatMap { table -> [SchemaFault] in
+      let wanted = Set(table.root.hierarchy.map(\.name))
+      let known = old.table(ofRoot: table.root.name)?.entities ?? []
+      return known.filter { !wanted.contains($0.name) && !$0.isAbstract }.map { entity in
+        .loss(
+          "The model leaves out '\(entity.name)', whose records share the table of '\(table.root.name)'.",
+          table: table.name, column: nil, count: records(of: [entity.name], in: table.name),
+          drops: SchemaDrops(entities: [table.root.name: [entity.name]]))
+      }
+    }
+  }
+
   // MARK: Columns
 
-  private func columnFaults(_ table: SQLTable) -> [String] {
+  private func columnFaults(_ table: SQLTable) -> [SchemaFault] {
     guard let known = old.table(ofRoot: table.root.name) else { return [] }
-    return table.columns.compactMap { column in
-      if let stored = known.column(column.key) { return changeFault(column, stored) }
-      return additionFault(column, in: table, known)
+    return table.columns.flatMap { column in
+      if let stored = known.column(column.key) { return changeFaults(column, stored, in: known) }
+      return additionFaults(column, in: table, known)
     }
   }
 
-  private func changeFault(_ column: SQLColumn, _ stored: StoredSchema.Column) -> String? {
+  private func changeFaults(
+    _ column: SQLColumn, _ stored: StoredSchema.Column, in table: StoredSchema.Table
+  ) -> [SchemaFault] {
     let wanted = StoredSchema.Column(column)
+    let path = "'\(wanted.entity).\(wanted.slot)'"
     if wanted.type != stored.type {
-      return "'\(wanted.entity).\(wanted.slot)' is of type \(stored.type) in the store and \(wanted.type) in the model."
+      return [
+        loss("\(path) is of type \(stored.type) in the store and \(wanted.type) in the model.", of: stored, in: table)
+      ]
     }
-    if stored.isOptional, !wanted.isOptional, column.defaultValue.isNull {
-      return "'\(wanted.entity).\(wanted.slot)' became required and has no default for records without a value."
+    if stored.isOptional, !wanted.isOptional, column.defaultValue.isNull, !isKnown {
+      let missing: SQLFragment =
+        "\(records(of: old.members(of: stored.entity), in: table.name)) AND \(name: stored.name) IS NULL"
+      return [
+        .obstacle(
+          "\(path) became required and has no default for records without a value.", in: table.name, count: missing)
+      ]
     }
-    return nil
+    return []
   }
 
-  private func additionFault(_ column: SQLColumn, in table: SQLTable, _ known: StoredSchema.Table) -> String? {
+  private func additionFaults(
+    _ column: SQLColumn, in table: SQLTable, _ known: StoredSchema.Table
+  ) -> [SchemaFault] {
     let wanted = StoredSchema.Column(column)
     let path = "'\(wanted.entity).\(wanted.slot)'"
     let related = Set((column.slot.entity.ancestors + column.slot.entity.hierarchy).map(\.name))
     let remaining = Set(table.columns.map(\.key))
     let moved = known.columns.first {
-      $0.slot == wanted.slot && related.contains($0.entity)
-        && !remaining.contains(SQLColumn.Key(entity: $0.entity, slot: $0.slot))
+      $0.slot == wanted.slot && related.contains($0.entity) && !remaining.contains($0.key)
     }
-    if let moved { return "\(path) is declared by '\(moved.entity)' in the store." }
+    var faults: [SchemaFault] = []
+    if let moved { faults.append(loss("\(path) is declared by '\(moved.entity)' in the store.", of: moved, in: known)) }
     let hasRecords = known.entities.contains { $0.name == wanted.entity }
     if hasRecords, !wanted.isOptional, column.defaultValue.isNull {
-      return "\(path) is new and required; give it a default for the records that there are, or make it optional."
+      faults.append(
+        .obstacle(
+          "\(path) is new and required; give it a default for the records that there are, or make it optional.",
+          in: table.name, count: records(of: old.members(of: wanted.entity), in: table.name)))
     }
-    return nil
+    return faults
+  }
+
+  /// The loss of a column's values.
+  private func loss(
+    _ sentence: String, of column: StoredSchema.Column, in table: StoredSchema.Table
+  ) -> SchemaFault {
+    // Other entities of the hierarchy may have the column's default in it, which is no value of theirs.
+    let values: SQLFragment =
+      "\(records(of: old.members(of: column.entity), in: table.name)) AND \(name: column.name) IS NOT NULL"
+    return .loss(
+      sentence, table: table.name, column: column.name, count: values,
+      drops: SchemaDrops(columns: [SchemaDrops.Column(root: table.root, key: column.key)]))
+  }
+
+  private func records(of entities: [String], in table: String) -> SQLFragment {
+    """
+    SELECT COUNT(*) FROM \(name: table) \
+    WHERE \(name: SQLTable.entity) \(list: entities.map(AttributeValue.string), as: .string)
+    """
   }
 
   // MARK: Relationships
 
-  private var relationshipFaults: [String] {
+  private var relationshipFaults: [SchemaFault] {
     struct Name: Hashable {
       let entity: String
       let name: String
     }
     let before = Dictionary(
-      uniqueKeysWithValues: old.relationships.map { (Name(entity: $0.entity, name: $0.name), $0) })
+      old.relationships.map { (Name(entity: $0.entity, name: $0.name), $0) }, uniquingKeysWith: { first, _ in first })
     return StoredSchema(new).relationships.compactMap { wanted in
       guard let known = before[Name(entity: wanted.entity, name: wanted.name)] else { return nil }
       let path = "'\(wanted.entity).\(wanted.name)'"
       if known.isToMany != wanted.isToMany {
-        return "\(path) is to-\(known.isToMany ? "many" : "one") in the store and "
-          + "to-\(wanted.isToMany ? "many" : "one") in the model."
+        return fault(
+          "\(path) is to-\(known.isToMany ? "many" : "one") in the store and "
+            + "to-\(wanted.isToMany ? "many" : "one") in the model.", of: known)
       }
       if known.destination != wanted.destination {
-        return "\(path) leads to '\(known.destination)' in the store and to '\(wanted.destination)' in the model."
+        return fault(
+          "\(path) leads to '\(known.destination)' in the store and to '\(wanted.destination)' in the model.",
+          of: known)
       }
       if known.storage != wanted.storage {
-        return "The inverse of \(path) is of another kind in the store than in the model."
+        return fault("The inverse of \(path) is of another kind in the store than in the model.", of: known)
       }
       return nil
     } + renamedLinks
   }
 
+  /// What another form of a relationship costs. What an inverse keeps is its inverse's to lose.
+  private func fault(_ sentence: String, of known: StoredSchema.Relationship) -> SchemaFault {
+    let path = "\(known.entity).\(known.name)"
+    let table = old.tables.first { $0.entities.contains { $0.name == known.entity } }
+    let key = SQLColumn.Key(entity: known.entity, slot: known.name)
+    if known.storage == "column", let table, let column = table.column(key) {
+      return loss(sentence, of: column, in: table)
+    }
+    let links = old.linkTables.first { $0.links.split(separator: "-").contains(Substring(path)) }
+    if known.storage == "links", let links { return loss(sentence, of: links) }
+    return .obstacle(sentence, in: table?.name ?? known.entity)
+  }
+
+  private func loss(_ sentence: String, of links: StoredSchema.LinkTable) -> SchemaFault {
+    .loss(
+      sentence, table: links.name, column: nil, count: "SELECT COUNT(*) FROM \(name: links.name)",
+      drops: SchemaDrops(linkTables: [links.name]))
+  }
+
   /// Links are named after both relationships: a new inverse, or one left out, gives them another name.
-  private var renamedLinks: [String] {
+  private var renamedLinks: [SchemaFault] {
     let wanted = Set(new.linkTables.map(\.links.name))
     return new.linkTables.compactMap { table in
       guard !old.linkTables.contains(where: { $0.links == table.links.name }) else { return nil }
@@ -107,8 +188,9 @@ struct SchemaDifferences {
       let former = old.linkTables.first { stored in
         !wanted.contains(stored.links) && stored.links.split(separator: "-").contains { parts.contains($0) }
       }
-      return former == nil
-        ? nil : "The inverse of '\(table.links.forward.name)' differs between the store and the model."
+      return former.map {
+        loss("The inverse of '\(table.links.forward.name)' differs between the store and the model.", of: $0)
+      }
     }
   }
 }

@@ -1,37 +1,45 @@
 import CoherenceCore
 
 /// The way from the schema that a store has to the one that a model asks for: statements to run in one transaction.
+///
+/// What the model leaves out stays. Dropped is only what the model has in another form, and whose values were counted.
 package struct SchemaMigration: Sendable {
   /// The statements, in order. Empty when there is nothing to do.
   package private(set) var statements: [SQLFragment] = []
+  /// The statements, to be run afterwards, that complete the records of programs that do not know what the model requires.
+  private(set) var completion: [SQLFragment] = []
   private let definition: SchemaDefinition
   private let new: SQLSchema
+  private let drops: SchemaDrops
+  private let isHandOver: Bool
 
   /// All that a fresh store needs.
   package init(creating schema: SQLSchema, dialect: any SQLDialect) {
     definition = SchemaDefinition(dialect: dialect)
     new = schema
+    drops = SchemaDrops()
+    isHandOver = false
     statements = definition.bookkeeping
     createTables(besides: nil)
   }
 
-  /// What an existing store lacks and has too much.
+  /// What an existing store lacks, and what it has in another form.
   ///
-  /// - Throws: ``ErrorCode/incompatibleModel``, with every difference that is more than an addition or an omission.
-  package init(from old: StoredSchema, to schema: SQLSchema, dialect: any SQLDialect) throws {
+  /// - Parameter isHandOver: Whether a program with another model opened the store last, which may have written records
+  ///   without values that the model requires.
+  init(
+    from old: StoredSchema, to schema: SQLSchema, dropping drops: SchemaDrops, isHandOver: Bool,
+    dialect: any SQLDialect
+  ) {
+    self.isHandOver = isHandOver
     definition = SchemaDefinition(dialect: dialect)
     new = schema
-    let faults = SchemaDifferences(from: old, to: schema).sentences
-    guard faults.isEmpty else {
-      throw CoherenceError(
-        .incompatibleModel,
-        "The store cannot be extended to the model: \(faults.joined(separator: " ")) "
-          + "Migrate it with a program of your own, or set it aside with `overwriteIncompatibleStore`.")
-    }
+    self.drops = drops
     dropIndexes(of: old)
-    dropLeftOut(old)
-    createTables(besides: old)
-    extendTables(old)
+    drop(from: old)
+    let rest = old.dropping(drops)
+    createTables(besides: rest)
+    extendTables(rest)
     createIndexes(besides: old)
   }
 
@@ -60,85 +68,90 @@ package struct SchemaMigration: Sendable {
       for column in table.columns {
         if let stored = known.column(column.key) {
           if stored.foreignKey?.table != column.foreignKey?.table {
-            statements += definition.changeReference(column, from: stored.foreignKey, of: table.name)
+            statements += definition.changeReference(column, from: stored.foreignKey, of: table)
           }
-          if stored.isOptional, !StoredSchema.Column(column).isOptional { fill(column, of: table) }
+          if !StoredSchema.Column(column).isOptional, !column.defaultValue.isNull,
+            let fill = fill(column, of: table)
+          {
+            if stored.isOptional {
+              statements.append(fill)
+            } else if isHandOver, lacksEngineDefault(column, of: table) {
+              completion.append(fill)
+            }
+          }
         } else {
-          statements.append(definition.add(column, to: table.name))
+          statements.append(definition.add(column, to: table))
           statements += [definition.addConstraint(column, to: table.name)].compactMap { $0 }
-          if entities.contains(column.key.entity), !column.defaultValue.isNull { fill(column, of: table) }
+          let isFilled = definition.defaultClause(of: column, in: table) != nil
+          if entities.contains(column.key.entity), !column.defaultValue.isNull, !isFilled {
+            statements += [fill(column, of: table)].compactMap { $0 }
+          }
         }
       }
     }
   }
 
-  /// Gives the default to the records that have no value.
-  private mutating func fill(_ column: SQLColumn, of table: SQLTable) {
-    let entities = column.slot.entity.concreteEntities.map { AttributeValue.string($0.name) }
-    guard !entities.isEmpty else { return }
-    statements.append(
-      """
-      UPDATE \(name: table.name) SET \(name: column.name) = \(value: column.defaultValue, as: column.storage) \
-      WHERE \(name: column.name) IS NULL AND \(name: SQLTable.entity) \(list: entities, as: .string)
-      """)
+  /// Whether a program that does not know a subentity's column writes records without a value there.
+  private func lacksEngineDefault(_ column: SQLColumn, of table: SQLTable) -> Bool {
+    column.slot.entity !== table.root && definition.defaultClause(of: column, in: table) == nil
+      && !table.indexes.contains { $0.isUnique && $0.columns.contains(column.name) }
   }
 
-  // MARK: Leaving out
+  /// The statement that gives the default to the records that have no value; `nil` when no entity has such records.
+  private func fill(_ column: SQLColumn, of table: SQLTable) -> SQLFragment? {
+    let entities = column.slot.entity.concreteEntities.map { AttributeValue.string($0.name) }
+    guard !entities.isEmpty else { return nil }
+    return """
+      UPDATE \(name: table.name) SET \(name: column.name) = \(value: column.defaultValue, as: column.storage) \
+      WHERE \(name: column.name) IS NULL AND \(name: SQLTable.entity) \(list: entities, as: .string)
+      """
+  }
 
-  private mutating func dropLeftOut(_ old: StoredSchema) {
-    let links = Set(new.linkTables.map(\.links.name))
-    for table in old.linkTables where !links.contains(table.links) {
-      statements.append(definition.dropTable(table.name))
-    }
-    let dropped = old.tables.filter { table in !new.tables.contains { $0.root.name == table.root } }
-    // References between tables that go first, so that the tables can go in any order.
-    for table in dropped {
-      let references = table.columns.filter { $0.foreignKey != nil }
-      statements += references.map { definition.dropColumn($0.name, of: table.name) }
-    }
-    for table in new.tables {
-      guard let known = old.table(ofRoot: table.root.name) else { continue }
-      let wanted = Set(table.columns.map(\.key))
-      for column in known.columns where !wanted.contains(SQLColumn.Key(entity: column.entity, slot: column.slot)) {
+  // MARK: Dropping
+
+  private mutating func drop(from old: StoredSchema) {
+    statements += drops.linkTables.sorted().map { definition.dropTable($0) }
+    for table in old.tables {
+      for column in table.columns where drops.columns.contains(SchemaDrops.Column(root: table.root, key: column.key)) {
         statements.append(definition.dropColumn(column.name, of: table.name))
       }
     }
-    for table in new.tables { deleteRecordsLeftOut(of: table, old) }
-    statements += dropped.map { definition.dropTable($0.name) }
+    for table in old.tables {
+      guard let entities = drops.entities[table.root], !entities.isEmpty else { continue }
+      deleteRecords(of: entities, from: table, old)
+    }
   }
 
-  /// Removes the records of entities that the model does not have any more, and the references to them.
-  private mutating func deleteRecordsLeftOut(of table: SQLTable, _ old: StoredSchema) {
-    guard let known = old.table(ofRoot: table.root.name) else { return }
-    let wanted = Set(table.root.hierarchy.map(\.name))
-    let gone = known.entities.map(\.name).filter { !wanted.contains($0) }.map(AttributeValue.string)
-    guard !gone.isEmpty else { return }
+  /// Deletes the records of entities that share their table with others, and the references to them.
+  private mutating func deleteRecords(of entities: [String], from table: StoredSchema.Table, _ old: StoredSchema) {
+    let gone: SQLFragment = """
+      \(name: SQLTable.entity) \(list: entities.sorted().map(AttributeValue.string), as: .string)
+      """
     for other in old.tables {
-      guard let kept = new.tables.first(where: { $0.root.name == other.root }) else { continue }
-      let keys = Set(kept.columns.map(\.key))
       for column in other.columns
       where column.foreignKey?.table == table.name
-        && keys.contains(SQLColumn.Key(entity: column.entity, slot: column.slot))
+        && !drops.columns.contains(SchemaDrops.Column(root: other.root, key: column.key))
       {
         statements.append(
           """
           UPDATE \(name: other.name) SET \(name: column.name) = NULL WHERE \(name: column.name) IN \
-          (SELECT \(name: SQLTable.id) FROM \(name: table.name) \
-          WHERE \(name: SQLTable.entity) \(list: gone, as: .string))
+          (SELECT \(name: SQLTable.id) FROM \(name: table.name) WHERE \(gone))
           """)
       }
     }
-    statements.append("DELETE FROM \(name: table.name) WHERE \(name: SQLTable.entity) \(list: gone, as: .string)")
+    statements.append("DELETE FROM \(name: table.name) WHERE \(gone)")
   }
 
   // MARK: Indexes
 
-  /// Whether an index outlives the migration. Where columns go or are replaced, every index is made anew.
+  /// Whether an index outlives the migration. Where columns are dropped or replaced, every index is made anew.
   private func isKept(_ index: SQLIndex, of table: StoredSchema.Table) -> Bool {
-    guard let wanted = new.tables.first(where: { $0.root.name == table.root }) else { return false }
+    // What the model leaves out keeps its indexes.
+    guard let wanted = new.tables.first(where: { $0.root.name == table.root }) else { return true }
     let isRebuilt = table.columns.contains { stored in
-      let column = wanted.columns.first { $0.key == SQLColumn.Key(entity: stored.entity, slot: stored.slot) }
-      return column == nil || column?.foreignKey?.table != stored.foreignKey?.table
+      if drops.columns.contains(SchemaDrops.Column(root: table.root, key: stored.key)) { return true }
+      guard let column = wanted.columns.first(where: { $0.key == stored.key }) else { return false }
+      return column.foreignKey?.table != stored.foreignKey?.table
     }
     return !isRebuilt && wanted.indexes.contains(index)
   }

@@ -2,11 +2,13 @@ import CoherenceCore
 import Foundation
 
 /// What a SQL store has written down of itself, in its metadata table.
-package struct StoreState: Sendable {
+package struct StoreState: Sendable, Hashable {
   package var metadata: StoreMetadata
   package var schema: StoredSchema
 
-  private static let format = "1"
+  // Format 2 may describe what no present model has; versions of the framework that read format 1 alone would drop it.
+  private static let format = "2"
+  private static let readableFormats: Set = ["1", "2"]
 
   package init(metadata: StoreMetadata, schema: StoredSchema) {
     self.metadata = metadata
@@ -21,7 +23,7 @@ package struct StoreState: Sendable {
   /// - Throws: ``ErrorCode/incompatibleModel`` for the state of a later version of the framework,
   ///   ``ErrorCode/storeCorrupt`` for one that cannot be read.
   package init(entries: [String: String], place: String) throws {
-    if let format = entries["format"], format != Self.format {
+    if let format = entries["format"], !Self.readableFormats.contains(format) {
       throw CoherenceError(
         .incompatibleModel, "\(place) was made by a later version of the framework; open it with that version.")
     }

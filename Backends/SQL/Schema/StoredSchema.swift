@@ -1,6 +1,9 @@
 import CoherenceCore
 
 /// The schema that a store has, as it is written down in the store: what a later model is compared with.
+///
+/// It is the union of the schemas of all models that have opened the store. Tables and columns that a model leaves out
+/// stay in the store and in here.
 package struct StoredSchema: Sendable, Hashable, Codable {
   package var tables: [Table]
   package var linkTables: [LinkTable]
@@ -33,6 +36,13 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     package var type: String
     package var isOptional: Bool
     package var foreignKey: SQLForeignKey?
+    /// The names that the slot has in other models, by their renaming identifiers. Never empty: `nil` for none.
+    package var formerSlots: [String]?
+    /// Whether a program that leaves the column out must not delete the record that the column refers to: the relationship
+    /// is required, or its inverse denies the delete. `nil` for no.
+    package var retainsTarget: Bool?
+
+    package var key: SQLColumn.Key { SQLColumn.Key(entity: entity, slot: slot) }
   }
 
   package struct LinkTable: Sendable, Hashable, Codable {
@@ -51,10 +61,15 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     package var isToMany: Bool
     /// How it is kept: `column`, `inverse` or `links`.
     package var storage: String
+    /// The names that the relationship has in other models; `nil` for none.
+    package var formerNames: [String]?
   }
 }
 
 extension StoredSchema {
+  /// The schema of a store without tables.
+  static let empty = StoredSchema(tables: [], linkTables: [], relationships: [])
+
   package init(_ schema: SQLSchema) {
     tables = schema.tables.map(Table.init)
     linkTables = schema.linkTables.map {
@@ -65,7 +80,6 @@ extension StoredSchema {
     relationships = schema.tables.flatMap { $0.root.hierarchy }
       .flatMap { entity in entity.relationships.filter { $0.entity === entity } }
       .map(Relationship.init)
-      .sorted { ($0.entity, $0.name) < ($1.entity, $1.name) }
   }
 
   package func table(ofRoot root: String) -> Table? { tables.first { $0.root == root } }
@@ -75,7 +89,97 @@ extension StoredSchema {
     tables.flatMap { [$0.name] + $0.indexes.map(\.name) + $0.columns.compactMap { $0.foreignKey?.name } }
       + linkTables.flatMap { [$0.name, $0.targetIndex] }
   }
+
+  /// The entities by name. A name stands for one entity: a model that has it in another hierarchy is refused.
+  var entitiesByName: [String: Entity] {
+    Dictionary(tables.flatMap(\.entities).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The names of the entities below and including one, as records have them.
+  func members(of entity: String) -> [String] {
+    let children = Dictionary(grouping: tables.flatMap(\.entities), by: \.parent)
+    var names: [String] = []
+    var pending = [entity]
+    while let name = pending.popLast() {
+      names.append(name)
+      pending += (children[name] ?? []).map(\.name)
+    }
+    return names.sorted()
+  }
 }
+
+// MARK: - Union
+
+extension StoredSchema {
+  /// The schema without what a change drops, and without the indexes of dropped columns.
+  func dropping(_ drops: SchemaDrops) -> StoredSchema {
+    var result = self
+    for index in result.tables.indices {
+      let root = result.tables[index].root
+      let names = drops.columns.filter { $0.root == root }.compactMap { result.tables[index].column($0.key)?.name }
+      result.tables[index].columns.removeAll { names.contains($0.name) }
+      result.tables[index].indexes.removeAll { !Set($0.columns).isDisjoint(with: names) }
+      result.tables[index].entities.removeAll { drops.entities[root]?.contains($0.name) == true }
+    }
+    result.linkTables.removeAll { drops.linkTables.contains($0.name) }
+    return result
+  }
+
+  /// The schema of the store once it has all of another schema too. What the other leaves out stays as it is.
+  func merging(_ wanted: StoredSchema) -> StoredSchema {
+    var result = StoredSchema.empty
+    result.tables = tables.map { table in wanted.table(ofRoot: table.root).map(table.merging) ?? table }
+    result.tables += wanted.tables.filter { table(ofRoot: $0.root) == nil }
+    let newLinks = Set(wanted.linkTables.map(\.links))
+    result.linkTables =
+      wanted.linkTables
+      + linkTables.filter { !newLinks.contains($0.links) }
+    let newRelationships = Set(wanted.relationships.map { [$0.entity, $0.name] })
+    result.relationships =
+      wanted.relationships.map { wanted in
+        var wanted = wanted
+        wanted.formerNames =
+          relationships.first { $0.entity == wanted.entity && $0.name == wanted.name }?.formerNames
+        return wanted
+      } + relationships.filter { !newRelationships.contains([$0.entity, $0.name]) }
+    return result.sorted
+  }
+
+  /// The same schema in an order of its own, so that equal schemas compare and read the same.
+  private var sorted: StoredSchema {
+    var result = self
+    result.tables.sort { $0.root < $1.root }
+    for index in result.tables.indices {
+      result.tables[index].entities.sort { $0.name < $1.name }
+      result.tables[index].columns.sort { ($0.entity, $0.slot) < ($1.entity, $1.slot) }
+      result.tables[index].indexes.sort { $0.name < $1.name }
+    }
+    result.linkTables.sort { $0.links < $1.links }
+    result.relationships.sort { ($0.entity, $0.name) < ($1.entity, $1.name) }
+    return result
+  }
+}
+
+extension StoredSchema.Table {
+  /// The table with another description of its hierarchy's entities and columns put over it.
+  ///
+  /// The indexes are the other's: a layout lists every index that stays.
+  fileprivate func merging(_ wanted: StoredSchema.Table) -> StoredSchema.Table {
+    var result = wanted
+    let entityNames = Set(wanted.entities.map(\.name))
+    result.entities += entities.filter { !entityNames.contains($0.name) }
+    let keys = Set(wanted.columns.map(\.key))
+    result.columns = wanted.columns.map { column in
+      var column = column
+      column.formerSlots = self.column(column.key)?.formerSlots
+      return column
+    }
+    result.columns += columns.filter { !keys.contains($0.key) }
+    return result
+  }
+}
+
+// MARK: - Descriptions
 
 extension StoredSchema.Table {
   init(_ table: SQLTable) {
@@ -83,7 +187,7 @@ extension StoredSchema.Table {
       root: table.root.name, name: table.name,
       entities: table.root.hierarchy.map {
         StoredSchema.Entity(name: $0.name, parent: $0.superentity?.name, isAbstract: $0.isAbstract)
-      }.sorted { $0.name < $1.name },
+      },
       columns: table.columns.map(StoredSchema.Column.init), indexes: table.indexes)
   }
 }
@@ -91,17 +195,20 @@ extension StoredSchema.Table {
 extension StoredSchema.Column {
   init(_ column: SQLColumn) {
     var isOptional = true
+    var retainsTarget: Bool?
     let type: String
     switch column.slot {
     case .attribute(let attribute):
       type = attribute.type.canonicalName
       isOptional = attribute.isOptional
-    case .reference: type = "reference"
+    case .reference(let relationship):
+      type = "reference"
+      if !relationship.isOptional || relationship.inverse?.deleteRule == .deny { retainsTarget = true }
     case .position: type = "position"
     }
     self.init(
       entity: column.key.entity, slot: column.key.slot, name: column.name, type: type, isOptional: isOptional,
-      foreignKey: column.foreignKey)
+      foreignKey: column.foreignKey, retainsTarget: retainsTarget)
   }
 }
 

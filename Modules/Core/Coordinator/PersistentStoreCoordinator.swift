@@ -91,7 +91,9 @@ public final class PersistentStoreCoordinator: Sendable {
 
   /// The options that every store knows must be of their type; a store checks its own.
   private func checkOptions(_ options: [String: OptionValue]) throws(CoherenceError) {
-    for name in [StoreOption.migrateAutomatically, StoreOption.inferMapping, StoreOption.readOnly] {
+    for name in [
+      StoreOption.migrateAutomatically, StoreOption.inferMapping, StoreOption.readOnly, StoreOption.allowsDataLoss,
+    ] {
       switch options[name] {
       case nil, .bool: continue
       default: throw CoherenceError(.invalidOption, "The option '\(name)' must be true or false.")

@@ -16,6 +16,8 @@ public struct CoherenceError: Error, Sendable {
   public var failures: [ValidationFailure] = []
   /// For a version conflict: each record with its three states.
   public var conflicts: [Conflict] = []
+  /// For a store that a model does not fit: the stored values and records that would have to be dropped.
+  public var dataLosses: [DataLoss] = []
   /// The records concerned.
   public var objectIDs: [ManagedObjectID] = []
   /// Whether the same call may succeed when it is made again with nothing changed.

@@ -36,6 +36,8 @@ extension ErrorCode {
   public static let storeTypeRegisteredTwice = ErrorCode("storeTypeRegisteredTwice")
   /// The file, or the server's schema, is not a store of that type.
   public static let notADatabase = ErrorCode("notADatabase")
+  /// Another program changed the store's tables while the store was open; detach it and attach it again.
+  public static let schemaChanged = ErrorCode("schemaChanged")
   /// The store's content is damaged.
   public static let storeCorrupt = ErrorCode("storeCorrupt")
   /// The store can be read but not written.

@@ -54,18 +54,22 @@ public struct Attribute: PropertyDeclaration {
   /// The value of a fresh object, and of existing records when the attribute is added to a store.
   public var defaultValue: AttributeValue
   public var validation: [ValidationRule]
+  /// The name that the property had in an earlier model. A store that has the property under that name keeps its values.
+  /// A part of a composite gives the whole former name, `size.width`.
+  public var renamingIdentifier: String?
   public var userInfo: [String: String]
 
   public init(
     _ name: String, _ type: AttributeType, optional: Bool = false,
     default defaultValue: (any AttributeConvertible)? = nil,
-    validation: [ValidationRule] = [], userInfo: [String: String] = [:]
+    validation: [ValidationRule] = [], renamingIdentifier: String? = nil, userInfo: [String: String] = [:]
   ) {
     self.name = name
     self.type = type
     self.isOptional = optional
     self.defaultValue = defaultValue?.attributeValue ?? .null
     self.validation = validation
+    self.renamingIdentifier = renamingIdentifier
     self.userInfo = userInfo
   }
 }
@@ -97,14 +101,17 @@ public struct Relationship: PropertyDeclaration {
   public var minimumCount: Int
   /// For a to-many relationship: how many members it may have, checked at save; `nil` for any number.
   public var maximumCount: Int?
+  /// The name that the property had in an earlier model. A store that has the property under that name keeps its values.
+  public var renamingIdentifier: String?
   public var userInfo: [String: String]
 
   /// A relationship to at most one object.
   public init(
     _ name: String, toOne destination: String, inverse: String?, optional: Bool = true,
-    deleteRule: DeleteRule = .nullify, userInfo: [String: String] = [:]
+    deleteRule: DeleteRule = .nullify, renamingIdentifier: String? = nil, userInfo: [String: String] = [:]
   ) {
     self.name = name
+    self.renamingIdentifier = renamingIdentifier
     self.destination = destination
     self.isToMany = false
     self.isOrdered = false
@@ -119,9 +126,11 @@ public struct Relationship: PropertyDeclaration {
   /// A relationship to any number of objects.
   public init(
     _ name: String, toMany destination: String, inverse: String?, ordered: Bool = false, minimumCount: Int = 0,
-    maximumCount: Int? = nil, deleteRule: DeleteRule = .nullify, userInfo: [String: String] = [:]
+    maximumCount: Int? = nil, deleteRule: DeleteRule = .nullify, renamingIdentifier: String? = nil,
+    userInfo: [String: String] = [:]
   ) {
     self.name = name
+    self.renamingIdentifier = renamingIdentifier
     self.destination = destination
     self.isToMany = true
     self.isOrdered = ordered

@@ -62,6 +62,35 @@ struct ModelValidation {
     }
   }
 
+  /// A former name stands for one property, and not for one that the entity still has.
+  private func renamingFaults(_ entity: Entity) -> [String] {
+    let declared = Set(names(entity))
+    var faults: [String] = []
+    var seen: Set<String> = []
+    for (name, former) in entity.properties.flatMap(formerNames) {
+      guard let former else { continue }
+      let path = "'\(entity.name).\(name)'"
+      if former.isEmpty { faults.append("The renaming identifier of \(path) is empty.") }
+      if former != name, declared.contains(former) {
+        faults.append("\(path) is renamed from '\(former)', which the entity still has.")
+      }
+      if !seen.insert(former).inserted {
+        faults.append("Two properties of '\(entity.name)' are renamed from '\(former)'.")
+      }
+    }
+    return faults
+  }
+
+  private func formerNames(_ property: any PropertyDeclaration) -> [(name: String, former: String?)] {
+    switch property {
+    case let attribute as Attribute: [(attribute.name, attribute.renamingIdentifier)]
+    case let relationship as Relationship: [(relationship.name, relationship.renamingIdentifier)]
+    case let composite as CompositeAttribute:
+      composite.parts.map { ("\(composite.name).\($0.name)", $0.renamingIdentifier) }
+    default: []
+    }
+  }
+
   private func propertyFaults(_ entity: Entity) -> [String] {
     var faults: [String] = []
     var seen: Set<String> = []
@@ -72,6 +101,7 @@ struct ModelValidation {
         faults.append("Entity '\(entity.name)' has two properties named '\(property.name)'.")
       }
     }
+    faults += renamingFaults(entity)
     for property in entity.properties {
       if let attribute = property as? Attribute { faults += attributeFaults(attribute, in: entity) }
       if let composite = property as? CompositeAttribute {

@@ -11,8 +11,14 @@ public class PropertyDescription: @unchecked Sendable, Hashable {
   /// The position in ``EntityDescription/properties``, the same in every subentity.
   public internal(set) var index = 0
 
-  init(name: String, isOptional: Bool, userInfo: [String: String], entity: EntityDescription) {
+  /// The name that the property had in an earlier model.
+  public let renamingIdentifier: String?
+
+  init(
+    name: String, isOptional: Bool, renamingIdentifier: String?, userInfo: [String: String], entity: EntityDescription
+  ) {
     self.name = name
+    self.renamingIdentifier = renamingIdentifier
     self.isOptional = isOptional
     self.userInfo = userInfo
     self.entity = entity
@@ -37,7 +43,9 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
     type = declaration.type
     defaultValue = declaration.defaultValue
     validation = declaration.validation
-    super.init(name: name, isOptional: declaration.isOptional, userInfo: declaration.userInfo, entity: entity)
+    super.init(
+      name: name, isOptional: declaration.isOptional, renamingIdentifier: declaration.renamingIdentifier,
+      userInfo: declaration.userInfo, entity: entity)
   }
 }
 
@@ -69,7 +77,8 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
     inverseName = declaration.inverse
     destination = entity
     super.init(
-      name: declaration.name, isOptional: declaration.isOptional, userInfo: declaration.userInfo, entity: entity)
+      name: declaration.name, isOptional: declaration.isOptional, renamingIdentifier: declaration.renamingIdentifier,
+      userInfo: declaration.userInfo, entity: entity)
   }
 
   /// The slot of a to-one relationship.

@@ -78,6 +78,12 @@ public enum StoreOption {
   public static let migrateAutomatically = "migrateAutomatically"
   /// Kept for users of Core Data; migration here always infers what to do. A `bool`.
   public static let inferMapping = "inferMapping"
+  /// Whether a store that holds values or records which the model cannot keep may drop them at attach. A `bool`, `false`
+  /// by default: the attach fails then with ``ErrorCode/incompatibleModel`` and lists them in
+  /// ``CoherenceError/dataLosses``. With it, a store in a file is copied beside the file first, and a warning is logged.
+  ///
+  /// Columns and tables that a model merely leaves out stay where they are, with and without the option.
+  public static let allowsDataLoss = "allowsDataLoss"
   /// Whether the store is opened without the right to write. A `bool`, `false` by default.
   public static let readOnly = "readOnly"
 }

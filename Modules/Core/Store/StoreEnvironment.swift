@@ -49,8 +49,10 @@ public struct StoreEnvironment: Sendable {
     return tables.sorted { $0.name < $1.name }
   }
 
-  /// Whether a difference between the model and the store may be bridged by adding to, or leaving out of, the schema.
+  /// Whether a difference between the model and the store may be bridged by adding to the schema.
   public var allowsMigration: Bool { bool(StoreOption.migrateAutomatically) ?? true }
+  /// Whether attaching may drop stored values and records that the model cannot keep.
+  public var allowsDataLoss: Bool { bool(StoreOption.allowsDataLoss) ?? false }
   /// Whether the store is opened without the right to write.
   public var isReadOnly: Bool { bool(StoreOption.readOnly) ?? false }
 
@@ -69,36 +71,18 @@ public struct StoreEnvironment: Sendable {
 
   /// What a store made now, or brought up to date, says of itself.
   public func freshMetadata(identifier: StoreIdentifier) -> StoreMetadata {
-    StoreMetadata(
-      identifier: identifier, type: type.name,
-      versionHashes: Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.versionHash.rawValue) }))
+    let record = modelRecord
+    var metadata = StoreMetadata(identifier: identifier, type: type.name, versionHashes: record.versionHashes)
+    metadata.models = [record]
+    return metadata
   }
-}
 
-/// What a store says of itself, kept in the store.
-public struct StoreMetadata: Sendable, Hashable, Codable {
-  /// The store's identity, made when the store was.
-  public var identifier: StoreIdentifier
-  /// The name of the store type.
-  public var type: String
-  /// The version hash of each entity that the store holds.
-  public var versionHashes: [String: String]
-  /// What the application keeps there.
-  public var userInfo: [String: String] = [:]
-
-  public init(identifier: StoreIdentifier, type: String, versionHashes: [String: String]) {
-    self.identifier = identifier
-    self.type = type
-    self.versionHashes = versionHashes
-  }
-}
-
-extension StoreIdentifier: Codable {
-  public init(from decoder: any Decoder) throws {
-    self.init(try decoder.singleValueContainer().decode(String.self))
-  }
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(rawValue)
+  /// What a store records of the model that opens it now. Dates are whole seconds, so that a text keeps them exactly.
+  package var modelRecord: ModelRecord {
+    let now = Date(timeIntervalSince1970: Date.now.timeIntervalSince1970.rounded(.down))
+    return ModelRecord(
+      name: model.name, versionIdentifiers: model.versionIdentifiers.sorted(),
+      versionHashes: Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.versionHash.rawValue) }),
+      firstOpened: now, lastOpened: now)
   }
 }

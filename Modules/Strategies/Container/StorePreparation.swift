@@ -19,7 +19,9 @@ struct StorePreparation {
     do {
       guard let metadata = try factory.metadata(environment) else { return false }
       // What a store made now would say: whole hierarchies, even when a configuration names a part of one.
-      return environment.freshMetadata(identifier: metadata.identifier).versionHashes != metadata.versionHashes
+      let hashes = environment.freshMetadata(identifier: metadata.identifier).versionHashes
+      // A model that the store knows fits it, though a program with another model may have opened it last.
+      return metadata.age(ofModelWith: hashes) == .unseen
     } catch ErrorCode.notADatabase, ErrorCode.storeCorrupt {
       return true
     }

@@ -111,14 +111,14 @@ extension ConformanceSubject {
       }
       try expectEqual(try context.number(of: "Book", where: equal("copies", 3)), 2)
     }
-    migrated("an attribute is dropped") {
+    migrated("an attribute is left out") {
       Library.replace("isbn", in: &$0.book)
     } check: { context in
       try expectEqual(try context.names("Book"), ["Edda", "Egla"])
       let book = try context.one("Book", where: equal("title", "Edda"))
       try expectEqual(try book.value(for: "pages"), .int(100))
     }
-    migrated("an attribute that was dropped and comes back begins afresh") {
+    migrated("an attribute of another name begins without values") {
       Library.replace("pages", in: &$0.book, by: Attribute("sheets", .int32, optional: true))
     } check: { context in
       try expectEqual(try context.number(of: "Book", where: equal("sheets", nil)), 2)
@@ -163,13 +163,13 @@ extension ConformanceSubject {
       try context.make("Reader", ["name": "r"])
       try expectEqual(try context.number(of: "Book"), 2)
     }
-    migrated("an entity is dropped with its records and relationships") {
+    migrated("an entity is left out with its relationships") {
       $0.tag = []
       Library.replace("tags", in: &$0.book)
     } check: { context in
       try expectEqual(try context.names("Book", where: equal("author.name", "Snorri")), ["Edda", "Egla"])
     }
-    migrated("an entity that is the target of references is dropped") {
+    migrated("an entity that is the target of references is left out") {
       $0.author = []
       Library.replace("author", in: &$0.book)
     } check: { context in
@@ -206,14 +206,14 @@ extension ConformanceSubject {
     } check: { context in
       try expectEqual(try context.number(of: "Book", where: memberCount("translators", .equal, 0)), 2)
     }
-    migrated("a relationship is dropped") {
+    migrated("a relationship is left out") {
       Library.replace("author", in: &$0.book)
       Library.replace("books", in: &$0.author)
     } check: { context in
       try expectEqual(try context.one("Author").label, "Snorri")
       try expectEqual(try context.one("Tag").labels(of: "books"), ["Edda", "Egla"])
     }
-    migrated("a many-to-many relationship is dropped") {
+    migrated("a many-to-many relationship is left out") {
       Library.replace("tags", in: &$0.book)
       Library.replace("books", in: &$0.tag)
     } check: { context in

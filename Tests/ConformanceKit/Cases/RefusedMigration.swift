@@ -7,11 +7,13 @@ extension ConformanceSubject {
 
   /// A store does not open with the changed model, says why, and still opens with its own.
   private static func refused(
-    _ sentence: String, _ word: String, _ change: @escaping @Sendable (inout Library) -> Void
+    _ sentence: String, _ word: String, _ change: @escaping @Sendable (inout Library) -> Void,
+    fill: @escaping @Sendable (ManagedObjectContext) throws -> Void = { _ in }
   ) -> Case {
     Case(sentence) { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
+      try stack.write(fill)
       let original = stack.model
       let error = try expectThrows(.incompatibleModel) { try stack.reopen(model: try base.changed(change).model) }
       try expect("\(error)".contains(word), "the message to name '\(word)'")
@@ -33,6 +35,8 @@ extension ConformanceSubject {
     }
     refused("an optional attribute that becomes required without a default is refused", "isbn") {
       Library.replace("isbn", in: &$0.book, by: Attribute("isbn", .string))
+    } fill: { context in
+      try context.one("Book", where: equal("title", "Egla")).setValue(String?.none, for: "isbn")
     }
     refused("an attribute of another name is refused where a value is required", "heading") {
       Library.replace("title", in: &$0.book, by: Attribute("heading", .string))
@@ -88,6 +92,32 @@ extension ConformanceSubject {
       }
       try stack.reopen(model: original, options: [StoreOption.migrateAutomatically: false])
       try stack.read { try expectEqual(try $0.names("Book"), ["Edda", "Egla"]) }
+    }
+    Case("a model that has none of the store's entities is refused and changes nothing") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write(fillLibrary)
+      let original = stack.model
+      let stranger = try ManagedObjectModel(name: "Stranger") { Entity("Invoice") { Attribute("number", .int64) } }
+      for options in [[:], [StoreOption.allowsDataLoss: true]] as [[String: OptionValue]] {
+        _ = try expectThrows(.incompatibleModel) { try stack.reopen(model: stranger, options: options) }
+      }
+      try stack.reopen(model: original)
+      try stack.read { context in
+        try expectEqual(try context.one("Author").labels(of: "books"), ["Edda", "Egla"])
+        try expectEqual(try context.one("Tag").labels(of: "books"), ["Edda", "Egla"])
+      }
+    }
+    Case("a model whose entities have the store's names and nothing else in common is refused") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write(fillLibrary)
+      let original = stack.model
+      let stranger = try ManagedObjectModel { Entity("Book") { Attribute("seats", .int32, optional: true) } }
+      _ = try expectThrows(.incompatibleModel) { try stack.reopen(model: stranger) }
+      try stack.reopen(model: original)
+      try stack.read { try expectEqual(try $0.names("Book"), ["Edda", "Egla"]) }
+    }
+    Case("the option to lose data is true or false") { stack in
+      _ = try expectThrows(.invalidOption) { try stack.reopen(options: [StoreOption.allowsDataLoss: "yes"]) }
     }
     Case("a store that is set aside leaves its place to an empty one") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)

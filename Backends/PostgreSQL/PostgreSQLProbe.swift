@@ -1,0 +1,83 @@
+import CoherenceCore
+import CoherenceSQL
+import Foundation
+import Logging
+
+/// A question about a connection from which nothing comes, asked over another one.
+struct PostgreSQLProbe {
+  private let options: PostgreSQLOptions
+  private let logger: Logger
+  /// How long connecting and answering may take each.
+  private static let patience = Duration.seconds(3)
+
+  init(_ options: PostgreSQLOptions, logger: Logger) {
+    self.options = options
+    self.logger = logger
+  }
+
+  /// Whether the server works for a connection. A process that waits for its client, while the client waits for it, is
+  /// ended: nothing comes through the link, and the locks of the process would stay.
+  ///
+  /// - Parameters:
+  ///   - process: The process that serves the connection; `nil` when it is not known.
+  ///   - host: Where the process is.
+  ///   - hasAnswered: Whether an answer came meanwhile, looked at before the process is ended.
+  /// - Returns: `false` when the server does not answer, too. A server that answers and cannot be asked is taken to be at
+  ///   work.
+  func isWorking(
+    _ process: PostgreSQLProcess?, on host: PostgreSQLHost, unless hasAnswered: () -> Bool = { false }
+  ) -> Bool {
+    guard let process else { return false }
+    do {
+      let connection = try PostgreSQLConnection.connect(options, to: host, within: Self.patience, logger: logger)
+      connection.isWitness = true
+      return try connection.within(Self.patience) {
+        if try !waits(process, connection) { return try exists(process, connection) }
+        if !hasAnswered() { try end(process, connection) }
+        return false
+      }
+    } catch {
+      return error.isRefusalOfServer
+    }
+  }
+
+  /// Ends a process that waits for a client which is gone, without waiting for it here.
+  func endLater(_ process: PostgreSQLProcess, on host: PostgreSQLHost) {
+    Thread.detachNewThread { [self] in
+      guard let connection = try? PostgreSQLConnection.connect(options, to: host, within: Self.patience, logger: logger)
+      else { return }
+      connection.isWitness = true
+      try? connection.within(Self.patience) { try end(process, connection) }
+    }
+  }
+
+  private func exists(_ process: PostgreSQLProcess, _ connection: PostgreSQLConnection) throws -> Bool {
+    try connection.run("SELECT 1 \(process.activity)", isKept: false).rowCount > 0
+  }
+
+  /// Whether a process has waited for its client for a while. One that has just answered waits too.
+  private func waits(_ process: PostgreSQLProcess, _ connection: PostgreSQLConnection) throws -> Bool {
+    try connection.run(
+      """
+      SELECT 1 \(process.activity) AND \(PostgreSQLProcess.waitsForClient) \
+      AND COALESCE(pg_catalog.clock_timestamp() - state_change > INTERVAL '1 second', TRUE)
+      """, isKept: false
+    ).rowCount > 0
+  }
+
+  private func end(_ process: PostgreSQLProcess, _ connection: PostgreSQLConnection) throws {
+    try connection.run(
+      """
+      SELECT CAST(pg_catalog.pg_terminate_backend(pid) AS pg_catalog.text) \(process.activity) \
+      AND \(PostgreSQLProcess.waitsForClient)
+      """, isKept: false)
+  }
+}
+
+extension Error {
+  /// Whether a server answered and refused the connection. One that is starting has no former process any more.
+  fileprivate var isRefusalOfServer: Bool {
+    guard let failure = (self as? CoherenceError)?.underlying as? PostgreSQLFailure else { return false }
+    return failure.sqlState != "57P03"
+  }
+}

@@ -1,0 +1,39 @@
+import CoherenceCore
+
+/// A to-one relationship that a store keeps for other models than the present one.
+package struct SQLLeftOutReference: Sendable {
+  package let table: String
+  package let column: String
+  /// The column of the record's place among the target's members, if there is one.
+  package let position: String?
+  /// The name of the constraint, in dialects that name constraints.
+  package let constraint: String
+  /// The name of the table referred to.
+  package let target: String
+  /// Whether a record that is referred to must not be deleted.
+  package let retainsTarget: Bool
+  /// Whether the model knows the table's records: then their version is their own model's affair.
+  package let isTableKnown: Bool
+  /// The relationship, as `Book.author`.
+  package let path: String
+
+  /// What clearing assigns. Records of a table that the model leaves out get another version, as any change gives them;
+  /// records that the model has may be part of the same save, which compares and writes their version itself.
+  package var cleared: SQLFragment {
+    var set = ([column] + [position].compactMap { $0 }).map { "\(name: $0) = NULL" as SQLFragment }
+    if !isTableKnown { set.append("\(name: SQLTable.version) = \(name: SQLTable.version) + 1") }
+    return set.joined(separator: ", ")
+  }
+}
+
+extension CoherenceError {
+  /// A record cannot be deleted because of a left-out reference.
+  package static func deleteRetained(_ id: ManagedObjectID, by reference: SQLLeftOutReference) -> CoherenceError {
+    var error = CoherenceError(
+      .deleteDenied,
+      "A record of '\(id.entity.name)' cannot be deleted: records that a newer model keeps as '\(reference.path)' "
+        + "require it. Delete it with a program that has that model.")
+    error.objectIDs = [id]
+    return error
+  }
+}

@@ -1,0 +1,27 @@
+import CoherenceCore
+
+/// A difference between a store and a model that adding to the store's schema does not bridge, if the store holds what is
+/// counted.
+package struct SchemaFault: Sendable {
+  /// What differs, as a sentence that names the property or the entity.
+  let sentence: String
+  let table: String
+  /// The column whose values are counted; `nil` for records and links.
+  let column: String?
+  /// Counts what stands in the way; `nil` when the difference stands in the way by itself.
+  let count: SQLFragment?
+  /// What the change drops; `nil` when the difference cannot be bridged by dropping anything.
+  let drops: SchemaDrops?
+
+  /// A difference that nothing bridges.
+  static func obstacle(_ sentence: String, in table: String, count: SQLFragment? = nil) -> SchemaFault {
+    SchemaFault(sentence: sentence, table: table, column: nil, count: count, drops: nil)
+  }
+
+  /// A difference that costs what is counted.
+  static func loss(
+    _ sentence: String, table: String, column: String?, count: SQLFragment, drops: SchemaDrops
+  ) -> SchemaFault {
+    SchemaFault(sentence: sentence, table: table, column: column, count: count, drops: drops)
+  }
+}

@@ -1,0 +1,78 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let renaming = ConformanceSubject("Renaming") { renames }
+
+  /// A store is filled, opened with a model that has other names, changed, and opened with the first model again.
+  private static func renamed(
+    _ sentence: String, from start: Library = base, _ change: @escaping @Sendable (inout Library) -> Void,
+    check: @escaping @Sendable (ManagedObjectContext) throws -> Void,
+    back: @escaping @Sendable (ManagedObjectContext) throws -> Void
+  ) -> Case {
+    Case(sentence) { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try start.model)
+      try stack.write(fillLibrary)
+      let first = stack.model
+      let second = try start.changed(change).model
+      try stack.reopen(model: second)
+      try stack.write(check)
+      try stack.reopen(model: first)
+      try stack.read(back)
+      try stack.reopen(model: second)
+      try stack.reopen()
+      try stack.read { try expectEqual(try $0.number(of: "Book"), 2) }
+    }
+  }
+
+  @CasesBuilder private static var renames: [Case] {
+    renamed("an attribute under another name keeps its values, and the older model finds what was changed") {
+      Library.replace(
+        "pages", in: &$0.book, by: Attribute("extent", .int32, optional: true, renamingIdentifier: "pages"))
+    } check: { context in
+      try expectEqual(try context.names("Book", where: equal("extent", 101)), ["Egla"])
+      try context.one("Book", where: equal("title", "Egla")).setValue(55, for: "extent")
+    } back: { context in
+      try expectEqual(try context.names("Book", where: equal("pages", 55)), ["Egla"])
+      try expectEqual(try context.names("Book", where: equal("pages", 100)), ["Edda"])
+    }
+    renamed("a required attribute under another name needs no default") {
+      Library.replace("title", in: &$0.book, by: Attribute("heading", .string, renamingIdentifier: "title"))
+    } check: { context in
+      try expectEqual(try context.number(of: "Book", where: among("heading", ["Edda", "Egla"])), 2)
+    } back: { context in
+      try expectEqual(try context.names("Book"), ["Edda", "Egla"])
+    }
+    renamed("a to-one relationship under another name keeps its references") {
+      Library.replace(
+        "author", in: &$0.book,
+        by: Relationship("writer", toOne: "Author", inverse: "books", renamingIdentifier: "author"))
+      Library.replace("books", in: &$0.author, by: Relationship("books", toMany: "Book", inverse: "writer"))
+    } check: { context in
+      try expectEqual(try context.one("Author").labels(of: "books"), ["Edda", "Egla"])
+      try context.one("Book", where: equal("title", "Edda")).setObject(nil, for: "writer")
+    } back: { context in
+      try expectEqual(try context.one("Author").labels(of: "books"), ["Egla"])
+    }
+    renamed("a many-to-many relationship under another name keeps its links") {
+      Library.replace(
+        "tags", in: &$0.book, by: Relationship("labels", toMany: "Tag", inverse: "books", renamingIdentifier: "tags"))
+      Library.replace("books", in: &$0.tag, by: Relationship("books", toMany: "Book", inverse: "labels"))
+    } check: { context in
+      try expectEqual(try context.one("Tag").labels(of: "books"), ["Edda", "Egla"])
+    } back: { context in
+      try expectEqual(try context.one("Tag").labels(of: "books"), ["Edda", "Egla"])
+    }
+    Case("a property can be renamed again and again by its first name") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write(fillLibrary)
+      for name in ["extent", "length", "size"] {
+        try stack.reopen(
+          model: try base.changed {
+            Library.replace(
+              "pages", in: &$0.book, by: Attribute(name, .int32, optional: true, renamingIdentifier: "pages"))
+          }.model)
+        try stack.read { try expectEqual(try $0.names("Book", where: equal(name, 101)), ["Egla"]) }
+      }
+    }
+  }
+}

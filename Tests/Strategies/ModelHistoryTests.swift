@@ -1,0 +1,64 @@
+import CoherenceCore
+import CoherenceSQLite
+import CoherenceStrategies
+import Foundation
+import Logging
+import Testing
+import TestSupport
+
+@Suite("Models that a store has met")
+struct ModelHistoryTests {
+  typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
+  private let directory = TemporaryDirectory()
+  private let log = LogRecorder()
+
+  private func attach(
+    _ model: ManagedObjectModel, _ configuration: StoreConfiguration = StoreConfiguration(type: .sqlite)
+  )
+    throws -> any PersistentStore
+  {
+    let container = Container(
+      name: "Stores", managedObjectModel: model, storeLocation: directory.url, logger: log.logger)
+    let store = try container.attachPersistentStore(for: configuration)
+    try container.detach(persistentStore: store)
+    return store
+  }
+
+  @Test func `an older model is recognised, and the log says so once`() throws {
+    _ = try attach(ContainerModels.users)
+    _ = try attach(ContainerModels.usersAndRoles)
+    #expect(log.texts(.warning).isEmpty)
+    for _ in 0..<2 { _ = try attach(ContainerModels.users) }
+    let warnings = log.texts(.warning).filter { $0.contains("older than the store") }
+    #expect(warnings.count == 1)
+    #expect(warnings.first?.contains(try #require(ContainerModels.usersAndRoles.name)) == true)
+    #expect(warnings.first?.contains("ContainerRole") == true)
+  }
+
+  @Test func `what is dropped is in the log with the place of the copy`() throws {
+    func model(_ type: AttributeType) throws -> ManagedObjectModel {
+      try ManagedObjectModel(name: "Things") { Entity("Thing") { Attribute("size", type, optional: true) } }
+    }
+    let container = Container(name: "Stores", managedObjectModel: try model(.int32), storeLocation: directory.url)
+    let store = try container.attachPersistentStore(for: StoreConfiguration(type: .sqlite))
+    let context = container.newBackgroundContext()
+    try context.performAndWait {
+      try context.insertNewObject(forEntityName: "Thing").setValue(7, for: "size")
+      try context.save()
+    }
+    try container.detach(persistentStore: store)
+    let lossy = StoreConfiguration(type: .sqlite, options: [StoreOption.allowsDataLoss: true])
+    _ = try attach(try model(.string), lossy)
+    let warning = try #require(log.texts(.warning).first { $0.contains(StoreOption.allowsDataLoss) })
+    let copy = try #require(directory.names.first { $0.hasSuffix(".backup") })
+    #expect(warning.contains("Thing.size") && warning.contains("1 value") && warning.contains(copy))
+  }
+
+  @Test func `a store is not set aside for a model that it was extended to before`() throws {
+    let first = try attach(ContainerModels.users).identifier
+    _ = try attach(ContainerModels.usersAndRoles)
+    let overwriting = StoreConfiguration(type: .sqlite, overwriteIncompatibleStore: true)
+    #expect(try attach(ContainerModels.users, overwriting).identifier == first)
+    #expect(try attach(ContainerModels.usersAndRoles, overwriting).identifier == first)
+  }
+}
