@@ -55,6 +55,8 @@ final class StoreCore: @unchecked Sendable {
   var history = History() {
     didSet { if history.isKept != oldValue.isKept { notePlainness() } }
   }
+  /// What a closure has changed in the aggregate or the content that is being stored.
+  var edits: UpdateEdits?
   /// The origin that the operations going on were given.
   @exclusivity(unchecked) var origin: String?
   /// Raised by whatever leaves work for the commit, so that operations that do not pay nothing.

@@ -1,5 +1,9 @@
 extension EntityStore {
   /// Changes an entity.
+  ///
+  /// What the closure changes counts, at whichever place of an aggregate; what it leaves alone keeps its value and its
+  /// stamp. Where it changes one entity at several places to different values, the last place counts, and the logger is
+  /// told of ``EntityError/differentChanges``.
   /// - Parameter update: Changes the stored value. It may use the store. When it throws, the entity is left as it was.
   /// - Returns: Whether the entity is changed: `false` when there is none, when its stamp is not lower than
   ///   `modifiedAt`, and when the closure gave it another identifier. Then the logger is told why.
@@ -56,7 +60,8 @@ extension StoreCore {
     guard let node = aliases[key], var content = node.basis else { return false }
     if let stamp, node.refuses(stamp) { return false }
     try update(&content)
-    setAlias(key, to: content, shape: shape(), stamp: stamp, mode: .updating)
+    let shape = shape()
+    storingEdits { setAlias(key, to: content, shape: shape, stamp: stamp, mode: .updating) }
     return true
   }
 }

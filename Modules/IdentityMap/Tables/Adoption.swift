@@ -16,7 +16,7 @@ struct Adoption {
 
   @usableFromInline enum Mode {
     case storing
-    /// The aggregate is made of the stored one: what is in it as it is shown says nothing new.
+    /// A closure made the aggregate of the stored one: what it left as it was says nothing.
     case updating
     /// They are left as they are, whatever the aggregate says of them.
     case keeping
@@ -24,9 +24,6 @@ struct Adoption {
     case gathering
     /// They are left as they are, and what there is not yet is part of a change that is not sure.
     case bringing
-
-    /// Whether the entities become what the aggregate says.
-    @inlinable var storesAsGiven: Bool { self == .storing || self == .updating }
   }
 
   init(
@@ -41,7 +38,7 @@ struct Adoption {
 
   @inlinable mutating func adopt<T: Identifiable & Sendable>(_ entity: T) {
     let table = core.table(of: T.self)
-    guard mode.storesAsGiven, let node = table.adoptSimply(entity, stamp: stamp) else {
+    guard mode == .storing, let node = table.adoptSimply(entity, stamp: stamp) else {
       return adoptAtLength(entity)
     }
     children.append(node)
@@ -56,7 +53,16 @@ struct Adoption {
       versions.append(node.version &- 1)
       return
     }
-    let placement = table.put(entity, stamp: stamp, isUpdate: isUpdate)
+    if mode == .updating {
+      if let node = untouched(entity, in: table) {
+        children.append(node)
+        let isAsGiven =
+          core.openChanges.isEmpty && !node.flags.contains(.dirty) && core.edits?.formerValue(of: node) == nil
+        return versions.append(isAsGiven ? node.version : node.version &- 1)
+      }
+      noteEdit(entity, in: table)
+    }
+    let placement = table.put(entity, stamp: stamp, isUpdate: mode == .updating)
     children.append(placement.node)
     // One that has another value than the given one is to be written into the aggregate.
     versions.append(placement.isAsGiven ? placement.node.version : placement.node.version &- 1)
@@ -67,16 +73,28 @@ struct Adoption {
     for index in versions.indices.suffix(count) { versions[index] &-= 1 }
   }
 
-  /// Whether there is something that an update could make sure.
-  private var isUpdate: Bool { mode == .updating && !core.openChanges.isEmpty }
-
   /// The node of an entity that is left as it is.
   private func known<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
     if mode == .gathering { return table.nodeInAnyCase(of: entity) }
     guard let node = table.node(entity.id) ?? table.hiddenNode(entity.id) else { return nil }
-    if mode == .keeping || kept.contains(where: { $0 === node }) { return node }
-    guard isUpdate, !node.flags.contains(.onPath), !node.isUnsure else { return nil }
-    return table.areEqual(node.read(), entity) ? node : nil
+    return mode == .keeping || kept.contains(where: { $0 === node }) ? node : nil
+  }
+
+  // MARK: Updates
+
+  /// The node of an entity that a closure left as it was given. It keeps its value, its stamp, and what it is merged of.
+  private func untouched<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
+    guard let node = table.node(entity.id) ?? table.hiddenNode(entity.id) else { return nil }
+    guard !node.flags.contains(.onPath), !node.isUnsure else { return nil }
+    let given = core.edits?.formerValue(of: node) ?? table.givenValue(of: node)
+    return areSame(given, entity) ? node : nil
+  }
+
+  /// Notes a change that a closure made. Of two different changes of one entity the later place counts.
+  private func noteEdit<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) {
+    guard let node = table.node(entity.id), !node.flags.contains(.onPath), let edits = core.edits else { return }
+    guard edits.note(node, formerValue: table.givenValue(of: node)) else { return }
+    if !areSame(node.built(), entity) { core.tellRefused(T.self, entity.id, EntityError.differentChanges) }
   }
 
   /// Links the aggregate to its children.

@@ -10,7 +10,8 @@ extension EntityTable {
       core.tellRefused(T.self, entity.id, error)
       return Placement(node: node, outcome: .refused)
     }
-    let merged = merged(entity, into: node)
+    // What a closure made of the stored value has that in it already.
+    let merged = isUpdate ? entity : merged(entity, into: node)
     // The closure that merges may have removed it.
     if node.isVacant && !node.flags.contains(.hidden) { return revive(node, with: merged, stamp: stamp) }
     return replace(node, with: merged, stamp: stamp, isUpdate: isUpdate)

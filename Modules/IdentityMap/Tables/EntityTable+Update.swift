@@ -20,10 +20,14 @@ extension EntityTable {
       // Nothing of it is sure, so the update goes with it.
       patch(node, .init(change: change, effect: .value(value)))
     } else {
-      _ = replace(node, with: value, stamp: stamp, isUpdate: true)
+      core.storingEdits { _ = replace(node, with: value, stamp: stamp, isUpdate: true) }
     }
     return true
   }
+  /// The value of an entity in what a closure is given. Of an aggregate in which something is not sure it may be another
+  /// one: then each entity in it is looked at by itself.
+  func givenValue(of node: EntityNode<T>) -> T { sureValue(of: node) ?? node.built() }
+
   /// What an update is made of: the sure value, if there is one, with the sure values of what is in it. What is not sure
   /// lies on top of it.
   private func basis(of node: EntityNode<T>) -> T {
