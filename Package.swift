@@ -142,7 +142,7 @@ let package = Package(
       path: "Tests/SQLite",
       swiftSettings: strict),
     .testTarget(
-      name: "PostgreSQLTests", dependencies: ["CoherencePostgreSQL", "CoherenceConformance"],
+      name: "PostgreSQLTests", dependencies: ["CoherencePostgreSQL", "CoherenceConformance", "TestSupport"],
       path: "Tests/PostgreSQL", swiftSettings: strict),
     .testTarget(
       name: "StrategiesTests",
@@ -204,7 +204,8 @@ let package = Package(
     .testTarget(
       name: "FaultTests",
       dependencies: [
-        "CoherenceConformance", "CoherenceMapping", "CoherenceSQL", "CoherenceSQLite", "CoherencePostgreSQL", sqlite,
+        "CoherenceConformance", "CoherenceMapping", "CoherenceSQL", "CoherenceSQLite", "CoherencePostgreSQL",
+        "TestSupport", sqlite,
         logging,
       ],
       path: "Tests/Faults", swiftSettings: strict),

@@ -25,7 +25,7 @@ extension PostgreSQLConnection {
     if PQstatus(raw) != CONNECTION_OK { try connection.explainRefusal(after: ContinuousClock.now - beginning) }
     try connection.checkServer()
     connection.enterPipeline()
-    try connection.within(timeout) { try connection.prepareSession(options) }
+    try connection.within(max(timeout, .seconds(2))) { try connection.prepareSession(options) }
     return connection
   }
 

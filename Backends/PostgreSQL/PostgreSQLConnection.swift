@@ -262,7 +262,11 @@ final class PostgreSQLConnection {
   /// The error for a result that is one.
   func error(for result: OpaquePointer) -> CoherenceError {
     let failure = PostgreSQLFailure(result, isFatal: isBroken)
-    if failure.sqlState.isEmpty || failure.isDisconnection { return .connectionLost(failure) }
+    if failure.sqlState.isEmpty || failure.isDisconnection {
+      // Nothing comes any more, whatever is awaited still.
+      if failure.isFatal { isClosed = true }
+      return .connectionLost(failure)
+    }
     if failure.sqlState == "57014", isCancelling {
       return CoherenceError(.cancelled, "The task was cancelled while the PostgreSQL server was at work.")
     }

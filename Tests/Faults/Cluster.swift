@@ -18,44 +18,102 @@ final class Cluster: Sendable {
   }
 
   /// Makes and starts a server.
-  init() throws {
-    directory = try TemporaryDirectory()
-    // The server may run as another user, who has to get in.
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
-    guard let url = URL(string: try Self.run("start", directory.path)) else {
+  convenience init() throws { try self.init(Self.directory()) }
+
+  /// Makes and starts a server with the data of another one, which must not run.
+  ///
+  /// - Parameter isStandby: Whether the server only reads until it is promoted. It waits for a primary that never comes.
+  convenience init(copyOf other: Cluster, asStandby isStandby: Bool = false) throws {
+    let directory = try Self.directory()
+    // Keeps owners, which FileManager does not.
+    try Self.run("/bin/cp", ["-a", other.data.path, directory.url.path])
+    if isStandby {
+      let file = directory.url.appendingPathComponent("data/standby.signal").path
+      guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o666]) else {
+        throw Failure(description: "'\(file)' cannot be made.")
+      }
+    }
+    try self.init(directory)
+  }
+
+  private init(_ directory: TemporaryDirectory) throws {
+    self.directory = directory
+    guard let url = URL(string: try Self.runTool("start", directory.path)) else {
       throw Failure(description: "Tools/postgres did not say where the server is.")
     }
     self.url = url
   }
 
-  deinit { _ = try? Self.run("stop", directory.path) }
+  deinit { _ = try? Self.runTool("stop", directory.path) }
+
+  private static func directory() throws -> TemporaryDirectory {
+    let directory = try TemporaryDirectory()
+    // The server may run as another user, who has to get in.
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
+    return directory
+  }
+
+  private var data: URL { directory.url.appendingPathComponent("data") }
+  private var processFile: URL { data.appendingPathComponent("postmaster.pid") }
+  /// The directory of the server's socket, which is the host of a connection string.
+  var host: String { directory.url.appendingPathComponent("socket").path }
+
+  // MARK: Ending and starting
 
   /// Ends all processes of the server at once, without a checkpoint.
-  func stopAtOnce() throws { _ = try Self.run("stop", directory.path) }
+  func stopAtOnce() throws { _ = try Self.runTool("stop", directory.path) }
+
+  /// Ends the server with a checkpoint, and waits for the end.
+  func shutDown() throws {
+    send(SIGINT, to: try postmaster())
+    while FileManager.default.fileExists(atPath: processFile.path) { sched_yield() }
+  }
 
   /// Kills the process that the others were begun by; they end when they notice.
-  func killPostmaster() throws {
-    let file = directory.url.appendingPathComponent("data/postmaster.pid")
-    let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
-    guard let process = lines.first.flatMap({ pid_t($0) }) else {
-      throw Failure(description: "The server's number is not in its file.")
-    }
-    kill(process, SIGKILL)
+  func killPostmaster() throws { send(SIGKILL, to: try postmaster()) }
+
+  /// Kills every process of the server, the one that the others were begun by first: nobody clears up.
+  func killAll() throws {
+    let processes = try processes()
+    send(SIGKILL, to: try postmaster())
+    for process in processes { send(SIGKILL, to: process.number) }
+  }
+
+  /// Stops every process that is not a client's, so that nothing is written that no client waits for.
+  func freezeBackground() throws {
+    for process in try processes() where !process.isOfClient { send(SIGSTOP, to: process.number) }
   }
 
   /// Starts the server again, which recovers what was committed. As long as processes of the old one are about, it cannot.
   func start() throws {
-    for _ in 0..<100 { if (try? Self.run("start", directory.path)) != nil { return } }
-    _ = try Self.run("start", directory.path)
+    for _ in 0..<300 { if (try? Self.runTool("start", directory.path)) != nil { return } }
+    _ = try Self.runTool("start", directory.path)
   }
 
+  /// The number of the process that the others were begun by.
+  private func postmaster() throws -> pid_t {
+    let lines = try String(contentsOf: processFile, encoding: .utf8).split(separator: "\n")
+    guard let process = lines.first.flatMap({ pid_t($0) }) else {
+      throw Failure(description: "The server's number is not in its file.")
+    }
+    return process
+  }
+
+  // MARK: Commands
+
   /// Runs the project's tool. Answers the last line that it printed.
-  private static func run(_ verb: String, _ directory: String, file: String = #filePath) throws -> String {
+  private static func runTool(_ verb: String, _ directory: String, file: String = #filePath) throws -> String {
     let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
+    return try run(root.appendingPathComponent("Tools/postgres").path, [verb, directory])
+  }
+
+  /// Runs a command. Answers the last line that it printed.
+  @discardableResult
+  private static func run(_ command: String, _ arguments: [String]) throws -> String {
     let tool = Process()
-    tool.executableURL = root.appendingPathComponent("Tools/postgres")
-    tool.arguments = [verb, directory]
+    tool.executableURL = URL(fileURLWithPath: command)
+    tool.arguments = arguments
     // A file, not a pipe: the server would hold a pipe open.
     let output = FileManager.default.temporaryDirectory.appendingPathComponent("cluster-\(UUID().uuidString)")
     _ = FileManager.default.createFile(atPath: output.path, contents: nil)
@@ -70,3 +128,7 @@ final class Cluster: Sendable {
     return lines.last ?? ""
   }
 }
+
+/// Sends a signal to a process. Answers whether the process was there.
+@discardableResult
+func send(_ signal: CInt, to process: pid_t) -> Bool { kill(process, signal) == 0 }

@@ -2,6 +2,7 @@ import CoherenceCore
 @testable import CoherencePostgreSQL
 import CoherenceSQL
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.needsServer) struct CancellationTests {
@@ -67,14 +68,5 @@ import Testing
     #expect(error?.code == .storeBusy)
     #expect(error?.isRetryable == true)
     try administration.run("ROLLBACK", isKept: false)
-  }
-}
-
-/// Runs each job on a thread of its own, which may block.
-final class ThreadExecutor: TaskExecutor {
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    let executor = asUnownedTaskExecutor()
-    Thread.detachNewThread { job.runSynchronously(on: executor) }
   }
 }

@@ -3,6 +3,7 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 import Logging
+import TestSupport
 import Testing
 
 /// A link through which nothing comes any more, though nobody closed it.

@@ -1,0 +1,78 @@
+import CoherenceCore
+@testable import CoherencePostgreSQL
+import CoherenceSQL
+import Foundation
+import Logging
+
+/// What is asked of a server without a store.
+extension Cluster {
+  /// A connection beside those of stores.
+  func administration() throws -> PostgreSQLConnection {
+    let environment = StoreEnvironment(type: .postgreSQL, url: url, model: Ledger.model)
+    return try PostgreSQLConnection.connect(PostgreSQLOptions(environment), logger: Logger(label: "test"))
+  }
+
+  /// Has the server start again without looking at every file before, where it can: in a fraction of a second instead of
+  /// seconds.
+  func startFaster() throws {
+    let connection = try administration()
+    // Version 14 on Linux. Where it is not known the server is slower.
+    _ = try? connection.run("ALTER SYSTEM SET recovery_init_sync_method = 'syncfs'", isKept: false)
+    try connection.run("SELECT pg_catalog.pg_reload_conf()", isKept: false)
+  }
+
+  /// Makes a standby a server that writes.
+  func promote() throws {
+    try administration().run("SELECT pg_catalog.pg_promote()", isKept: false)
+  }
+
+  // MARK: Processes
+
+  struct ServerProcess {
+    let number: pid_t
+    let isOfClient: Bool
+  }
+
+  /// The server's processes but for the one that the others were begun by and the one that answers.
+  func processes() throws -> [ServerProcess] { try Self.processes(seenBy: administration()) }
+
+  static func processes(seenBy connection: PostgreSQLConnection) throws -> [ServerProcess] {
+    let result = try connection.run(
+      """
+      SELECT CAST(pid AS bigint), CAST(CASE WHEN backend_type = 'client backend' THEN 1 ELSE 0 END AS bigint) \
+      FROM pg_catalog.pg_stat_activity WHERE pid <> pg_catalog.pg_backend_pid() ORDER BY pid
+      """, isKept: false)
+    return (0..<result.rowCount).compactMap { row in
+      result.int(row, 0).map { ServerProcess(number: pid_t($0), isOfClient: result.int(row, 1) == 1) }
+    }
+  }
+
+  // MARK: Numbers of transactions
+
+  /// The number of the one transaction that has written something and is not at its end.
+  func openTransaction() throws -> Int64 {
+    let result = try administration().run(
+      """
+      SELECT CAST(CAST(backend_xid AS pg_catalog.text) AS bigint) FROM pg_catalog.pg_stat_activity \
+      WHERE backend_xid IS NOT NULL
+      """, isKept: false)
+    guard result.rowCount == 1, let number = result.int(0, 0) else {
+      throw Failure(description: "\(result.rowCount) transactions have written something.")
+    }
+    return number
+  }
+
+  /// Commits transactions until one of them has a number.
+  ///
+  /// - Throws: When none gets it, because the server remembers who had it.
+  func handOutAgain(_ number: Int64) throws {
+    let connection = try administration()
+    while true {
+      let result = try connection.run(
+        "SELECT CAST(CAST(pg_catalog.pg_current_xact_id() AS pg_catalog.text) AS bigint)", isKept: false)
+      guard let next = result.int(0, 0) else { throw Failure(description: "A transaction has no number.") }
+      if next == number { return }
+      guard next < number else { throw Failure(description: "The server has not lost transaction \(number).") }
+    }
+  }
+}

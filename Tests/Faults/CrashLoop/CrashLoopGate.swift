@@ -1,0 +1,134 @@
+import Foundation
+
+/// Where the writers of a crash loop and the thread that injects the faults wait for each other.
+final class CrashLoopGate: @unchecked Sendable {
+  // Sendable: what can change is used under `condition` only.
+
+  private let condition = NSCondition()
+  /// The number of acknowledged saves of each writer.
+  private var acknowledged: [Int]
+  /// The number of writers that have not ended.
+  private var running: Int
+  /// The number of writers that stand at the closed gate.
+  private var parked = 0
+  private var isClosed = false
+  private var isServerAway = false
+  private var isOver = false
+  private var complaint: String?
+
+  /// How long anything may take before it counts as stuck. Nothing is waited for that long unless a wait has no bound.
+  private static let patience: TimeInterval = 60
+
+  init(writers: Int) {
+    acknowledged = Array(repeating: 0, count: writers)
+    running = writers
+  }
+
+  // MARK: Writers
+
+  /// Waits while the gate is closed. Nothing of the writer's may be in the midst of a save.
+  ///
+  /// - Returns: Whether to go on.
+  func pass() -> Bool {
+    condition.withLock {
+      parked += 1
+      condition.broadcast()
+      while isClosed, !isOver { condition.wait() }
+      parked -= 1
+      return !isOver
+    }
+  }
+
+  func noteAcknowledgement(of writer: Int) {
+    condition.withLock {
+      acknowledged[writer] += 1
+      condition.broadcast()
+    }
+  }
+
+  /// Waits while there is no server on purpose: writers that try all the time would keep it from starting.
+  func awaitServer() {
+    condition.withLock { while isServerAway, !isOver { condition.wait() } }
+  }
+
+  /// Ends the loop because of what a writer met.
+  func complain(_ sentence: String) {
+    condition.withLock {
+      complaint = complaint ?? sentence
+      isOver = true
+      condition.broadcast()
+    }
+  }
+
+  func leave() {
+    condition.withLock {
+      running -= 1
+      condition.broadcast()
+    }
+  }
+
+  // MARK: The thread that injects the faults
+
+  struct Stuck: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// The number of acknowledged saves of each writer.
+  var acknowledgements: [Int] { condition.withLock { acknowledged } }
+
+  /// What a writer met that ended the loop.
+  var complaintOfWriters: String? { condition.withLock { complaint } }
+
+  /// Has every wait look again whether what it waits for has come.
+  func wakeUp() { condition.withLock { condition.broadcast() } }
+
+  func setServerAway(_ isAway: Bool) {
+    condition.withLock {
+      isServerAway = isAway
+      condition.broadcast()
+    }
+  }
+
+  /// Waits until every writer has acknowledged some saves more than it had, or something else has come.
+  func awaitAcknowledgements(
+    _ count: Int = 1, beyond former: [Int], or isEnough: () -> Bool = { false }
+  ) throws {
+    try wait(until: "acknowledge") {
+      isEnough() || zip(acknowledged, former).allSatisfy { $0 >= $1 + count }
+    }
+  }
+
+  /// Closes the gate, and waits until every writer stands there.
+  func close() throws {
+    condition.withLock { isClosed = true }
+    try wait(until: "come to an end of a save") { parked == running }
+  }
+
+  func open() {
+    condition.withLock {
+      isClosed = false
+      condition.broadcast()
+    }
+  }
+
+  /// Has the writers end, and waits for that.
+  func end() throws {
+    condition.withLock {
+      isOver = true
+      condition.broadcast()
+    }
+    try wait(until: "end", isEnding: true) { running == 0 }
+  }
+
+  private func wait(until verb: String, isEnding: Bool = false, _ isDone: () -> Bool) throws {
+    let deadline = Date(timeIntervalSinceNow: Self.patience)
+    try condition.withLock {
+      while !isDone() {
+        if isOver, !isEnding { throw Stuck(description: complaint ?? "The loop is over.") }
+        guard condition.wait(until: deadline) || isDone() else {
+          throw Stuck(description: "Within \(Int(Self.patience)) s not all writers \(verb): \(acknowledged).")
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import CoherenceCore
+import CoherencePostgreSQL
+import Foundation
+import TestSupport
+import Testing
+
+/// Six writers, while their server and their links fail again and again. After each fault the store holds what was
+/// acknowledged, and does not hold what was said not to be applied.
+///
+/// `COHERENCE_FAULTS=20` injects a thousand faults.
+@Suite(.enabled(if: LedgerPlace.server != nil, "Set COHERENCE_POSTGRESQL_URL; `Tools/postgres start DIR` prints one."))
+struct CrashLoopTests {
+  private static let writerCount = 6
+
+  @Test func `saves acknowledged while servers crash and links break are stored, and saves that failed are not`()
+    async throws
+  {
+    let seed = Effort.seed()
+    let tally = try await onOwnThread { try Self.run(faults: Effort.rounds(50), seed: seed) }
+    // A loop in which nothing fails proves nothing.
+    #expect(tally.acknowledged > Effort.rounds(50))
+    #expect(tally.notApplied + tally.unknown > 0)
+  }
+
+  private static func run(faults: Int, seed: UInt64) throws -> CrashLoopWriter.Tally {
+    let cluster = try Cluster()
+    try cluster.startFaster()
+    let proxy = try SocketProxy(to: cluster.url)
+    // Makes the tables, which may take longer than a statement of a writer.
+    _ = try CrashLoopStore(at: cluster.url)
+    let gate = CrashLoopGate(writers: writerCount)
+    // One waits for a server that is away; the other one soon says that it does not know.
+    let stores = try [10, 0.5].map { patience in
+      try CrashLoopStore(
+        at: proxy.url,
+        options: [PostgreSQLOption.statementTimeout: 0.2, PostgreSQLOption.poolTimeout: .double(patience)])
+    }
+    let writers = (0..<writerCount).map {
+      CrashLoopWriter($0, in: stores[$0 % stores.count], at: gate, seed: seed)
+    }
+    for writer in writers { writer.start() }
+    do {
+      try inject(faults, FaultInjector(cluster, proxy, gate, seed: seed), among: writers, at: gate, of: cluster)
+      try gate.end()
+    } catch {
+      // Those that are stuck are left to themselves.
+      try? gate.end()
+      throw error
+    }
+    try check(writers, of: cluster)
+    return writers.map(\.tally).reduce(CrashLoopWriter.Tally(), +)
+  }
+
+  private static func inject(
+    _ faults: Int, _ injector: FaultInjector, among writers: [CrashLoopWriter], at gate: CrashLoopGate,
+    of cluster: Cluster
+  ) throws {
+    try gate.awaitAcknowledgements(beyond: gate.acknowledgements)
+    for number in 1...faults {
+      let fault = injector.draw()
+      do {
+        try injector.inject(fault)
+        // With nobody in the midst of a save, it is known what must be there.
+        try gate.close()
+        try check(writers, of: cluster)
+        gate.open()
+      } catch {
+        throw Cluster.Failure(description: "After fault \(number), \(fault.rawValue): \(error)")
+      }
+    }
+  }
+
+  /// Reads the store as one who has just come, and compares it with what was said to the writers.
+  private static func check(_ writers: [CrashLoopWriter], of cluster: Cluster) throws {
+    var found = try CrashLoopStore(at: cluster.url).numbers()
+    var complaints = writers.flatMap { $0.expected.complaints(removingFrom: &found) }
+    complaints += found.keys.sorted().map { "'\($0)' is there, and no save that wrote it was acknowledged." }
+    guard complaints.isEmpty else { throw Cluster.Failure(description: complaints.joined(separator: "\n")) }
+  }
+}

@@ -1,0 +1,73 @@
+import CoherenceCore
+@testable import CoherencePostgreSQL
+import CoherenceSQL
+import Foundation
+import Logging
+import Testing
+
+/// Whether a server from which nothing comes is at work is seen right in whatever way the server is set up.
+@Suite(.needsServer, .timeLimit(.minutes(2))) struct ProbeTests {
+  private let schema: TemporarySchema
+
+  init() throws { schema = try TemporarySchema() }
+
+  private func options(_ changes: [String: String] = [:]) throws -> PostgreSQLOptions {
+    try PostgreSQLOptions(schema.environment(PeopleModel.make(), url: schema.url(with: changes)))
+  }
+
+  private func connect(_ changes: [String: String] = [:]) throws -> PostgreSQLConnection {
+    try PostgreSQLConnection.connect(options(changes), logger: Logger(label: "test"))
+  }
+
+  /// Whether a probe finds a connection at work that waits for a lock in the server.
+  private func isFoundWaiting(_ connection: PostgreSQLConnection, _ options: PostgreSQLOptions) throws -> Bool {
+    let lock: SQLFragment = "SELECT pg_catalog.pg_advisory_lock(pg_catalog.hashtext(\(text: schema.name)))"
+    let holder = try connect()
+    try holder.run(lock, isKept: false)
+    try connection.send(lock.rendered(by: PostgreSQLDialect()))
+    try connection.synchronize()
+    while try holder.run(
+      """
+      SELECT 1 FROM pg_catalog.pg_stat_activity \
+      WHERE pg_catalog.pg_backend_pid() = ANY(pg_catalog.pg_blocking_pids(pid))
+      """
+    ).rowCount == 0 {}
+    let isWorking = PostgreSQLProbe(options, logger: Logger(label: "test")).isWorking(
+      connection.process, on: connection.host)
+    try holder.run("SELECT pg_catalog.pg_advisory_unlock_all()", isKept: false)
+    // Only who was not ended gets the lock.
+    _ = try connection.receive()
+    try connection.settle()
+    return isWorking
+  }
+
+  /// Runs a block while there is a role of the schema's name.
+  private func withRole(_ options: SQLFragment, _ body: (PostgreSQLConnection) throws -> Void) throws {
+    let administration = try connect()
+    try administration.run("CREATE ROLE \(name: schema.name) LOGIN \(options)", isKept: false)
+    defer { _ = try? administration.run("DROP ROLE \(name: schema.name)", isKept: false) }
+    try body(administration)
+  }
+
+  @Test func `a server that does not track activities is seen to be at work`() throws {
+    let connection = try connect()
+    try connection.run("SET track_activities = off", isKept: false)
+    #expect(try isFoundWaiting(connection, options()))
+  }
+
+  @Test func `a server whose time zone has changed since a connection was made is seen to be at work`() throws {
+    try withRole("SUPERUSER") { administration in
+      try administration.run("ALTER ROLE \(name: schema.name) SET TimeZone = 'Asia/Tokyo'", isKept: false)
+      let connection = try connect(["user": schema.name])
+      try administration.run("ALTER ROLE \(name: schema.name) SET TimeZone = 'America/Lima'", isKept: false)
+      #expect(try isFoundWaiting(connection, options(["user": schema.name])))
+    }
+  }
+
+  @Test func `a server that has no connection left for the question is taken to be at work`() throws {
+    try withRole("CONNECTION LIMIT 1") { _ in
+      let connection = try connect(["user": schema.name])
+      #expect(try isFoundWaiting(connection, options(["user": schema.name])))
+    }
+  }
+}

@@ -1,0 +1,18 @@
+internal import Foundation
+
+/// Runs each job on a thread of its own, which may block.
+package final class ThreadExecutor: TaskExecutor {
+  package init() {}
+
+  package func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let executor = asUnownedTaskExecutor()
+    Thread.detachNewThread { job.runSynchronously(on: executor) }
+  }
+}
+
+/// Runs a block that waits for other processes on a thread of its own, so that the tests that run meanwhile have theirs.
+/// The block is part of the calling test.
+package func onOwnThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+  try await Task(executorPreference: ThreadExecutor()) { try body() }.value
+}
