@@ -1,8 +1,9 @@
-import CoherenceCore
 import CoherenceInMemory
 import Dispatch
 import Foundation
 import Testing
+
+@testable import CoherenceCore
 
 /// Work for a main-queue context that another thread waits for.
 @Suite struct MainHopTests {
@@ -19,22 +20,54 @@ import Testing
     #expect(sum == 5_000 * 5_001 / 2)
   }
 
-  @Test func `a main queue that is busy is waited for, however long it takes`() async {
-    await #expect(processExitsWith: .success) {
+  @Test(arguments: [true, false])
+  func `a main queue that is busy is waited for, however long it takes, at the first hop too`(isFirst: Bool) async {
+    await #expect(processExitsWith: .success) { [isFirst = isFirst as Bool] in
       let context = try Self.context()
-      // From here on it is known that somebody serves the main queue.
-      await Task.detached { context.performAndWait {} }.value
+      if !isFirst { await Task.detached { context.performAndWait {} }.value }
       let isDone = DispatchSemaphore(value: 0)
       await MainActor.run {
         Thread.detachNewThread {
           context.performAndWait {}
           isDone.signal()
         }
-        // Longer than a main queue that nobody serves is waited for.
+        // Longer than a main queue that shows no sign of life was once waited for.
         _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .seconds(12))
       }
       await Task.detached { isDone.wait() }.value
     }
+  }
+
+  @Test func `a context that is made on the main actor knows that the main queue is served`() async {
+    await #expect(processExitsWith: .success) {
+      try await MainActor.run {
+        #expect(!MainQueue.isServed)
+        _ = try Self.context()
+        #expect(MainQueue.isServed)
+      }
+    }
+  }
+
+  @Test func `who waits for a busy main queue says that it is blocked, and goes on waiting`() throws {
+    MainQueue.noteServed()
+    let hop = MainHop<Int> { .success(1) }
+    var said: [Double] = []
+    let result = hop.wait(patience: MainQueue.Patience(warning: 0.001, limit: 0.002)) { seconds in
+      said.append(seconds)
+      // The main queue comes back when it was called blocked three times.
+      if said.count == 3 { hop.run() }
+    }
+    #expect(try result.get() == 1)
+    #expect(said == [0.001, 0.002, 0.004])
+  }
+
+  @Test func `a main queue that nobody serves fails with a sentence that says what to do`() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      // A block that was never put into the main queue is what a queue that nobody serves makes of it.
+      _ = MainHop<Void> { .success(()) }.wait(patience: MainQueue.Patience(warning: 0.001, limit: 0.002)) { _ in }
+    }
+    let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(said.contains("Run the main queue"))
   }
 
   private static func context() throws -> ManagedObjectContext {

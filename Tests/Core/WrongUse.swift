@@ -72,20 +72,7 @@ extension WrongUse {
         let (context, fan) = try Fan.inContext(.mainQueue)
         try await Task.detached { try use(fan.object, context) }.value
       }
-    } + [
-      WrongUse("a main queue that nobody serves is waited for", "Run the main queue") {
-        let context = try Fan.context(.mainQueue)
-        await MainActor.run {
-          let isDone = DispatchSemaphore(value: 0)
-          Thread.detachNewThread {
-            context.performAndWait {}
-            isDone.signal()
-          }
-          // The main queue waits for somebody who waits for the main queue.
-          isDone.wait()
-        }
-      }
-    ]
+    }
   }
 }
 

@@ -44,7 +44,7 @@ import Testing
     #expect(try store.fetch("Person").map(\.id) == [row.id])
   }
 
-  @Test func `a commit that takes longer than its late cancellation is waited for`() async throws {
+  @Test func `a save whose cancellation comes late is applied as a whole or known not to be applied`() async throws {
     let store = try schema.open(PeopleModel.make())
     let administration = try schema.administration()
     // What is cancelled here goes on, and the commit waits four seconds for a lock.
@@ -75,11 +75,13 @@ import Testing
     let task = Task.detached(executorPreference: ThreadExecutor()) { try store.save(.insert(rows[0].entity, rows)) }
     while try !isWaiting(for: administration) { await Task.yield() }
     task.cancel()
-    if case .failure(let error) = await task.result {
-      #expect(try store.fetch("Person").isEmpty == ((error as? CoherenceError)?.outcome == .notApplied))
-      Issue.record(error)
+    switch await task.result {
+    case .success: #expect(try store.fetch("Person").count == 600)
+    case .failure(let error):
+      // On a busy machine the task is noticed to be cancelled once more before the commit, which is not sent then.
+      #expect((error as? CoherenceError)?.outcome == .notApplied)
+      #expect(try store.fetch("Person").isEmpty)
     }
-    #expect(try store.fetch("Person").count == 600)
     withExtendedLifetime(administration) {}
   }
 
@@ -106,7 +108,9 @@ import Testing
   @Test func `a save that is cancelled over a link that stalls leaves no lock`() async throws {
     // The end of the test would wait for the lock as well.
     defer { proxy.releaseAll() }
-    let store = try schema.open(PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]))
+    let store = try schema.open(
+      PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
+      options: [PostgreSQLOption.statementTimeout: 600])
     let row = try store.insert("Person", ["name": .string("old")])
     proxy.stall(at: "UPDATE \"Person\"", reachesServer: true)
     let task = Task.detached(executorPreference: ThreadExecutor()) {

@@ -9,7 +9,9 @@ actor ConfinedTurn {
 
   init(_ confinement: Confinement) { self.confinement = confinement }
 
-  nonisolated var unownedExecutor: UnownedSerialExecutor { confinement.asUnownedSerialExecutor() }
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    confinement.isMain ? MainActor.sharedUnownedExecutor : confinement.asUnownedSerialExecutor()
+  }
 
   func run<T: Sendable>(_ body: @Sendable () throws -> T) throws -> T { try body() }
 }

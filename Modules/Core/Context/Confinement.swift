@@ -1,6 +1,5 @@
 import CoherenceRuntime
 import Dispatch
-import Foundation
 import Synchronization
 
 /// Where a context may be used: by one thread at a time, which the context's queue decides, or by one thread for good.
@@ -20,7 +19,7 @@ final class Confinement: Sendable {
     isMain = type == .mainQueue
     home = type == .currentThread ? currentThread : 0
     queue = isMain ? .main : DispatchQueue(label: label)
-    if isMain { Self.markMainQueue() }
+    if isMain { MainQueue.watch() }
   }
 
   /// Whether the context belongs to one thread for good, and to no queue.
@@ -78,13 +77,33 @@ final class Confinement: Sendable {
 
   private static let mainKey = DispatchSpecificKey<Bool>()
   private static let mark: Void = DispatchQueue.main.setSpecific(key: mainKey, value: true)
-  private static func markMainQueue() { _ = mark }
 
   /// Whether the caller runs on the main actor.
   ///
-  /// Under an asynchronous `main` on Linux the main queue is drained by changing threads, so the queue is asked first.
-  /// The thread that the process began with never runs anything but main code.
-  static var isOnMain: Bool { DispatchQueue.getSpecific(key: mainKey) == true || Thread.isMainThread }
+  /// The runtime is asked first: it knows the executor of the calling thread's job, which stays the same when the thread
+  /// enters another queue synchronously. A plain block of the main queue is no job; the queue's mark tells of that.
+  static var isOnMain: Bool { coherence_is_on_main_actor() || isInMainQueueBlock }
+
+  /// Whether the caller is a block of the main queue, or of a queue that targets it. Not seen from within the `sync` of
+  /// another queue.
+  private static var isInMainQueueBlock: Bool {
+    _ = mark
+    return DispatchQueue.getSpecific(key: mainKey) == true
+  }
+
+  /// Whether the caller is proof that somebody serves the main queue, because a job or a block of it runs.
+  static var isServedMain: Bool { coherence_is_in_main_job() || isInMainQueueBlock }
+
+  /// Enters the queue on the calling thread.
+  ///
+  /// A thread that runs a plain block of the main queue goes on holding the main queue inside, where the queue's mark
+  /// cannot be seen, so the thread carries it. A job of the main actor needs no help: see ``isOnMain``.
+  func sync<T>(_ body: () throws -> T) rethrows -> T {
+    guard Self.isInMainQueueBlock else { return try queue.sync(execute: body) }
+    coherence_enter_main()
+    defer { coherence_leave_main() }
+    return try queue.sync(execute: body)
+  }
 }
 
 /// A number for the calling thread, unique among running threads and never zero.

@@ -38,8 +38,10 @@ final class ContextStorage: @unchecked Sendable {
   var undelivered: [ManagedObject] = []
   /// Loads of a fetched batch: a fault of it loads the others too.
   var batches: [ManagedObjectID: FaultBatch] = [:]
-  /// What accessors could not do; a save refuses until it is cleared.
-  var reported: [(objectID: ManagedObjectID, error: any Error)] = []
+  /// What accessors could not do.
+  var reports = AccessorReports()
+  /// Records that a load did not find, to be looked for again when the context takes in what others saved.
+  var missing: Set<ManagedObjectID> = []
 
   init(confinement: Confinement) { self.confinement = confinement }
 

@@ -1,10 +1,30 @@
+import Dispatch
 import Foundation
 import Synchronization
 
 /// What is known of the main queue.
-private enum MainQueue {
-  /// Whether it has ever taken up a block: then it is busy when it does not, and comes back.
-  static let isServed = Atomic<Bool>(false)
+enum MainQueue {
+  private static let served = Atomic<Bool>(false)
+  private static let watched = Atomic<Bool>(false)
+
+  /// Whether a block or a job of it was seen: then it is busy when it does not take up a block, and comes back.
+  static var isServed: Bool { served.load(ordering: .relaxed) }
+  static func noteServed() { served.store(true, ordering: .relaxed) }
+
+  /// Finds out long before the first hop: the caller is proof, or a block that is put into the queue will be.
+  static func watch() {
+    if Confinement.isServedMain { return noteServed() }
+    guard !isServed, !watched.exchange(true, ordering: .relaxed) else { return }
+    DispatchQueue.main.async { noteServed() }
+  }
+
+  /// How long the main queue is waited for, in seconds.
+  struct Patience {
+    /// After this time the log says that the main queue is blocked, and again after twice the time.
+    var warning = 10.0
+    /// After this time a queue of which no sign was seen counts as one that nobody serves.
+    var limit = 30.0
+  }
 }
 
 /// A block on its way to the main queue, and its result on the way back.
@@ -24,7 +44,7 @@ final class MainHop<T>: @unchecked Sendable {
     guard state == .waiting else { return condition.unlock() }
     state = .running
     condition.unlock()
-    MainQueue.isServed.store(true, ordering: .relaxed)
+    MainQueue.noteServed()
     let result = workedOff()
     condition.lock()
     self.result = result
@@ -39,22 +59,32 @@ final class MainHop<T>: @unchecked Sendable {
     return work?()
   }
 
-  /// Waits until the block ran. Only its start is bounded, and only until the main queue has been seen to be served.
-  func wait() -> Result<T, any Error> {
+  /// Waits until the block ran, however long it takes, and says from time to time that the main queue is blocked. Ends the
+  /// process only when the main queue never showed a sign of being served.
+  func wait(patience: MainQueue.Patience = .init(), noteBlocked: (_ seconds: Double) -> Void) -> Result<T, any Error> {
     condition.lock()
     defer { condition.unlock() }
-    let deadline = Date(timeIntervalSinceNow: 10)
+    let start = Date.now
+    var next = patience.warning
     while true {
       if let result { return result }
-      if isSureToRun { condition.wait() } else if !condition.wait(until: deadline), !isSureToRun { failUnserved() }
+      guard state == .waiting else {
+        condition.wait()
+        continue
+      }
+      if condition.wait(until: start.addingTimeInterval(next)) || state != .waiting || result != nil { continue }
+      if !MainQueue.isServed, next >= patience.limit { failUnserved(next) }
+      // The main queue must not wait for a log.
+      condition.unlock()
+      noteBlocked(next)
+      condition.lock()
+      next = MainQueue.isServed ? next * 2 : min(next * 2, patience.limit)
     }
   }
 
-  private var isSureToRun: Bool { state == .running || MainQueue.isServed.load(ordering: .relaxed) }
-
-  private func failUnserved() -> Never {
+  private func failUnserved(_ seconds: Double) -> Never {
     Misuse.fail(
-      "`performAndWait` on a main-queue context waited ten seconds for a main queue that nobody serves. "
+      "`performAndWait` on a main-queue context waited \(Int(seconds)) seconds for a main queue that nobody serves. "
         + "Run the main queue (an asynchronous `main` does), or use a private-queue context.")
   }
 }

@@ -53,7 +53,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  private final func rememberBatch(of objects: [ManagedObject]) {
+  final func rememberBatch(of objects: [ManagedObject]) {
     let faults = objects.filter(\.isFault).map(\.id)
     let size = 256
     for start in stride(from: 0, to: faults.count, by: size) {

@@ -5,10 +5,20 @@ extension ManagedObjectContext {
   final func fire(_ object: ManagedObject) throws {
     try loading {
       if let batch = storage.batches.removeValue(forKey: object.id) { try fire(batch) }
-      if object.row != nil { return }
-      guard let row = try loadRow(object.id) else { throw object.gone() }
-      object.row = row
+      if object.row == nil {
+        guard let row = try loadRow(object.id) else {
+          noteMissing([object.id])
+          throw object.gone()
+        }
+        object.row = row
+      }
+      if !object.flags.isDisjoint(with: [.unavailable, .missing]) { becomeAvailable(object) }
     }
+  }
+
+  private final func becomeAvailable(_ object: ManagedObject) {
+    object.flags.subtract([.unavailable, .missing])
+    storage.missing.remove(object.id)
   }
 
   /// Loads the rows of a batch of faults in one read.

@@ -9,7 +9,8 @@ extension ManagedObjectContext {
     try parent.performAndWait { try parent.absorb(records) }
     var changes = ChangeSet()
     for record in records { settle(record, &changes) }
-    storage.reported = []
+    storage.reports.removeAll()
+    outdateLists(of: changes.deleted, withoutInverse: true)
     spread(changes)
   }
 

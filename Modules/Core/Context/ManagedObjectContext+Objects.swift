@@ -51,8 +51,10 @@ extension ManagedObjectContext {
         let record = try object.changeable()
         storage.withPending { record.kind = .deleted }
         storage.undelivered.append(object)
+      } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
+        // It is gone already, which is what was asked for.
       } catch {
-        object.becomeUnavailable(error)
+        object.becomeUnavailable(error, losesChange: true)
       }
     }
   }

@@ -1,13 +1,17 @@
 import Dispatch
 import Foundation
+import Logging
 
 extension ManagedObjectContext {
   /// Runs a block in the context, on the calling thread, and waits for it.
   ///
   /// Calls nest. A main-queue context that is used off the main actor runs the block on the main queue. A main queue that
-  /// is busy is waited for, however long it takes. One that has never taken up such a block, and does not within ten
-  /// seconds, is served by nobody: the call fails with a sentence instead of waiting forever. A context that belongs to a
-  /// thread is used on that thread alone.
+  /// is busy is waited for, however long it takes; after ten seconds the log says that it is blocked. One that never showed
+  /// a sign of being served, and does not within thirty seconds, is served by nobody: the call fails with a sentence instead
+  /// of waiting forever. A context that belongs to a thread is used on that thread alone.
+  ///
+  /// "Main" is the main actor. A plain block of the main queue that enters another queue by that queue's own `sync` does not
+  /// count as main inside it; a job of the main actor does.
   @discardableResult
   public final func performAndWait<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try inside(body) }
@@ -18,7 +22,7 @@ extension ManagedObjectContext {
       storage.confinement.check()
       return try inside(body)
     }
-    return try storage.confinement.queue.sync { try inside(body) }
+    return try storage.confinement.sync { try inside(body) }
   }
 
   /// Runs a block in the context without blocking the caller.
@@ -99,7 +103,7 @@ extension ManagedObjectContext {
       let result: Result<T, any Error> = withoutActuallyEscaping({ Result { try self.inside(body) } }) { work in
         let box = MainHop(work: work)
         DispatchQueue.main.async { box.run() }
-        return box.wait()
+        return box.wait { self.noteBlocked($0) }
       }
       switch result {
       case .success(let value): return value
@@ -108,6 +112,17 @@ extension ManagedObjectContext {
     }
     return try run(body) { throw $0 }
   }
+}
+
+extension ManagedObjectContext {
+  private final func noteBlocked(_ seconds: Double) {
+    logger.warning(
+      "The main queue is blocked: `performAndWait` on a main-queue context waits for it.",
+      metadata: ["context": "\(name ?? "unnamed")", "seconds": "\(Int(seconds))"])
+  }
+
+  /// Where the context writes what no caller can be told.
+  final var logger: Logger { persistentStoreCoordinator?.logger ?? Logger(label: "coherence") }
 }
 
 // MARK: - Executor

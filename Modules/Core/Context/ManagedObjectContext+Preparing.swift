@@ -7,7 +7,8 @@ extension ManagedObjectContext {
   /// Objects and observers run code of the user here, which may insert, change and delete objects. What comes in that way
   /// goes through the same steps, until nothing more comes.
   ///
-  /// - Throws: ``ErrorCode/validationFailed`` and ``ErrorCode/deleteDenied``, and errors of the store.
+  /// - Throws: ``ErrorCode/objectUnavailable``, ``ErrorCode/validationFailed`` and ``ErrorCode/deleteDenied``, and errors of
+  ///   the store.
   final func prepareSave() throws {
     try processDeletes()
     try storage.notingNewcomers {
@@ -20,8 +21,42 @@ extension ManagedObjectContext {
         try processDeletes()
         due = storage.takeNewcomers()
       } while !due.isEmpty
+      try checkReports()
       try validate(&preparation)
     }
+  }
+
+  /// Refuses a save when a change was lost, or when what is saved depends on an object that could not be loaded.
+  private final func checkReports() throws {
+    guard !storage.reports.isEmpty else { return }
+    let lost = storage.reports.lostChange.map { ($0.objectID, $0.error) }
+    guard let (id, error) = lost ?? unavailableDependency else { return }
+    let cause = error as? CoherenceError
+    let isOfValue = cause.map { [.wrongType, .invalidValue, .unknownProperty].contains($0.code) } ?? false
+    var refusal = CoherenceError(
+      isOfValue ? .validationFailed : .objectUnavailable,
+      "A change was lost, or depends on an object that is not available\(cause.map { ": \($0.message)" } ?? ".") "
+        + "See `reportedErrors`; `refresh` of the object, or `rollback`, clears them.",
+      underlying: error)
+    refusal.objectIDs = storage.reports.list.filter(\.losesChange).map(\.objectID)
+    if refusal.objectIDs.isEmpty { refusal.objectIDs = [id] }
+    throw refusal
+  }
+
+  /// An object that could not be loaded, and that a record to be saved is, refers to, or takes in.
+  private final var unavailableDependency: (ManagedObjectID, any Error)? {
+    func failure(_ id: ManagedObjectID) -> (ManagedObjectID, any Error)? {
+      guard let object = storage.registry.object(for: id), object.flags.contains(.unavailable) else { return nil }
+      return (id, storage.reports.report(of: id)?.error ?? object.gone())
+    }
+    for record in storage.records where !record.isVoid && record.kind != .deleted {
+      if let found = failure(record.id) { return found }
+      for slot in record.entity.referenceSlots where record.changed.contains(slot) {
+        if case .reference(let id) = record[slot], let found = failure(id) { return found }
+      }
+      for id in record.members.values.lazy.flatMap(\.added) { if let found = failure(id) { return found } }
+    }
+    return nil
   }
 
   /// Counts the rounds of a preparation, which objects that always bring in others would keep up for ever.

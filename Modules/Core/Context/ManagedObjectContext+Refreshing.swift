@@ -12,12 +12,15 @@ extension ManagedObjectContext {
     operating {
       Misuse.check(object.storage === storage, Self.stranger)
       lease.end()
-      object.flags.remove(.unavailable)
-      storage.reported.removeAll { $0.objectID == object.id }
+      let wasMissing = object.flags.contains(.missing)
+      object.flags.subtract([.unavailable, .missing])
+      storage.reports.remove(object.id)
       object.collections = nil
       guard let record = object.pending else {
         object.row = nil
-        return
+        guard wasMissing else { return }
+        storage.missing.insert(object.id)
+        return takeOutMissing()
       }
       if mergeChanges {
         rebase(record)
@@ -57,9 +60,10 @@ extension ManagedObjectContext {
   /// Brings every object up to date with the stores: clean ones become faults, changed ones keep their changes.
   public final func refreshAll() {
     operating {
-      _ = inbox.drain()
+      if !lease.isPinned { drainInbox() }
       lease.end()
       for object in storage.registry.all { refresh(object, mergeChanges: true) }
+      storage.reports.removeAll()
       storage.batches = [:]
       events.noteEverything()
     }
@@ -75,7 +79,7 @@ extension ManagedObjectContext {
         if record.base == nil, isUnknownBelow(record.id) { inserted.append(object) } else { others.append(object) }
       }
       storage.forgetAll()
-      storage.reported = []
+      storage.reports.removeAll()
       for object in inserted {
         object.flags.insert(.gone)
         object.collections = nil
@@ -96,13 +100,15 @@ extension ManagedObjectContext {
   /// Forgets all objects. Those that somebody still holds belong to no context any more.
   public final func reset() {
     operating {
-      _ = inbox.drain()
+      // News in the middle of a snapshot is of a later state, which objects read afterwards may not have.
+      if !lease.isPinned { _ = inbox.drain() }
       lease.end()
       let objects = storage.registry.all
       storage.forgetAll()
       storage.registry.removeAll()
       storage.batches = [:]
-      storage.reported = []
+      storage.reports.removeAll()
+      storage.missing = []
       storage.permanentIDs = [:]
       for object in objects {
         object.flags.insert(.gone)
@@ -135,7 +141,7 @@ extension ManagedObjectContext {
   /// A context that is used without `perform`, on the main actor or on its thread, takes in what others saved when it is
   /// asked for objects.
   @inline(__always) final func takeInIfMain() {
-    if storage.confinement.isUsedDirectly, !inbox.isEmpty {
+    if storage.confinement.isUsedDirectly, !lease.isPinned, !inbox.isEmpty || !storage.missing.isEmpty {
       drainInbox()
       announceChanges()
     }
@@ -143,7 +149,7 @@ extension ManagedObjectContext {
 
   final func drainInbox() {
     switch inbox.drain() {
-    case .nothing: return
+    case .nothing: break
     case .changes(let list, _):
       lease.end()
       for changes in list { takeIn(changes) }
@@ -157,6 +163,7 @@ extension ManagedObjectContext {
       }
       events.noteEverything()
     }
+    takeOutMissing()
   }
 
   /// The records of this context's objects that are in no store any more. Asked for when too many were deleted to be
@@ -194,6 +201,8 @@ extension ManagedObjectContext {
       outdated.formUnion(id.entity.hierarchy.flatMap(\.listsDerivedFromRows))
       removeDeletedElsewhere(id)
     }
+    forgetMembers(Set(changes.deleted))
+    outdateLists(of: changes.deleted, withoutInverse: true)
     for (owner, relationships) in changes.relinked {
       outdated.formUnion(relationships)
       if let object = storage.registry.object(for: owner) { changedElsewhere(object) }
@@ -220,7 +229,7 @@ extension ManagedObjectContext {
 
   final func changedElsewhere(_ object: ManagedObject) { events.noteRefreshed(object) }
 
-  private final func removeDeletedElsewhere(_ id: ManagedObjectID) {
+  final func removeDeletedElsewhere(_ id: ManagedObjectID) {
     guard let object = storage.registry.object(for: id) else { return }
     // A record with changes of our own stays: its save will report the conflict.
     if let record = object.pending, record.kind != .deleted, !record.isVoid { return }
@@ -257,8 +266,7 @@ extension ManagedObjectContext {
     let former = object.id
     if object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = id }
     if let record = object.pending, record.isCurrent { storage.rename(record, to: id) }
-    object.id = id
-    storage.registry.move([ObjectRegistry.Move(object, from: former)])
+    storage.registry.move([ObjectRegistry.Move(object, to: id)])
   }
 }
 

@@ -10,7 +10,8 @@ extension ManagedObjectContext {
   /// After a failure the context is as it was before the call, so that the cause can be mended and the save repeated;
   /// only objects of stores that did commit are clean.
   ///
-  /// - Throws: In this order: ``ErrorCode/validationFailed`` with all failures, ``ErrorCode/deleteDenied``,
+  /// - Throws: In this order: ``ErrorCode/objectUnavailable`` when an accessor lost a change, or the save depends on an
+  ///   object that could not be loaded; ``ErrorCode/validationFailed`` with all failures, ``ErrorCode/deleteDenied``,
   ///   ``ErrorCode/versionConflict`` with all conflicts (unless the merge policy resolves them),
   ///   ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference``, then errors of the store.
   ///   ``ErrorCode/partialSave`` when one of several stores failed after another had committed.
@@ -31,15 +32,6 @@ extension ManagedObjectContext {
   /// - Parameter saved: Is set to the numbers of records that are to be saved.
   private final func saveChanges(_ saved: inout ContextActivity) throws {
     takeInIfMain()
-    if let (id, error) = storage.reported.first {
-      let cause = (error as? CoherenceError).map { ": \($0.message)" } ?? "."
-      var refusal = CoherenceError(
-        .validationFailed,
-        "An accessor failed since the last save\(cause) See `reportedErrors`; `refresh` or `rollback` clears them.",
-        underlying: error)
-      refusal.objectIDs = [id]
-      throw refusal
-    }
     try prepareSave()
     if isObserved { saved = pendingSave }
     guard storage.hasChanges else { return dropVoidRecords() }
@@ -66,7 +58,7 @@ extension ManagedObjectContext {
     let result = saver.run { unit, committed in self.publish(unit, committed, into: &changes) }
     if !changes.isEmpty { spread(changes) }
     try result.get()
-    storage.reported = []
+    storage.reports.removeAll()
   }
 
   /// Tells the world of a save.
@@ -101,6 +93,8 @@ extension ManagedObjectContext {
       changes.deleted.append(change.id)
       if let object = change.record.object { forgetDeleted(object) } else { storage.forget(change.record) }
     }
+    let deleted = unit.deletes.all
+    if !deleted.isEmpty { outdateLists(of: deleted.map(\.id), withoutInverse: true) }
     for surrender in committed.surrendered { surrenderChanges(surrender) }
     for relationship in committed.mergedLists { outdateBothSides(of: relationship) }
     changes.relinked.merge(unit.links.owners) { $0.union($1) }
@@ -125,8 +119,7 @@ extension ManagedObjectContext {
         guard object.id != change.id else { continue }
         let former = object.id
         if object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = change.id }
-        object.id = change.id
-        moves.append(ObjectRegistry.Move(object, from: former))
+        moves.append(ObjectRegistry.Move(object, to: change.id))
         if isParent || object.flags.contains(.temporaryIDExposed) { changes.permanentIDs[former] = change.id }
       }
       storage.registry.move(moves)

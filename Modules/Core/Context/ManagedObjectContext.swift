@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Synchronization
 
 /// A workspace of objects: fetches them, keeps track of their changes, and saves the changes as one unit.
@@ -165,11 +166,34 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   // MARK: Accessor failures
 
-  /// What accessors, which cannot throw, could not do since the last successful `save`, `rollback` or `reset`.
+  /// What accessors, which cannot throw, could not do since the last successful `save`, `rollback` or `reset`: the first
+  /// failure of each object, and at most a hundred. Each is logged once.
+  ///
+  /// A save refuses with ``ErrorCode/objectUnavailable`` when a change was lost, or when what is saved depends on an object
+  /// that could not be loaded. ``refresh(_:mergeChanges:)`` of the object clears its failures.
   public final var reportedErrors: [any Error] {
     storage.confinement.check()
-    return storage.reported.map(\.error)
+    return storage.reports.list.map(\.error)
   }
 
-  final func report(_ error: any Error, for object: ManagedObject) { storage.reported.append((object.id, error)) }
+  /// The number of accessors that failed so far, reported or not, and the last failure.
+  package final var accessorFailures: (count: Int, latest: (any Error)?) {
+    (storage.reports.count, storage.reports.latest)
+  }
+
+  final func report(_ error: any Error, for object: ManagedObject, losesChange: Bool) {
+    let report = AccessorReports.Report(objectID: object.id, error: error, losesChange: losesChange)
+    switch storage.reports.add(report) {
+    case .passedOver: return
+    case .full:
+      logger.warning("More accessors failed than are reported.", metadata: ["context": "\(name ?? "unnamed")"])
+    case .listed:
+      logger.warning(
+        losesChange ? "A change of an object was lost." : "An object could not be loaded.",
+        metadata: [
+          "entity": "\(object.entity.name)", "object": "\(object.id)", "context": "\(name ?? "unnamed")",
+          "code": "\((error as? CoherenceError)?.code.description ?? "\(type(of: error))")",
+        ])
+    }
+  }
 }

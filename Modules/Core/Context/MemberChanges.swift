@@ -81,6 +81,14 @@ struct MemberChanges {
     return result
   }
 
+  /// Forgets members whose records are gone.
+  mutating func forget(_ gone: Set<ManagedObjectID>) {
+    guard !addedSet.isDisjoint(with: gone) || order?.contains(where: gone.contains) == true else { return }
+    added.removeAll(where: gone.contains)
+    addedSet.subtract(gone)
+    order?.removeAll(where: gone.contains)
+  }
+
   /// Takes over what a child context did.
   mutating func merge(_ child: MemberChanges) {
     if let origin = child.origin { begin(at: origin) }

@@ -44,6 +44,13 @@ final class ObjectRegistry: @unchecked Sendable {
     Unmanaged<ManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: word)!)._withUnsafeGuaranteedRef { $0.id }
   }
 
+  private static func setID(_ id: ManagedObjectID, of word: UInt) {
+    Unmanaged<ManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: word)!)._withUnsafeGuaranteedRef { $0.id = id }
+  }
+
+  /// The identifier of an object, for others than its owner.
+  func id(of object: ManagedObject) -> ManagedObjectID { locked { object.id } }
+
   /// The object of that identifier, if there is one.
   func object(for id: ManagedObjectID) -> ManagedObject? {
     locked {
@@ -58,23 +65,24 @@ final class ObjectRegistry: @unchecked Sendable {
   /// Enters an object that nobody else knows of.
   func insert(fresh object: ManagedObject) { locked { newcomers.append(Self.word(object)) } }
 
-  /// An object that has another identifier now than the one that it is entered by.
+  /// An object that gets another identifier.
   struct Move {
     fileprivate let word: UInt
     fileprivate let former: ManagedObjectID
     fileprivate let present: ManagedObjectID
 
-    init(_ object: ManagedObject, from id: ManagedObjectID) {
+    init(_ object: ManagedObject, to id: ManagedObjectID) {
       word = ObjectRegistry.word(object)
-      former = id
-      present = object.id
+      former = object.id
+      present = id
     }
   }
 
   /// Makes room for objects of one space that come soon.
   func reserve(_ count: Int, beside id: ManagedObjectID) { locked { table.reserve(count, beside: id) } }
 
-  /// Enters objects by the identifiers that they have now. Somebody keeps them meanwhile.
+  /// Gives objects other identifiers, under the lock that others read them under, and enters them by those. Somebody keeps
+  /// the objects meanwhile.
   func move(_ moves: [Move]) {
     guard !moves.isEmpty else { return }
     locked {
@@ -84,6 +92,7 @@ final class ObjectRegistry: @unchecked Sendable {
       if fresh < moves.count { enterNewcomers() }
       for (index, move) in moves.enumerated() {
         if index >= fresh { table.remove(move.former, ifWord: move.word) }
+        Self.setID(move.present, of: move.word)
         table.set(move.word, for: move.present)
       }
     }

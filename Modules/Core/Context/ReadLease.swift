@@ -5,6 +5,9 @@ struct ReadLease {
   /// While positive, the lease is part of a snapshot and outlasts what would end it.
   var pins = 0
 
+  /// Whether a state is pinned: from the first read of a snapshot until a save or its end.
+  var isPinned: Bool { pins > 0 && !readers.isEmpty }
+
   /// The reader for a store, made if there is none.
   mutating func reader(for store: any PersistentStore) throws -> any StoreReader {
     for entry in readers where entry.store === store { return entry.reader }
@@ -34,12 +37,23 @@ extension ManagedObjectContext {
     try operating {
       lease.end()
       lease.pins += 1
+      if lease.pins == 1 { forgetRows() }
       defer {
         lease.pins -= 1
         lease.end()
       }
       return try body()
     }
+  }
+
+  /// Makes faults of unchanged objects, so that what is held already is read in the snapshot too, many with one read.
+  private final func forgetRows() {
+    let objects = storage.registry.all.filter { $0.pending == nil && $0.row != nil }
+    for object in objects {
+      object.row = nil
+      object.collections = nil
+    }
+    rememberBatch(of: objects)
   }
 
   /// The reader to use now.

@@ -36,6 +36,9 @@ extension ErrorCode {
   public static let storeTypeRegisteredTwice = ErrorCode("storeTypeRegisteredTwice")
   /// The file, or the server's schema, is not a store of that type.
   public static let notADatabase = ErrorCode("notADatabase")
+  /// A save depends on an object that an accessor, which cannot throw, could not load or change; see
+  /// ``ManagedObjectContext/reportedErrors``.
+  public static let objectUnavailable = ErrorCode("objectUnavailable")
   /// Another program changed the store's tables while the store was open; detach it and attach it again.
   public static let schemaChanged = ErrorCode("schemaChanged")
   /// The store's content is damaged.

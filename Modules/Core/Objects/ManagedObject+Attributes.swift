@@ -71,11 +71,13 @@ extension ManagedObject {
   }
 
   @inline(never) private final func writeChecked(_ value: AttributeValue, of key: PropertyKey, at slot: Int) {
-    guard slot >= 0, case .attribute(let attribute) = entity.slots[slot] else { return unknown(key.name) }
+    guard slot >= 0, case .attribute(let attribute) = entity.slots[slot] else {
+      return unknown(key.name, losesChange: true)
+    }
     do {
       try write(try attribute.type.checked(value), at: slot)
     } catch {
-      becomeUnavailable(named(error, attribute))
+      becomeUnavailable(named(error, attribute), losesChange: true)
     }
   }
 
@@ -88,12 +90,13 @@ extension ManagedObject {
     return error
   }
 
-  final func unknown(_ name: String) {
+  final func unknown(_ name: String, losesChange: Bool = false) {
     do {
       let property = try entity.property(named: name)
-      becomeUnavailable(CoherenceError(.wrongType, "'\(property.name)' is of another kind than its accessor says."))
+      let error = CoherenceError(.wrongType, "'\(property.name)' is of another kind than its accessor says.")
+      becomeUnavailable(error, losesChange: losesChange)
     } catch {
-      becomeUnavailable(error)
+      becomeUnavailable(error, losesChange: losesChange)
     }
   }
 }

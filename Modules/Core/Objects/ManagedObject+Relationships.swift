@@ -6,6 +6,10 @@ extension ManagedObject {
     get {
       do {
         return try target(of: try relationship(named: key.name)) as? Target
+      } catch let error as CoherenceError where error.code == .objectNotFound && error.objectIDs != [id] {
+        // A target that is gone says nothing of the owner, which is there.
+        storage?.context?.report(error, for: self, losesChange: false)
+        return nil
       } catch {
         becomeUnavailable(error)
         return nil
@@ -15,7 +19,7 @@ extension ManagedObject {
       do {
         try setTarget(newValue, of: try relationship(named: key.name))
       } catch {
-        becomeUnavailable(error)
+        becomeUnavailable(error, losesChange: true)
       }
     }
   }
@@ -52,8 +56,16 @@ extension ManagedObject {
   ///
   /// - Throws: As ``object(for:)``.
   public final func objects(for name: String) throws -> [ManagedObject] {
-    let relationship = try toMany(named: name)
-    return try memberIDs(of: relationship).map { try member($0, of: relationship) }
+    try members(of: try toMany(named: name))
+  }
+
+  /// The members of a to-many relationship, loaded. Those whose records are gone are left out.
+  final func members(of relationship: RelationshipDescription) throws -> [ManagedObject] {
+    check()
+    guard let context = managedObjectContext else {
+      return try memberIDs(of: relationship).map { try member($0, of: relationship) }
+    }
+    return try context.presentMembers(of: relationship, owner: self)
   }
 
   /// Makes objects the members of a to-many relationship, in that order, and sets the inverse of each.
@@ -176,13 +188,17 @@ extension ManagedObject {
         "Objects of two contexts cannot be related: get the object in this context with `object(with:)`, "
           + "or insert both into one.")
     }
-    guard !object.flags.contains(.gone), object.pending?.kind != .deleted else { throw object.gone() }
+    guard object.flags.isDisjoint(with: [.gone, .missing]), object.pending?.kind != .deleted else {
+      throw object.gone()
+    }
     if let own = storeIdentifier, let other = object.storeIdentifier, own != other {
       throw CoherenceError(
         .relationshipCrossesStores,
         "'\(entity.name).\(relationship.name)' would lead from one store into another; keep both in one store.")
     }
     object.check()
+    // A record that is gone is found out here, before anything is written.
+    if relationship.inverse != nil { try object.loadRow() }
     if storage == nil { Companions.unite(self, object) }
   }
 }

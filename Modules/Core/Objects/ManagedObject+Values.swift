@@ -10,9 +10,12 @@ extension ManagedObject {
     return row[slot]
   }
 
-  final func becomeUnavailable(_ error: any Error) {
+  /// Marks the object after an accessor failed, which cannot throw, and reports the failure.
+  ///
+  /// - Parameter losesChange: Whether the accessor was to change something.
+  final func becomeUnavailable(_ error: any Error, losesChange: Bool = false) {
     flags.insert(.unavailable)
-    storage?.context?.report(error, for: self)
+    storage?.context?.report(error, for: self, losesChange: losesChange)
   }
 
   /// Loads the record's row into a fault.

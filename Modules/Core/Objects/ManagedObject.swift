@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A record, as an object of one context.
 ///
 /// There is one instance for each record in a context. It holds the record's shared row and, once changed, an overlay
@@ -16,11 +18,17 @@ open class ManagedObject {
   final let entityToken: UInt32
   // Confinement is checked at every access; the runtime's own check of overlapping access would cost as much again.
   @exclusivity(unchecked) final var id: ManagedObjectID
+  /// Set once, before the object is anybody else's, so that it may be read from anywhere.
   @exclusivity(unchecked) final var storage: ContextStorage?
   @exclusivity(unchecked) final var row: Row?
   @exclusivity(unchecked) final var pending: PendingRecord?
   final var collections: [RelationshipDescription: MemberList]?
-  @exclusivity(unchecked) final var flags: Flags = []
+  /// Written by the owner alone, read from anywhere.
+  private final let flagBits = Atomic<UInt8>(0)
+  final var flags: Flags {
+    @inline(__always) get { Flags(rawValue: flagBits.load(ordering: .relaxed)) }
+    @inline(__always) set { flagBits.store(newValue.rawValue, ordering: .relaxed) }
+  }
 
   struct Flags: OptionSet {
     let rawValue: UInt8
@@ -32,6 +40,8 @@ open class ManagedObject {
     static let unavailable = Flags(rawValue: 2)
     /// The temporary identifier was handed out.
     static let temporaryIDExposed = Flags(rawValue: 4)
+    /// A load did not find the record.
+    static let missing = Flags(rawValue: 16)
   }
 
   /// Makes an object for the framework. Inherited by subclasses, never called by users.
@@ -118,7 +128,7 @@ extension ManagedObject {
   }
 
   /// The context that the object belongs to; `nil` before it is inserted, after its delete was saved, and after the
-  /// context was reset.
+  /// context was reset. May be asked from any thread.
   public final var managedObjectContext: ManagedObjectContext? {
     flags.contains(.gone) ? nil : storage?.context
   }
@@ -181,6 +191,12 @@ extension ManagedObject: Hashable {
 }
 
 extension ManagedObject: CustomStringConvertible {
-  /// The entity and identifier; never values.
-  public var description: String { "<\(entity.name): \(id)>" }
+  /// The entity and identifier; never values. May be asked from any thread.
+  public var description: String { "<\(entity.name): \(describedID)>" }
+
+  /// The identifier, which a save may be replacing in the context.
+  private final var describedID: ManagedObjectID {
+    guard let storage, !storage.confinement.isInside else { return id }
+    return storage.registry.id(of: self)
+  }
 }

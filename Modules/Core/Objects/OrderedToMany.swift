@@ -22,7 +22,19 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
     return object
   }
 
+  /// The members, in order, loaded in few reads. Those whose records are gone are left out.
   public func makeIterator() -> AnyIterator<Element> { AnyIterator(members.objects.makeIterator()) }
+
+  /// Zero: how many members a walk yields is known when their rows are there, and `count` does not load them.
+  public var underestimatedCount: Int { 0 }
+
+  /// What `Array(…)` and `sorted` are made from: the members that a walk yields.
+  public func _copyToContiguousArray() -> ContiguousArray<Element> { ContiguousArray(members.objects) }
+
+  /// The results of a closure for the members that a walk yields.
+  public func map<T, E: Error>(_ transform: (Element) throws(E) -> T) throws(E) -> [T] {
+    try members.objects.map(transform)
+  }
 
   public func contains(_ object: Element) -> Bool { members.contains(object) }
 
@@ -33,7 +45,7 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   ///
   /// - Parameter index: From zero to the number of members; values outside count as the nearest.
   public func insert(_ object: Element, at index: Int) {
-    members.attempt(()) { relationship in
+    members.attempt((), changing: true) { relationship in
       try members.owner.insertMember(object, into: relationship)
       try move(object.id, to: index, in: relationship)
     }
@@ -51,7 +63,9 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   /// Moves a member to another position.
   ///
   /// - Precondition: `from` is in the collection.
-  public func move(from: Int, to: Int) { members.attempt(()) { try move(identifier(at: from), to: to, in: $0) } }
+  public func move(from: Int, to: Int) {
+    members.attempt((), changing: true) { try move(identifier(at: from), to: to, in: $0) }
+  }
 
   /// Makes these objects the members, in this order.
   public func replace(with objects: [Element]) { members.replace(with: objects) }

@@ -4,11 +4,11 @@ struct RelatedObjects<Element: ManagedObject> {
   let owner: ManagedObject
   let name: String
 
-  func attempt<T>(_ fallback: T, _ body: (RelationshipDescription) throws -> T) -> T {
+  func attempt<T>(_ fallback: T, changing: Bool = false, _ body: (RelationshipDescription) throws -> T) -> T {
     do {
       return try body(try owner.toMany(named: name))
     } catch {
-      owner.becomeUnavailable(error)
+      owner.becomeUnavailable(error, losesChange: changing)
       return fallback
     }
   }
@@ -16,15 +16,15 @@ struct RelatedObjects<Element: ManagedObject> {
   var count: Int { attempt(0) { try owner.memberIDs(of: $0).count } }
   var ids: [ManagedObjectID] { attempt([]) { try owner.memberIDs(of: $0) } }
   var objects: [Element] {
-    attempt([]) { relationship in
-      try owner.memberIDs(of: relationship).compactMap { try owner.member($0, of: relationship) as? Element }
-    }
+    attempt([]) { try owner.members(of: $0).compactMap { $0 as? Element } }
   }
 
   func contains(_ object: Element) -> Bool { attempt(false) { try owner.memberIDs(of: $0).contains(object.id) } }
-  func insert(_ object: Element) { attempt(()) { try owner.insertMember(object, into: $0) } }
-  func remove(_ object: Element) { attempt(()) { try owner.removeMember(object, from: $0) } }
-  func replace(with objects: [Element]) { attempt(()) { try owner.replaceMembers(of: $0, with: objects) } }
+  func insert(_ object: Element) { attempt((), changing: true) { try owner.insertMember(object, into: $0) } }
+  func remove(_ object: Element) { attempt((), changing: true) { try owner.removeMember(object, from: $0) } }
+  func replace(with objects: [Element]) {
+    attempt((), changing: true) { try owner.replaceMembers(of: $0, with: objects) }
+  }
   func filtered(_ predicate: FetchPredicate) throws -> [Element] {
     try owner.filteredMembers(of: try owner.toMany(named: name), by: predicate)
   }

@@ -59,7 +59,7 @@ extension PersistenceTransaction {
   /// - Throws: ``ErrorCode/modelDoesNotFit`` when a record does not have what its class asks for, which accessors, that
   ///   cannot throw, answer with values of their own; ``ErrorCode/cancelled``.
   private func models<T: RecordToModel>(of records: [T]) throws -> [T.ModelType] {
-    let known = context.reportedErrors.count
+    let known = context.accessorFailures.count
     var models: [T.ModelType] = []
     models.reserveCapacity(records.count)
     for record in records {
@@ -68,8 +68,7 @@ extension PersistenceTransaction {
         throw CoherenceError(.cancelled, "The task was cancelled while models were made.")
       }
     }
-    let errors = context.reportedErrors.dropFirst(known)
-    guard let error = errors.first else { return models }
+    guard context.accessorFailures.count > known, let error = context.accessorFailures.latest else { return models }
     // What cannot be fetched is not in the way of what is to be saved.
     for record in records { context.refresh(record, mergeChanges: true) }
     let cause = (error as? CoherenceError).map { ": \($0.message)" } ?? "."

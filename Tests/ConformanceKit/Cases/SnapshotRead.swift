@@ -97,5 +97,95 @@ extension ConformanceSubject {
       try open(0)
       try stack.read { try expectEqual(try $0.number(of: "Genre"), 5) }
     }
+    snapshotsOfHeldObjects
+  }
+}
+
+extension ConformanceSubject {
+  /// Snapshots of objects that are held already, and of contexts that take in what others saved by themselves.
+  @CasesBuilder static var snapshotsOfHeldObjects: [Case] {
+    Case("a snapshot of a context that needs no perform takes in nothing while it lasts") { stack in
+      try stack.write { context in for number in 0..<3 { try context.make("Album", ["title": "al\(number)"]) } }
+      let saver = stack.context()
+      let context = ManagedObjectContext(concurrencyType: .currentThread, coordinator: stack.coordinator)
+      context.follow(saver)
+      let held = try context.one("Album", where: equal("title", "al0"))
+      try context.withSnapshot {
+        try expectEqual(try context.number(of: "Album", where: equal("title", "al0")), 1)
+        try saver.performAndWait {
+          try saver.one("Album", where: equal("title", "al0")).setValue("NEW", for: "title")
+          try saver.save()
+        }
+        let found = try context.all("Album", where: equal("title", "al0"))
+        try expectEqual(try found.map { try $0.label }, ["al0"], "what a fetch in the snapshot shows")
+        try expect(context.object(with: held.objectID) === held, "one instance")
+        try expectEqual(try held.label, "al0", "what a held object shows in the snapshot")
+      }
+      try expectEqual(try context.names("Album"), ["NEW", "al1", "al2"], "what a fetch shows after the snapshot")
+      try expectEqual(try held.label, "NEW", "what the held object shows after the snapshot")
+    }
+    Case("a snapshot shows its state of objects that were held before") { stack in
+      try stack.write { try $0.make("Album", ["title": "old"]) }
+      let context = stack.context()
+      let held = try context.performAndWait {
+        let album = try context.one("Album")
+        try expectEqual(try album.label, "old")
+        return album
+      }
+      try stack.write { try $0.one("Album").setValue("new", for: "title") }
+      try context.performAndWait {
+        try context.withSnapshot {
+          try expectEqual(try context.number(of: "Album", where: equal("title", "new")), 1)
+          try expectEqual(try held.label, "new")
+          try stack.write { try $0.one("Album").setValue("newer", for: "title") }
+          context.refresh(held, mergeChanges: true)
+          try expectEqual(try held.label, "new", "the state of the snapshot")
+        }
+      }
+    }
+    Case("an edit of one's own is kept in a snapshot") { stack in
+      try stack.write { try $0.make("Album", ["title": "stored", "year": 1]) }
+      try stack.read { context in
+        let album = try context.one("Album")
+        try album.setValue("edited", for: "title")
+        try context.withSnapshot { try expectEqual(try album.label, "edited") }
+        try expect(album.isUpdated, "the edit")
+        try context.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Album"), ["edited"]) }
+    }
+    Case("news that arrive during a snapshot are not lost when everything is refreshed in it") { stack in
+      try stack.write { try $0.make("Album", ["title": "old"]) }
+      let saver = stack.context()
+      let context = ManagedObjectContext(concurrencyType: .currentThread, coordinator: stack.coordinator)
+      context.follow(saver)
+      let held = try context.one("Album")
+      try context.withSnapshot {
+        try expectEqual(try held.label, "old")
+        try saver.performAndWait {
+          try saver.one("Album").setValue("new", for: "title")
+          try saver.save()
+        }
+        context.refreshAll()
+        try expectEqual(try held.label, "old", "the state of the snapshot")
+      }
+      try expectEqual(try context.number(of: "Album"), 1)
+      try expectEqual(try held.label, "new", "what the held object shows after the snapshot")
+    }
+    Case("refreshing everything takes in the identifiers that a parent's save gave") { stack in
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      try parent.performAndWait {
+        let album = try parent.make("Album", ["title": "A"])
+        // Within one unit of work of the child: it takes nothing in by itself.
+        try child.performAndWait {
+          let own = try child.existingObject(with: album.objectID)
+          try parent.save()
+          child.refreshAll()
+          try expect(!own.objectID.isTemporaryID, "a permanent identifier")
+          try expectEqual(try own.label, "A")
+        }
+      }
+    }
   }
 }

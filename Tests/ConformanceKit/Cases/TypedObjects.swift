@@ -79,20 +79,6 @@ extension ConformanceSubject {
         try expect(album.isUnavailable, "the object to be marked")
       }
     }
-    Case("a save is refused after an accessor could not load an object") { stack in
-      let id = try stack.write { context in
-        let album = try context.make("Album", ["title": "A"])
-        try context.obtainPermanentIDs(for: [album])
-        return album.objectID
-      }
-      try stack.write { $0.delete(try $0.existingObject(with: id)) }
-      try stack.read { context in
-        let album = try unwrap(context.object(with: id) as? Album)
-        try context.make("Genre", ["name": album.title.isEmpty ? "none" : album.title])
-        try expectThrows(.validationFailed) { try context.save() }
-      }
-      try stack.read { try expectEqual(try $0.number(of: "Genre"), 0) }
-    }
   }
 
   @CasesBuilder private static var collections: [Case] {

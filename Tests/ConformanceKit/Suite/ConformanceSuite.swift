@@ -14,7 +14,8 @@ import CoherenceCore
 public enum ConformanceSuite {
   /// The subjects, then the named guarantees.
   public static let subjects: [ConformanceSubject] = [
-    .models, .modelFaults, .values, .refusedValues, .objects, .typedObjects, .relationships, .orderedRelationships,
+    .models, .modelFaults, .values, .refusedValues, .objects, .typedObjects, .vanishedObjects, .relationships,
+    .orderedRelationships,
     .listConflicts, .memberCounts,
     .deleteRules, .contexts, .childContexts, .announcements, .predicates, .stringPredicates, .quantifiers, .order,
     .ranges, .fetchRequests, .mergePolicies, .batchRequests, .severalStores, .metadata, .migration, .refusedMigration,

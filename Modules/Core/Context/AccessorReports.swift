@@ -1,0 +1,68 @@
+/// What the accessors of a context, which cannot throw, could not do: one report for each object and kind of failure, and no
+/// more than a bound.
+struct AccessorReports {
+  /// The most reports that are kept.
+  static let bound = 100
+
+  struct Report {
+    let objectID: ManagedObjectID
+    let error: any Error
+    /// Whether a change was lost, so that no save would save what the program has set.
+    let losesChange: Bool
+  }
+
+  /// What became of a report.
+  enum Addition { case listed, full, passedOver }
+
+  private struct Key: Hashable {
+    let objectID: ManagedObjectID
+    let losesChange: Bool
+  }
+
+  private(set) var list: [Report] = []
+  private var known: Set<Key> = []
+  private var isFull = false
+  /// A lost change that found no place in the list.
+  private var unlistedLoss: Report?
+  /// The number of failures so far, listed or not. It never goes back.
+  private(set) var count = 0
+  /// The last failure, listed or not.
+  private(set) var latest: (any Error)?
+
+  var isEmpty: Bool { list.isEmpty }
+
+  /// The first change that was lost.
+  var lostChange: Report? { list.first(where: \.losesChange) ?? unlistedLoss }
+
+  /// The report of an object.
+  func report(of id: ManagedObjectID) -> Report? { list.first { $0.objectID == id } }
+
+  mutating func add(_ report: Report) -> Addition {
+    count += 1
+    latest = report.error
+    let key = Key(objectID: report.objectID, losesChange: report.losesChange)
+    guard !known.contains(key) else { return .passedOver }
+    if list.count < Self.bound {
+      list.append(report)
+      known.insert(key)
+      return .listed
+    }
+    if report.losesChange { unlistedLoss = unlistedLoss ?? report }
+    defer { isFull = true }
+    return isFull ? .passedOver : .full
+  }
+
+  mutating func remove(_ id: ManagedObjectID) {
+    guard !list.isEmpty else { return }
+    for losesChange in [false, true] where known.remove(Key(objectID: id, losesChange: losesChange)) != nil {
+      list.removeAll { $0.objectID == id && $0.losesChange == losesChange }
+    }
+  }
+
+  mutating func removeAll() {
+    list = []
+    known = []
+    isFull = false
+    unlistedLoss = nil
+  }
+}

@@ -1,0 +1,55 @@
+import Testing
+
+@testable import CoherenceCore
+
+/// What accessors could not do is kept within bounds, and a lost change is not forgotten.
+@Suite struct AccessorReportsTests {
+  private let space: IDSpace
+
+  init() throws {
+    let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } }
+    space = IDSpaces(store: StoreIdentifier("reports"), model: model)[try model.entity(named: "Thing")]
+  }
+
+  private func report(_ key: Int, losesChange: Bool = false) -> AccessorReports.Report {
+    AccessorReports.Report(
+      objectID: ManagedObjectID(space: space, key: Int64(key)), error: CoherenceError(.objectNotFound, "Gone."),
+      losesChange: losesChange)
+  }
+
+  @Test func `an object that cannot be read is reported once, and counted every time`() {
+    var reports = AccessorReports()
+    #expect(reports.add(report(1)) == .listed)
+    for _ in 0..<1_000 { #expect(reports.add(report(1)) == .passedOver) }
+    #expect(reports.list.count == 1 && reports.count == 1_001)
+    #expect(reports.lostChange == nil)
+  }
+
+  @Test func `a hundred reports are kept, and that there are more is said once`() {
+    var reports = AccessorReports()
+    for key in 0..<AccessorReports.bound { #expect(reports.add(report(key)) == .listed) }
+    #expect(reports.add(report(1_000)) == .full)
+    #expect(reports.add(report(1_001)) == .passedOver)
+    #expect(reports.list.count == AccessorReports.bound)
+  }
+
+  @Test func `a lost change is known when the list is full, and until all is cleared`() {
+    var reports = AccessorReports()
+    for key in 0..<AccessorReports.bound { _ = reports.add(report(key)) }
+    _ = reports.add(report(1_000, losesChange: true))
+    #expect(reports.lostChange?.objectID.key == 1_000)
+    for key in 0..<AccessorReports.bound { reports.remove(ManagedObjectID(space: space, key: Int64(key))) }
+    #expect(reports.lostChange != nil)
+    reports.removeAll()
+    #expect(reports.lostChange == nil && reports.isEmpty)
+  }
+
+  @Test func `a refreshed object has no reports, and is reported again`() {
+    var reports = AccessorReports()
+    _ = reports.add(report(1))
+    _ = reports.add(report(1, losesChange: true))
+    reports.remove(ManagedObjectID(space: space, key: 1))
+    #expect(reports.isEmpty)
+    #expect(reports.add(report(1)) == .listed)
+  }
+}

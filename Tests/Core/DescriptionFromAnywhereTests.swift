@@ -1,0 +1,59 @@
+import CoherenceCore
+import CoherenceInMemory
+import Foundation
+import Testing
+
+/// What of an object may be asked anywhere: its description, and its context. The thread sanitizer watches.
+@Suite struct DescriptionFromAnywhereTests {
+  private struct Passenger: @unchecked Sendable {
+    // Sendable: only what may be asked anywhere is asked of it.
+    let object: ManagedObject
+  }
+
+  @Test func `an object is described, and leads to its context, while its context saves and deletes it`() async throws {
+    let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string, default: "a") } }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(type: .inMemory)
+    let context = ManagedObjectContext(coordinator: coordinator)
+    for _ in 0..<50 {
+      let passengers = try context.performAndWait {
+        try (0..<20).map { _ in Passenger(object: try context.insertNewObject(forEntityName: "Thing")) }
+      }
+      // A thread of its own, because it does not wait for anything until the objects are gone.
+      let (ends, end) = AsyncStream.makeStream(of: Bool.self)
+      Thread.detachNewThread {
+        var (isGone, isDescribed) = (false, true)
+        while !isGone {
+          for passenger in passengers {
+            isDescribed = isDescribed && passenger.object.description.hasPrefix("<Thing: x-coherence://")
+            isGone = passenger.object.managedObjectContext == nil
+          }
+        }
+        end.yield(isDescribed)
+        end.finish()
+      }
+      try await context.perform { try context.save() }
+      try await context.perform {
+        for passenger in passengers { context.delete(passenger.object) }
+        try context.save()
+      }
+      for await isDescribed in ends { #expect(isDescribed) }
+    }
+  }
+
+  @Test func `an object that was found anywhere leads to the context where it is used`() async throws {
+    let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string, default: "a") } }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(type: .inMemory)
+    let context = ManagedObjectContext(coordinator: coordinator)
+    let passenger = try context.performAndWait {
+      Passenger(object: try context.insertNewObject(forEntityName: "Thing"))
+    }
+    let name = try await Task.detached {
+      try passenger.object.managedObjectContext?.performAndWait {
+        try passenger.object.value(for: "name", as: String.self)
+      }
+    }.value
+    #expect(name == "a")
+  }
+}

@@ -1,0 +1,58 @@
+import CoherenceCore
+import CoherenceMapping
+import Dispatch
+import Synchronization
+import Testing
+import TestSupport
+
+/// The manager on the main actor, after a suspension: changing threads serve the main queue then.
+@MainActor @Suite("The manager on the main actor")
+struct MainActorManagerTests {
+  @Test(arguments: Backend.available)
+  func `a child of the main context is saved up to the store by saveChangesAndWait`(backend: Backend) async throws {
+    let stack = try MappingStack(backend)
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: stack.manager.mainContext)
+    await Task.yield()
+    try inline {
+      try child.performAndWait {
+        // A thread that holds the main queue and does not know it would wait for itself below.
+        try #require(ManagedObjectContext.isOnMain)
+        try GroceryRecord(context: child).fromModel(.banana)
+      }
+      try child.saveChangesAndWait()
+    }
+    #expect(try inline { try stack.makeStranger().fetchModels(entity: GroceryRecord.self) } == [.banana])
+  }
+
+  @Test(arguments: Backend.available)
+  func `models are saved through a child of the main context`(backend: Backend) async throws {
+    let stack = try MappingStack(backend)
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: stack.manager.mainContext)
+    await Task.yield()
+    try inline {
+      try child.performAndWait { try #require(ManagedObjectContext.isOnMain) }
+      try stack.manager.save(
+        entity: GroceryRecord.self, models: [.banana, .mango], shouldOverwrite: false, context: child)
+    }
+    #expect(try inline { try Set(stack.makeStranger().fetchModels(entity: GroceryRecord.self)) } == [.banana, .mango])
+  }
+
+  @Test func `before there is a context, a block for main runs at once on the main actor and on the main queue`() async
+  {
+    await #expect(processExitsWith: .success) {
+      await MainActor.run {
+        let hasRun = Mutex(false)
+        DispatchQueue.executeOnMain { hasRun.withLock { $0 = true } }
+        #expect(hasRun.withLock { $0 })
+      }
+      let hasRunInBlock = await withCheckedContinuation { continuation in
+        DispatchQueue.main.async {
+          let hasRun = Mutex(false)
+          DispatchQueue.executeOnMain { hasRun.withLock { $0 = true } }
+          continuation.resume(returning: hasRun.withLock { $0 })
+        }
+      }
+      #expect(hasRunInBlock)
+    }
+  }
+}
