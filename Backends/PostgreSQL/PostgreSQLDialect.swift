@@ -12,6 +12,8 @@ struct PostgreSQLDialect: SQLDialect {
   // The protocol counts parameters in 16 bits.
   var maximumBindings: Int { 65_000 }
 
+  var maximumColumns: Int { 1_600 }
+
   var maximumNameBytes: Int { 63 }
   func identity(ofName name: String) -> String { name }
   func isReserved(_ name: String) -> Bool { name.isEmpty || Self.systemColumns.contains(name) }

@@ -108,7 +108,13 @@ extension CoherenceError {
       )
     }
     return switch failure.sqlState.prefix(2) {
-    case "42", "3F": (.storeCorrupt, "The schema has not the tables that it should have (\(failure)).")
+    case "42", "3F":
+      (
+        .unsupported,
+        "The PostgreSQL server refuses a statement (\(failure)); report this with the predicate and the model."
+      )
+    case "54":
+      (.limitExceeded, "The PostgreSQL server cannot take something of that size (\(failure)); ask for less at once.")
     case "23": (.invalidValue, "A constraint that is not the model's refuses a value (\(failure)).")
     case "58", "XX": (.inputOutput, "The PostgreSQL server failed (\(failure)).")
     case "0A": (.unsupported, "The PostgreSQL server cannot do what was asked (\(failure)).")

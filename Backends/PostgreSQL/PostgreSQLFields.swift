@@ -11,6 +11,9 @@ final class PostgreSQLFields {
   private var formats: [Int32] = []
   private var pointers: [UnsafePointer<CChar>?] = []
 
+  /// The number of values.
+  var count: Int { starts.count }
+
   func removeAll() {
     buffer.removeAll()
     starts.removeAll(keepingCapacity: true)

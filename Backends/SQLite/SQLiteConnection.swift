@@ -12,6 +12,9 @@ final class SQLiteConnection: @unchecked Sendable {
   private let queue: DatabaseQueue
   private let errors: SQLiteError
   private let logger: Logger
+  fileprivate let path: String
+  /// The log and its index that the connection has open, with what tells the files apart.
+  private var companions: [(path: String, identity: FileIdentity)] = []
   /// Statements that nobody uses at the moment, by text.
   private var idle: [String: SQLiteStatement] = [:]
   /// The statements that read a row by key, by hierarchy. They are never left in the middle of a run.
@@ -28,6 +31,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
   /// Opens a connection. The file must exist.
   init(path: String, role: Role, busyTimeout: TimeInterval, logger: Logger) throws {
+    self.path = path
     errors = SQLiteError(path: path)
     self.logger = logger
     var configuration = Configuration()
@@ -90,6 +94,21 @@ final class SQLiteConnection: @unchecked Sendable {
       if session.isInTransaction { try session.execute("ROLLBACK") }
     }
     try? queue.close()
+  }
+
+  // MARK: Files, within `use`
+
+  fileprivate func noteCompanions() {
+    companions = ["-wal", "-shm"].compactMap { suffix in
+      FileIdentity(path: path + suffix).map { (path + suffix, $0) }
+    }
+  }
+
+  /// The file of the log, or of its index, that is not where it was, if one is not.
+  ///
+  /// With a deleted index another process would make a new one, and both would append to one log.
+  fileprivate var missingCompanion: String? {
+    companions.first { FileIdentity(path: $0.path) != $0.identity }?.path
   }
 
   // MARK: Statements, within `use`
@@ -178,22 +197,34 @@ struct SQLiteSession {
     }
   }
 
-  /// Commits. When the disk fails meanwhile, the commit may stand in the log nevertheless: this process goes on without it,
-  /// but who opens the file after a crash would find it. So it is written over, and when that fails too, nobody knows.
+  /// Commits. When the disk fails meanwhile, it is found out whether the commit stands in the log nevertheless.
   private func commit() throws {
     try checkIsInPlace()
     do {
       try execute("COMMIT")
     } catch var failure as SQLiteFailure where failure.mayHaveCommitted {
       if isInTransaction { try? execute("ROLLBACK") }
-      do {
-        // The shortest of all transactions. Its record is put where the failed one's begins.
-        let version = try integers("PRAGMA user_version").first ?? 0
-        try execute("PRAGMA user_version = \(version)")
-      } catch {
-        failure.isOutcomeUnknown = true
-      }
+      failure.isOutcomeUnknown = !isUndone()
       throw failure
+    }
+  }
+
+  /// Whether it is certain that nobody finds the transaction whose commit failed.
+  ///
+  /// A write that failed left the record of the commit incomplete: then there is nothing to find. Where the record is whole,
+  /// because what came after it failed, this process goes on without it, but a process that opens the file after a crash
+  /// would find it. So the shortest of all transactions is written over it.
+  private func isUndone() -> Bool {
+    do {
+      try execute("BEGIN IMMEDIATE")
+      defer { if isInTransaction { try? execute("ROLLBACK") } }
+      if try !SQLiteLog(of: database.sqliteConnection, path: connection.path).hasUnseenCommit { return true }
+      let version = try integers("PRAGMA user_version").first ?? 0
+      try execute("PRAGMA user_version = \(version)")
+      try execute("COMMIT")
+      return true
+    } catch {
+      return false
     }
   }
 
@@ -202,8 +233,22 @@ struct SQLiteSession {
   private func checkIsInPlace() throws {
     var hasMoved: CInt = 0
     let code = sqlite3_file_control(database.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
-    guard code == SQLITE_OK, hasMoved != 0 else { return }
-    throw SQLiteFailure(code: SQLiteCode.moved, message: "the file was moved or deleted")
+    if code == SQLITE_OK, hasMoved != 0 {
+      throw SQLiteFailure(code: SQLiteCode.moved, message: "the file was moved or deleted")
+    }
+    guard let path = connection.missingCompanion else { return }
+    rescue()
+    throw SQLiteFailure(code: SQLiteCode.moved, message: "'\(path)' was deleted or replaced")
+  }
+
+  /// Notes which log the connection has open. Called in a transaction, when SQLite has opened it.
+  func noteCompanions() { connection.noteCompanions() }
+
+  /// Brings what a deleted log holds into the database, as long as nobody has begun another log.
+  private func rescue() {
+    if isInTransaction { try? execute("ROLLBACK") }
+    guard !FileManager.default.fileExists(atPath: connection.path + "-wal") else { return }
+    _ = try? integers("PRAGMA wal_checkpoint(PASSIVE)")
   }
 
   /// Runs a block in a transaction that sees one state.

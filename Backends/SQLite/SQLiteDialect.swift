@@ -12,6 +12,11 @@ struct SQLiteDialect: SQLDialect {
   // SQLite allows 32,766; the rest is for what a statement binds besides its conditions.
   var maximumBindings: Int { 32_000 }
 
+  // The parser has a stack of 100 entries; a comparison with its functions takes up to 12 of them.
+  var nestingRoom: Int { 80 }
+  var maximumJoins: Int { 63 }
+  var maximumColumns: Int { 2_000 }
+
   // SQLite has no limit; this one keeps statements readable.
   var maximumNameBytes: Int { 1_000 }
   func identity(ofName name: String) -> String {

@@ -66,7 +66,8 @@ struct SQLiteError {
     case SQLITE_READONLY where failure.code == SQLiteCode.moved:
       return (
         .storeInaccessible,
-        "'\(path)' was moved or deleted while it was open; bring it back, or detach the store and attach it anew."
+        "'\(path)' or its log was moved or deleted while it was open (\(failure.message)); what was saved is kept as far as "
+          + "it can be. Bring it back, or detach the store and attach it anew."
       )
     case SQLITE_READONLY:
       return (.storeReadOnly, "'\(path)' cannot be written; check the permissions of the file and its directory.")
@@ -90,8 +91,17 @@ struct SQLiteError {
         "Another program has changed the tables of '\(path)', or they are damaged (\(failure.message)); detach the store "
           + "and attach it again."
       )
+    case SQLITE_ERROR where failure.namesLimit, SQLITE_TOOBIG:
+      return (
+        .limitExceeded,
+        "SQLite cannot take a statement or a value of that size (\(failure.message)); ask for less at once."
+      )
     case SQLITE_ERROR, SQLITE_SCHEMA:
-      return (.storeCorrupt, "'\(path)' has not the tables that it should have (\(failure.message)).")
+      return (
+        .unsupported, "SQLite refuses a statement (\(failure.message)); report this with the predicate and the model."
+      )
+    case SQLITE_NOMEM:
+      return (.storeBusy, "There is not enough memory to work on '\(path)'; try again.")
     default:
       return (.inputOutput, "Reading or writing '\(path)' failed (\(failure.message)).")
     }
@@ -140,6 +150,11 @@ enum SQLiteCode {
 }
 
 extension SQLiteFailure {
+  /// Whether a statement, or what it makes, goes beyond a limit of the engine.
+  fileprivate var namesLimit: Bool {
+    ["parser stack overflow", "too large", "too many", "at most", "too deep"].contains { message.contains($0) }
+  }
+
   /// Whether a statement names a table or a column that is not there.
   fileprivate var isMissingName: Bool {
     message.hasPrefix("no such column") || message.hasPrefix("no such table")

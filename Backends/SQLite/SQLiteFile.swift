@@ -30,6 +30,11 @@ final class SQLiteFile: Sendable {
           .storeInaccessible,
           "'\(path)' cannot be kept with a write-ahead log; put it on a local disk that can share memory.")
       }
+      // A read has SQLite open the log.
+      try session.inReadTransaction {
+        _ = try session.integers("PRAGMA schema_version")
+        session.noteCompanions()
+      }
     }
   }
 
@@ -51,21 +56,8 @@ final class SQLiteFile: Sendable {
 
   // MARK: One per process
 
-  /// What tells files apart, however they are named.
-  private struct Identity: Hashable {
-    let device: UInt64
-    let inode: UInt64
-
-    init?(path: String) {
-      var status = stat()
-      guard stat(path, &status) == 0 else { return nil }
-      device = UInt64(truncatingIfNeeded: status.st_dev)
-      inode = UInt64(truncatingIfNeeded: status.st_ino)
-    }
-  }
-
   private struct Reference { weak var file: SQLiteFile? }
-  private static let known = Mutex<[Identity: Reference]>([:])
+  private static let known = Mutex<[FileIdentity: Reference]>([:])
 
   /// The file at a path, which is created empty if it is not there, for its owner's eyes only.
   static func shared(path: String, options: SQLiteOptions, logger: Logger) throws -> SQLiteFile {
@@ -97,12 +89,12 @@ final class SQLiteFile: Sendable {
 
   /// Whether a store of this process has the file open.
   static func isOpen(path: String) -> Bool {
-    guard let identity = Identity(path: path) else { return false }
+    guard let identity = FileIdentity(path: path) else { return false }
     return known.withLock { $0[identity]?.file != nil }
   }
 
-  private static func identity(_ path: String) throws -> Identity {
-    guard let identity = Identity(path: path) else { throw inaccessible(path) }
+  private static func identity(_ path: String) throws -> FileIdentity {
+    guard let identity = FileIdentity(path: path) else { throw inaccessible(path) }
     return identity
   }
 

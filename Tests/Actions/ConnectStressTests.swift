@@ -49,7 +49,7 @@ struct ConnectStressTests {
     #expect(handles.count { $0.statistics.attempts == 1 } == ledger.runs)
     #expect(handles.allSatisfy { $0.completionStatus != .successful || $0.statistics.attempts == 1 })
     #expect(handles.allSatisfy { $0.completionStatus == .canceled || $0.statistics.attempts == 1 })
-    #expect(ledger.widestEntity == 1 && ledger.widestGeneric <= 5)
+    #expect(ledger.widestEntity <= 1 && ledger.widestGeneric <= 5)
     var started: [ObjectIdentifier: Int] = [:]
     var finished: [ObjectIdentifier: Int] = [:]
     for await event in events {

@@ -76,7 +76,8 @@ import Testing
   private static let admitted: Set<ErrorCode> = [
     // A value that became null.
     .wrongType,
-    .storeCorrupt, .schemaChanged, .notADatabase, .inputOutput, .incompatibleModel, .storeInaccessible, .objectNotFound,
+    .storeCorrupt, .schemaChanged, .unsupported, .notADatabase, .inputOutput, .incompatibleModel, .storeInaccessible,
+    .objectNotFound,
   ]
 
   @Test func `a damaged log is left out from its damage on`() throws {

@@ -25,7 +25,7 @@ import Testing
         do { acknowledged = try ledger.save() } catch { failure = try #require(error as? CoherenceError) }
       }
       #expect(failure?.code == .inputOutput || failure?.code == .storeFull)
-      #expect(failure?.outcome != .applied)
+      #expect(failure?.outcome == .notApplied)
       // Not enough for what failed, but reading needs no space.
       #expect(try Ledger(type: .sqlite, at: store).audit() == acknowledged)
       #expect(ledger.context.performAndWait { ledger.context.hasChanges })

@@ -11,6 +11,13 @@ package protocol SQLDialect: Sendable {
   /// How many values a statement can bind.
   var maximumBindings: Int { get }
 
+  /// How much a condition may be nested, in entries of the engine's parser stack.
+  var nestingRoom: Int { get }
+  /// The most tables that are joined in one FROM.
+  var maximumJoins: Int { get }
+  /// The most columns of a table.
+  var maximumColumns: Int { get }
+
   // MARK: Names
 
   /// The longest name that the engine keeps whole.
@@ -76,6 +83,8 @@ extension SQLDialect {
 
   package func folded(_ text: SQLFragment, _ options: StringOptions) -> SQLFragment? { nil }
   package func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment? { nil }
+  package var nestingRoom: Int { .max }
+  package var maximumJoins: Int { .max }
   package var linkTableSuffix: String { "" }
   package var indexColumnSuffix: SQLFragment { "" }
 }

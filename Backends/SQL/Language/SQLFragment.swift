@@ -38,13 +38,15 @@ package struct SQLFragment: Sendable {
   }
   package static func += (left: inout SQLFragment, right: SQLFragment) { left.segments += right.segments }
 
-  /// The number of values that would be bound one by one.
-  package var valueCount: Int {
+  /// The number of parameters that the fragment takes.
+  ///
+  /// - Parameter bindsArrays: Whether a list is one parameter.
+  package func bindingCount(bindsArrays: Bool) -> Int {
     segments.reduce(0) { count, segment in
       switch segment {
       case .text, .name: count
       case .value: count + 1
-      case .list(let values, _): count + values.count
+      case .list(let values, _): count + (bindsArrays ? 1 : values.count)
       }
     }
   }
@@ -91,5 +93,31 @@ extension Sequence<SQLFragment> {
       result += fragment
     }
     return result
+  }
+}
+
+extension Array<SQLFragment> {
+  private static var groupSize: Int { 32 }
+
+  /// How deep ``joinedInGroups(by:)`` nests a number of fragments.
+  package static func groupLevels(of count: Int) -> Int {
+    var (levels, count) = (0, count)
+    while count > groupSize {
+      levels += 1
+      count = (count + groupSize - 1) / groupSize
+    }
+    return levels
+  }
+
+  /// The fragments in parentheses, joined by an operator. Many are joined in groups, and these in groups again, because
+  /// some engines take a list for a tree that is as deep as the list is long.
+  package func joinedInGroups(by operation: SQLFragment) -> SQLFragment {
+    var level = map { "(\($0))" as SQLFragment }
+    while level.count > Self.groupSize {
+      level = stride(from: 0, to: level.count, by: Self.groupSize).map { start in
+        "(\(level[start..<Swift.min(start + Self.groupSize, level.count)].joined(separator: operation)))"
+      }
+    }
+    return level.joined(separator: operation)
   }
 }

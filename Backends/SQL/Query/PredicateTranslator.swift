@@ -8,6 +8,23 @@ struct PredicateTranslator {
   let schema: SQLSchema
   let dialect: any SQLDialect
   let spaces: IDSpaces
+  /// How much conditions may still be nested, in entries of the engine's parser stack.
+  private var room: Int
+
+  init(schema: SQLSchema, dialect: any SQLDialect, spaces: IDSpaces) {
+    self.schema = schema
+    self.dialect = dialect
+    self.spaces = spaces
+    room = dialect.nestingRoom
+  }
+
+  /// The same with less room; `nil` when there is not enough.
+  private func nested(by entries: Int) -> PredicateTranslator? {
+    guard room >= entries else { return nil }
+    var inner = self
+    inner.room -= entries
+    return inner
+  }
 
   /// The condition in a scope; `nil` when it cannot be said exactly.
   func condition(_ predicate: FetchPredicate, in scope: inout QueryScope, isTotal: Bool = false) -> SQLFragment? {
@@ -19,7 +36,7 @@ struct PredicateTranslator {
     case .or(let parts):
       return joined(parts, separator: " OR ", empty: false, in: &scope, isTotal: isTotal)
     case .not(let inner):
-      return condition(inner, in: &scope, isTotal: true).map { "NOT (\($0))" }
+      return nested(by: 2)?.condition(inner, in: &scope, isTotal: true).map { "NOT (\($0))" }
     case .comparison(let left, let comparison, let right, let options):
       return self.comparison(left, comparison, right, options, in: &scope).map { $0.condition(isTotal, dialect) }
     case .membership(let expression, let values, let options):
@@ -38,12 +55,14 @@ struct PredicateTranslator {
     _ parts: [FetchPredicate], separator: SQLFragment, empty: Bool, in scope: inout QueryScope, isTotal: Bool
   ) -> SQLFragment? {
     guard !parts.isEmpty else { return dialect.boolean(empty) }
+    if parts.count == 1 { return condition(parts[0], in: &scope, isTotal: isTotal) }
+    guard let inner = nested(by: 3 * (1 + [SQLFragment].groupLevels(of: parts.count))) else { return nil }
     var conditions: [SQLFragment] = []
     for part in parts {
-      guard let condition = condition(part, in: &scope, isTotal: isTotal) else { return nil }
-      conditions.append("(\(condition))")
+      guard let condition = inner.condition(part, in: &scope, isTotal: isTotal) else { return nil }
+      conditions.append(condition)
     }
-    return conditions.joined(separator: separator)
+    return conditions.joinedInGroups(by: separator)
   }
 
   // MARK: Operands
@@ -281,7 +300,9 @@ struct PredicateTranslator {
     else { return nil }
     let ownerID = SQLFragment.column(SQLTable.id, of: owner)
     let alias = scope.subqueryAlias()
-    let memberScope = QueryScope(table, entity: relationship.destination, alias: alias, schema: schema)
+    let memberScope = QueryScope(
+      table, entity: relationship.destination, alias: alias, schema: schema,
+      maximumJoins: dialect.maximumJoins - 1)
     switch relationship.storage {
     case .column:
       return nil
@@ -307,7 +328,7 @@ struct PredicateTranslator {
     in scope: inout QueryScope
   ) -> SQLFragment? {
     guard var members = members(path, in: &scope, readingMembers: true),
-      let inner = condition(predicate, in: &members.scope, isTotal: quantifier == .all)
+      let inner = nested(by: 12)?.condition(predicate, in: &members.scope, isTotal: quantifier == .all)
     else { return nil }
     let tables = members.tables + members.scope.joinClauses
     let wanted: SQLFragment = quantifier == .all ? "NOT (\(inner))" : "(\(inner))"

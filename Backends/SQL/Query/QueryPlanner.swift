@@ -27,7 +27,8 @@ package struct QueryPlanner: Sendable {
   package func fetch(_ query: StoreQuery) throws -> FetchPlan {
     let table = try schema.requireTable(for: query.entity)
     let layout = RowLayout(table, entities: query.entities)
-    var scope = QueryScope(table, entity: query.entity, schema: schema)
+    var scope = QueryScope(
+      table, entity: query.entity, schema: schema, maximumJoins: dialect.maximumJoins)
     let filter = filter(query, in: table, scope: &scope)
     let order = order(query.sortKeys, scope: &scope)
     var statement: SQLFragment = "SELECT \(layout.selection(alias: scope.alias)) FROM \(scope.tables)"
@@ -54,7 +55,8 @@ package struct QueryPlanner: Sendable {
 
   private func matching(_ query: StoreQuery, select: SQLFragment) throws -> SQLFragment? {
     let table = try schema.requireTable(for: query.entity)
-    var scope = QueryScope(table, entity: query.entity, schema: schema)
+    var scope = QueryScope(
+      table, entity: query.entity, schema: schema, maximumJoins: dialect.maximumJoins)
     let filter = filter(query, in: table, scope: &scope)
     guard filter.isExact else { return nil }
     return "SELECT \(select) FROM \(scope.tables)\(filter.clause)"
@@ -107,7 +109,7 @@ package struct QueryPlanner: Sendable {
     var conditions: [SQLFragment]
     var isExact: Bool
     var clause: SQLFragment {
-      conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
+      conditions.isEmpty ? "" : " WHERE \(conditions.joinedInGroups(by: " AND "))"
     }
   }
 
@@ -119,10 +121,11 @@ package struct QueryPlanner: Sendable {
     for part in query.predicate?.conjuncts ?? [] {
       var attempt = scope
       let condition = translator.condition(part, in: &attempt)
-      if let condition, bindings + condition.valueCount <= dialect.maximumBindings || dialect.bindsArrays {
+      let count = condition?.bindingCount(bindsArrays: dialect.bindsArrays) ?? 0
+      if let condition, bindings + count <= dialect.maximumBindings {
         scope = attempt
-        bindings += condition.valueCount
-        filter.conditions.append("(\(condition))")
+        bindings += count
+        filter.conditions.append(condition)
       } else {
         filter.isExact = false
       }

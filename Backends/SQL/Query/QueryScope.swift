@@ -10,6 +10,8 @@ struct QueryScope {
   private let schema: SQLSchema
   private var joins: [Join] = []
   private var subqueries = 0
+  /// How many tables may be joined to the entity's.
+  private let maximumJoins: Int
 
   private struct Join {
     let source: String
@@ -19,7 +21,10 @@ struct QueryScope {
     let alias: String
   }
 
-  init(_ table: SQLTable, entity: EntityDescription, alias: String = "t", schema: SQLSchema) {
+  init(
+    _ table: SQLTable, entity: EntityDescription, alias: String = "t", schema: SQLSchema, maximumJoins: Int = .max
+  ) {
+    self.maximumJoins = maximumJoins
     self.table = table
     self.entity = entity
     self.alias = alias
@@ -41,7 +46,7 @@ struct QueryScope {
         alias = known.alias
         continue
       }
-      guard let column = schema.table(for: step.entity)?.column(of: step),
+      guard joins.count < maximumJoins, let column = schema.table(for: step.entity)?.column(of: step),
         let target = schema.table(for: step.destination)
       else { return nil }
       let join = Join(

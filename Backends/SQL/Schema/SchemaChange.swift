@@ -44,6 +44,7 @@ package struct SchemaChange {
         schema: StoredSchema.empty.merging(StoredSchema(schema)))
       view = .empty
       age = .newest
+      try checkColumns()
       return
     }
     try Self.checkIsRelated(environment, to: stored, place: place, elsewhere: elsewhere)
@@ -75,6 +76,19 @@ package struct SchemaChange {
     }
     state.metadata.recordOpening(by: record)
     isNeeded = isChange || !faults.isEmpty
+    try checkColumns()
+  }
+
+  /// Refuses a table that the engine does not take.
+  ///
+  /// - Throws: ``ErrorCode/limitExceeded``.
+  private func checkColumns() throws {
+    for table in state.schema.tables where table.columns.count + 3 > dialect.maximumColumns {
+      throw CoherenceError(
+        .limitExceeded,
+        "'\(table.root)' with its subentities has \(table.columns.count) properties, those of other models included; the "
+          + "store keeps at most \(dialect.maximumColumns - 3) in one table. Move some to an entity of their own.")
+    }
   }
 
   /// Whether there is anything to write.

@@ -26,7 +26,7 @@ struct FetchPlan {
         "The entity '\(entity.name)' has objects that are not of class '\(Result.self)'; name the class in the model.")
     }
     let predicate = try request.predicate.map {
-      try PreparedPredicate($0.replacingReferences { context.current($0) }, for: entity)
+      try PreparedPredicate($0.flattened().replacingReferences { context.current($0) }, for: entity)
     }
     let order = request.sortKeys.isEmpty ? nil : try PreparedOrder(request.sortKeys, for: entity)
     try context.processDeletes()

@@ -58,7 +58,7 @@ extension ManagedObjectContext {
     _ entity: EntityDescription, _ predicate: FetchPredicate?, includesSubentities: Bool
   ) throws -> StoreQuery {
     let prepared = try predicate.map {
-      try PreparedPredicate($0.replacingReferences { current($0) }, for: entity)
+      try PreparedPredicate($0.flattened().replacingReferences { current($0) }, for: entity)
     }
     return StoreQuery(entity: entity, includesSubentities: includesSubentities, predicate: prepared?.predicate)
   }

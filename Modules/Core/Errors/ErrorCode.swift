@@ -36,6 +36,8 @@ extension ErrorCode {
   public static let storeTypeRegisteredTwice = ErrorCode("storeTypeRegisteredTwice")
   /// The file, or the server's schema, is not a store of that type.
   public static let notADatabase = ErrorCode("notADatabase")
+  /// A request, a model or a value is larger or more complex than the store's engine, or the evaluator, can take.
+  public static let limitExceeded = ErrorCode("limitExceeded")
   /// A save depends on an object that an accessor, which cannot throw, could not load or change; see
   /// ``ManagedObjectContext/reportedErrors``.
   public static let objectUnavailable = ErrorCode("objectUnavailable")

@@ -37,7 +37,7 @@ extension Condition {
     case .constant(let value):
       return value
     case .test(let test):
-      return test.test.accepts(try test.operand.value(of: record, in: source))
+      return try test.test.accepts(try test.operand.value(of: record, in: source))
     case .comparison(let left, let comparison, let right):
       return try comparison.holds(
         try left.value(of: record, in: source), try right.value(of: record, in: source))

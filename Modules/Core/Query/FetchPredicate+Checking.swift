@@ -11,6 +11,11 @@ extension FetchPredicate {
   /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have; ``ErrorCode/invalidPredicate``
   ///   when operands cannot be compared.
   public func checked(for entity: EntityDescription) throws(CoherenceError) -> FetchPredicate {
+    try flattened().resolved(for: entity)
+  }
+
+  /// The same for a predicate that was flattened.
+  func resolved(for entity: EntityDescription) throws(CoherenceError) -> FetchPredicate {
     switch self {
     case .constant:
       return self
@@ -21,21 +26,21 @@ extension FetchPredicate {
     case .between(let expression, let lower, let upper):
       return try PredicateChecker(entity: entity).between(expression, lower, upper)
     case .and(let predicates):
-      return .and(try Self.checked(predicates, for: entity))
+      return .and(try Self.resolved(predicates, for: entity))
     case .or(let predicates):
-      return .or(try Self.checked(predicates, for: entity))
+      return .disjunction(try Self.resolved(predicates, for: entity))
     case .not(let predicate):
-      return .not(try predicate.checked(for: entity))
+      return .not(try predicate.resolved(for: entity))
     case .quantified(let quantifier, let path, let predicate):
       return try QuantifiedPath(quantifier, path, predicate).checked(for: entity)
     }
   }
 
-  private static func checked(_ predicates: [FetchPredicate], for entity: EntityDescription) throws(CoherenceError)
+  private static func resolved(_ predicates: [FetchPredicate], for entity: EntityDescription) throws(CoherenceError)
     -> [FetchPredicate]
   {
     var result: [FetchPredicate] = []
-    for predicate in predicates { result.append(try predicate.checked(for: entity)) }
+    for predicate in predicates { result.append(try predicate.resolved(for: entity)) }
     return result
   }
 }

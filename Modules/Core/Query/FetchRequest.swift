@@ -31,7 +31,7 @@ extension FetchRequest {
   /// The same request with a condition, which is added to the one it has.
   public func filter(_ predicate: FetchPredicate) -> FetchRequest {
     var request = self
-    request.predicate = self.predicate.map { .and([$0, predicate]) } ?? predicate
+    request.predicate = self.predicate.map { $0 && predicate } ?? predicate
     return request
   }
 

@@ -19,7 +19,7 @@ struct QuantifiedPath {
       let owner = PropertyPath(names: Array(path.names[..<count]))
       let rest = Array(path.names[count...])
       let condition = rest.isEmpty ? predicate : Self.nested(quantifier, rest, predicate, at: relationship.destination)
-      return .quantified(quantifier, owner, try condition.checked(for: relationship.destination))
+      return .quantified(quantifier, owner, try condition.resolved(for: relationship.destination))
     }
     // The to-many relationship may come later, in the path that the condition begins with.
     guard let own = predicate.ownPath, !own.names.isEmpty,
@@ -33,7 +33,7 @@ struct QuantifiedPath {
     let names = path.names + own.names
     let rest = predicate.replacingOwnPath(PropertyPath(names: Array(names[count...])))
     return .quantified(
-      quantifier, PropertyPath(names: Array(names[..<count])), try rest.checked(for: relationship.destination))
+      quantifier, PropertyPath(names: Array(names[..<count])), try rest.resolved(for: relationship.destination))
   }
 
   /// The condition on a member when the path goes on after the member: prefixed with the rest of the path, or, if there

@@ -34,12 +34,14 @@ import Foundation
   }
 
   /// A missing text differs from the constant and satisfies no other comparison.
-  func accepts(_ value: AttributeValue) -> Bool {
+  ///
+  /// - Throws: ``ErrorCode/limitExceeded`` when a pattern is too complex for the text; ``ErrorCode/cancelled``.
+  func accepts(_ value: AttributeValue) throws(CoherenceError) -> Bool {
     guard case .string(let original) = value else {
       if case .differs = kind { return true }
       return false
     }
-    if case .matches(let pattern) = kind { return pattern.matches(original) }
+    if case .matches(let pattern) = kind { return try pattern.matches(original) }
     var text = options.isEmpty ? original : original.folded(options)
     if case .ordered(let comparison, let constant) = kind {
       return AttributeValue.string(text).isOrdered(comparison, .string(constant))
@@ -78,30 +80,5 @@ extension UnsafeRawBufferPointer {
       start = next
     }
     return false
-  }
-}
-
-/// A regular expression that a whole text is held against.
-struct TextPattern: Sendable {
-  private let expression: NSRegularExpression
-  private let ignoresDiacritics: Bool
-
-  /// - Throws: ``ErrorCode/invalidPredicate`` when the expression cannot be read.
-  init(_ pattern: String, _ options: StringOptions) throws(CoherenceError) {
-    ignoresDiacritics = options.contains(.diacriticInsensitive)
-    let pattern = ignoresDiacritics ? pattern.folded(.diacriticInsensitive) : pattern
-    do {
-      // The pattern must be good by itself, so that it cannot reach out of the brackets put around it.
-      _ = try NSRegularExpression(pattern: pattern)
-      expression = try NSRegularExpression(
-        pattern: "\\A(?:\(pattern))\\z", options: options.contains(.caseInsensitive) ? .caseInsensitive : [])
-    } catch {
-      throw CoherenceError(.invalidPredicate, "A pattern after MATCHES is not a regular expression that can be read.")
-    }
-  }
-
-  func matches(_ text: String) -> Bool {
-    let text = ignoresDiacritics ? text.folded(.diacriticInsensitive) : text
-    return expression.firstMatch(in: text, range: NSRange(location: 0, length: text.utf16.count)) != nil
   }
 }

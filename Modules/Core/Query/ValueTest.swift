@@ -16,7 +16,7 @@
   /// A membership of texts, folded.
   case foldedIsIn(Set<AttributeValue>, StringOptions)
 
-  @usableFromInline func accepts(_ value: AttributeValue) -> Bool {
+  @usableFromInline func accepts(_ value: AttributeValue) throws(CoherenceError) -> Bool {
     switch self {
     case .integers(let range): value.isInteger(in: range)
     case .equals(let constant): value.isSame(as: constant)
@@ -25,7 +25,7 @@
     case .between(let lower, let upper): value.isBetween(lower, upper)
     case .isAmong(let constants): constants.contains { value.isSame(as: $0) }
     case .isIn(let constants): constants.contains(value)
-    case .text(let test): test.accepts(value)
+    case .text(let test): try test.accepts(value)
     case .foldedIsIn(let constants, let options): constants.contains(value.folded(options))
     }
   }

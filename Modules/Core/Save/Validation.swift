@@ -1,4 +1,3 @@
-import Foundation
 import Synchronization
 
 /// Finds what keeps changed objects from being saved. All failures are found, not just the first.
@@ -34,7 +33,7 @@ struct Validation {
     for slot in checks.required where record.draft.isNull(at: slot) && (isFresh || record.changed.contains(slot)) {
       noteMissing(slot, of: record)
     }
-    for slot in checks.ruled where isFresh || record.changed.contains(slot) { check(slot, of: record) }
+    for slot in checks.ruled where isFresh || record.changed.contains(slot) { try check(slot, of: record) }
     for relationship in checks.relationships
     where isFresh || record.members[relationship] != nil {
       try checkCount(of: relationship, record)
@@ -99,10 +98,11 @@ struct Validation {
     failures.append(failure(.missingValue, record, slot.name, need))
   }
 
-  private mutating func check(_ slot: Int, of record: PendingRecord) {
+  private mutating func check(_ slot: Int, of record: PendingRecord) throws {
     let value = record[slot]
     guard !value.isNull, case .attribute(let attribute) = record.entity.slots[slot] else { return }
-    for rule in attribute.validation where !rule.isSatisfied(by: value) {
+    for rule in attribute.validation {
+      guard try !rule.isSatisfied(by: value) else { continue }
       failures.append(failure(.invalidValue, record, attribute.name, rule.demand))
     }
   }
@@ -136,13 +136,14 @@ extension ValidationRule {
     }
   }
 
-  func isSatisfied(by value: AttributeValue) -> Bool {
+  /// - Throws: ``ErrorCode/limitExceeded`` when a pattern is too complex for a text; ``ErrorCode/cancelled``.
+  func isSatisfied(by value: AttributeValue) throws -> Bool {
     switch self {
     case .minimum(let bound): value.order(to: bound) >= 0
     case .maximum(let bound): value.order(to: bound) <= 0
     case .minimumLength(let length): Self.length(of: value).map { $0 >= length } ?? true
     case .maximumLength(let length): Self.length(of: value).map { $0 <= length } ?? true
-    case .pattern(let pattern): Self.matches(value, pattern)
+    case .pattern(let pattern): try Self.matches(value, pattern)
     }
   }
 
@@ -154,16 +155,16 @@ extension ValidationRule {
     }
   }
 
-  private static let expressions = Mutex<[String: NSRegularExpression]>([:])
+  private static let patterns = Mutex<[String: TextPattern]>([:])
 
-  private static func matches(_ value: AttributeValue, _ pattern: String) -> Bool {
+  private static func matches(_ value: AttributeValue, _ pattern: String) throws -> Bool {
     guard case .string(let text) = value else { return true }
-    let expression = expressions.withLock { known -> NSRegularExpression? in
-      if let expression = known[pattern] { return expression }
-      let expression = try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z")
-      known[pattern] = expression
-      return expression
+    let known = try patterns.withLock { known in
+      if let pattern = known[pattern] { return pattern }
+      let compiled = try TextPattern(pattern, [])
+      known[pattern] = compiled
+      return compiled
     }
-    return expression?.firstMatch(in: text, range: NSRange(text.startIndex..., in: text)) != nil
+    return try known.matches(text)
   }
 }

@@ -19,7 +19,8 @@ public enum ConformanceSuite {
     .listConflicts, .memberCounts,
     .deleteRules, .contexts, .childContexts, .announcements, .predicates, .stringPredicates, .quantifiers, .order,
     .ranges, .fetchRequests, .mergePolicies, .batchRequests, .severalStores, .metadata, .migration, .refusedMigration,
-    .migrationOptions, .leftOut, .renaming, .dataLoss, .badInput, .refusedSaves, .lastChanges, .hostileNames,
+    .migrationOptions, .leftOut, .renaming, .dataLoss, .badInput, .refusedSaves, .lastChanges, .largeRequests,
+    .hostileNames,
     .atomicSave, .durableAcknowledgement, .knownOutcome, .noHiddenRetry, .oneIdentity, .conflictSeen, .snapshotRead,
     .sameMeaning, .contextIntact, .cancelIsClean, .noSilentLossOfType, .misuseIsLoud,
   ]

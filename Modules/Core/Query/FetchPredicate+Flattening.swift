@@ -1,0 +1,103 @@
+extension FetchPredicate {
+  /// How deep conditions may be nested: the evaluator, and whoever else walks through a predicate, takes stack for each
+  /// level.
+  package static let greatestDepth = 200
+
+  /// The same condition with as few levels as it can have: what AND joins in AND, and OR in OR, in one list, and no
+  /// negation of a negation. So a condition that a loop put together is as deep as it looks.
+  ///
+  /// - Throws: ``ErrorCode/invalidPredicate`` for a condition that is nested more than ``greatestDepth`` deep even so.
+  func flattened() throws(CoherenceError) -> FetchPredicate { try flattened(depth: 0) }
+
+  private func flattened(depth: Int) throws(CoherenceError) -> FetchPredicate {
+    guard depth <= Self.greatestDepth else { throw Self.nestedTooDeep }
+    switch self {
+    case .constant, .comparison, .membership, .between:
+      return self
+    case .and(let parts):
+      return parts.contains(where: \.isCompound) ? .and(try Self.flattened(parts, isConjunction: true, depth)) : self
+    case .or(let parts):
+      return parts.contains(where: \.isCompound) ? .or(try Self.flattened(parts, isConjunction: false, depth)) : self
+    case .not(var inner):
+      var isNegated = true
+      while case .not(let next) = inner {
+        inner = next
+        isNegated.toggle()
+      }
+      let flat = try inner.flattened(depth: depth + 1)
+      return isNegated ? .not(flat) : flat
+    case .quantified(let quantifier, let path, let inner):
+      return .quantified(quantifier, path, try inner.flattened(depth: depth + 1))
+    }
+  }
+
+  /// The parts of a conjunction or disjunction, with those of the same kind among them taken apart. Takes no stack for
+  /// these, however deep they are.
+  private static func flattened(
+    _ parts: [FetchPredicate], isConjunction: Bool, _ depth: Int
+  ) throws(CoherenceError) -> [FetchPredicate] {
+    var result: [FetchPredicate] = []
+    var rest = [parts[...]]
+    while var slice = rest.popLast() {
+      guard let part = slice.popFirst() else { continue }
+      rest.append(slice)
+      switch part {
+      case .and(let inner) where isConjunction: rest.append(inner[...])
+      case .or(let inner) where !isConjunction: rest.append(inner[...])
+      default: result.append(try part.flattened(depth: depth + 1))
+      }
+    }
+    return result
+  }
+
+  /// Whether there may be levels to take out.
+  private var isCompound: Bool {
+    switch self {
+    case .and, .or, .not, .quantified: true
+    case .constant, .comparison, .membership, .between: false
+    }
+  }
+
+  private static var nestedTooDeep: CoherenceError {
+    CoherenceError(
+      .invalidPredicate,
+      "The predicate is nested more than \(greatestDepth) deep; join conditions in one list of AND or OR, or fetch in "
+        + "several steps.")
+  }
+}
+
+// MARK: - Lists
+
+extension FetchPredicate {
+  /// From how many parts on a disjunction is looked through for comparisons that are a list.
+  private static let manyParts = 16
+
+  /// The disjunction of the parts. Many comparisons of one property for equality are one membership: it is looked up in
+  /// place of gone through, and an engine takes it in one piece.
+  static func disjunction(_ parts: [FetchPredicate]) -> FetchPredicate {
+    guard parts.count >= manyParts else { return .or(parts) }
+    struct Subject: Hashable {
+      let path: PropertyPath
+      let options: Int
+    }
+    var lists: [Subject: (place: Int, values: [AttributeValue])] = [:]
+    var result: [FetchPredicate] = []
+    for part in parts {
+      guard case .comparison(.path(let path), .equal, .value(let value), let options) = part else {
+        result.append(part)
+        continue
+      }
+      let subject = Subject(path: path, options: options.rawValue)
+      if lists[subject] == nil {
+        lists[subject] = (result.count, [])
+        result.append(part)
+      }
+      lists[subject]?.values.append(value)
+    }
+    for (subject, list) in lists where list.values.count > 1 {
+      result[list.place] = .membership(
+        .path(subject.path), in: list.values, StringOptions(rawValue: subject.options))
+    }
+    return result.count == 1 ? result[0] : .or(result)
+  }
+}

@@ -1,0 +1,212 @@
+/// A regular expression as a nondeterministic finite automaton (Thompson's construction).
+///
+/// A match reads the text once. Its time is at most the product of the lengths of text and pattern, whatever the
+/// pattern, where a search by trial and error can take time that doubles with every character.
+struct PatternAutomaton: Sendable {
+  enum Instruction: Sendable {
+    /// Reads one scalar of the set with that index.
+    case scalar(Int)
+    case split(Int, Int)
+    case jump(Int)
+    /// `^`: passes at the start of the text.
+    case textStart
+    /// `$`: passes at the end of the text, and before a line terminator there.
+    case textEnd
+    case match
+  }
+
+  private let program: [Instruction]
+  private let sets: [ScalarSet]
+  /// For each set, the scalars below U+0080 as two words of bits, so that most scalars cost no look at the set.
+  private let asciiBits: [UInt64]
+  private let ignoresCase: Bool
+
+  /// The automaton of a pattern; `nil` for a pattern that is not made of the regular part of ICU's syntax: literals, `.`,
+  /// sets, `\d` `\w` `\s` and their complements, groups, alternatives, quantifiers, `^` and `$`.
+  ///
+  /// - Parameter ignoresCase: Whether letters of either case are the same. Only patterns and texts of ASCII are matched
+  ///   then: beyond ASCII, case folding can change the number of scalars.
+  init?(_ pattern: String, ignoresCase: Bool) {
+    if ignoresCase, !pattern.utf8.allSatisfy({ $0 < 0x80 }) { return nil }
+    var parser = PatternParser(pattern)
+    guard let node = try? parser.pattern() else { return nil }
+    var builder = PatternProgram()
+    guard (try? builder.finish(node)) != nil else { return nil }
+    program = builder.instructions
+    sets = builder.sets
+    asciiBits = builder.sets.flatMap { $0.asciiBits(ignoringCase: ignoresCase) }
+    self.ignoresCase = ignoresCase
+  }
+
+  /// Whether the whole text matches; `nil` for a text that the automaton does not cover.
+  func matches(_ text: String) -> Bool? {
+    var text = text
+    return text.withUTF8 { bytes -> Bool? in
+      if ignoresCase, !bytes.allSatisfy({ $0 < 0x80 }) { return nil }
+      return run(bytes)
+    }
+  }
+
+  private func run(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    let size = program.count
+    return withUnsafeTemporaryAllocation(of: Int.self, capacity: 5 * size) { room -> Bool in
+      room.initialize(repeating: 0)
+      // The program has an instruction at least.
+      let base = room.baseAddress!
+      var current = base
+      var next = base + size
+      // The last step in which a thread came to each instruction.
+      let visits = base + 2 * size
+      let stack = base + 3 * size
+      var step = 1
+      var isMatch = false
+
+      // Adds a thread, and all threads that it leads to without reading.
+      func add(_ start: Int, to threads: UnsafeMutablePointer<Int>, _ count: inout Int, at index: Int) {
+        stack[0] = start
+        var depth = 1
+        while depth > 0 {
+          depth -= 1
+          let place = stack[depth]
+          if visits[place] == step { continue }
+          visits[place] = step
+          var target: Int?
+          switch program[place] {
+          case .scalar:
+            threads[count] = place
+            count += 1
+          case .split(let first, let second):
+            stack[depth] = first
+            depth += 1
+            target = second
+          case .jump(let place): target = place
+          case .textStart: target = index == 0 ? place + 1 : nil
+          case .textEnd: target = Self.isEnd(index, of: text) ? place + 1 : nil
+          case .match: isMatch = true
+          }
+          if let target {
+            stack[depth] = target
+            depth += 1
+          }
+        }
+      }
+
+      var count = 0
+      var index = 0
+      add(0, to: current, &count, at: 0)
+      while index < text.count {
+        if count == 0 { return false }
+        let (scalar, end) = Self.scalar(in: text, at: index)
+        step += 1
+        isMatch = false
+        var found = 0
+        for thread in 0..<count {
+          let place = current[thread]
+          if case .scalar(let set) = program[place], contains(scalar, set) { add(place + 1, to: next, &found, at: end) }
+        }
+        swap(&current, &next)
+        count = found
+        index = end
+      }
+      return isMatch
+    }
+  }
+
+  @inline(__always) private func contains(_ scalar: UInt32, _ set: Int) -> Bool {
+    if scalar < 0x80 { return asciiBits[2 * set + Int(scalar >> 6)] >> UInt64(scalar & 63) & 1 != 0 }
+    return sets[set].contains(scalar)
+  }
+
+  /// The scalar that begins at an index of valid UTF-8, and the index after it.
+  @inline(__always)
+  private static func scalar(in text: UnsafeBufferPointer<UInt8>, at index: Int) -> (scalar: UInt32, end: Int) {
+    func tail(_ offset: Int) -> UInt32 { UInt32(text[index + offset] & 0x3F) }
+    let first = UInt32(text[index])
+    if first < 0x80 { return (first, index + 1) }
+    if first < 0xE0 { return ((first & 0x1F) << 6 | tail(1), index + 2) }
+    if first < 0xF0 { return ((first & 0x0F) << 12 | tail(1) << 6 | tail(2), index + 3) }
+    return ((first & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3), index + 4)
+  }
+
+  /// Whether `$` passes: at the end, and before the line terminator that ends the text. CR LF is one terminator.
+  private static func isEnd(_ index: Int, of text: UnsafeBufferPointer<UInt8>) -> Bool {
+    if index == text.count { return true }
+    let (scalar, end) = scalar(in: text, at: index)
+    if end == text.count {
+      let isSecondOfTwo = scalar == 0x0A && index > 0 && text[index - 1] == 0x0D
+      return ScalarSet.isLineTerminator(scalar) && !isSecondOfTwo
+    }
+    return scalar == 0x0D && text[end] == 0x0A && end + 1 == text.count
+  }
+}
+
+/// The program of a pattern while it is made.
+struct PatternProgram {
+  private(set) var instructions: [PatternAutomaton.Instruction] = []
+  private(set) var sets: [ScalarSet] = []
+  private var work = 0
+
+  /// Longer programs, which counted repetitions can make, are left to ICU.
+  private static let greatestLength = 1_000
+
+  /// Emits the instructions of a whole pattern.
+  mutating func finish(_ node: PatternNode) throws {
+    try emit(node)
+    _ = try append(.match)
+  }
+
+  private mutating func append(_ instruction: PatternAutomaton.Instruction) throws -> Int {
+    guard instructions.count < Self.greatestLength else { throw PatternParser.NotCovered() }
+    instructions.append(instruction)
+    return instructions.count - 1
+  }
+
+  private mutating func emit(_ node: PatternNode) throws {
+    // Also what emits nothing is repeated.
+    work += 1
+    guard work < 100 * Self.greatestLength else { throw PatternParser.NotCovered() }
+    switch node {
+    case .sequence(let nodes):
+      for node in nodes { try emit(node) }
+    case .alternatives(let nodes):
+      try emitAlternatives(nodes)
+    case .repetition(let node, let minimum, let maximum):
+      for _ in 0..<minimum { try emit(node) }
+      try emitOptions(node, count: maximum.map { $0 - minimum })
+    case .scalar(let set):
+      sets.append(set)
+      _ = try append(.scalar(sets.count - 1))
+    case .textStart: _ = try append(.textStart)
+    case .textEnd: _ = try append(.textEnd)
+    }
+  }
+
+  private mutating func emitAlternatives(_ nodes: [PatternNode]) throws {
+    var jumps: [Int] = []
+    for node in nodes.dropLast() {
+      let split = try append(.match)
+      try emit(node)
+      jumps.append(try append(.match))
+      instructions[split] = .split(split + 1, instructions.count)
+    }
+    try emit(nodes[nodes.count - 1])
+    for jump in jumps { instructions[jump] = .jump(instructions.count) }
+  }
+
+  /// A node that may come so many times, or not at all; `nil` for any number of times.
+  private mutating func emitOptions(_ node: PatternNode, count: Int?) throws {
+    guard let count else {
+      let split = try append(.match)
+      try emit(node)
+      _ = try append(.jump(split))
+      instructions[split] = .split(split + 1, instructions.count)
+      return
+    }
+    var splits: [Int] = []
+    for _ in 0..<count {
+      splits.append(try append(.match))
+      try emit(node)
+    }
+    for split in splits { instructions[split] = .split(split + 1, instructions.count) }
+  }
+}

@@ -1,0 +1,78 @@
+import CoherenceCore
+import Testing
+
+@Suite struct QueryDepthTests {
+  let library: QueryLibrary
+  let album: QueryLibrary.Record
+
+  init() throws {
+    library = try QueryLibrary()
+    album = try library.makeAlbum()
+  }
+
+  private let isOf1990 = FetchPredicate.comparison(.path(PropertyPath("year")), .equal, .value(.int(1990)))
+  private let isLive = FetchPredicate.comparison(.path(PropertyPath("isLive")), .equal, .value(.bool(true)))
+
+  @Test func `filters that are added one by one make one list`() throws {
+    var request = FetchRequest<ManagedObject>(entityName: "Album")
+    for _ in 0..<4_000 { request = request.filter(isOf1990) }
+    let predicate = try #require(request.predicate)
+    guard case .and(let parts) = predicate else {
+      Issue.record("The filters are joined by AND.")
+      return
+    }
+    #expect(parts.count == 4_000)
+    #expect(try library.holds(predicate, for: album))
+  }
+
+  @Test func `a condition that a loop put together is as deep as it looks`() throws {
+    var (conjunction, disjunction, negation) = (isOf1990, isOf1990, isOf1990)
+    for index in 0..<2_000 {
+      conjunction = index.isMultiple(of: 2) ? .and([conjunction, isLive]) : .and([isLive, conjunction])
+      disjunction = .or([disjunction, .constant(false)])
+      negation = .not(negation)
+    }
+    for predicate in [conjunction, disjunction, negation] { #expect(try library.holds(predicate, for: album)) }
+    #expect(try !library.holds(.not(negation), for: album))
+  }
+
+  @Test func `a condition that is really nested too deep is refused in words`() throws {
+    func nested(_ depth: Int) -> FetchPredicate {
+      (0..<depth).reduce(isOf1990) { $1.isMultiple(of: 2) ? .and([isLive, $0]) : .or([.constant(false), $0]) }
+    }
+    #expect(try library.holds(nested(150), for: album))
+    let error = #expect(throws: CoherenceError.self) { try library.holds(nested(1_000), for: album) }
+    #expect(error?.code == .invalidPredicate)
+    #expect(error?.message.contains("nested more than 200 deep") == true)
+  }
+
+  @Test func `many negations in a format are one or none`() throws {
+    #expect(try library.holds(String(repeating: "!", count: 60) + "(year == 1990)", for: album))
+    #expect(try !library.holds(String(repeating: "NOT ", count: 61) + "year == 1990", for: album))
+  }
+
+  @Test func `many comparisons of one property for equality are a list`() throws {
+    let entity = try library.entity("Album")
+    func equals(_ path: String, _ value: AttributeValue, _ options: StringOptions = []) -> FetchPredicate {
+      .comparison(.path(PropertyPath(path)), .equal, .value(value), options)
+    }
+    let years = (1900..<1990).map { equals("year", .int(Int64($0))) }
+    let titles = (0..<20).map { equals("title", .string("BLUE NOTE \($0)"), .caseInsensitive) }
+    let predicate = FetchPredicate.or(years + titles + [isLive, equals("year", .null)])
+    let checked = try predicate.checked(for: entity)
+    guard case .or(let parts) = checked else {
+      Issue.record("The comparisons are joined by OR.")
+      return
+    }
+    #expect(parts.count == 3)
+    #expect(try checked.checked(for: entity) == checked)
+    #expect(try library.holds(predicate, for: album))
+    #expect(try !library.holds(.or(years + titles + [.constant(false)]), for: album))
+    #expect(try library.holds(.or(years + titles + [equals("year", .double(1990))]), for: album))
+    #expect(try library.holds(.or(titles + [equals("title", .string("blue note"), .caseInsensitive)]), for: album))
+    #expect(try !library.holds(.or(titles + [equals("title", .string("blue note"))]), for: album))
+    album.values[try #require(entity.attribute(named: "year")).slot] = .null
+    #expect(try library.holds(.or(years + titles + [equals("year", .null)]), for: album))
+    #expect(try !library.holds(.or(years + titles), for: album))
+  }
+}

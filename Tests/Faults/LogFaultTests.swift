@@ -1,0 +1,73 @@
+@testable import CoherenceConformance
+import CoherenceCore
+import CoherenceSQLite
+import Foundation
+import Testing
+
+/// The log of a SQLite store that goes while the store is open.
+@Suite struct LogFaultTests {
+  @Test(arguments: ["-wal", "-shm"], [true, false])
+  func `a save after the log was deleted or replaced fails, and what was saved before is kept`(
+    suffix: String, isReplaced: Bool
+  ) throws {
+    let directory = try TemporaryDirectory()
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    for _ in 0..<9 { try ledger.save() }
+    let path = directory.store.path(percentEncoded: false) + suffix
+    try FileManager.default.removeItem(atPath: path)
+    if isReplaced { try Data().write(to: URL(fileURLWithPath: path)) }
+
+    let error = #expect(throws: CoherenceError.self) { try ledger.save() }
+    #expect(error?.code == .storeInaccessible)
+    #expect(error?.outcome == .notApplied)
+    #expect(error?.message.contains("moved or deleted") == true)
+    #expect(ledger.context.performAndWait { ledger.context.hasChanges })
+    // It stays so until the store is attached anew.
+    #expect(throws: CoherenceError.self) { try ledger.context.performAndWait { try ledger.context.save() } }
+    try ledger.close()
+    let after = try Ledger(type: .sqlite, at: directory.store)
+    if !isReplaced { #expect(try after.audit() == 9) }
+    #expect(try after.complaints() == ["ok"])
+  }
+
+  @Test func `a process that dies after its log was deleted has lost nothing that it acknowledged afterwards`()
+    async throws
+  {
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .failure) { [store = directory.store as URL] in
+      let ledger = try Ledger(type: .sqlite, at: store)
+      for _ in 0..<9 { try ledger.save() }
+      try FileManager.default.removeItem(atPath: store.path(percentEncoded: false) + "-wal")
+      #expect(throws: CoherenceError.self) { try ledger.save() }
+      // As a crash: nothing is closed.
+      abort()
+    }
+    #expect(try Ledger(type: .sqlite, at: directory.store).audit() == 9)
+  }
+
+  @Test func `a full disk leaves no doubt about a save`() throws {
+    let directory = try TemporaryDirectory()
+    let disk = Disk(directory)
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    for _ in 0..<7 { try ledger.save() }
+    for number in 1...40 {
+      disk.fail(Disk.Fault(call: .write, number: number, isLasting: true, code: 13))
+      var failure: CoherenceError?
+      do { try ledger.save() } catch let error as CoherenceError { failure = error }
+      disk.fail(nil)
+      guard let error = failure else {
+        // A save has fewer writes than that.
+        #expect(number > 2)
+        break
+      }
+      #expect(error.code == .storeFull)
+      var random = SplitMix64(seed: 1)
+      let image = DiskImage(of: disk, after: disk.length, losing: .nothing, &random)
+      let elsewhere = try TemporaryDirectory()
+      try image.write(to: elsewhere)
+      let found = try Ledger(type: .sqlite, at: elsewhere.store).audit()
+      #expect(error.outcome == (found == 7 ? .notApplied : .unknown), "at write \(number)")
+      ledger.context.performAndWait { ledger.context.rollback() }
+    }
+  }
+}

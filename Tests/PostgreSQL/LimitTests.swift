@@ -1,0 +1,58 @@
+import CoherenceCore
+@testable import CoherencePostgreSQL
+import CoherenceSQL
+import Foundation
+import Testing
+
+@Suite(.needsServer) struct PostgreSQLLimitTests {
+  private let schema: TemporarySchema
+  private let store: any PersistentStore
+
+  init() throws {
+    schema = try TemporarySchema()
+    store = try schema.open(PeopleModel.make())
+  }
+
+  @Test func `more values than a statement takes are left to the evaluator`() throws {
+    let row = try store.insert("Person", ["name": .string("b")])
+    let parts = (0..<70_000).map { FetchPredicate.path("name", .beginsWith, .string("x\($0)")) }
+    let query = StoreQuery(
+      entity: store.entity("Person"), predicate: .or(parts + [.path("name", .beginsWith, .string("b"))]))
+    let fetch = try store.reading { try $0.fetch(query) }
+    #expect(!fetch.isPredicateExact)
+    #expect(try store.reading { try $0.all(query) }.map(\.id) == [row.id])
+    #expect(try store.reading { try $0.count(query) } == nil)
+  }
+
+  @Test func `a list of any length is one value`() throws {
+    let row = try store.insert("Person", ["name": .string("b")])
+    let names = (0..<200_000).map { AttributeValue.string("x\($0)") } + [.string("b")]
+    let query = StoreQuery(
+      entity: store.entity("Person"), predicate: .membership(.path(PropertyPath("name")), in: names))
+    #expect(try store.reading { try $0.fetch(query) }.isPredicateExact)
+    #expect(try store.reading { try $0.all(query) }.map(\.id) == [row.id])
+  }
+
+  @Test func `a statement with too many values is refused, and the connection is of use afterwards`() throws {
+    let connection = try schema.administration()
+    let values = (0..<65_536).map { SQLFragment.value(.int(Int64($0)), .int64) }
+    let error = #expect(throws: CoherenceError.self) {
+      try connection.run("SELECT 1 WHERE 1 IN (\(values.joined(separator: ", ")))", isKept: false)
+    }
+    #expect(error?.code == .limitExceeded)
+    #expect(error?.isRetryable == false)
+    #expect(try connection.run("SELECT 1", isKept: false).rowCount == 1)
+  }
+
+  @Test func `a text that no index takes is a limit, not a failure of the disk`() throws {
+    let model = try ManagedObjectModel { Entity("Thing", uniqueness: [["name"]]) { Attribute("name", .string) } }
+    let schema = try TemporarySchema()
+    let store = try schema.open(model)
+    // Without repetitions, which the server would compress.
+    var random = SystemRandomNumberGenerator()
+    let text = String(decoding: (0..<20_000).map { _ in UInt8.random(in: 33...126, using: &random) }, as: UTF8.self)
+    let error = #expect(throws: CoherenceError.self) { try store.insert("Thing", ["name": .string(text)]) }
+    #expect(error?.code == .limitExceeded)
+    #expect(error?.outcome == .notApplied)
+  }
+}
