@@ -78,11 +78,16 @@ extension NotebookContent {
   /// The number of members that an owner has in a to-many relationship.
   func memberCount(of relationship: RelationshipDescription, _ owner: Int64) -> Int {
     switch relationship.storage {
-    case .column: 0
+    case .column:
+      return 0
     case .inverseColumn(let inverse, _):
-      notes[inverse.entity.root.name, default: [:]].values.count { $0.values[inverse.name] == .int(owner) }
+      // Other entities of the hierarchy may have a property of that name.
+      let entities = Set(inverse.entity.hierarchy.map(\.name))
+      return notes[inverse.entity.root.name, default: [:]].values.count { note in
+        entities.contains(note.entity) && note.values[inverse.name] == .int(owner)
+      }
     case .links(let table, let isForward):
-      links[table.name, default: [:]].keys.count { (isForward ? $0.source : $0.target) == owner }
+      return links[table.name, default: [:]].keys.count { (isForward ? $0.source : $0.target) == owner }
     }
   }
 }
