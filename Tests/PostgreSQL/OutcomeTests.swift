@@ -86,7 +86,7 @@ import Testing
     let proxy = try SocketProxy(to: schema.url)
     let store = try schema.open(
       PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
-      options: [PostgreSQLOption.statementTimeout: 0.2])
+      options: [PostgreSQLOption.statementTimeout: 5])
     // The text of a statement goes to the server once for each connection.
     try schema.open(PeopleModel.make()).insert("Person", ["name": .string("old")])
     let row = try #require(try store.fetch("Person").first)
@@ -103,7 +103,7 @@ import Testing
     let proxy = try SocketProxy(to: schema.url)
     let store = try schema.open(
       PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
-      options: [PostgreSQLOption.statementTimeout: 0.2])
+      options: [PostgreSQLOption.statementTimeout: 5])
     let row = try store.row("Person")
     proxy.stall(at: "COMMIT\0", reachesServer: true)
     try store.save(.insert(row.entity, [row]))

@@ -19,7 +19,7 @@ import Testing
   private func open() throws -> any PersistentStore {
     try schema.open(
       PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
-      options: [PostgreSQLOption.statementTimeout: 0.2, PostgreSQLOption.poolTimeout: 2])
+      options: [PostgreSQLOption.statementTimeout: 5, PostgreSQLOption.poolTimeout: 2])
   }
 
   @Test(arguments: [false, true])
