@@ -18,7 +18,7 @@ import Testing
   private func open() throws -> any PersistentStore {
     try schema.open(
       PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
-      options: [PostgreSQLOption.statementTimeout: 0.2, PostgreSQLOption.poolTimeout: 5])
+      options: [PostgreSQLOption.statementTimeout: 5, PostgreSQLOption.poolTimeout: 5])
   }
 
   /// An error of the server, as the protocol has it.
