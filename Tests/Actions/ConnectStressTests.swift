@@ -34,6 +34,8 @@ struct ConnectStressTests {
     connect.suspended = false
     connect.setSuspended(false, for: try stack.entity("ConnectEntity1"))
     try await connect.start()
+    // On a busy machine every action of the tasks may have been canceled: these run in peace.
+    await submit(0, to: connect, ledger)
     let handles = ledger.handles
     for handle in handles { try await handle.waitUntilFinished() }
     try await check(handles, events: events, ledger)
@@ -44,12 +46,12 @@ struct ConnectStressTests {
   private func check(
     _ handles: [AnyActionHandle], events: AsyncStream<ConnectEvent>, _ ledger: StressLedger
   ) async throws {
-    #expect(handles.count + ledger.refusals == Self.submitters * Self.submissions)
+    #expect(handles.count + ledger.refusals == (Self.submitters + 1) * Self.submissions)
     #expect(handles.allSatisfy { $0.state == .finished && $0.completionStatus != .unknown })
     #expect(handles.count { $0.statistics.attempts == 1 } == ledger.runs)
     #expect(handles.allSatisfy { $0.completionStatus != .successful || $0.statistics.attempts == 1 })
     #expect(handles.allSatisfy { $0.completionStatus == .canceled || $0.statistics.attempts == 1 })
-    #expect(ledger.widestEntity <= 1 && ledger.widestGeneric <= 5)
+    #expect(ledger.widestEntity == 1 && ledger.widestGeneric <= 5)
     var started: [ObjectIdentifier: Int] = [:]
     var finished: [ObjectIdentifier: Int] = [:]
     for await event in events {
