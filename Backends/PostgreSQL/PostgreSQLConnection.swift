@@ -61,7 +61,7 @@ final class PostgreSQLConnection {
 
   var isBroken: Bool { isClosed || PQstatus(raw) != CONNECTION_OK }
   /// Whether there is nothing that the server has not answered.
-  private var isSettled: Bool { answered == queue.count && copyOut == nil }
+  var isSettled: Bool { answered == queue.count && copyOut == nil }
   /// Whether the end of a transaction was let go whose answer nobody has waited for.
   private var isEnding = false
 

@@ -1,10 +1,20 @@
 import CLibPQ
 import CoherenceCore
 import CoherenceSQL
+import Foundation
 
-/// A unit of reading: one connection with one transaction, from the first read on.
-final class PostgreSQLReader: StoreReader {
+/// A unit of reading: one connection with one transaction, from the first read on. Between two reads the pool may take the
+/// connection back; then the next read begins another transaction.
+final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
+  // Sendable: what changes is used under `turn`, by the one thread that reads and by the pool. `hold` is set before the
+  // first read.
+
   let store: PostgreSQLStore
+  var hold: StateHold?
+  private(set) var stateNumber = 0
+  /// Held while somebody reads. Who holds it may wait for the pool, so the pool only tries.
+  private let turn = NSRecursiveLock()
+  private var lastUse = ContinuousClock.now
   private var connection: PostgreSQLConnection?
   private var hasBegun = false
   private var isFinished = false
@@ -88,6 +98,8 @@ final class PostgreSQLReader: StoreReader {
   }
 
   func finish() {
+    turn.lock()
+    defer { turn.unlock() }
     guard !isFinished else { return }
     isFinished = true
     guard let connection else { return }
@@ -95,7 +107,32 @@ final class PostgreSQLReader: StoreReader {
     if let cursor, !cursor.isAtEnd { try? connection.cancel() }
     cursor = nil
     connection.endTransactionLater()
-    store.pool.release(connection, from: .reading)
+    store.pool.release(connection, of: self)
+  }
+
+  // MARK: Yielding
+
+  /// Whether nobody has read for a while.
+  ///
+  /// - Returns: `false` while somebody reads.
+  func isIdle(for duration: Duration) -> Bool {
+    guard turn.try() else { return false }
+    defer { turn.unlock() }
+    return ContinuousClock.now - lastUse >= duration
+  }
+
+  /// Gives the connection up, unless somebody reads, a fetch has rows coming, or the state is held. Never waits.
+  func yieldConnection() -> PostgreSQLConnection? {
+    guard turn.try() else { return nil }
+    defer { turn.unlock() }
+    guard let connection, !isFinished, failure == nil, hold?.isFree == true, cursor?.isAtEnd != false,
+      connection.isSettled
+    else { return nil }
+    self.connection = nil
+    hasBegun = false
+    stateNumber += 1
+    connection.endTransactionLater()
+    return connection
   }
 
   // MARK: Reading
@@ -128,12 +165,17 @@ final class PostgreSQLReader: StoreReader {
 
   /// Runs a block with the connection, with nothing else going on there.
   func read<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
+    turn.lock()
+    defer {
+      lastUse = .now
+      turn.unlock()
+    }
     try store.pool.checkIsOpen()
     guard !isFinished else {
       throw CoherenceError(.illegalState, "The unit of reading was ended; make another reader.")
     }
     if let failure { throw failure }
-    let connection = try self.connection ?? store.pool.acquire(for: .reading)
+    let connection = try self.connection ?? store.pool.acquire(for: .reading, by: self)
     self.connection = connection
     do {
       return try connection.settling {
@@ -166,6 +208,8 @@ final class PostgreSQLReader: StoreReader {
 
   /// Runs a block with the connection while the cursor's rows are coming.
   fileprivate func pull<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
+    turn.lock()
+    defer { turn.unlock() }
     try store.pool.checkIsOpen()
     guard !isFinished, let connection else {
       throw CoherenceError(.illegalState, "The unit of reading was ended; make another reader.")
@@ -181,6 +225,8 @@ final class PostgreSQLReader: StoreReader {
 
   /// Ends a fetch before its end.
   fileprivate func stop(isStoppable: Bool) {
+    turn.lock()
+    defer { turn.unlock() }
     cursor = nil
     guard !isFinished, failure == nil, let connection else { return }
     do {

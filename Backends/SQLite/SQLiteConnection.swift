@@ -260,9 +260,6 @@ struct SQLiteSession {
 
   /// Writes a statement and its time to the log, without the values of its parameters.
   func logged<T>(_ text: @autoclosure () -> String, _ body: () throws -> T) rethrows -> T {
-    guard logger.logLevel <= .debug else { return try body() }
-    let start = ContinuousClock.now
-    defer { logger.debug("\(text())", metadata: ["duration": "\(ContinuousClock.now - start)"]) }
-    return try body()
+    try StatementLog(logger).timed(text(), body)
   }
 }

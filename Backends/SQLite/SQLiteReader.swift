@@ -65,7 +65,8 @@ final class SQLiteReader: StoreReader {
   private func prepareLookup(of root: EntityDescription) throws {
     let query = try store.rowQuery(root)
     let statement = try read { try $0.rowStatement(root, query.one) }
-    rowLookups.append(RowLookup(root: root, statement: statement, decoder: query.decoder))
+    let log = StatementLog(store.environment.logger)
+    rowLookups.append(RowLookup(root: root, statement: statement, decoder: query.decoder, log: log, text: query.one))
   }
 
   func rows(_ keys: [Int64], of root: EntityDescription) throws -> [Row] {
@@ -131,11 +132,15 @@ private struct RowLookup {
   let root: EntityDescription
   let statement: SQLiteStatement
   let decoder: SQLiteRowDecoder
+  let log: StatementLog
+  let text: String
 
   func row(_ key: Int64) throws -> Row? {
-    defer { statement.reset() }
-    try statement.bind(key, at: 1)
-    return try statement.step() ? decoder.row(statement.handle) : nil
+    try log.timed(text) {
+      defer { statement.reset() }
+      try statement.bind(key, at: 1)
+      return try statement.step() ? decoder.row(statement.handle) : nil
+    }
   }
 }
 
@@ -143,8 +148,9 @@ extension [Int64] {
   /// Pieces of a size that makes few different statements: all full but the last, which is filled up with repetitions
   /// to a power of two.
   fileprivate var chunks: [[Int64]] {
-    stride(from: 0, to: count, by: 512).map { start in
-      var chunk = Array(self[start..<Swift.min(start + 512, count)])
+    let size = 4_096
+    return stride(from: 0, to: count, by: size).map { start in
+      var chunk = Array(self[start..<Swift.min(start + size, count)])
       var size = 1
       while size < chunk.count { size *= 2 }
       chunk += repeatElement(chunk[0], count: size - chunk.count)

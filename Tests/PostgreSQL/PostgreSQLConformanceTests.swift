@@ -29,9 +29,9 @@ private final class PostgreSQLLocation: StoreLocation {
   init() throws { schema = try TemporarySchema() }
 
   var url: URL? { schema.url }
-  /// Some cases have a dozen units of reading at once.
+  /// The smallest pool that there can be: some cases have a dozen units of reading at once.
   var options: [String: OptionValue] {
-    [PostgreSQLOption.schema: .string(schema.name), PostgreSQLOption.poolSize: 16]
+    [PostgreSQLOption.schema: .string(schema.name), PostgreSQLOption.poolSize: 2]
   }
 
   /// The schema goes with its owner.

@@ -36,8 +36,10 @@ final class ContextStorage: @unchecked Sendable {
   var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
   /// Deleted objects whose delete rules were not applied yet.
   var undelivered: [ManagedObject] = []
-  /// Loads of a fetched batch: a fault of it loads the others too.
-  var batches: [ManagedObjectID: FaultBatch] = [:]
+  /// What came by relationships in the unit of work.
+  let kept = KeptReads()
+  /// Which records came together.
+  var groups = FetchGroups()
   /// What accessors could not do.
   var reports = AccessorReports()
   /// Records that a load did not find, to be looked for again when the context takes in what others saved.
@@ -227,13 +229,19 @@ final class ContextStorage: @unchecked Sendable {
   func generation(of relationship: RelationshipDescription) -> Int { (generations[relationship] ?? 0) &+ epoch }
 
   /// Makes every loaded list of members out of date.
-  func outdateAllLists() { epoch &+= 1 << 32 }
+  func outdateAllLists() {
+    epoch &+= 1 << 32
+    kept.outdateLists()
+  }
 
-  func outdateLists(of relationship: RelationshipDescription) { generations[relationship, default: 0] += 1 }
-}
+  func outdateLists(of relationship: RelationshipDescription) {
+    generations[relationship, default: 0] += 1
+    kept.outdateLists(of: relationship)
+  }
 
-/// Faults that were made by one fetch.
-final class FaultBatch {
-  var ids: [ManagedObjectID]
-  init(ids: [ManagedObjectID]) { self.ids = ids }
+  /// Has nobody find an object any more that leaves the context.
+  func unregister(_ object: ManagedObject) {
+    kept.forget(object)
+    registry.remove(object, id: object.id)
+  }
 }

@@ -11,6 +11,7 @@ struct FetchPlan {
   /// Whether unsaved changes of other records may decide whether a record is found, so that stores cannot.
   let dependsOnUnsaved: Bool
   let returnsObjectsAsFaults: Bool
+  let prefetches: PrefetchPaths
 
   init<Result>(_ request: FetchRequest<Result>, in context: ManagedObjectContext) throws {
     guard request.fetchOffset >= 0, request.fetchLimit.map({ $0 >= 0 }) != false else {
@@ -25,6 +26,7 @@ struct FetchPlan {
         .invalidFetchRequest,
         "The entity '\(entity.name)' has objects that are not of class '\(Result.self)'; name the class in the model.")
     }
+    prefetches = try PrefetchPaths(request.relationshipsForPrefetching, of: entity)
     let predicate = try request.predicate.map {
       try PreparedPredicate($0.flattened().replacingReferences { context.current($0) }, for: entity)
     }

@@ -13,6 +13,7 @@ extension ManagedObjectContext {
       let values = try checkedValues(request.values, of: entity)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
       lease.endForSave()
+      defer { persistentStoreCoordinator?.saves.rise() }
       var changes = ChangeSet()
       for store in try coordinator().stores(holding: entity) {
         let ids = try (store as? any BatchExecuting)?.batchUpdate(query, values: values)
@@ -34,6 +35,7 @@ extension ManagedObjectContext {
       let entity = try model().entity(named: request.entityName)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
       lease.endForSave()
+      defer { persistentStoreCoordinator?.saves.rise() }
       var changes = ChangeSet()
       for store in try coordinator().stores(holding: entity) {
         let batch = try (store as? any BatchExecuting)?.batchDelete(query)

@@ -90,7 +90,7 @@ extension ManagedObjectContext {
     of relationship: RelationshipDescription, owners: [ManagedObjectID]
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
     try operating {
-      var result = try storedMembers(of: relationship, owners: owners)
+      var result = try storedMembers(of: relationship, owners: owners, isKeeping: false)
       for id in owners {
         guard let owner = storage.registry.object(for: id), owner.pending?.members[relationship] != nil else {
           continue

@@ -72,6 +72,6 @@ extension ManagedObjectContext {
     object.row = nil
     object.collections = nil
     object.flags.formUnion([.gone, .deleted])
-    storage.registry.remove(object, id: object.id)
+    storage.unregister(object)
   }
 }

@@ -10,11 +10,13 @@ extension ManagedObjectContext {
     try operating {
       try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
         takeInIfMain()
-        let plan = try FetchPlan(request, in: self)
-        let objects = plan.needsOverlay ? try fetchOverlaid(plan) : try fetchStored(plan)
-        let result = objects.downcast(to: Result.self)
-        for name in request.relationshipsForPrefetching { try prefetch(name, of: result) }
-        return result
+        return try inOneState {
+          let plan = try FetchPlan(request, in: self)
+          let objects = plan.needsOverlay ? try fetchOverlaid(plan) : try fetchStored(plan)
+          let result = objects.downcast(to: Result.self)
+          try prefetch(plan.prefetches, of: result)
+          return result
+        }
       } as: {
         .fetch(records: $0.count)
       }
@@ -32,10 +34,12 @@ extension ManagedObjectContext {
   public final func count<Result: ManagedObject>(for request: FetchRequest<Result>) throws -> Int {
     try operating {
       takeInIfMain()
-      let plan = try FetchPlan(request, in: self)
-      if plan.needsOverlay { return plan.range(of: try overlaidStates(plan)).count }
-      if plan.stores.count == 1, let count = try reader(for: plan.stores[0]).count(plan.query) { return count }
-      return try storedRows(plan).count
+      return try inOneState {
+        let plan = try FetchPlan(request, in: self)
+        if plan.needsOverlay { return plan.range(of: try overlaidStates(plan)).count }
+        if plan.stores.count == 1, let count = try reader(for: plan.stores[0]).count(plan.query) { return count }
+        return try storedRows(plan).count
+      }
     }
   }
 
@@ -43,23 +47,25 @@ extension ManagedObjectContext {
 
   private final func fetchStored(_ plan: FetchPlan) throws -> [ManagedObject] {
     var result: [ManagedObject] = []
-    let asFaults = plan.returnsObjectsAsFaults
+    let group = storage.groups.make(.fetch)
+    let making: ObjectMaking = plan.returnsObjectsAsFaults ? .asFaults : []
     if plan.stores.count == 1 {
-      try forEachStoredBatch(plan) { objects(for: $0, into: &result, asFaults: asFaults) }
+      try forEachStoredBatch(plan) { objects(for: $0, into: &result, making, in: group) }
     } else {
-      objects(for: try storedRows(plan), into: &result, asFaults: asFaults)
+      objects(for: try storedRows(plan), into: &result, making, in: group)
     }
-    if asFaults { rememberBatch(of: result) }
+    storage.groups.enter(group)
     return result
   }
 
-  final func rememberBatch(of objects: [ManagedObject]) {
-    let faults = objects.filter(\.isFault).map(\.id)
-    let size = 256
-    for start in stride(from: 0, to: faults.count, by: size) {
-      let batch = FaultBatch(ids: Array(faults[start..<min(start + size, faults.count)]))
-      for id in batch.ids { storage.batches[id] = batch }
+  /// Makes objects one group that came at different times.
+  final func group(_ objects: [ManagedObject]) {
+    let group = storage.groups.make(.fetch)
+    for object in objects where !object.id.isTemporaryID {
+      object.groupNumber = group.number
+      object.groupIndex = group.add(object.id)
     }
+    storage.groups.enter(group)
   }
 
   /// The rows of a fetch over any number of stores, in order and in range.
@@ -165,6 +171,7 @@ extension ManagedObjectContext {
         objects(for: [row], into: &result)
       }
     }
+    group(result)
     return result
   }
 

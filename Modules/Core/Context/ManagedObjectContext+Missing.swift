@@ -65,30 +65,4 @@ extension ManagedObjectContext {
       }
     }
   }
-
-  /// The members of a to-many relationship with their rows, read together. Those whose records are gone are left out.
-  final func presentMembers(
-    of relationship: RelationshipDescription, owner: ManagedObject
-  ) throws -> [ManagedObject] {
-    try loading {
-      let ids = try owner.memberIDs(of: relationship)
-      var members: [ManagedObjectID: ManagedObject] = [:]
-      var absent: [ManagedObjectID] = []
-      members.reserveCapacity(ids.count)
-      for id in ids {
-        if let object = storage.registry.object(for: id), object.row != nil || object.pending != nil {
-          members[id] = object
-        } else {
-          absent.append(id)
-        }
-      }
-      if !absent.isEmpty {
-        var loaded: [ManagedObject] = []
-        objects(for: try loadRows(absent), into: &loaded)
-        for object in loaded { members[object.id] = object }
-        if loaded.count < absent.count { noteMissing(absent.filter { members[$0] == nil }) }
-      }
-      return ids.compactMap { members[$0] }
-    }
-  }
 }

@@ -7,6 +7,7 @@ extension ManagedObjectContext {
     // The parent reads what is changed or deleted over a connection of its own.
     lease.endForSave()
     try parent.performAndWait { try parent.absorb(records) }
+    persistentStoreCoordinator?.saves.rise()
     var changes = ChangeSet()
     for record in records { settle(record, &changes) }
     storage.reports.removeAll()

@@ -134,8 +134,16 @@ extension ManagedObjectContext {
     return object(for: row)
   }
 
-  private final func makeFault(_ id: ManagedObjectID, entity: EntityDescription) -> ManagedObject {
-    let object = entity.objectClass.init(ObjectBirth(entity: entity, id: id, storage: storage, row: nil))
+  /// - Parameter group: The group that the fault is to be loaded with.
+  final func makeFault(
+    _ id: ManagedObjectID, entity: EntityDescription, in group: FetchGroup? = nil
+  ) -> ManagedObject {
+    var birth = ObjectBirth(entity: entity, id: id, storage: storage, row: nil)
+    if let group {
+      birth.group = group.number
+      birth.index = group.add(id)
+    }
+    let object = entity.objectClass.init(birth)
     storage.registry.insert(object)
     return object
   }
@@ -147,18 +155,42 @@ extension ManagedObjectContext {
     return objects[0]
   }
 
+  /// How the objects of rows are made.
+  struct ObjectMaking: OptionSet {
+    let rawValue: Int
+    /// Fresh objects do not get their rows.
+    static let asFaults = ObjectMaking(rawValue: 1)
+    /// Objects that are there and loaded stay as they are.
+    static let keepsRows = ObjectMaking(rawValue: 2)
+  }
+
   /// The objects of rows, in the same order. Clean objects that are there already take a newer row.
-  final func objects(for rows: [Row], into objects: inout [ManagedObject], asFaults: Bool = false) {
+  ///
+  /// - Parameter group: What the records come together in, if more is read of them together.
+  final func objects(
+    for rows: [Row], into objects: inout [ManagedObject], _ making: ObjectMaking = [], in group: FetchGroup? = nil
+  ) {
     let storage = storage
+    let asFaults = making.contains(.asFaults)
+    let number = group?.number ?? 0
+    let offset = (group?.count ?? 0) - objects.count
+    group?.add(rows)
     storage.registry.objects(
       for: rows, into: &objects,
-      make: { row in
-        row.entity.objectClass.init(
-          ObjectBirth(entity: row.entity, id: row.id, storage: storage, row: asFaults ? nil : row))
+      make: { row, place in
+        var birth = ObjectBirth(entity: row.entity, id: row.id, storage: storage, row: asFaults ? nil : row)
+        birth.group = number
+        birth.index = UInt32(truncatingIfNeeded: place + offset)
+        return row.entity.objectClass.init(birth)
       },
-      found: { object, row in
+      found: { object, row, place in
+        if number != 0 {
+          object.groupNumber = number
+          object.groupIndex = UInt32(truncatingIfNeeded: place + offset)
+        }
         guard object.pending == nil, !asFaults || object.row != nil else { return }
-        if object.row.map({ $0.version < row.version }) != false { object.row = row }
+        if let known = object.row, making.contains(.keepsRows) || known.version >= row.version { return }
+        object.row = row
       })
   }
 }

@@ -69,6 +69,7 @@ extension ManagedObjectContext {
       if isOutermost {
         announceChanges()
         lease.end()
+        endUnit()
       }
       storage.confinement.leave()
     }
@@ -86,14 +87,14 @@ extension ManagedObjectContext {
   /// For loading on access to an object of a context that is used directly on the main actor: gives the readers back
   /// afterwards, but takes nothing in, so that objects do not change under the hands of who reads them.
   @inline(__always) final func loading<T>(_ body: () throws -> T) rethrows -> T {
-    if storage.confinement.isEntered { return try body() }
+    if storage.confinement.isEntered { return try inOneState(body) }
     storage.confinement.check()
     _ = storage.confinement.enter()
     defer {
       lease.end()
       storage.confinement.leave()
     }
-    return try body()
+    return try inOneState(body)
   }
 
   private final func hopToMain<T>(_ body: () throws -> T) rethrows -> T {

@@ -64,7 +64,7 @@ extension ManagedObjectContext {
       lease.end()
       for object in storage.registry.all { refresh(object, mergeChanges: true) }
       storage.reports.removeAll()
-      storage.batches = [:]
+      storage.kept.outdateLists()
       events.noteEverything()
     }
   }
@@ -83,7 +83,7 @@ extension ManagedObjectContext {
       for object in inserted {
         object.flags.insert(.gone)
         object.collections = nil
-        storage.registry.remove(object, id: object.id)
+        storage.unregister(object)
       }
       for object in others {
         object.collections = nil
@@ -106,7 +106,8 @@ extension ManagedObjectContext {
       let objects = storage.registry.all
       storage.forgetAll()
       storage.registry.removeAll()
-      storage.batches = [:]
+      storage.kept.removeAll()
+      storage.groups.removeAll()
       storage.reports.removeAll()
       storage.missing = []
       storage.permanentIDs = [:]
@@ -141,10 +142,15 @@ extension ManagedObjectContext {
   /// A context that is used without `perform`, on the main actor or on its thread, takes in what others saved when it is
   /// asked for objects.
   @inline(__always) final func takeInIfMain() {
-    if storage.confinement.isUsedDirectly, !lease.isPinned, !inbox.isEmpty || !storage.missing.isEmpty {
-      drainInbox()
-      announceChanges()
-    }
+    if storage.confinement.isUsedDirectly, !lease.isPinned { takeInDirectly() }
+  }
+
+  private final func takeInDirectly() {
+    // The thread has no turns: a fetch begins another unit of work.
+    if storage.confinement.isOfThread, !storage.kept.isEmpty { storage.kept.removeAll() }
+    guard !inbox.isEmpty || !storage.missing.isEmpty else { return }
+    drainInbox()
+    announceChanges()
   }
 
   final func drainInbox() {

@@ -56,6 +56,7 @@ extension ManagedObjectContext {
     lease.endForSave()
     var changes = ChangeSet()
     let result = saver.run { unit, committed in self.publish(unit, committed, into: &changes) }
+    coordinator.saves.rise()
     if !changes.isEmpty { spread(changes) }
     try result.get()
     storage.reports.removeAll()

@@ -71,6 +71,7 @@ open class ManagedObjectContext: @unchecked Sendable {
     storage.handle?.clear()
     lease.end()
     storage.forgetAll()
+    storage.kept.removeAll()
     events.finish()
   }
 

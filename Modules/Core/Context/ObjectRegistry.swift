@@ -111,13 +111,14 @@ final class ObjectRegistry: @unchecked Sendable {
   /// Nothing is released under the lock: every object that is found or made is kept in `objects`.
   ///
   /// - Parameters:
-  ///   - found: Called with each object that was there already, and its row, after the lock was given back.
+  ///   - make: Makes the object of a row, given the object's place in `objects`.
+  ///   - found: Called with each object that was there already, its row and its place, after the lock was given back.
   func objects(
-    for rows: [Row], into objects: inout [ManagedObject], make: (Row) -> ManagedObject,
-    found: (ManagedObject, Row) -> Void
+    for rows: [Row], into objects: inout [ManagedObject], make: (Row, Int) -> ManagedObject,
+    found: (ManagedObject, Row, Int) -> Void
   ) {
     guard let first = rows.first?.id else { return }
-    var known: [(ManagedObject, Row)] = []
+    var known: [(ManagedObject, Row, Int)] = []
     locked {
       enterNewcomers()
       table.reserve(rows.count, beside: first)
@@ -130,17 +131,28 @@ final class ObjectRegistry: @unchecked Sendable {
         }
         keys.pointee.update(id.key) { word in
           if let object = Self.retained(word) {
-            known.append((object, row))
+            known.append((object, row, objects.count))
             objects.append(object)
             return word
           }
-          let object = make(row)
+          let object = make(row, objects.count)
           objects.append(object)
           return Self.word(object)
         }
       }
     }
-    for (object, row) in known { found(object, row) }
+    for (object, row, place) in known { found(object, row, place) }
+  }
+
+  /// The objects of identifiers, as far as there are any.
+  func objects(for ids: some Collection<ManagedObjectID>) -> [ManagedObject?] {
+    var result: [ManagedObject?] = []
+    result.reserveCapacity(ids.count)
+    locked {
+      enterNewcomers()
+      for id in ids { result.append(Self.retained(table[id])) }
+    }
+    return result
   }
 
   /// Every object there is.

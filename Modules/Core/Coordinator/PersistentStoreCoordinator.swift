@@ -11,6 +11,8 @@ public final class PersistentStoreCoordinator: Sendable {
   public let logger: Logger
   private let registry: StoreRegistry?
   private let attached = Mutex<[any PersistentStore]>([])
+  /// The saves of the coordinator's contexts.
+  let saves = SaveCount()
   private let observing = Mutex<(any StackObserver)?>(nil)
 
   /// Is told what the stack does. Set it before the stack is used; it does not hear of what goes on already.

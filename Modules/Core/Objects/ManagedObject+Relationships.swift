@@ -4,6 +4,25 @@ extension ManagedObject {
   /// The object that a to-one relationship leads to, for accessors. Neither throws nor traps.
   public final subscript<Target>(key: ToOneKey<Target>) -> Target? {
     get {
+      check()
+      let slot = key.slot(in: self)
+      if pending == nil, slot >= 0, let row, case .reference(let id) = row[slot],
+        let object = unmanagedStorage?._withUnsafeGuaranteedRef({ $0.kept.target(id) })
+      {
+        return object as? Target
+      }
+      return slowTarget(of: key)
+    }
+    set {
+      do {
+        try setTarget(newValue, of: try relationship(named: key.name))
+      } catch {
+        becomeUnavailable(error, losesChange: true)
+      }
+    }
+  }
+
+  @inline(never) private final func slowTarget<Target>(of key: ToOneKey<Target>) -> Target? {
       do {
         return try target(of: try relationship(named: key.name)) as? Target
       } catch let error as CoherenceError where error.code == .objectNotFound && error.objectIDs != [id] {
@@ -14,14 +33,6 @@ extension ManagedObject {
         becomeUnavailable(error)
         return nil
       }
-    }
-    set {
-      do {
-        try setTarget(newValue, of: try relationship(named: key.name))
-      } catch {
-        becomeUnavailable(error, losesChange: true)
-      }
-    }
   }
 
   /// The members of a to-many relationship, for accessors.
@@ -75,15 +86,15 @@ extension ManagedObject {
     try replaceMembers(of: try toMany(named: name), with: objects)
   }
 
-  /// Loads the members of relationships, one read for each relationship.
+  /// Loads what relationships lead to, with few reads for each, and keeps it for the unit of work. A path such as
+  /// `tracks.artist` goes on from there.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``, and what loading throws.
   public final func fulfill(_ relationshipNames: [String]) throws {
     check()
     try loadRow()
-    for name in relationshipNames {
-      _ = try managedObjectContext?.prefetch(name, of: [self])
-    }
+    let paths = try PrefetchPaths(relationshipNames, of: entity)
+    try managedObjectContext?.prefetch(paths, of: [self])
   }
 
   final func relationship(named name: String) throws -> RelationshipDescription {
@@ -111,7 +122,8 @@ extension ManagedObject {
       throw CoherenceError(.wrongType, "'\(entity.name).\(relationship.name)' is a to-many relationship.")
     }
     guard case .reference(let id) = try loadedValue(at: slot) else { return nil }
-    return try member(id, of: relationship)
+    guard let context = managedObjectContext else { return try unattached(id) }
+    return try context.target(id, of: relationship, from: self)
   }
 
   /// The object of an identifier that a relationship holds.
@@ -220,7 +232,7 @@ extension ManagedObject {
   }
 
   /// The version of the state below the object's own changes; `nil` for a fault.
-  private final var rowVersion: Int64? { pending.map { $0.base?.version ?? 0 } ?? row?.version }
+  final var rowVersion: Int64? { pending.map { $0.base?.version ?? 0 } ?? row?.version }
 
   /// The members below this context's own changes.
   final func memberList(of relationship: RelationshipDescription) throws -> MemberList {

@@ -16,6 +16,8 @@ open class ManagedObject {
   final let unmanagedEntity: Unmanaged<EntityDescription>
   /// The entity's, at hand for property keys.
   final let entityToken: UInt32
+  /// The number of the object's ``FetchGroup``; zero for none.
+  final var groupNumber: UInt32
   // Confinement is checked at every access; the runtime's own check of overlapping access would cost as much again.
   @exclusivity(unchecked) final var id: ManagedObjectID
   /// Set once, before the object is anybody else's, so that it may be read from anywhere.
@@ -25,6 +27,8 @@ open class ManagedObject {
   final var collections: [RelationshipDescription: MemberList]?
   /// Written by the owner alone, read from anywhere.
   private final let flagBits = Atomic<UInt8>(0)
+  /// The object's place in its group.
+  final var groupIndex: UInt32
   final var flags: Flags {
     @inline(__always) get { Flags(rawValue: flagBits.load(ordering: .relaxed)) }
     @inline(__always) set { flagBits.store(newValue.rawValue, ordering: .relaxed) }
@@ -51,6 +55,8 @@ open class ManagedObject {
     id = birth.id
     storage = birth.storage
     row = birth.row
+    groupNumber = birth.group
+    groupIndex = birth.index
   }
 
   /// Makes a fresh object, with the model's defaults.
@@ -108,6 +114,9 @@ public struct ObjectBirth {
   let id: ManagedObjectID
   let storage: ContextStorage?
   let row: Row?
+  /// The number of the ``FetchGroup`` that the record came with, and its place there.
+  var group: UInt32 = 0
+  var index: UInt32 = 0
 
   init(entity: EntityDescription, id: ManagedObjectID, storage: ContextStorage?, row: Row?) {
     self.entity = Unmanaged.passUnretained(entity)

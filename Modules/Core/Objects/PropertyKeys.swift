@@ -18,9 +18,11 @@ public final class AttributeKey<Value: AttributeConvertible>: PropertyKey, @unch
 }
 
 /// Names a to-one relationship for a typed accessor.
-public struct ToOneKey<Target: ManagedObject>: Sendable {
-  public let name: String
-  public init(_ name: String) { self.name = name }
+public final class ToOneKey<Target: ManagedObject>: PropertyKey, @unchecked Sendable {
+  // Sendable: as its superclass, which is all it has.
+  public override init(_ name: String) { super.init(name) }
+
+  override func place(in entity: EntityDescription) -> Int? { entity.relationship(named: name)?.slot }
 }
 
 /// Names an unordered to-many relationship for a typed accessor.
@@ -37,14 +39,17 @@ public struct OrderedToManyKey<Target: ManagedObject>: Sendable {
 
 /// A property's name, with the memory of where the property is in the entity that was asked last.
 public class PropertyKey: @unchecked Sendable {
-  // Sendable: a constant and an atomic; the class is not final for its generic subclass only.
+  // Sendable: a constant and an atomic; the class is not final for its generic subclasses only.
   public final let name: String
   /// The entity's token above, the slot below.
   private final let cache = Atomic<UInt64>(0)
 
   init(_ name: String) { self.name = name }
 
-  /// The attribute's slot in an entity; negative when it has no such attribute.
+  /// The slot of the property in an entity that has it.
+  func place(in entity: EntityDescription) -> Int? { entity.attribute(named: name)?.slot }
+
+  /// The property's slot in an entity; negative when it has no such property.
   @inline(__always) final func slot(in entity: EntityDescription) -> Int {
     knownSlot(entity.token) ?? findSlot(in: entity)
   }
@@ -60,7 +65,7 @@ public class PropertyKey: @unchecked Sendable {
   }
 
   @inline(never) private final func findSlot(in entity: EntityDescription) -> Int {
-    guard let slot = entity.attribute(named: name)?.slot else { return -1 }
+    guard let slot = place(in: entity) else { return -1 }
     cache.store(UInt64(entity.token) << 32 | UInt64(slot), ordering: .relaxed)
     return slot
   }

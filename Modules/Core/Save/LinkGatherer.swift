@@ -21,8 +21,12 @@ struct LinkGatherer {
   }
 
   /// Collects what the changes mean for links. Called once.
-  mutating func gather(_ unit: UnitOfWork) throws {
+  ///
+  /// - Parameter surrendered: Records whose changes are given up, on the other side of a link too.
+  mutating func gather(_ unit: UnitOfWork, without surrendered: [CommittedRows.Surrender] = []) throws {
     for change in unit.kept { try gatherMembers(change) }
+    for surrender in surrendered { links.leaveOut(surrender) }
+    // A record that goes takes its links along, whoever is at the other end.
     try gatherDeletes(unit.deletes.all)
   }
 

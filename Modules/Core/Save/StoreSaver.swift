@@ -244,9 +244,8 @@ final class StoreSaver {
     var gatherer = LinkGatherer(
       store: store, context: context, members: lists.members, permanentID: { self.permanentIDs[$0] ?? $0 })
     defer { context.lease.endForSave() }
-    try gatherer.gather(unit)
+    try gatherer.gather(unit, without: surrendered)
     unit.links = gatherer.links
-    for surrender in surrendered { unit.links.leaveOut(surrender) }
     return unit
   }
 

@@ -139,6 +139,33 @@ extension ConformanceSubject {
       try race(stack, .rollback, first: delete, second: setting("second"))
       try expectEqual(try outcome(stack), nil)
     }
+    Case("a record is deleted although the delete of another that it is linked to is given up") { stack in
+      let first = stack.context()
+      let id = try first.performAndWait {
+        let album = try first.make("Album", ["title": "A"])
+        _ = try first.make("Genre", ["name": "Jazz"])
+        try first.save()
+        return album.objectID
+      }
+      let second = stack.context()
+      second.mergePolicy = .rollback
+      // What the second context has of the album is older than the link.
+      let album = try second.performAndWait { try second.existingObject(with: id) }
+      try first.performAndWait {
+        try first.one("Album").setValue("changed", for: "title")
+        try first.one("Album").setObjects([try first.one("Genre")], for: "genres")
+        try first.save()
+      }
+      try second.performAndWait {
+        second.delete(album)
+        second.delete(try second.one("Genre"))
+        try second.save()
+      }
+      try stack.read { context in
+        try expectEqual(try context.one("Album").objects(for: "genres").count, 0, "the number of genres")
+        try expectEqual(try context.all("Genre").count, 0, "the number of records")
+      }
+    }
     Case("two deletes of one record agree under every lenient policy") { stack in
       for policy in [MergePolicy.storeTrumps, .objectTrumps, .overwrite, .rollback] {
         try race(stack, policy, first: delete, second: delete)

@@ -15,10 +15,10 @@ public enum ConformanceSuite {
   /// The subjects, then the named guarantees.
   public static let subjects: [ConformanceSubject] = [
     .models, .modelFaults, .values, .refusedValues, .objects, .typedObjects, .vanishedObjects, .relationships,
-    .orderedRelationships,
+    .orderedRelationships, .walks,
     .listConflicts, .memberCounts,
     .deleteRules, .contexts, .childContexts, .announcements, .predicates, .stringPredicates, .quantifiers, .order,
-    .ranges, .fetchRequests, .mergePolicies, .batchRequests, .severalStores, .metadata, .migration, .refusedMigration,
+    .ranges, .fetchRequests, .mergePolicies, .batchRequests, .unitsOfReading, .severalStores, .metadata, .migration, .refusedMigration,
     .migrationOptions, .leftOut, .renaming, .dataLoss, .badInput, .refusedSaves, .lastChanges, .largeRequests,
     .hostileNames,
     .atomicSave, .durableAcknowledgement, .knownOutcome, .noHiddenRetry, .oneIdentity, .conflictSeen, .snapshotRead,

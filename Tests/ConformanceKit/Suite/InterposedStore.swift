@@ -2,7 +2,7 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-/// What happens between Core and the store under test: counts the calls, and fails them when told to.
+/// What happens between Core and the store under test: counts the calls, sees which overlap, and fails them when told to.
 final class Interposition: Sendable {
   typealias Hook = @Sendable (StoreSaveRequest) throws -> Void
 
@@ -10,6 +10,8 @@ final class Interposition: Sendable {
     var saveCount = 0
     var fetchCount = 0
     var rowCount = 0
+    var openReaders: Set<ObjectIdentifier> = []
+    var overlapCount = 0
     var beforeSave: Hook?
     var afterSave: Hook?
     var beforeFetch: (@Sendable () throws -> Void)?
@@ -23,6 +25,9 @@ final class Interposition: Sendable {
 
   /// How many rows Core took from fetches.
   var rowCount: Int { state.withLock { $0.rowCount } }
+
+  /// How often Core asked the store for something that takes another connection while a unit of reading was open.
+  var overlapCount: Int { state.withLock { $0.overlapCount } }
 
   /// Called before the store is asked to save; the store is not asked when it throws.
   func beforeSave(_ hook: Hook?) { state.withLock { $0.beforeSave = hook } }
@@ -38,6 +43,7 @@ final class Interposition: Sendable {
   }
 
   fileprivate func save(_ request: StoreSaveRequest, to store: any PersistentStore) throws {
+    willUseAnotherConnection()
     let hooks = state.withLock {
       $0.saveCount += 1
       return ($0.beforeSave, $0.afterSave)
@@ -47,12 +53,23 @@ final class Interposition: Sendable {
     try hooks.1?(request)
   }
 
-  fileprivate func willFetch() throws {
-    let hook = state.withLock {
-      $0.fetchCount += 1
-      return $0.beforeFetch
+  fileprivate func willFetch(by reader: any StoreReader) throws {
+    let hook = state.withLock { state in
+      state.fetchCount += 1
+      // Stores give a unit of reading its connection at the first read.
+      if !state.openReaders.contains(ObjectIdentifier(reader)), !state.openReaders.isEmpty { state.overlapCount += 1 }
+      state.openReaders.insert(ObjectIdentifier(reader))
+      return state.beforeFetch
     }
     try hook?()
+  }
+
+  fileprivate func didFinish(_ reader: any StoreReader) {
+    state.withLock { _ = $0.openReaders.remove(ObjectIdentifier(reader)) }
+  }
+
+  fileprivate func willUseAnotherConnection() {
+    state.withLock { if !$0.openReaders.isEmpty { $0.overlapCount += 1 } }
   }
 
   fileprivate func didTake(_ count: Int) { state.withLock { $0.rowCount += count } }
@@ -96,7 +113,8 @@ private final class InterposedStore: PersistentStore {
   func metadata() throws -> StoreMetadata { try base.metadata() }
   func setUserInfo(_ userInfo: [String: String]) throws { try base.setUserInfo(userInfo) }
   func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64> {
-    try base.allocateKeys(count, for: root)
+    interposition.willUseAnotherConnection()
+    return try base.allocateKeys(count, for: root)
   }
   func makeReader() throws -> any StoreReader {
     InterposedReader(base: try base.makeReader(), interposition: interposition)
@@ -105,7 +123,7 @@ private final class InterposedStore: PersistentStore {
   func close() { base.close() }
 }
 
-private final class InterposedReader: StoreReader {
+private final class InterposedReader: YieldingReader {
   let base: any StoreReader
   let interposition: Interposition
 
@@ -115,28 +133,38 @@ private final class InterposedReader: StoreReader {
   }
 
   func fetch(_ query: StoreQuery) throws -> StoreFetch {
-    try interposition.willFetch()
+    try interposition.willFetch(by: self)
     var fetch = try base.fetch(query)
     fetch.cursor = InterposedCursor(base: fetch.cursor, interposition: interposition)
     return fetch
   }
   func row(_ key: Int64, of root: EntityDescription) throws -> Row? {
-    try interposition.willFetch()
+    try interposition.willFetch(by: self)
     return try base.row(key, of: root)
   }
   func rows(_ keys: [Int64], of root: EntityDescription) throws -> [Row] {
-    try interposition.willFetch()
+    try interposition.willFetch(by: self)
     return try base.rows(keys, of: root)
   }
   func links(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link] {
-    try interposition.willFetch()
+    try interposition.willFetch(by: self)
     return try base.links(table, of: keys, fromSource: fromSource)
   }
   func count(_ query: StoreQuery) throws -> Int? {
-    try interposition.willFetch()
+    try interposition.willFetch(by: self)
     return try base.count(query)
   }
-  func finish() { base.finish() }
+  /// What a store's pool of connections needs: Core has no fallback for it.
+  var hold: StateHold? {
+    get { (base as? any YieldingReader)?.hold }
+    set { (base as? any YieldingReader)?.hold = newValue }
+  }
+  var stateNumber: Int { (base as? any YieldingReader)?.stateNumber ?? 0 }
+
+  func finish() {
+    interposition.didFinish(self)
+    base.finish()
+  }
 }
 
 private final class InterposedCursor: RowCursor {

@@ -1,0 +1,271 @@
+// Members of to-many relationships, read for many owners at once.
+
+extension ManagedObjectContext {
+  /// How many rows one read along may bring.
+  static let rowBudget = 16_384
+
+  /// The members of a to-many relationship below this context. Those of the owner's neighbours are read along.
+  final func storedMembers(
+    of relationship: RelationshipDescription, owner: ManagedObject
+  ) throws -> [ManagedObjectID] {
+    try loading {
+      enterUnit()
+      if let list = storage.kept.takeList(of: relationship, owner: owner.id),
+        !relationship.isOrdered || list.version == owner.rowVersion
+      {
+        return applyParents(to: [owner.id: list.ids], of: relationship, owners: [owner.id])[owner.id] ?? []
+      }
+      let members = try membersAlong(with: owner, of: relationship)
+      return applyParents(to: members, of: relationship, owners: [owner.id])[owner.id] ?? []
+    }
+  }
+
+  /// The members of a to-many relationship of several owners, below this context, with one read for each store.
+  ///
+  /// - Parameter isKeeping: Whether the members become objects, which are kept.
+  final func storedMembers(
+    of relationship: RelationshipDescription, owners: [ManagedObjectID], isKeeping: Bool
+  ) throws -> [ManagedObjectID: [ManagedObjectID]] {
+    let members =
+      isKeeping
+      ? try membersWithObjects(of: relationship, owners: owners, limit: nil)
+      : try committedMembers(of: relationship, owners: owners) { _ in }
+    return applyParents(to: members ?? [:], of: relationship, owners: owners)
+  }
+
+  // MARK: Neighbours
+
+  /// The members of an owner. Those of its neighbours wait until somebody asks for them.
+  private final func membersAlong(
+    with owner: ManagedObject, of relationship: RelationshipDescription
+  ) throws -> [ManagedObjectID: [ManagedObjectID]] {
+    let group = storage.groups.group(of: owner)
+    let others = group.map { neighbours(of: owner, in: $0, for: relationship) } ?? []
+    if !others.isEmpty {
+      let owners = [owner.id] + others.map(\.id)
+      if let members = try membersWithObjects(of: relationship, owners: owners, limit: Self.rowBudget) {
+        group?.note(members: members.values.reduce(0) { $0 + $1.count }, of: owners.count, for: relationship)
+        for other in others {
+          let list = KeptList(ids: members[other.id] ?? [], version: other.rowVersion)
+          storage.kept.keep(list, of: relationship, owner: other.id)
+        }
+        endUnitInTime()
+        return members
+      }
+    }
+    // Nobody is near, or they have too many members for one read: the owner alone, however many it has.
+    let members = try membersWithObjects(of: relationship, owners: [owner.id], limit: nil) ?? [:]
+    group?.note(members: members[owner.id]?.count ?? 0, of: 1, for: relationship)
+    return members
+  }
+
+  /// The objects that came with an owner and whose members nobody has read.
+  private final func neighbours(
+    of owner: ManagedObject, in group: FetchGroup, for relationship: RelationshipDescription
+  ) -> [ManagedObject] {
+    let generation = storage.generation(of: relationship)
+    let window = group.window(
+      at: Int(owner.groupIndex), for: relationship, unit: unitOfLists, budget: Self.rowBudget)
+    return storage.registry.objects(for: window).compactMap { object in
+      guard let object, object !== owner, !object.id.isTemporaryID, object.has(relationship),
+        object.collections?[relationship].map({ $0.generation == generation }) != true,
+        !storage.kept.hasList(of: relationship, owner: object.id)
+      else { return nil }
+      return object
+    }
+  }
+
+  /// The members of owners as their stores have them. Where their rows come along they become objects, which are kept.
+  ///
+  /// - Parameter limit: How many members may be read; `nil` is answered when there are more.
+  private final func membersWithObjects(
+    of relationship: RelationshipDescription, owners: [ManagedObjectID], limit: Int?
+  ) throws -> [ManagedObjectID: [ManagedObjectID]]? {
+    let group = storage.groups.make(.members)
+    var objects: [ManagedObject] = []
+    let members = try committedMembers(of: relationship, owners: owners, limit: limit) { rows in
+      guard objects.count < KeptReads.limit || storage.kept.isUnbounded else { return }
+      self.objects(for: try belowRows(rows), into: &objects, .keepsRows, in: group)
+    }
+    guard let members else { return nil }
+    storage.groups.enter(group)
+    keep(objects)
+    return members
+  }
+
+  /// Stored rows with what parents have not saved on top.
+  private final func belowRows(_ rows: [Row]) throws -> [Row] {
+    guard parent != nil else { return rows }
+    return rows.compactMap { row in
+      guard let inherited = inheritedRecord(of: row.id) else { return row }
+      if inherited.isDeleted { return nil }
+      return inherited.mayBeBehind ? inherited.caughtUp(with: row) : inherited.row
+    }
+  }
+
+  // MARK: Present members
+
+  /// The members of a to-many relationship with their rows, read together. Those whose records are gone are left out.
+  final func presentMembers(
+    of relationship: RelationshipDescription, owner: ManagedObject
+  ) throws -> [ManagedObject] {
+    try loading {
+      enterUnit()
+      let ids = try storage.kept.unbounded { try owner.memberIDs(of: relationship) }
+      let known = storage.registry.objects(for: ids)
+      if let objects = known.allLoaded { return objects }
+      let absent = zip(ids, known).compactMap { id, object in object?.isLoaded == true ? nil : id }
+      let loaded = try loadMembers(absent, of: relationship)
+      let members = storage.registry.objects(for: ids)
+      withExtendedLifetime(loaded) {}
+      let missing = zip(ids, members).compactMap { id, object in object?.isLoaded == true ? nil : id }
+      if !missing.isEmpty { noteMissing(missing) }
+      return members.compactMap { $0?.isLoaded == true ? $0 : nil }
+    }
+  }
+
+  /// Loads members, and those of the lists that wait: with links no rows come along.
+  private final func loadMembers(
+    _ absent: [ManagedObjectID], of relationship: RelationshipDescription
+  ) throws -> [ManagedObject] {
+    var wanted = absent
+    var seen = Set(absent)
+    for list in storage.kept.waitingLists(of: relationship) where wanted.count < Self.rowBudget {
+      for (id, object) in zip(list.ids, storage.registry.objects(for: list.ids))
+      where object?.isLoaded != true && seen.insert(id).inserted {
+        wanted.append(id)
+      }
+    }
+    let group = storage.groups.make(.members)
+    var loaded: [ManagedObject] = []
+    objects(for: try loadRows(wanted), into: &loaded, in: group)
+    storage.groups.enter(group)
+    keep(loaded)
+    return loaded
+  }
+
+  // MARK: In stores
+
+  /// The members of a to-many relationship of several owners, as their stores have them.
+  ///
+  /// - Parameter note: Called with rows of members that were read on the way.
+  final func committedMembers(
+    of relationship: RelationshipDescription, owners: [ManagedObjectID], note: ([Row]) throws -> Void
+  ) throws -> [ManagedObjectID: [ManagedObjectID]] {
+    try committedMembers(of: relationship, owners: owners, limit: nil, note: note) ?? [:]
+  }
+
+  /// - Parameter limit: How many rows of members may be read; `nil` is answered when there are more. Links have no limit.
+  private final func committedMembers(
+    of relationship: RelationshipDescription, owners: [ManagedObjectID], limit: Int?, note: ([Row]) throws -> Void
+  ) throws -> [ManagedObjectID: [ManagedObjectID]]? {
+    var result: [ManagedObjectID: [ManagedObjectID]] = [:]
+    for (_, ids) in Dictionary(grouping: owners.filter { !$0.isTemporaryID }, by: \.storeIdentifier) {
+      let store = try coordinator().store(of: ids[0])
+      switch relationship.storage {
+      case .inverseColumn(let inverse, let positionSlot):
+        let column = MemberColumn(entity: inverse.entity, inverse: inverse, positionSlot: positionSlot)
+        var gathered = GatheredMembers()
+        for start in stride(from: 0, to: ids.count, by: Self.ownersOfOneRead) {
+          let part = ids[start..<min(start + Self.ownersOfOneRead, ids.count)]
+          guard try gather(&gathered, column, owners: part, in: store, limit: limit, note: note) else { return nil }
+        }
+        gathered.move(into: &result)
+      case .links(let table, let isForward):
+        result.merge(try membersByLinks(table, isForward: isForward, owners: ids, in: store)) { $1 }
+      case .column: break
+      }
+    }
+    return result
+  }
+
+  /// How many owners one statement names: engines bound its parameters.
+  private static let ownersOfOneRead = 8_192
+
+  /// Gathers members that name their owner in a column. Answers whether the limit was kept.
+  private final func gather(
+    _ gathered: inout GatheredMembers, _ column: MemberColumn, owners: ArraySlice<ManagedObjectID>,
+    in store: any PersistentStore, limit: Int?, note: ([Row]) throws -> Void
+  ) throws -> Bool {
+    // Relationships do not cross stores: a store without the members' entity has no members.
+    guard store.holds(column.entity) else { return true }
+    var query = StoreQuery(
+      entity: column.entity,
+      predicate: .membership(
+        .path(PropertyPath(names: [column.inverse.name])), in: owners.map(AttributeValue.reference)))
+    query.limit = limit.map { $0 + 1 - gathered.count }
+    let prepared = try query.predicate.map { try PreparedPredicate($0, for: column.entity) }
+    try forEachRow(query, prepared: prepared, in: store) { rows in
+      gathered.add(rows, column)
+      if limit.map({ gathered.count <= $0 }) != false { try note(rows) }
+    }
+    return limit.map { gathered.count <= $0 } != false
+  }
+
+  private final func membersByLinks(
+    _ table: LinkTable, isForward: Bool, owners: [ManagedObjectID], in store: any PersistentStore
+  ) throws -> [ManagedObjectID: [ManagedObjectID]] {
+    guard store.holds(table.sourceRoot), store.holds(table.targetRoot) else { return [:] }
+    let links = try reader(for: store).links(table, of: owners.map(\.key), fromSource: isForward)
+    let ownerSpace = store.spaces[isForward ? table.sourceRoot : table.targetRoot]
+    let memberSpace = store.spaces[isForward ? table.targetRoot : table.sourceRoot]
+    var members: [ManagedObjectID: [ManagedObjectID]] = [:]
+    for link in links {
+      let owner = ManagedObjectID(space: ownerSpace, key: isForward ? link.source : link.target)
+      let member = ManagedObjectID(space: memberSpace, key: isForward ? link.target : link.source)
+      members[owner, default: []].append(member)
+    }
+    return members
+  }
+
+  /// Puts what the parents changed on top, the farthest first.
+  private final func applyParents(
+    to members: [ManagedObjectID: [ManagedObjectID]], of relationship: RelationshipDescription,
+    owners: [ManagedObjectID]
+  ) -> [ManagedObjectID: [ManagedObjectID]] {
+    var ancestors: [ManagedObjectContext] = []
+    var ancestor = parent
+    while let context = ancestor {
+      ancestors.append(context)
+      ancestor = context.parent
+    }
+    var result = members
+    for context in ancestors.reversed() {
+      for owner in owners {
+        let changes = context.storage.withPending { context.storage.recordUnderLock(for: owner)?.members[relationship] }
+        guard let changes, !changes.isEmpty else { continue }
+        var ids = changes.applied(to: result[owner] ?? [])
+        if !relationship.isOrdered { ids.sort(by: ManagedObjectID.precedes) }
+        result[owner] = ids
+      }
+    }
+    return result
+  }
+}
+
+extension PersistentStore {
+  fileprivate func holds(_ entity: EntityDescription) -> Bool { environment.entities.contains { $0 === entity } }
+}
+
+extension ManagedObject {
+  /// Whether the object's values are there.
+  final var isLoaded: Bool { row != nil || pending != nil }
+
+  /// Whether a relationship is one of this object's entity.
+  final func has(_ relationship: RelationshipDescription) -> Bool {
+    entity === relationship.entity || entity.relationship(named: relationship.name) === relationship
+  }
+}
+
+extension [ManagedObject?] {
+  /// The objects, if all are there and loaded.
+  fileprivate var allLoaded: [ManagedObject]? {
+    var result: [ManagedObject] = []
+    result.reserveCapacity(count)
+    for case let object in self {
+      guard let object, object.isLoaded else { return nil }
+      result.append(object)
+    }
+    return result
+  }
+}

@@ -1,0 +1,54 @@
+// Targets of to-one relationships, read for many sources at once.
+
+extension ManagedObjectContext {
+  /// The object that a to-one relationship of a source leads to. The targets of the source's neighbours come along.
+  final func target(
+    _ id: ManagedObjectID, of relationship: RelationshipDescription, from source: ManagedObject
+  ) throws -> ManagedObject {
+    if let object = storage.kept.target(id) { return object }
+    return try loading {
+      enterUnit()
+      let id = current(id)
+      if storage.registry.object(for: id) == nil, !id.isTemporaryID {
+        try bring(targets(of: relationship, near: source, and: id), of: relationship.destination)
+      }
+      let object = try fault(for: id, of: relationship.destination)
+      keep(target: object)
+      return object
+    }
+  }
+
+  /// The target of a source and those of its neighbours that are not there yet.
+  private final func targets(
+    of relationship: RelationshipDescription, near source: ManagedObject, and id: ManagedObjectID
+  ) -> [ManagedObjectID] {
+    guard let slot = relationship.slot, let group = storage.groups.group(of: source) else { return [id] }
+    let window = group.window(
+      at: Int(source.groupIndex), for: relationship, unit: storage.kept.drops, budget: Self.rowBudget)
+    var seen: Set<ManagedObjectID> = [id]
+    var candidates = [id]
+    for neighbour in storage.registry.objects(for: window) {
+      guard let neighbour, neighbour.has(relationship),
+        case .reference(let target)? = neighbour.pending?[slot] ?? neighbour.row?[slot],
+        !target.isTemporaryID, seen.insert(target).inserted
+      else { continue }
+      candidates.append(target)
+    }
+    return zip(candidates, storage.registry.objects(for: candidates)).compactMap { $1 == nil ? $0 : nil }
+  }
+
+  /// Makes the objects of identifiers and keeps them: faults that load together, or, where the entity is in the row only,
+  /// loaded ones.
+  private final func bring(_ ids: [ManagedObjectID], of entity: EntityDescription) throws {
+    let group = storage.groups.make(.targets)
+    let candidates = entity.concreteEntities
+    var objects: [ManagedObject] = []
+    if candidates.count == 1 {
+      objects = ids.map { makeFault($0, entity: candidates[0], in: group) }
+    } else {
+      self.objects(for: try loadRows(ids), into: &objects, in: group)
+    }
+    storage.groups.enter(group)
+    keep(targets: objects)
+  }
+}

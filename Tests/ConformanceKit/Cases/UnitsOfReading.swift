@@ -1,0 +1,82 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  static let unitsOfReading = ConformanceSubject("Units of reading") {
+    Case("a save after a fetch and a delete asks for nothing while a unit of reading is open") { stack in
+      try expectNoOverlap(stack) { context in
+        for album in try context.all("Album") { context.delete(album) }
+        try context.save()
+      }
+    }
+    Case("a save that links and reorders members asks for nothing while a unit of reading is open") { stack in
+      try expectNoOverlap(stack) { context in
+        let albums = try context.all("Album")
+        try context.make("Genre", ["name": "fresh"]).setObjects(albums, for: "albums")
+        let band = try context.one("Band", where: equal("name", "Can"))
+        try band.setObjects(try context.all("Artist").reversed(), for: "members")
+        try context.save()
+      }
+    }
+    Case("permanent identifiers are set aside while no unit of reading is open") { stack in
+      try expectNoOverlap(stack) { context in
+        _ = try context.all("Album")
+        // More than any block of keys that was set aside before.
+        try context.obtainPermanentIDs(for: try (0..<5000).map { try context.make("Track", ["title": "\($0)"]) })
+      }
+    }
+    Case("a save into a parent context is read by the parent while no unit of reading of the child is open") { stack in
+      try stack.write { try Music.fill($0) }
+      let interposition = try stack.interpose()
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      try child.performAndWait {
+        try child.one("Album", where: equal("title", "Debut")).setValue(2000, for: "year")
+        try child.save()
+      }
+      try parent.performAndWait { try parent.save() }
+      try expectEqual(interposition.overlapCount, 0, "the number of overlaps")
+    }
+    Case("a save through the parents asks for nothing while a unit of reading is open") { stack in
+      try stack.write { try Music.fill($0) }
+      let interposition = try stack.interpose()
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      child.savesThroughParent = true
+      try child.performAndWait {
+        child.delete(try child.one("Album", where: equal("title", "Debut")))
+        try child.one("Album", where: equal("title", "Arrival")).setValue(2000, for: "year")
+        try child.save()
+      }
+      try expectEqual(interposition.overlapCount, 0, "the number of overlaps")
+    }
+    Case("a batch request asks for nothing while a unit of reading is open") { stack in
+      try expectNoOverlap(stack) { context in
+        _ = try context.all("Album")
+        try context.execute(BatchDeleteRequest(entityName: "Album", predicate: equal("title", "Debut")))
+        _ = try context.all("Album")
+        try context.execute(BatchUpdateRequest(entityName: "Album", values: ["year": 2000]))
+      }
+    }
+    Case("a save that failed leaves no unit of reading open") { stack in
+      try stack.write { try Music.fill($0) }
+      let interposition = try stack.interpose()
+      interposition.beforeSave { _ in throw CoherenceError(.inputOutput, "The disk is full.") }
+      try stack.read { context in
+        context.delete(try context.one("Album", where: equal("title", "Debut")))
+        try expectThrows(.inputOutput) { try context.save() }
+        interposition.beforeSave(nil)
+        try context.save()
+      }
+      try expectEqual(interposition.overlapCount, 0, "the number of overlaps")
+    }
+  }
+
+  private static func expectNoOverlap(
+    _ stack: ConformanceStack, _ body: (ManagedObjectContext) throws -> Void
+  ) throws {
+    try stack.write { try Music.fill($0) }
+    let interposition = try stack.interpose()
+    try stack.read(body)
+    try expectEqual(interposition.overlapCount, 0, "the number of overlaps")
+  }
+}

@@ -1,0 +1,120 @@
+import CoherenceInMemory
+import Testing
+
+@testable import CoherenceCore
+
+/// What a context keeps of a walk.
+@Suite struct WalkMemoryTests {
+  private let context: ManagedObjectContext
+
+  private final class Leaf: ManagedObject {}
+
+  init() throws {
+    let model = try ManagedObjectModel {
+      Entity("Node") {
+        Attribute("name", .string)
+        Relationship("leaves", toMany: "Leaf", inverse: "node")
+      }
+      Entity("Leaf", class: Leaf.self) {
+        Attribute("name", .string)
+        Relationship("node", toOne: "Node", inverse: "leaves")
+      }
+    }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(type: .inMemory)
+    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+  }
+
+  private func fill(nodes: Int, leaves: Int) throws {
+    let writer = ManagedObjectContext(
+      concurrencyType: .privateQueue, coordinator: try #require(context.persistentStoreCoordinator))
+    try writer.performAndWait {
+      for number in 0..<nodes {
+        let node = try writer.insertNewObject(forEntityName: "Node")
+        try node.setValue("\(number)", for: "name")
+        for place in 0..<leaves {
+          let leaf = try writer.insertNewObject(forEntityName: "Leaf")
+          try leaf.setValue("\(number)-\(place)", for: "name")
+          try leaf.setObject(node, for: "node")
+        }
+      }
+      try writer.save()
+    }
+  }
+
+  private func nodes() throws -> [ManagedObject] { try context.fetch(FetchRequest(entityName: "Node")) }
+
+  @Test func `a walk over more records than are kept has a bounded number of objects at any time`() throws {
+    let (count, leaves) = (20_000, 5)
+    try fill(nodes: count, leaves: leaves)
+    try context.performAndWait {
+      var most = 0
+      for (index, node) in try nodes().enumerated() {
+        #expect(try node.objects(for: "leaves").count == leaves)
+        if index.isMultiple(of: 500) { most = max(most, context.registeredObjects.count - count) }
+      }
+      #expect(most <= KeptReads.limit + 2 * ManagedObjectContext.rowBudget)
+    }
+  }
+
+  @Test func `a walk over owners with many members reads no more of them together than the budget`() throws {
+    // 64 owners would bring 19,200 members.
+    try fill(nodes: 70, leaves: 300)
+    try context.performAndWait {
+      for node in try nodes() {
+        #expect(try node.objects(for: "leaves").count == 300)
+        #expect(context.registeredObjects.count <= 70 + 300 + KeptReads.limit + ManagedObjectContext.rowBudget)
+      }
+    }
+  }
+
+  @Test func `what a unit of work has read goes at its end`() throws {
+    try fill(nodes: 10, leaves: 10)
+    try context.performAndWait {
+      for node in try nodes() { _ = try node.objects(for: "leaves") }
+      #expect(context.registeredObjects.contains { $0 is Leaf })
+    }
+    context.performAndWait { #expect(context.registeredObjects.isEmpty) }
+  }
+
+  @Test func `a context that is released in the middle of its work leaves no object behind`() throws {
+    try fill(nodes: 2, leaves: 2)
+    weak var leaf: ManagedObject?
+    try {
+      let context = ManagedObjectContext(
+        concurrencyType: .currentThread, coordinator: try #require(self.context.persistentStoreCoordinator))
+      let node = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Node")).first)
+      leaf = try node.objects(for: "leaves").first
+      #expect(leaf != nil)
+    }()
+    #expect(leaf == nil)
+  }
+
+  @Test func `an object that was deleted is not handed out by what is kept`() throws {
+    try fill(nodes: 1, leaves: 2)
+    try context.performAndWait {
+      let node = try #require(try nodes().first)
+      let leaf = try #require(try node.objects(for: "leaves").first)
+      let id = leaf.objectID
+      context.delete(leaf)
+      try context.save()
+      #expect(context.registeredObject(with: id) == nil)
+      #expect(try node.objects(for: "leaves").count == 1)
+      #expect(throws: CoherenceError.self) { try context.existingObject(with: id) }
+    }
+  }
+
+  @Test func `objects that are inserted while a walk goes on are found after their save by their new identifiers`() throws {
+    try fill(nodes: 1, leaves: 0)
+    try context.performAndWait {
+      let node = try #require(try nodes().first)
+      let leaf = try context.insertNewObject(forEntityName: "Leaf")
+      try leaf.setValue("fresh", for: "name")
+      try leaf.setObject(node, for: "node")
+      #expect(try node.objects(for: "leaves") == [leaf])
+      try context.save()
+      #expect(try node.objects(for: "leaves") == [leaf])
+      #expect(context.object(with: leaf.objectID) === leaf)
+    }
+  }
+}
