@@ -1,23 +1,22 @@
 import CoherenceCore
 import Foundation
-import Synchronization
 
 /// What in-memory stores of one name share: the present state, and the keys that are still to be had.
 final class InMemoryContent: Sendable {
   let schema: InMemorySchema
   private let emptyMetadata: StoreMetadata
-  private let state: Mutex<InMemoryState>
+  private let state: Locked<InMemoryState>
   /// Held by the one save that runs. Apart from the state's own lock, so that readers never wait for a save.
-  private let writing = Mutex<Void>(())
+  private let writing = Lock()
   /// The next key of each hierarchy. Apart from the state, for a save that fails gives no key back.
-  private let nextKeys = Mutex<[ObjectIdentifier: Int64]>([:])
+  private let nextKeys = Locked<[ObjectIdentifier: Int64]>([:])
 
   init(_ environment: StoreEnvironment) {
     let identifier = StoreIdentifier(UUID().uuidString)
     let schema = InMemorySchema(environment, identifier: identifier)
     self.schema = schema
     self.emptyMetadata = environment.freshMetadata(identifier: identifier)
-    self.state = Mutex(InMemoryState(schema))
+    self.state = Locked(InMemoryState(schema))
   }
 
   /// The state as the last save left it.
@@ -31,7 +30,7 @@ final class InMemoryContent: Sendable {
 
   /// Puts another state in the place of the present one, or leaves it when the closure throws.
   func change<Result: Sendable>(_ body: (inout InMemoryState) throws -> Result) throws -> Result {
-    try writing.withLock { _ in
+    try writing.withLock {
       var next = present
       let result = try body(&next)
       // Swapped, so that what only the old state held is given back outside the lock.

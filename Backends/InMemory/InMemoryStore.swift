@@ -1,5 +1,4 @@
 import CoherenceCore
-import Synchronization
 
 /// A store that keeps its records in memory: the shortest statement of what a store does.
 ///
@@ -9,12 +8,12 @@ final class InMemoryStore: PersistentStore, BatchExecuting {
   let environment: StoreEnvironment
   let spaces: IDSpaces
   /// `nil` once the store is closed, so that a shared content does not outlive the stores that hold it.
-  private let content: Mutex<InMemoryContent?>
+  private let content: Locked<InMemoryContent?>
 
   init(environment: StoreEnvironment, content: InMemoryContent) {
     self.environment = environment
     self.spaces = content.schema.spaces
-    self.content = Mutex(content)
+    self.content = Locked(content)
   }
 
   var capabilities: StoreCapabilities { .concurrentReads }

@@ -10,13 +10,7 @@ __attribute__((swiftcall)) serial_executor swift_task_getCurrentExecutor(void);
 __attribute__((swiftcall)) _Bool swift_task_isCurrentExecutorWithFlags(serial_executor executor, uint64_t flags);
 #endif
 
-static _Thread_local uint32_t main_depth = 0;
-
-void coherence_enter_main(void) { main_depth += 1; }
-void coherence_leave_main(void) { main_depth -= 1; }
-
 bool coherence_is_on_main_actor(void) {
-    if (main_depth > 0) return true;
 #if defined(__APPLE__)
     return pthread_main_np() != 0;
 #else

@@ -104,7 +104,9 @@ import Testing
     }
   }
 
-  @Test func `objects that are inserted while a walk goes on are found after their save by their new identifiers`() throws {
+  @Test func `objects that are inserted while a walk goes on are found after their save by their new identifiers`()
+    throws
+  {
     try fill(nodes: 1, leaves: 0)
     try context.performAndWait {
       let node = try #require(try nodes().first)

@@ -78,7 +78,9 @@ import Testing
   private func walk(_ request: FetchRequest<Album>) throws -> Int {
     try context.performAndWait {
       var names = 0
-      for album in try context.fetch(request) { for track in album.tracks where track.artist?.name != nil { names += 1 } }
+      for album in try context.fetch(request) {
+        for track in album.tracks where track.artist?.name != nil { names += 1 }
+      }
       return names
     }
   }

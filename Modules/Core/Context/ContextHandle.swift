@@ -1,5 +1,4 @@
 import CoherenceRuntime
-import Synchronization
 
 /// A reference to a context that does not keep it.
 ///
@@ -8,7 +7,7 @@ import Synchronization
 /// under the lock under which others take their reference.
 package final class ContextHandle: @unchecked Sendable {
   // Sendable: `address` is used under `lock` only.
-  private let lock = Mutex(())
+  private let lock = Lock()
   private var address: UnsafeMutableRawPointer?
 
   init(_ context: ManagedObjectContext) { address = Unmanaged.passUnretained(context).toOpaque() }
@@ -16,14 +15,14 @@ package final class ContextHandle: @unchecked Sendable {
   /// The context; `nil` once its deinitialisation has begun.
   package var context: ManagedObjectContext? {
     var result: ManagedObjectContext?
-    lock.withLock { _ in
+    lock.withLock {
       guard let address, let retained = swift_tryRetain(address) else { return }
       result = Unmanaged<ManagedObjectContext>.fromOpaque(retained).takeRetainedValue()
     }
     return result
   }
 
-  func clear() { lock.withLock { _ in address = nil } }
+  func clear() { lock.withLock { address = nil } }
 }
 
 extension ManagedObjectContext {

@@ -65,7 +65,7 @@ final class Inbox: Sendable {
     }
   }
 
-  private let mail = Mutex(Mail())
+  private let mail = Locked(Mail())
   private let isEmptyHint = Atomic<Bool>(true)
 
   var isEmpty: Bool { isEmptyHint.load(ordering: .acquiring) }

@@ -109,7 +109,8 @@ struct KeyTable: ~Copyable {
     }
     entries[hole].word = 0
     count -= 1
-    if count == 0 { removeAll() }
+    // The smallest table stays: where one record at a time is there, it would come and go with each.
+    if count == 0, mask >= Self.smallestCapacity { removeAll() }
   }
 
   /// Makes room for as many more keys at once.

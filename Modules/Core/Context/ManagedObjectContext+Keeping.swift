@@ -35,7 +35,7 @@ extension ManagedObjectContext {
   final func endUnitInTime() {
     guard storage.confinement.isMain, storage.kept.needsEnd else { return }
     storage.kept.needsEnd = false
-    storage.confinement.queue.async { [storage] in storage.kept.removeAll() }
+    storage.confinement.submit { [storage] in storage.kept.removeAll() }
   }
 
   /// Ends the unit of work that a `perform` was.

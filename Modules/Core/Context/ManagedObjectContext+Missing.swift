@@ -1,5 +1,3 @@
-import Dispatch
-
 // Records that are gone while objects and lists still speak of them.
 
 extension ManagedObjectContext {
@@ -15,7 +13,7 @@ extension ManagedObjectContext {
       storage.registry.object(for: id)?.flags.insert(.missing)
     }
     guard wasEmpty, !storage.missing.isEmpty, !storage.confinement.isOfThread else { return }
-    storage.confinement.queue.async { [storage] in storage.context?.inside {} }
+    storage.confinement.submit { [storage] in storage.context?.inside {} }
   }
 
   /// Takes out the objects of missing records that are really gone. Called where what others saved is taken in.

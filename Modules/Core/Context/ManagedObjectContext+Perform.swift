@@ -22,7 +22,7 @@ extension ManagedObjectContext {
       storage.confinement.check()
       return try inside(body)
     }
-    return try storage.confinement.sync { try inside(body) }
+    return try storage.confinement.owning { try inside(body) }
   }
 
   /// Runs a block in the context without blocking the caller.
@@ -47,7 +47,7 @@ extension ManagedObjectContext {
     onError: @escaping @Sendable (any Error) -> Void, _ body: @escaping @Sendable () throws -> Void
   ) {
     do { try checkHasQueue() } catch { return onError(error) }
-    storage.confinement.queue.async {
+    storage.confinement.submit {
       self.inside {
         do { try body() } catch { onError(error) }
       }
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
       let result: Result<T, any Error> = withoutActuallyEscaping({ Result { try self.inside(body) } }) { work in
         let box = MainHop(work: work)
         DispatchQueue.main.async { box.run() }
-        return box.wait { self.noteBlocked($0) }
+        return WorkerPool.shared.blocking { box.wait { self.noteBlocked($0) } }
       }
       switch result {
       case .success(let value): return value
@@ -136,7 +136,7 @@ extension ManagedObjectContext: SerialExecutor {
     let job = UnownedJob(job)
     let executor = asUnownedSerialExecutor()
     Misuse.check(!storage.confinement.isOfThread, "A context that belongs to a thread cannot be an actor's executor.")
-    storage.confinement.queue.async { self.inside { job.runSynchronously(on: executor) } }
+    storage.confinement.submit { self.inside { job.runSynchronously(on: executor) } }
   }
 
   public final func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }

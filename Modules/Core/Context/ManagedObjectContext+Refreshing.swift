@@ -129,7 +129,7 @@ extension ManagedObjectContext {
   /// May be called from anywhere.
   public final func mergeChanges(fromContextDidSave changes: ChangeSet) {
     guard inbox.post(changes), !storage.confinement.isOfThread else { return }
-    storage.confinement.queue.async { [storage] in storage.context?.inside {} }
+    storage.confinement.submit { [storage] in storage.context?.inside {} }
   }
 
   /// Takes in what a notification of ``Foundation/Notification/Name/managedObjectContextDidSave`` tells; see

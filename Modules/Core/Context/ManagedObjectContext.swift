@@ -50,7 +50,7 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// A context without a coordinator or parent. Give it one before its first use.
   public required init(concurrencyType: ConcurrencyType = .privateQueue) {
     self.concurrencyType = concurrencyType
-    let confinement = Confinement(concurrencyType, label: "coherence.context")
+    let confinement = Confinement(concurrencyType)
     storage = ContextStorage(confinement: confinement)
     storage.connect(to: ContextHandle(self))
   }

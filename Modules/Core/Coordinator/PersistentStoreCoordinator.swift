@@ -10,7 +10,7 @@ public final class PersistentStoreCoordinator: Sendable {
   public let managedObjectModel: ManagedObjectModel
   public let logger: Logger
   private let registry: StoreRegistry?
-  private let attached = Mutex<[any PersistentStore]>([])
+  private let attached = Locked<[any PersistentStore]>([])
   /// The saves of the coordinator's contexts.
   let saves = SaveCount()
   private let observing = Mutex<(any StackObserver)?>(nil)

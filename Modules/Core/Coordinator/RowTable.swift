@@ -1,5 +1,4 @@
 import CoherenceRuntime
-import Synchronization
 
 /// The rows of one space that anybody in this process holds, so that contexts share buffers.
 ///
@@ -7,7 +6,7 @@ import Synchronization
 /// ``ObjectRegistry``.
 final class RowTable: @unchecked Sendable {
   // Sendable: `keys` is used under `lock` only.
-  private let lock = Mutex(())
+  private let lock = Lock()
   @exclusivity(unchecked) private var keys = KeyTable()
 
   /// Replaces rows by the ones that are known already at the same version, and enters those that are newer than what is
@@ -15,7 +14,7 @@ final class RowTable: @unchecked Sendable {
   func share(_ rows: inout [Row]) {
     // What a row replaces may be its last reference: it must not go while the lock is held.
     var replaced: [Row] = []
-    lock.withLock { _ in
+    lock.withLock {
       keys.reserve(rows.count)
       for index in rows.indices {
         let row = rows[index]
@@ -44,7 +43,7 @@ final class RowTable: @unchecked Sendable {
   fileprivate func enter(_ rows: ArraySlice<Row>) {
     // What a row replaces may be its last reference: it must not go while the lock is held.
     var replaced: [Row] = []
-    lock.withLock { _ in
+    lock.withLock {
       keys.reserve(rows.count)
       for row in rows {
         keys.update(row.key) { word in
@@ -61,19 +60,19 @@ final class RowTable: @unchecked Sendable {
   }
 
   /// Makes room for rows that come soon.
-  func reserve(_ count: Int) { lock.withLock { _ in keys.reserve(count) } }
+  func reserve(_ count: Int) { lock.withLock { keys.reserve(count) } }
 
   /// The known row of a key.
   func row(_ key: Int64) -> Row? {
     var result: Row?
-    lock.withLock { _ in result = retained(keys[key]) }
+    lock.withLock { result = retained(keys[key]) }
     return result
   }
 
   fileprivate func remove(_ storage: RowStorage) {
-    lock._unsafeLock()
+    lock.lock()
     keys.remove(storage.content.pointee.id.key, ifWord: word(storage))
-    lock._unsafeUnlock()
+    lock.unlock()
   }
 
   private func retained(_ word: UInt) -> Row? {

@@ -23,16 +23,16 @@ extension ManagedObject {
   }
 
   @inline(never) private final func slowTarget<Target>(of key: ToOneKey<Target>) -> Target? {
-      do {
-        return try target(of: try relationship(named: key.name)) as? Target
-      } catch let error as CoherenceError where error.code == .objectNotFound && error.objectIDs != [id] {
-        // A target that is gone says nothing of the owner, which is there.
-        storage?.context?.report(error, for: self, losesChange: false)
-        return nil
-      } catch {
-        becomeUnavailable(error)
-        return nil
-      }
+    do {
+      return try target(of: try relationship(named: key.name)) as? Target
+    } catch let error as CoherenceError where error.code == .objectNotFound && error.objectIDs != [id] {
+      // A target that is gone says nothing of the owner, which is there.
+      storage?.context?.report(error, for: self, losesChange: false)
+      return nil
+    } catch {
+      becomeUnavailable(error)
+      return nil
+    }
   }
 
   /// The members of a to-many relationship, for accessors.

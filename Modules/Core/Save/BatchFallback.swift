@@ -92,8 +92,13 @@ struct BatchFallback {
 
   /// A record that somebody else changes between the reading and the writing is read again.
   private func repeating<T>(_ body: () throws -> T) throws -> T {
-    for _ in 0..<16 {
-      do { return try body() } catch is StoreConflict.Failure { context.lease.endForSave() }
+    for attempt in 1...16 {
+      do {
+        return try body()
+      } catch is StoreConflict.Failure {
+        context.lease.endForSave()
+        SaveTurns.pause(after: attempt)
+      }
     }
     throw CoherenceError(
       .versionConflict, "The records are changed by others faster than a batch request can follow; try again.",

@@ -172,12 +172,18 @@ final class StoreSaver {
     return ids.map { present[$0] ?? $0 }
   }
 
-  /// Saves one unit, resolving conflicts until the store takes it.
+  /// How often a save that meets conflicts is tried.
+  private static let attempts = 64
+
+  /// Saves one unit, resolving conflicts until the store takes it. Saves that conflict over the same records take turns.
   private func commit(_ unit: UnitOfWork, to store: any PersistentStore) throws -> (UnitOfWork, CommittedRows) {
     var unit = unit
     var surrendered: [CommittedRows.Surrender] = []
     var lists = ListMerge(context, permanentID: { self.permanentIDs[$0] ?? $0 })
-    for _ in 0..<16 {
+    var turn = SaveTurns.Turn()
+    SaveTurns.all.waitForOthers(unit.changes.lazy.map(\.id))
+    defer { SaveTurns.all.end(&turn) }
+    for attempt in 1...Self.attempts {
       do {
         let request = SavePlan(unit).request
         if !request.steps.isEmpty { try store.save(request) }
@@ -187,6 +193,11 @@ final class StoreSaver {
         )
       } catch let failure as StoreConflict.Failure {
         unit = try resolve(failure.conflicts, of: unit, in: store, &surrendered, &lists)
+        SaveTurns.all.begin(&turn, with: failure.conflicts.map(\.id))
+        if Task.isCancelled {
+          throw CoherenceError(.cancelled, "The task was cancelled while conflicts were resolved.")
+        }
+        if attempt > 2 { SaveTurns.pause(after: attempt - 2) }
       }
     }
     throw CoherenceError(

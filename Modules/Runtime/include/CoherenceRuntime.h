@@ -17,17 +17,12 @@ void *_Nullable swift_tryRetain(void *_Nonnull object);
 /// How many references there are to an object, for people who look for one that is held by too many.
 size_t swift_retainCount(void *_Nonnull object);
 
-/// Whether the calling thread runs a job of the main actor, is the main thread outside of jobs, or entered a context's
-/// queue while it ran a block of the main queue (`coherence_enter_main`). Never traps. Does not see a plain block of the
-/// main queue: ask the queue too.
+/// Whether the calling thread runs a job of the main actor, or is the main thread outside of jobs. Never traps. Does not
+/// see a plain block of the main queue: ask the queue too.
 bool coherence_is_on_main_actor(void);
 
 /// Whether the calling thread runs a job of the main actor: then somebody serves the main queue.
 bool coherence_is_in_main_job(void);
-
-/// Marks the calling thread as one that holds the main queue, for what it enters synchronously. Calls nest.
-void coherence_enter_main(void);
-void coherence_leave_main(void);
 
 /// A number for the calling thread, unique among running threads and never zero. It is asked for at every access to an
 /// object, so that the call of `pthread_self` is left out where the thread's register holds the same.

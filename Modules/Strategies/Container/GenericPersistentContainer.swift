@@ -2,7 +2,6 @@ import CoherenceCore
 import Dispatch
 import Foundation
 import Logging
-import Synchronization
 
 /// A container whose contexts are connected as a strategy says.
 ///
@@ -25,7 +24,7 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
   public final let viewContext: ManagedObjectContext
   private let strategy: Strategy
   /// Held while the strategy is at work.
-  private let strategyLock = Mutex(())
+  private let strategyLock = Lock()
   let logger: Logger
 
   /// Makes a container for the model that is registered by the container's name.
@@ -82,7 +81,7 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
 
   /// Makes a context of any kind for work off the main actor: `let context: ImportContext = …`.
   public final func newGenericBackgroundContext<T: BackgroundContext>(_ type: T.Type = T.self) -> T {
-    strategyLock.withLock { _ in strategy.newBackgroundContext() }
+    strategyLock.withLock { strategy.newBackgroundContext() }
   }
 
   private static func handler(logger: Logger, block: AsyncErrorHandlerBlock?) -> AsyncErrorHandlerBlock {

@@ -7,8 +7,8 @@ struct Measure {
   let items: Int
   /// The word for one of them.
   let item: String
-  let sides: [Side]
-  let goals: [Goal]
+  var sides: [Side]
+  var goals: [Goal]
 
   enum Unit: String, Codable { case time, bytes }
 

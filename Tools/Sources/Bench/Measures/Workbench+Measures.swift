@@ -5,12 +5,14 @@ extension Workbench {
       fetchMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(), smallSaveMeasure(),
       freshnessMeasure(), memoryMeasure(), mergeMeasure(), idleMergeMeasure(), mergeMemoryMeasure(),
       actionMeasure(), actionMemoryMeasure(), mappingFetchMeasure(), mappingDecodeMeasure(), mappingSaveMeasure(),
-      idleMappingSaveMeasure(), mappingRecordSaveMeasure(),
+      idleMappingSaveMeasure(), mappingRecordSaveMeasure(), walkMeasure(), toOneMeasure(), smallUnitsMeasure(),
+      sqliteSmallUnitsMeasure(),
     ]
     if let postgreSQL {
       all += [
         postgreSQLFetchMeasure(postgreSQL), postgreSQLInsertMeasure(postgreSQL), mergeMeasure(postgreSQL),
         idleMergeMeasure(postgreSQL), mappingFetchMeasure(postgreSQL), mappingSaveMeasure(postgreSQL),
+        walkMeasure(postgreSQL), smallUnitsMeasure(postgreSQL),
       ]
     }
     all += IdentityMapBench().measures()

@@ -18,7 +18,6 @@ actor ConfinedTurn {
 
 extension Confinement: SerialExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    enqueue(.job(UnownedJob(job)))
   }
 }

@@ -6,19 +6,26 @@ import Synchronization
 ///
 /// The rule is checked at every access to an object, in release builds too: a read of one word, and a comparison with
 /// the calling thread.
-final class Confinement: Sendable {
+final class Confinement: @unchecked Sendable {
+  // Sendable: the queue's state is used under `lock` only; the rest is constant or atomic.
+
   /// The thread that is inside, zero when there is none.
   @usableFromInline let owner = Atomic<UInt>(0)
   let isMain: Bool
   /// The thread that the context belongs to for good, zero when it belongs to a queue.
   private let home: UInt
-  let queue: DispatchQueue
   private let depth = Atomic<Int>(0)
 
-  init(_ type: ManagedObjectContext.ConcurrencyType, label: String) {
+  // The queue of a private context: see `Confinement+Queue`.
+  let pool: WorkerPool
+  let lock = Lock()
+  @exclusivity(unchecked) var entries = EntryList()
+  @exclusivity(unchecked) var state = QueueState.idle
+
+  init(_ type: ManagedObjectContext.ConcurrencyType, pool: WorkerPool = .shared) {
     isMain = type == .mainQueue
     home = type == .currentThread ? currentThread : 0
-    queue = isMain ? .main : DispatchQueue(label: label)
+    self.pool = pool
     if isMain { MainQueue.watch() }
   }
 
@@ -93,17 +100,6 @@ final class Confinement: Sendable {
 
   /// Whether the caller is proof that somebody serves the main queue, because a job or a block of it runs.
   static var isServedMain: Bool { coherence_is_in_main_job() || isInMainQueueBlock }
-
-  /// Enters the queue on the calling thread.
-  ///
-  /// A thread that runs a plain block of the main queue goes on holding the main queue inside, where the queue's mark
-  /// cannot be seen, so the thread carries it. A job of the main actor needs no help: see ``isOnMain``.
-  func sync<T>(_ body: () throws -> T) rethrows -> T {
-    guard Self.isInMainQueueBlock else { return try queue.sync(execute: body) }
-    coherence_enter_main()
-    defer { coherence_leave_main() }
-    return try queue.sync(execute: body)
-  }
 }
 
 /// A number for the calling thread, unique among running threads and never zero.

@@ -1,0 +1,161 @@
+import Dispatch
+
+// The queue of a context: what is to be done there, one thing after the other, in the order in which it came.
+//
+// A context is idle, ready, or running. Running means that a thread holds it: a worker of the pool, or a thread in
+// `performAndWait`. A ready context has something to do and waits in the pool for a worker. So a context that somebody
+// holds never needs another thread, and a context that needs one is known to the pool.
+
+enum QueueState { case idle, ready, running }
+
+/// Something that is to be done in a context.
+enum QueueEntry {
+  case block(@Sendable () -> Void)
+  /// A task, or a part of one.
+  case job(UnownedJob)
+  /// A thread that waits to be given the context.
+  case thread(WaitingThread)
+}
+
+extension Confinement {
+  /// Has a block run in the context.
+  func submit(_ block: @escaping @Sendable () -> Void) {
+    guard !isMain else { return DispatchQueue.main.async(execute: block) }
+    enqueue(.block(block))
+  }
+
+  func enqueue(_ entry: QueueEntry) {
+    lock.lock()
+    entries.append(entry)
+    let isReady = state == .idle
+    if isReady { state = .ready }
+    lock.unlock()
+    if isReady { pool.add(self) }
+  }
+
+  /// Runs a block on the calling thread while it holds the context, after everything that came before.
+  func owning<T>(_ body: () throws -> T) rethrows -> T {
+    take()
+    defer { passOn() }
+    return try body()
+  }
+
+  private func take() {
+    lock.lock()
+    guard state == .idle else {
+      let thread = WaitingThread()
+      entries.append(.thread(thread))
+      lock.unlock()
+      // Whoever passes the context on gives it to this thread.
+      return pool.wait(thread, for: self)
+    }
+    state = .running
+    lock.unlock()
+  }
+
+  /// Gives the context to whatever comes next.
+  private func passOn() {
+    lock.lock()
+    if let thread = entries.popThread() {
+      lock.unlock()
+      pool.wake(thread)
+    } else if entries.isEmpty {
+      state = .idle
+      lock.unlock()
+    } else {
+      state = .ready
+      lock.unlock()
+      pool.add(self)
+    }
+  }
+
+  /// How much a worker does in one context before another context has its turn.
+  private static let entriesInTurn = 16
+
+  /// Works off what there is to do. Called by a worker that took the context out of the pool.
+  func run() {
+    var count = 0
+    lock.lock()
+    state = .running
+    while true {
+      // The lock is held here, and the context is this thread's.
+      guard let entry = entries.popFirst() else {
+        state = .idle
+        lock.unlock()
+        return
+      }
+      if count == Self.entriesInTurn, !entry.isThread {
+        entries.putBack(entry)
+        state = .ready
+        lock.unlock()
+        return pool.add(self)
+      }
+      lock.unlock()
+      switch consume entry {
+      case .thread(let thread):
+        pool.wake(thread)
+        return
+      // What a block holds, the last reference to the context perhaps, is released before the context is passed on.
+      case .block(let block): block()
+      case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+      }
+      count += 1
+      lock.lock()
+    }
+  }
+}
+
+/// A first-in, first-out list that has room for one entry without memory of its own: most contexts never have more.
+struct EntryList {
+  private var first: QueueEntry?
+  private var rest: [QueueEntry] = []
+  private var head = 0
+
+  var isEmpty: Bool { first == nil }
+
+  mutating func append(_ entry: QueueEntry) {
+    if first == nil { first = entry } else { rest.append(entry) }
+  }
+
+  mutating func popFirst() -> QueueEntry? {
+    let entry = first.take()
+    guard head < rest.count else {
+      if head > 0 { (rest, head) = ([], 0) }
+      return entry
+    }
+    first = rest[head]
+    // The entry is `first` now; its place must not keep what it holds.
+    rest[head] = .nothing
+    head += 1
+    if head >= 64, head * 2 >= rest.count {
+      rest.removeFirst(head)
+      head = 0
+    }
+    return entry
+  }
+
+  /// Takes the first entry if it is a waiting thread.
+  mutating func popThread() -> WaitingThread? {
+    guard case .thread(let thread)? = first else { return nil }
+    _ = popFirst()
+    return thread
+  }
+
+  /// Puts an entry back that was taken out last.
+  mutating func putBack(_ entry: QueueEntry) {
+    if let second = first.take() {
+      if head > 0 {
+        head -= 1
+        rest[head] = second
+      } else {
+        rest.insert(second, at: 0)
+      }
+    }
+    first = entry
+  }
+}
+
+extension QueueEntry {
+  static var nothing: QueueEntry { .block({}) }
+  var isThread: Bool { if case .thread = self { true } else { false } }
+}

@@ -1,0 +1,85 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A lock for state that many contexts share.
+///
+/// On Linux the standard library's `Mutex` spins for a long time and then hands the lock to the thread that has slept the
+/// longest. With more threads than processors, everybody waits until that thread is scheduled. This lock is free as soon
+/// as it is released: a thread that is running takes it, and a sleeping one tries again when it wakes. State of one
+/// context alone, which nobody contends for, stays in a `Mutex`, whose quick way is shorter.
+///
+/// Not re-entrant.
+package struct Lock: ~Copyable, @unchecked Sendable {
+  // Sendable: the address is constant, and what stands there is the operating system's lock.
+  #if canImport(Darwin)
+    private let address: UnsafeMutablePointer<os_unfair_lock>
+  #else
+    private let address: UnsafeMutablePointer<pthread_mutex_t>
+  #endif
+
+  package init() {
+    #if canImport(Darwin)
+      address = .allocate(capacity: 1)
+      address.initialize(to: os_unfair_lock())
+    #else
+      address = .allocate(capacity: 1)
+      var attributes = pthread_mutexattr_t()
+      pthread_mutexattr_init(&attributes)
+      #if canImport(Glibc)
+        // A few looks before it sleeps: what the lock protects takes some nanoseconds.
+        pthread_mutexattr_settype(&attributes, CInt(PTHREAD_MUTEX_ADAPTIVE_NP))
+      #endif
+      pthread_mutex_init(address, &attributes)
+      pthread_mutexattr_destroy(&attributes)
+    #endif
+  }
+
+  deinit {
+    #if !canImport(Darwin)
+      pthread_mutex_destroy(address)
+    #endif
+    address.deallocate()
+  }
+
+  @inline(__always) package borrowing func lock() {
+    #if canImport(Darwin)
+      os_unfair_lock_lock(address)
+    #else
+      pthread_mutex_lock(address)
+    #endif
+  }
+
+  @inline(__always) package borrowing func unlock() {
+    #if canImport(Darwin)
+      os_unfair_lock_unlock(address)
+    #else
+      pthread_mutex_unlock(address)
+    #endif
+  }
+
+  @inline(__always) package borrowing func withLock<T>(_ body: () throws -> T) rethrows -> T {
+    lock()
+    defer { unlock() }
+    return try body()
+  }
+}
+
+/// A value behind a ``Lock``.
+package final class Locked<Value>: @unchecked Sendable {
+  // Sendable: `value` is used under `lock` only.
+  private let lock = Lock()
+  @exclusivity(unchecked) private var value: Value
+
+  package init(_ value: Value) { self.value = value }
+
+  @inline(__always) package func withLock<T>(_ body: (inout Value) throws -> T) rethrows -> T {
+    lock.lock()
+    defer { lock.unlock() }
+    return try body(&value)
+  }
+}

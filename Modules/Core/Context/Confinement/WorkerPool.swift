@@ -1,0 +1,291 @@
+import CoherenceRuntime
+import Dispatch
+import Foundation
+
+/// The threads that contexts work on: few, however many contexts there are, and none of the cooperative pool's, because
+/// stores block.
+///
+/// Contexts that have something to do wait in line. A worker takes the first, works in it for a while, and takes the next.
+/// A worker that waits for another context, by `performAndWait`, does not count while it waits: when no worker is left, one
+/// more is started, so that contexts may wait for each other however deep. A worker that stays at one context while others
+/// are in line, because it waits for something that the pool knows nothing of, is counted out after a moment.
+final class WorkerPool: @unchecked Sendable {
+  // Sendable: everything mutable is used under `lock`.
+
+  static let shared = WorkerPool(limit: max(4, 2 * ProcessInfo.processInfo.activeProcessorCount))
+
+  /// How many workers there are, but for those that wait.
+  let limit: Int
+  /// How many workers there are at the most because of others that stay at one context.
+  private let maximum: Int
+  /// How long a worker may stay at one context while others are in line: two of these. `nil` for ever.
+  private let tick: DispatchTimeInterval?
+
+  fileprivate final class Worker {
+    let semaphore = DispatchSemaphore(value: 0)
+    /// The number of the tick in which the worker took its context; `nil` without a context.
+    var begin: UInt?
+    /// Whether the worker waits for another context, or for the main actor.
+    var isWaiting = false
+    /// Whether the worker is counted out.
+    var isStuck = false
+    /// Whether it takes part in the work.
+    var isActive: Bool { !isWaiting && !isStuck }
+  }
+
+  private let lock = Lock()
+  private var ready = ContextLine()
+  /// The workers without a context, the one that slept last at the end: its memory is in the processor's caches still.
+  private var idle: [Worker] = []
+  /// All workers by their threads.
+  private var workers: [UInt: Worker] = [:]
+  /// Workers, those included whose threads are about to start.
+  private var count = 0
+  /// Workers that take part in the work, or are about to.
+  private var activeCount = 0
+  private var stuckCount = 0
+  private var ticks: UInt = 0
+  private var isWatched = false
+  private var watchIsStarted = false
+  private let watchSignal = DispatchSemaphore(value: 0)
+
+  init(limit: Int, maximum: Int = 64, tick: DispatchTimeInterval? = .milliseconds(50)) {
+    self.limit = limit
+    self.maximum = max(maximum, limit)
+    self.tick = tick
+  }
+
+  /// The number of threads. For tests.
+  var threadCount: Int { lock.withLock { count } }
+
+  // MARK: Contexts
+
+  /// Puts a context in line, which is ready.
+  func add(_ context: Confinement) {
+    lock.lock()
+    ready.append(context)
+    let action = nextAction(mayWatch: true)
+    lock.unlock()
+    perform(action)
+  }
+
+  // MARK: Waiting
+
+  /// Waits until the calling thread is given a context.
+  func wait(_ thread: WaitingThread, for context: Confinement) {
+    lock.lock()
+    // What comes before the caller there is done next.
+    ready.bringForward(context)
+    var action = Action.nothing
+    if !thread.isAwake {
+      thread.worker = workers[currentThread]
+      action = suspend(thread.worker)
+    }
+    lock.unlock()
+    perform(action)
+    thread.semaphore.wait()
+  }
+
+  /// Wakes a thread that was given the context that it waits for. A worker counts again from here on, not only when it is
+  /// scheduled: otherwise it would seem meanwhile that nobody is left, and another worker would be started each time.
+  func wake(_ thread: WaitingThread) {
+    lock.withLock {
+      thread.isAwake = true
+      resume(thread.worker)
+    }
+    thread.semaphore.signal()
+  }
+
+  /// Runs a block that waits for something that may need workers, the main actor for instance.
+  func blocking<T>(_ wait: () throws -> T) rethrows -> T {
+    lock.lock()
+    let worker = workers[currentThread]
+    let action = suspend(worker)
+    lock.unlock()
+    perform(action)
+    defer { if let worker { lock.withLock { resume(worker) } } }
+    return try wait()
+  }
+
+  /// Counts a worker out that waits. Called under the lock.
+  private func suspend(_ worker: Worker?) -> Action {
+    guard let worker else { return .nothing }
+    if worker.isActive { activeCount -= 1 }
+    worker.isWaiting = true
+    return nextAction(mayWatch: true)
+  }
+
+  /// Counts a worker in that has waited. Called under the lock.
+  private func resume(_ worker: Worker?) {
+    guard let worker, worker.isWaiting else { return }
+    worker.isWaiting = false
+    if worker.begin != nil { worker.begin = ticks }
+    if worker.isActive { activeCount += 1 }
+  }
+
+  // MARK: Workers
+
+  private enum Action {
+    case nothing, wake(Worker), start, watch
+  }
+
+  /// What has to be done for a context that is in line. Called under the lock.
+  private func nextAction(mayWatch: Bool) -> Action {
+    guard !ready.isEmpty else { return .nothing }
+    if activeCount < limit, let worker = idle.popLast() {
+      worker.begin = ticks
+      activeCount += 1
+      return .wake(worker)
+    }
+    // Workers that wait count here: to give each its substitute would make a thread for each context that waits for one.
+    // When nobody else is left, somebody has to go on.
+    if activeCount == 0 || (count - stuckCount < limit && count < maximum) {
+      count += 1
+      activeCount += 1
+      return .start
+    }
+    guard mayWatch, tick != nil, !isWatched else { return .nothing }
+    isWatched = true
+    return .watch
+  }
+
+  private func perform(_ action: Action) {
+    switch action {
+    case .nothing: return
+    case .wake(let worker): worker.semaphore.signal()
+    case .start: start { $0.work() }
+    case .watch:
+      let isFirst = lock.withLock {
+        defer { watchIsStarted = true }
+        return !watchIsStarted
+      }
+      if isFirst { start { $0.watch() } } else { watchSignal.signal() }
+    }
+  }
+
+  private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) {
+    let thread = Thread { body(self) }
+    thread.name = "coherence.context"
+    // As much as the main thread has: cascades and predicates go deep.
+    thread.stackSize = 8 << 20
+    thread.start()
+  }
+
+  private func work() {
+    let worker = Worker()
+    lock.withLock { workers[currentThread] = worker }
+    while let context = next(worker) { context.run() }
+  }
+
+  /// The next context in line, waited for; `nil` when there are workers enough.
+  private func next(_ worker: Worker) -> Confinement? {
+    lock.lock()
+    if worker.isStuck {
+      worker.isStuck = false
+      stuckCount -= 1
+      activeCount += 1
+    }
+    while true {
+      worker.begin = nil
+      if activeCount > limit {
+        activeCount -= 1
+        return end()
+      }
+      if let context = ready.popFirst() {
+        worker.begin = ticks
+        lock.unlock()
+        return context
+      }
+      activeCount -= 1
+      if idle.count >= limit { return end() }
+      idle.append(worker)
+      lock.unlock()
+      worker.semaphore.wait()
+      lock.lock()
+    }
+  }
+
+  /// Ends the calling worker. Called under the lock, which is given back.
+  private func end() -> Confinement? {
+    count -= 1
+    workers[currentThread] = nil
+    lock.unlock()
+    return nil
+  }
+
+  // MARK: Watching
+
+  /// Counts out, while contexts are in line, the workers that stay where they are.
+  private func watch() {
+    guard let tick else { return }
+    while true {
+      _ = watchSignal.wait(timeout: .now() + tick)
+      lock.lock()
+      ticks += 1
+      for worker in workers.values {
+        guard let begin = worker.begin, worker.isActive, ticks &- begin >= 2 else { continue }
+        worker.isStuck = true
+        stuckCount += 1
+        activeCount -= 1
+      }
+      var actions: [Action] = []
+      // A context has one worker at the most.
+      for _ in 0..<min(limit, ready.count) {
+        let action = nextAction(mayWatch: false)
+        if case .nothing = action { break }
+        actions.append(action)
+      }
+      let isDone = ready.isEmpty
+      if isDone { isWatched = false }
+      lock.unlock()
+      for action in actions { perform(action) }
+      if isDone { watchSignal.wait() }
+    }
+  }
+}
+
+/// Contexts in line.
+private struct ContextLine {
+  private var contexts: [Confinement?] = []
+  private var head = 0
+
+  var isEmpty: Bool { head == contexts.count }
+  var count: Int { contexts.count - head }
+
+  mutating func append(_ context: Confinement) { contexts.append(context) }
+
+  mutating func popFirst() -> Confinement? {
+    guard head < contexts.count else { return nil }
+    let context = contexts[head].take()
+    head += 1
+    if head == contexts.count {
+      contexts.removeAll(keepingCapacity: contexts.capacity <= 1024)
+      head = 0
+    } else if head >= 256, head * 2 >= contexts.count {
+      contexts.removeFirst(head)
+      head = 0
+    }
+    return context
+  }
+
+  /// Brings a context, if it is in line, to the front.
+  mutating func bringForward(_ context: Confinement) {
+    guard let index = contexts[head...].firstIndex(where: { $0 === context }), index > head else { return }
+    contexts.remove(at: index)
+    contexts.insert(context, at: head)
+  }
+}
+
+/// How many contexts work at once, for stores that keep something for each.
+package enum ContextThreads {
+  package static var count: Int { WorkerPool.shared.limit }
+}
+
+/// A thread that waits to be given a context.
+final class WaitingThread: @unchecked Sendable {
+  // Sendable: what can change is used under the pool's lock.
+  fileprivate let semaphore = DispatchSemaphore(value: 0)
+  /// The worker that the thread is, if it is one.
+  fileprivate var worker: WorkerPool.Worker?
+  fileprivate var isAwake = false
+}
