@@ -312,7 +312,10 @@ final class PostgreSQLConnection {
 
   private func wait(for events: Int16, milliseconds: Int32) -> Int16 {
     var descriptor = pollfd(fd: PQsocket(raw), events: events, revents: 0)
-    return poll(&descriptor, 1, milliseconds) > 0 ? descriptor.revents : 0
+    let count =
+      milliseconds == 0
+      ? poll(&descriptor, 1, 0) : ContextThreads.waiting { poll(&descriptor, 1, milliseconds) }
+    return count > 0 ? descriptor.revents : 0
   }
 
   private func connectionLost() -> CoherenceError { .connectionLost() }

@@ -18,6 +18,9 @@ import Synchronization
 final class SQLiteFile: Sendable {
   let path: String
   let writer: SQLiteConnection
+  /// Held by the save that runs. Whoever runs may take it when it is free, where the connection's own queue would hand it
+  /// over to who waits, and everybody waits until that thread is scheduled.
+  let writing = Lock()
   private let synchronous: Mutex<SQLiteOptions.Synchronous?> = Mutex(nil)
 
   private init(path: String, busyTimeout: TimeInterval, logger: Logger) throws {

@@ -121,7 +121,7 @@ final class SQLiteStore: PersistentStore {
       throw CoherenceError(.storeReadOnly, "The store was opened to read only; open it without that option to save.")
     }
     guard let file = file.withLock({ $0 }) else { throw Self.closed }
-    return try file.writer.use(body)
+    return try file.writing.withLock { try file.writer.use(body) }
   }
 
   /// Runs a block on a connection that reads.

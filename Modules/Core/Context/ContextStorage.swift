@@ -22,6 +22,8 @@ final class ContextStorage: @unchecked Sendable {
   private let enteredCount = Atomic<Int>(0)
   /// The number of records that are to be saved.
   @exclusivity(unchecked) private(set) var recordCount = 0
+  /// How many of them each hierarchy has.
+  @exclusivity(unchecked) private var kinds: [(root: EntityDescription, count: Int)] = []
   /// Changed records that no notification told of yet, those that have this round's number.
   @exclusivity(unchecked) var unannounced: [PendingRecord] = []
   @exclusivity(unchecked) private(set) var round: UInt32 = 1
@@ -64,6 +66,7 @@ final class ContextStorage: @unchecked Sendable {
     withPending {
       record.isCurrent = true
       recordCount += 1
+      count(record, 1)
       sequence.append(record)
     }
     newcomers?.append(record)
@@ -93,7 +96,7 @@ final class ContextStorage: @unchecked Sendable {
     // A record may be there twice, which the sets of changed objects do not mind.
     defer { unannounced = known + unannounced }
     try body()
-    return !unannounced.isEmpty
+    return unannounced.contains { !$0.isSilent }
   }
 
   /// What is to be saved of a record, for the owner.
@@ -107,6 +110,20 @@ final class ContextStorage: @unchecked Sendable {
     enterAll()
     return entry(for: id)
   }
+
+  /// Counts a record in or out. Called under the lock.
+  @inline(__always) private func count(_ record: PendingRecord, _ change: Int) {
+    let root = record.entity.root
+    // Few, and the same one again and again.
+    for index in kinds.indices where kinds[index].root === root {
+      kinds[index].count += change
+      return
+    }
+    kinds.append((root, change))
+  }
+
+  /// The roots of the hierarchies of which there is something to save.
+  var changedRoots: [EntityDescription] { withPending { kinds.filter { $0.count > 0 }.map(\.root) } }
 
   /// Brings the table up to date. Called under the lock.
   private func enterAll() {
@@ -146,7 +163,7 @@ final class ContextStorage: @unchecked Sendable {
     guard !unannounced.isEmpty else { return [] }
     defer { unannounced = [] }
     round &+= 1
-    return unannounced
+    return unannounced.filter { !$0.isSilent }
   }
 
   /// Tells observers of changed objects. What they keep of it stays as it is.
@@ -185,12 +202,14 @@ final class ContextStorage: @unchecked Sendable {
     enterAll()
     record.isCurrent = false
     recordCount -= 1
+    count(record, -1)
     table.remove(record.id, ifWord: Self.word(record))
   }
 
   private func dropAll() {
     table.removeAll()
     recordCount = 0
+    kinds = []
     sequence = []
     enteredCount.store(0, ordering: .relaxed)
   }

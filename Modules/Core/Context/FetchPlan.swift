@@ -97,11 +97,7 @@ private struct UnsavedKinds {
   init(in context: ManagedObjectContext) {
     var ancestor: ManagedObjectContext? = context
     while let current = ancestor {
-      current.storage.withPending {
-        for record in current.storage.records where !record.isVoid {
-          roots.insert(ObjectIdentifier(record.entity.root))
-        }
-      }
+      for root in current.storage.changedRoots { roots.insert(ObjectIdentifier(root)) }
       ancestor = current.parent
     }
   }

@@ -20,10 +20,12 @@ final class KeptReads {
   @exclusivity(unchecked) private var targets = IDTable()
   /// Members that were read along for owners whom nobody has asked yet, as the store has them.
   private var lists: [RelationshipDescription: [ManagedObjectID: KeptList]] = [:]
-  /// The saves that what is kept may not outlast, and how many there had been; `nil` where a lease holds the stores' state.
-  @exclusivity(unchecked) private var saves: (count: SaveCount, seen: Int)?
-  var seenSaves: Int? { saves?.seen }
-  private var isCalm: Bool { saves.map { $0.count.value == $0.seen } != false }
+  /// The saves that what is kept may not outlast; `nil` where a lease holds the stores' state.
+  private var saves: SaveCount?
+  /// How many saves there had been.
+  private(set) var seenSaves = 0
+  @exclusivity(unchecked) private var isWatching = false
+  private var isCalm: Bool { saves.map { $0.value == seenSaves } != false }
 
   /// What the lists belong to: the number of the lease that read them.
   private var listLease = 0
@@ -38,7 +40,11 @@ final class KeptReads {
   var isEmpty: Bool { young.isEmpty && old.isEmpty && lists.isEmpty }
 
   /// Begins a unit that ends with the next save of any context.
-  func begin(watching count: SaveCount) { saves = (count, count.value) }
+  func begin(watching count: SaveCount) {
+    saves = count
+    seenSaves = count.value
+    isWatching = true
+  }
 
   /// Drops lists of another lease than the present one.
   @inline(__always) func belong(to lease: Int) {
@@ -63,7 +69,7 @@ final class KeptReads {
   /// A target of a to-one relationship.
   @inline(__always) func target(_ id: ManagedObjectID) -> ManagedObject? {
     // What is in the table is in `young` or `old`.
-    guard let address = UnsafeRawPointer(bitPattern: targets[id]), isCalm else { return nil }
+    guard let address = UnsafeRawPointer(bitPattern: targets[id]), !isWatching || isCalm else { return nil }
     return Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
   }
 
@@ -109,6 +115,7 @@ final class KeptReads {
     old = []
     bound = Self.limit / 2
     saves = nil
+    isWatching = false
     needsEnd = true
     drops += 1
     outdateLists()

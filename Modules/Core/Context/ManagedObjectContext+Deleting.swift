@@ -66,7 +66,7 @@ extension ManagedObjectContext {
   final func forgetDeleted(_ object: ManagedObject) {
     if let record = object.pending {
       storage.forget(record)
-      storage.unannounced.removeAll { $0 === record }
+      record.isSilent = true
     }
     object.pending = nil
     object.row = nil

@@ -13,7 +13,7 @@ extension ManagedObjectContext {
 
   /// Changes when lists that were read along are lost.
   final var unitOfLists: Int {
-    storage.confinement.isUsedDirectly ? (storage.kept.seenSaves ?? 0) &+ storage.kept.drops : lease.number
+    storage.confinement.isUsedDirectly ? storage.kept.seenSaves &+ storage.kept.drops : lease.number
   }
 
   final func keep(_ objects: [ManagedObject]) {

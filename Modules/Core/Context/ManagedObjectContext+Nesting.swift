@@ -17,7 +17,9 @@ extension ManagedObjectContext {
 
   /// Takes a child's changes as this context's own.
   private final func absorb(_ records: [PendingRecord]) throws {
-    // What is deleted or changed is loaded first, so that a failure leaves this context as it was.
+    // What is deleted or changed is loaded first, together, so that a failure leaves this context as it was.
+    let loaded = try loadMissing(records.filter { !isNew($0) }.map(\.id))
+    defer { withExtendedLifetime(loaded) {} }
     var targets: [ManagedObjectID: ManagedObject] = [:]
     for record in records where !isNew(record) {
       let object = try fault(for: record.id, of: record.entity)
@@ -30,6 +32,16 @@ extension ManagedObjectContext {
       guard let object = targets[record.id] else { continue }
       record.kind == .deleted ? try absorbDelete(of: object) : try absorbUpdate(record, of: object)
     }
+  }
+
+  /// Loads the objects of identifiers that are not loaded, in one read for each store.
+  private final func loadMissing(_ ids: [ManagedObjectID]) throws -> [ManagedObject] {
+    let missing = zip(ids, storage.registry.objects(for: ids)).compactMap { id, object in
+      object?.isLoaded == true ? nil : id
+    }
+    var objects: [ManagedObject] = []
+    self.objects(for: try loadRows(missing), into: &objects)
+    return objects
   }
 
   private final func isNew(_ record: PendingRecord) -> Bool {

@@ -22,15 +22,18 @@ extension ManagedObjectContext {
         relationship.isToMany
         ? try prefetchMembers(of: relationship, owners: sources)
         : try prefetchTargets(of: relationship, sources: sources)
-      members += try loaded(ids, isTarget: !relationship.isToMany)
+      // A member has one owner.
+      let areUnique = relationship.isToMany && relationship.inverse?.isToMany == false
+      members += try loaded(ids, isTarget: !relationship.isToMany, areUnique: areUnique)
     }
     return members
   }
 
   /// The objects of identifiers, loaded and kept. Those whose records are gone are left out, or stay faults.
-  private final func loaded(_ ids: [ManagedObjectID], isTarget: Bool) throws -> [ManagedObject] {
-    var seen = Set<ManagedObjectID>(minimumCapacity: ids.count)
-    let ids = ids.filter { seen.insert($0).inserted }
+  private final func loaded(
+    _ ids: [ManagedObjectID], isTarget: Bool, areUnique: Bool
+  ) throws -> [ManagedObject] {
+    let ids = areUnique ? ids : ids.unique
     let known = storage.registry.objects(for: ids)
     let missing = zip(ids, known).compactMap { id, object in object?.isLoaded == true ? nil : id }
     let group = storage.groups.make(.members)
@@ -63,6 +66,14 @@ extension ManagedObjectContext {
       owner.setMemberList(members[owner.id] ?? [], of: relationship)
       return try owner.memberIDs(of: relationship)
     }
+  }
+}
+
+extension [ManagedObjectID] {
+  /// The same, each once.
+  fileprivate var unique: [ManagedObjectID] {
+    var seen = Set<ManagedObjectID>(minimumCapacity: Swift.min(count, 1_024))
+    return filter { seen.insert($0).inserted }
   }
 }
 

@@ -31,14 +31,24 @@ extension ManagedObjectContext {
       storage.undelivered.removeAll { $0 === object }
       storage.forget(record)
       object.row = nil
-      storage.unannounced.removeAll { $0 === record }
+      record.isSilent = true
       changedElsewhere(object)
     }
   }
 
-  private final func rebase(_ record: PendingRecord) {
-    guard let base = record.base, let row = try? loadRow(record.id), row.version != base.version else { return }
-    storage.withPending { record.rebase(onto: row) }
+  private final func rebase(_ record: PendingRecord) { rebase([record]) }
+
+  /// Puts changes on top of what is below the context now, with one read for each store.
+  private final func rebase(_ records: [PendingRecord]) {
+    let based = records.filter { $0.base != nil }
+    guard !based.isEmpty, let rows = try? loadRows(based.map(\.id)) else { return }
+    let fresh = Dictionary(rows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    storage.withPending {
+      for record in based {
+        guard let row = fresh[record.id], row.version != record.base?.version else { continue }
+        record.rebase(onto: row)
+      }
+    }
   }
 
   /// Sets to-one relationships back through their inverses, so that the other side forgets the change too.
@@ -62,11 +72,24 @@ extension ManagedObjectContext {
     operating {
       if !lease.isPinned { drainInbox() }
       lease.end()
-      for object in storage.registry.all { refresh(object, mergeChanges: true) }
+      let objects = storage.registry.all
+      for object in objects { forgetState(of: object) }
+      let records = objects.compactMap(\.pending)
+      rebase(records)
+      storage.withPending { for record in records { record.restartLists() } }
+      takeOutMissing()
       storage.reports.removeAll()
       storage.kept.outdateLists()
       events.noteEverything()
     }
+  }
+
+  /// Makes a fault of an object, whose changes stay.
+  private final func forgetState(of object: ManagedObject) {
+    if object.pending == nil, object.flags.contains(.missing) { storage.missing.insert(object.id) }
+    object.flags.subtract([.unavailable, .missing])
+    object.collections = nil
+    if object.pending == nil { object.row = nil }
   }
 
   /// Drops all changes. Inserted objects are forgotten, changed and deleted ones are as they were saved.
@@ -158,15 +181,18 @@ extension ManagedObjectContext {
     case .nothing: break
     case .changes(let list, _):
       lease.end()
+      adopt(list.reduce(into: [:]) { $0.merge($1.permanentIDs) { $1 } })
       for changes in list { takeIn(changes) }
     case .everything(let overflow):
       lease.end()
       adopt(overflow.permanentIDs)
       for id in overflow.deleted ?? goneElsewhere() { removeDeletedElsewhere(id) }
-      for object in storage.registry.all {
+      let objects = storage.registry.all
+      for object in objects {
         object.collections = nil
-        if let record = object.pending { rebase(record) } else { object.row = nil }
+        if object.pending == nil { object.row = nil }
       }
+      rebase(objects.compactMap(\.pending))
       events.noteEverything()
     }
     takeOutMissing()
@@ -181,7 +207,6 @@ extension ManagedObjectContext {
   }
 
   private final func takeIn(_ changes: ChangeSet) {
-    adopt(changes.permanentIDs)
     var outdated: Set<RelationshipDescription> = []
     for row in changes.inserted {
       outdated.formUnion(row.entity.listsDerivedFromRows)
@@ -191,11 +216,11 @@ extension ManagedObjectContext {
       outdated.formUnion(row.entity.listsDerivedFromRows)
       takeIn(row, isNew: false, relinked: changes.relinked[row.id] ?? [])
     }
+    rebase(changes.refreshed.compactMap { storage.registry.object(for: $0)?.pending })
     for id in changes.refreshed {
       outdated.formUnion(id.entity.hierarchy.flatMap(\.listsDerivedFromRows))
       guard let object = storage.registry.object(for: id) else { continue }
       if let record = object.pending {
-        rebase(record)
         // A batch update writes attributes only, and raises the version by one.
         object.carryLists(to: record.base?.version ?? 0)
       } else {

@@ -8,17 +8,24 @@ struct ListOrigin {
 
 /// What a context did to the members of a to-many relationship.
 struct MemberChanges {
-  /// In the order in which they were added.
-  private(set) var added: [ManagedObjectID] = []
+  private var additions = OrderedIDs()
   private(set) var removed: Set<ManagedObjectID> = []
-  private var addedSet: Set<ManagedObjectID> = []
   /// For an ordered relationship whose order was changed: all members in their new order.
   var order: [ManagedObjectID]?
   /// For an ordered relationship of a saved record: what the changes are made on. A list is a value of its owner's row, so
   /// a later version of the row is a conflict.
   private(set) var origin: ListOrigin?
 
-  var isEmpty: Bool { added.isEmpty && removed.isEmpty && order == nil }
+  /// In the order in which they were added.
+  var added: [ManagedObjectID] { additions.all }
+
+  var isEmpty: Bool { additions.isEmpty && removed.isEmpty && order == nil }
+
+  /// Whether a record is a member by these changes; `nil` when they say nothing of it.
+  func contains(_ id: ManagedObjectID) -> Bool? {
+    if additions.contains(id) { return true }
+    return removed.contains(id) ? false : nil
+  }
 
   /// Notes what a change is about to be made on. The oldest state counts.
   mutating func begin(at origin: ListOrigin) {
@@ -36,16 +43,12 @@ struct MemberChanges {
   mutating func add(_ id: ManagedObjectID) {
     if order?.contains(id) == false { order?.append(id) }
     if removed.remove(id) != nil { return }
-    if addedSet.insert(id).inserted { added.append(id) }
+    additions.append(id)
   }
 
   mutating func remove(_ id: ManagedObjectID) {
     order?.removeAll { $0 == id }
-    if addedSet.remove(id) != nil {
-      added.removeAll { $0 == id }
-    } else {
-      removed.insert(id)
-    }
+    if !additions.remove(id) { removed.insert(id) }
   }
 
   /// The members, given those from below.
@@ -53,10 +56,10 @@ struct MemberChanges {
     if let order {
       // Members that others added since the order was set come last; those that others removed are left out.
       let known = Set(order)
-      let present = Set(base).subtracting(removed).union(addedSet)
+      let present = Set(base).subtracting(removed).union(added)
       return order.filter(present.contains) + base.filter { !known.contains($0) && !removed.contains($0) }
     }
-    guard !added.isEmpty || !removed.isEmpty else { return base }
+    guard !additions.isEmpty || !removed.isEmpty else { return base }
     var result = removed.isEmpty ? base : base.filter { !removed.contains($0) }
     let present = Set(result)
     result += added.filter { !present.contains($0) }
@@ -73,8 +76,7 @@ struct MemberChanges {
   /// The same with identifiers replaced.
   func mapped(_ map: (ManagedObjectID) -> ManagedObjectID) -> MemberChanges {
     var result = MemberChanges()
-    result.added = added.map(map)
-    result.addedSet = Set(result.added)
+    result.additions = OrderedIDs(added.map(map))
     result.removed = Set(removed.map(map))
     result.order = order?.map(map)
     result.origin = origin.map { ListOrigin(version: $0.version, ids: $0.ids?.map(map)) }
@@ -83,9 +85,7 @@ struct MemberChanges {
 
   /// Forgets members whose records are gone.
   mutating func forget(_ gone: Set<ManagedObjectID>) {
-    guard !addedSet.isDisjoint(with: gone) || order?.contains(where: gone.contains) == true else { return }
-    added.removeAll(where: gone.contains)
-    addedSet.subtract(gone)
+    for id in added where gone.contains(id) { _ = additions.remove(id) }
     order?.removeAll(where: gone.contains)
   }
 

@@ -14,6 +14,8 @@ final class PendingRecord {
   @exclusivity(unchecked) var isCurrent = false
   /// The last round of notifications that tells of the record.
   @exclusivity(unchecked) var round: UInt32 = 0
+  /// Whether no notification is to tell of the record any more.
+  @exclusivity(unchecked) var isSilent = false
   /// The values as the context sees them. A save makes this buffer the row that it writes.
   @exclusivity(unchecked) private(set) var draft: Row
   /// The object: changed objects are kept.

@@ -9,7 +9,8 @@ extension ManagedObject {
       if pending == nil, slot >= 0, let row, case .reference(let id) = row[slot],
         let object = unmanagedStorage?._withUnsafeGuaranteedRef({ $0.kept.target(id) })
       {
-        return object as? Target
+        // The class itself as a rule, which is quicker found out than whether it is a subclass.
+        return type(of: object) == Target.self ? unsafeDowncast(object, to: Target.self) : object as? Target
       }
       return slowTarget(of: key)
     }
@@ -231,6 +232,14 @@ extension ManagedObject {
     return ids
   }
 
+  /// Whether a record is a member, without making the list of all of them.
+  final func hasMember(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> Bool {
+    check()
+    if flags.contains(.gone) { throw gone() }
+    let list = try memberList(of: relationship)
+    return pending?.members[relationship]?.contains(id) ?? list.contains(id)
+  }
+
   /// The version of the state below the object's own changes; `nil` for a fault.
   final var rowVersion: Int64? { pending.map { $0.base?.version ?? 0 } ?? row?.version }
 
@@ -309,7 +318,7 @@ extension ManagedObject {
     check()
     try admit(object, to: relationship)
     if let inverse = relationship.inverse, !inverse.isToMany { return try object.setTarget(self, of: inverse) }
-    guard try !memberIDs(of: relationship).contains(object.id) else { return }
+    guard try !hasMember(object.id, of: relationship) else { return }
     try changeMembers(of: relationship) { $0.add(object.id) }
     if let inverse = relationship.inverse { try object.join(self, of: inverse) }
   }
@@ -317,7 +326,7 @@ extension ManagedObject {
   /// Removes a member and clears its inverse.
   final func removeMember(_ object: ManagedObject, from relationship: RelationshipDescription) throws {
     check()
-    guard object.storage === storage, try memberIDs(of: relationship).contains(object.id) else { return }
+    guard object.storage === storage, try hasMember(object.id, of: relationship) else { return }
     // What is about to be deleted is not written to: its own side goes with it.
     let isDeleted = object.pending?.kind == .deleted
     if let inverse = relationship.inverse, !inverse.isToMany, !isDeleted {
@@ -331,7 +340,11 @@ extension ManagedObject {
     check()
     for object in objects { try admit(object, to: relationship) }
     let wanted = Set(objects.map(\.id))
-    for id in try memberIDs(of: relationship) where !wanted.contains(id) {
+    let surplus = try memberIDs(of: relationship).filter { !wanted.contains($0) }
+    // Their rows are read together.
+    let former = surplus.isEmpty ? [] : try members(of: relationship)
+    defer { withExtendedLifetime(former) {} }
+    for id in surplus {
       try removeMember(try member(id, of: relationship), from: relationship)
     }
     for object in objects { try insertMember(object, into: relationship) }

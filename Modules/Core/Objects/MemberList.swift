@@ -8,6 +8,11 @@ final class MemberList {
   /// The members with the context's own changes; made on demand, dropped when something changes.
   var effective: [ManagedObjectID]?
 
+  /// For large lists, made when it is asked for.
+  private lazy var set = Set(ids)
+
+  func contains(_ id: ManagedObjectID) -> Bool { ids.count < 16 ? ids.contains(id) : set.contains(id) }
+
   init(ids: [ManagedObjectID], generation: Int, version: Int64?) {
     self.ids = ids
     self.version = version

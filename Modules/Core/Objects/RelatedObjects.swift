@@ -19,7 +19,7 @@ struct RelatedObjects<Element: ManagedObject> {
     attempt([]) { try owner.members(of: $0).compactMap { $0 as? Element } }
   }
 
-  func contains(_ object: Element) -> Bool { attempt(false) { try owner.memberIDs(of: $0).contains(object.id) } }
+  func contains(_ object: Element) -> Bool { attempt(false) { try owner.hasMember(object.id, of: $0) } }
   func insert(_ object: Element) { attempt((), changing: true) { try owner.insertMember(object, into: $0) } }
   func remove(_ object: Element) { attempt((), changing: true) { try owner.removeMember(object, from: $0) } }
   func replace(with objects: [Element]) {

@@ -18,6 +18,8 @@ final class WorkerPool: @unchecked Sendable {
   let limit: Int
   /// How many workers there are at the most because of others that stay at one context.
   private let maximum: Int
+  /// How many workers stay for the next time, where contexts wait for servers.
+  private static let mostIdle = 16
   /// How long a worker may stay at one context while others are in line: two of these. `nil` for ever.
   private let tick: DispatchTimeInterval?
 
@@ -107,6 +109,32 @@ final class WorkerPool: @unchecked Sendable {
     return try wait()
   }
 
+  /// Runs a block that waits for something outside of the process: others work meanwhile.
+  func waitingOutside<T>(_ wait: () throws -> T) rethrows -> T {
+    lock.lock()
+    guard let worker = workers[currentThread], worker.isActive else {
+      lock.unlock()
+      return try wait()
+    }
+    worker.isStuck = true
+    stuckCount += 1
+    activeCount -= 1
+    let action = nextAction(mayWatch: true)
+    lock.unlock()
+    perform(action)
+    defer { lock.withLock { countIn(worker) } }
+    return try wait()
+  }
+
+  /// Counts a worker in that was counted out. Called under the lock.
+  private func countIn(_ worker: Worker) {
+    guard worker.isStuck else { return }
+    worker.isStuck = false
+    stuckCount -= 1
+    activeCount += 1
+    if worker.begin != nil { worker.begin = ticks }
+  }
+
   /// Counts a worker out that waits. Called under the lock.
   private func suspend(_ worker: Worker?) -> Action {
     guard let worker else { return .nothing }
@@ -180,24 +208,17 @@ final class WorkerPool: @unchecked Sendable {
   /// The next context in line, waited for; `nil` when there are workers enough.
   private func next(_ worker: Worker) -> Confinement? {
     lock.lock()
-    if worker.isStuck {
-      worker.isStuck = false
-      stuckCount -= 1
-      activeCount += 1
-    }
+    countIn(worker)
     while true {
       worker.begin = nil
-      if activeCount > limit {
-        activeCount -= 1
-        return end()
-      }
-      if let context = ready.popFirst() {
+      // Workers that were counted out and have come back are too many for a while.
+      if activeCount <= limit, let context = ready.popFirst() {
         worker.begin = ticks
         lock.unlock()
         return context
       }
       activeCount -= 1
-      if idle.count >= limit { return end() }
+      if idle.count >= max(limit, Self.mostIdle) { return end() }
       idle.append(worker)
       lock.unlock()
       worker.semaphore.wait()
@@ -279,6 +300,10 @@ private struct ContextLine {
 /// How many contexts work at once, for stores that keep something for each.
 package enum ContextThreads {
   package static var count: Int { WorkerPool.shared.limit }
+
+  /// Runs a block that waits for something outside of the process, a server for instance. Other contexts are worked in
+  /// meanwhile.
+  package static func waiting<T>(_ wait: () throws -> T) rethrows -> T { try WorkerPool.shared.waitingOutside(wait) }
 }
 
 /// A thread that waits to be given a context.
