@@ -10,6 +10,9 @@ public enum PostgreSQLOption {
   public static let schema = "schema"
   /// The most connections that the store has open at once, one of which is kept for saves. An `int` from 2 on, 8 by
   /// default.
+  ///
+  /// A caller that finds all of them in use is given the connection of a unit of reading that is idle; that unit goes on
+  /// in a later state of the store. Snapshots inside one another on one thread have connections beyond this number.
   public static let poolSize = "poolSize"
   /// How many seconds to wait for a connection before ``ErrorCode/tooManyConnections``, and for a server that went away
   /// while it committed to prove whether it did. An `int` or `double`, 30 by default.

@@ -4,9 +4,9 @@ import Logging
 
 /// The connections of a store, made when they are needed and kept for the next time.
 ///
-/// One connection is always left for saves: a thread that reads can save without waiting for readers. Who would have to wait
-/// is given the connection of a unit of reading that is idle; what a thread holds by a snapshot while it needs one more it
-/// gets beyond the size of the pool. So nobody who holds a connection waits for one that cannot come.
+/// One connection is always left for saves: a thread that reads can save without waiting for readers. A caller that would
+/// have to wait gets the connection of an idle unit of reading. A thread with a snapshot, which cannot give its connection
+/// up, gets another one beyond the size of the pool. So no holder of a connection waits for one that cannot come.
 final class PostgreSQLPool: @unchecked Sendable {
   // Sendable: the state is used under `condition` only. A connection is either idle in there or held by one thread.
 
@@ -20,7 +20,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   private var count = 0
   private var readers = 0
   private var closed = false
-  /// The units of reading that have a connection.
+  /// The units of reading with a connection.
   private var lent: [ObjectIdentifier: Lent] = [:]
 
   private struct Lent {
@@ -124,7 +124,8 @@ final class PostgreSQLPool: @unchecked Sendable {
   private func reserve(
     for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: Date
   ) throws -> PostgreSQLConnection? {
-    // Readers that are looked at go after the lock was given back, if they go: they give their connections back.
+    // A reader whose last reference is released gives its connection back, for which it needs the lock: so the references
+    // last longer than the lock is held.
     var seen: [PostgreSQLReader] = []
     defer { withExtendedLifetime(seen) {} }
     return try condition.withLock {
@@ -185,7 +186,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   private func giveUp(_ connection: PostgreSQLConnection?, from purpose: Purpose) {
     condition.withLock {
       if purpose == .reading { readers -= 1 }
-      // What is beyond the size is closed.
+      // Connections beyond the size are closed.
       if let connection, !closed, count <= options.poolSize {
         idle.append(connection)
       } else {

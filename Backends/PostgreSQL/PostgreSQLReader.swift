@@ -12,7 +12,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   let store: PostgreSQLStore
   var hold: StateHold?
   private(set) var stateNumber = 0
-  /// Held while somebody reads. Who holds it may wait for the pool, so the pool only tries.
+  /// Held during a read. Its holder may wait for the pool, so the pool only tries to take it.
   private let turn = NSRecursiveLock()
   private var lastUse = ContinuousClock.now
   private var connection: PostgreSQLConnection?
@@ -112,16 +112,16 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   // MARK: Yielding
 
-  /// Whether nobody has read for a while.
+  /// Whether the last read was that long ago.
   ///
-  /// - Returns: `false` while somebody reads.
+  /// - Returns: `false` during a read.
   func isIdle(for duration: Duration) -> Bool {
     guard turn.try() else { return false }
     defer { turn.unlock() }
     return ContinuousClock.now - lastUse >= duration
   }
 
-  /// Gives the connection up, unless somebody reads, a fetch has rows coming, or the state is held. Never waits.
+  /// Gives the connection up, but not during a read, with rows of a fetch under way, or with the state held. Never waits.
   func yieldConnection() -> PostgreSQLConnection? {
     guard turn.try() else { return nil }
     defer { turn.unlock() }

@@ -1,10 +1,10 @@
-/// Records that one read brought, so that what is asked of one of them is read for its neighbours too.
+/// The records of one read. A relationship of one of them is read for its neighbours too.
 final class FetchGroup {
-  /// Where the group's records come from, which says how many of them are read along.
+  /// The kind of read, which decides how many neighbours are read along.
   enum Origin {
-    /// A fetch: nobody knows yet whether it is walked.
+    /// A fetch. Whether a walk follows is not known yet.
     case fetch
-    /// Members that were read for a walk, which goes on.
+    /// Members of a relationship. The walk over them goes on.
     case members
     /// The targets of a to-one relationship of one group's records.
     case targets
@@ -32,13 +32,15 @@ final class FetchGroup {
     self.origin = origin
   }
 
-  /// Takes records in, in the order of the objects that are made of them.
+  /// Adds the records of rows, in the order of their objects.
   func add(_ rows: [Row]) { ids.append(contentsOf: rows.lazy.map(\.id)) }
 
   /// The place that the next record gets.
   var count: Int { ids.count }
 
-  /// Takes a record in of which there is no row yet. Answers its place.
+  /// Adds a record without a row.
+  ///
+  /// - Returns: The record's place.
   func add(_ id: ManagedObjectID) -> UInt32 {
     ids.append(id)
     return UInt32(ids.count - 1)
@@ -51,11 +53,12 @@ final class FetchGroup {
     return ids[start..<min(start + Self.faultWindow, ids.count)]
   }
 
-  /// The neighbours to read a relationship for together with a record: few at first, more when the walk goes on. They are
-  /// a section of the group that others in it are given too, so that the order of a walk does not matter.
+  /// The neighbours to read a relationship for together with a record: few at first, more when the walk goes on. Records of
+  /// one section of the group get the same neighbours, so that the order of a walk does not matter.
   ///
   /// - Parameters:
-  ///   - unit: Changes when what was read along is lost, so that a walk that loses it each time reads nothing in vain.
+  ///   - unit: A number that changes when lists are dropped. A walk that saves at each step drops them each time, and is
+  ///     given no neighbours.
   ///   - budget: How many members one read may bring.
   func window(
     at index: Int, for relationship: RelationshipDescription, unit: Int, budget: Int
@@ -70,7 +73,7 @@ final class FetchGroup {
 
   private func next(at index: Int, for relationship: RelationshipDescription, unit: Int) -> Window {
     guard var window = windows[relationship] else {
-      // Who asks the first record of a fetch walks, as a rule; who asks another one looks at that one.
+      // A walk begins at the first record, as a rule; the caller of another one looks at that record alone.
       return Window(size: origin != .fetch ? Self.first * Self.step : index == 0 ? Self.first : 1, unit: unit)
     }
     if window.unit != unit {
@@ -87,7 +90,7 @@ final class FetchGroup {
   }
 }
 
-/// The groups of a context. Those that came first are forgotten when there are too many.
+/// The groups of a context. The earliest groups are dropped beyond a bound.
 struct FetchGroups {
   /// How many records the groups remember, beside those of the latest one.
   static let limit = 262_144
@@ -97,7 +100,7 @@ struct FetchGroups {
   private var total = 0
   private var last: UInt32 = 0
 
-  /// A group that is not entered yet.
+  /// Makes a group, to be entered when its records are known.
   mutating func make(_ origin: FetchGroup.Origin) -> FetchGroup {
     last &+= 1
     // Zero stands for none.
@@ -105,7 +108,7 @@ struct FetchGroups {
     return FetchGroup(number: last, origin: origin)
   }
 
-  /// Enters a group that has its records. A record that came alone has no neighbours.
+  /// Enters a group with all its records. A single record has no neighbours and needs no group.
   mutating func enter(_ group: FetchGroup) {
     guard group.count > 1 else { return }
     groups[group.number] = group

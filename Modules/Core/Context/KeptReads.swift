@@ -1,39 +1,39 @@
 import Synchronization
 
-/// What a context has come by through relationships, kept until its unit of work ends so that nothing is read twice. Used
-/// by the context's owner alone.
+/// The objects and lists that relationships led a context to, kept until its unit of work ends, so that a record is read
+/// once. Used by the context's owner alone.
 ///
-/// A unit of work is the outermost `perform`; for a context of the main actor, which is used without `perform`, the turn of
-/// the main queue; for a context of a thread, what lies between two fetches. Without a `perform` nothing holds a state of
-/// the stores, so that what was kept is dropped there as soon as any context of the coordinator has saved.
+/// A unit of work is the outermost `perform`. A context of the main actor is used without `perform`: its unit is the turn of
+/// the main queue. A context of a thread begins another unit with each fetch. Outside of `perform` no reader holds a state
+/// of the stores, and therefore a save by any context of the coordinator empties this memory there.
 ///
-/// Of more objects than ``limit`` the earliest are released. What one read brought stays together.
+/// Beyond ``limit`` objects the earliest are released. The objects of one read stay together.
 final class KeptReads {
   /// How many objects are kept, beside those of the last read.
   static let limit = 32_768
 
   private var young: [ManagedObject] = []
   private var old: [ManagedObject] = []
-  /// How many objects `young` takes before the older ones are released.
+  /// The number of objects in `young` at which the older ones are released.
   private var bound = limit / 2
   /// Targets of to-one relationships by identifier: the addresses of objects that `young` or `old` keeps.
   @exclusivity(unchecked) private var targets = IDTable()
-  /// Members that were read along for owners whom nobody has asked yet, as the store has them.
+  /// The members of owners that were not asked yet, as the store has them. A neighbour's read brought them.
   private var lists: [RelationshipDescription: [ManagedObjectID: KeptList]] = [:]
-  /// The saves that what is kept may not outlast; `nil` where a lease holds the stores' state.
+  /// The count of the saves that end the unit; `nil` where a lease holds the stores' state.
   private var saves: SaveCount?
-  /// How many saves there had been.
+  /// The count at the beginning of the unit.
   private(set) var seenSaves = 0
   @exclusivity(unchecked) private var isWatching = false
   private var isCalm: Bool { saves.map { $0.value == seenSaves } != false }
 
-  /// What the lists belong to: the number of the lease that read them.
+  /// The number of the lease that read the lists.
   private var listLease = 0
   /// Rises when everything is dropped.
   private(set) var drops = 0
-  /// Whether nobody has arranged for the end of the unit.
+  /// Whether the end of the unit is still to be arranged.
   var needsEnd = true
-  /// Whether all that one read brings is wanted as objects, however much it is.
+  /// Whether every row of a read becomes an object, however many there are.
   private(set) var isUnbounded = false
 
   /// Whether nothing is kept.
@@ -61,14 +61,14 @@ final class KeptReads {
     return try body()
   }
 
-  /// Drops what a save of any context has overtaken.
+  /// Drops everything if any context has saved since the unit began.
   func dropIfOvertaken() { if !isCalm { removeAll() } }
 
   // MARK: Objects
 
   /// A target of a to-one relationship.
   @inline(__always) func target(_ id: ManagedObjectID) -> ManagedObject? {
-    // What is in the table is in `young` or `old`.
+    // An object of the table is in `young` or `old`.
     guard let address = UnsafeRawPointer(bitPattern: targets[id]), !isWatching || isCalm else { return nil }
     return Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
   }
@@ -81,8 +81,8 @@ final class KeptReads {
     if young.isEmpty { young = objects } else { young += objects }
   }
 
-  /// Keeps an object that a to-one relationship leads to. One with a temporary identifier, which will change, is kept by
-  /// what is to be saved.
+  /// Keeps the target of a to-one relationship. An unsaved target is left out: its identifier will change, and its
+  /// pending record keeps it.
   func keep(target object: ManagedObject) {
     guard !object.id.isTemporaryID, targets[object.id] == 0 else { return }
     if young.count >= bound { releaseOldest() }
@@ -128,7 +128,7 @@ final class KeptReads {
 
   // MARK: Members
 
-  /// Keeps members that were read along with another owner's.
+  /// Keeps the members of an owner that was not asked yet.
   func keep(_ list: KeptList, of relationship: RelationshipDescription, owner: ManagedObjectID) {
     lists[relationship, default: [:]][owner] = list
   }
@@ -137,12 +137,12 @@ final class KeptReads {
     lists[relationship]?[owner] != nil
   }
 
-  /// The members that were read along. Answered once: the owner keeps them from then on.
+  /// Hands the members of an owner over, which keeps them from then on.
   func takeList(of relationship: RelationshipDescription, owner: ManagedObjectID) -> KeptList? {
     lists[relationship]?.removeValue(forKey: owner)
   }
 
-  /// Members that nobody has asked for.
+  /// The lists of all owners that were not asked yet.
   func waitingLists(of relationship: RelationshipDescription) -> some Collection<KeptList> {
     lists[relationship, default: [:]].values
   }
@@ -154,7 +154,7 @@ final class KeptReads {
   func outdateLists() { lists = [:] }
 }
 
-/// Members of a to-many relationship that were read along with those of another owner.
+/// The members of an owner, read together with those of a neighbour.
 struct KeptList {
   let ids: [ManagedObjectID]
   /// The version of the owner's row when the members were read; `nil` for a fault.

@@ -1,9 +1,9 @@
 import Dispatch
 
-// What a unit of work has read through relationships.
+// The memory of a unit of work: see ``KeptReads``.
 
 extension ManagedObjectContext {
-  /// Called before anything is read that may be kept.
+  /// Prepares the memory for a read. Called before the read, because a save may come between the two.
   final func enterUnit() {
     let kept = storage.kept
     guard storage.confinement.isUsedDirectly else { return kept.belong(to: lease.number) }
@@ -11,7 +11,7 @@ extension ManagedObjectContext {
     if kept.isEmpty, let coordinator = persistentStoreCoordinator { kept.begin(watching: coordinator.saves) }
   }
 
-  /// Changes when lists that were read along are lost.
+  /// A number that changes when kept lists are dropped.
   final var unitOfLists: Int {
     storage.confinement.isUsedDirectly ? storage.kept.seenSaves &+ storage.kept.drops : lease.number
   }
@@ -31,7 +31,7 @@ extension ManagedObjectContext {
     endUnitInTime()
   }
 
-  /// Has what is kept on the main actor go with the turn of the main queue.
+  /// Arranges for the end of a unit of the main actor: the turn of the main queue.
   final func endUnitInTime() {
     guard storage.confinement.isMain, storage.kept.needsEnd else { return }
     storage.kept.needsEnd = false

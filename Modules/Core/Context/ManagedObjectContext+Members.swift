@@ -35,7 +35,7 @@ extension ManagedObjectContext {
 
   // MARK: Neighbours
 
-  /// The members of an owner. Those of its neighbours wait until somebody asks for them.
+  /// The members of an owner. Its neighbours' members are read along and kept.
   private final func membersAlong(
     with owner: ManagedObject, of relationship: RelationshipDescription
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
@@ -53,13 +53,13 @@ extension ManagedObjectContext {
         return members
       }
     }
-    // Nobody is near, or they have too many members for one read: the owner alone, however many it has.
+    // Without neighbours, or with too many members for one read, the owner is read alone, however many members it has.
     let members = try membersWithObjects(of: relationship, owners: [owner.id], limit: nil) ?? [:]
     group?.note(members: members[owner.id]?.count ?? 0, of: 1, for: relationship)
     return members
   }
 
-  /// The objects that came with an owner and whose members nobody has read.
+  /// The objects of an owner's group whose members were not read yet.
   private final func neighbours(
     of owner: ManagedObject, in group: FetchGroup, for relationship: RelationshipDescription
   ) -> [ManagedObject] {
@@ -77,7 +77,8 @@ extension ManagedObjectContext {
 
   /// The members of owners as their stores have them. Where their rows come along they become objects, which are kept.
   ///
-  /// - Parameter limit: How many members may be read; `nil` is answered when there are more.
+  /// - Parameter limit: The most members to read.
+  /// - Returns: `nil` when there are more members than the limit.
   private final func membersWithObjects(
     of relationship: RelationshipDescription, owners: [ManagedObjectID], limit: Int?
   ) throws -> [ManagedObjectID: [ManagedObjectID]]? {
@@ -155,7 +156,8 @@ extension ManagedObjectContext {
     try committedMembers(of: relationship, owners: owners, limit: nil, note: note) ?? [:]
   }
 
-  /// - Parameter limit: How many rows of members may be read; `nil` is answered when there are more. Links have no limit.
+  /// - Parameter limit: The most rows of members to read. Links have no limit.
+  /// - Returns: `nil` when there are more rows than the limit.
   private final func committedMembers(
     of relationship: RelationshipDescription, owners: [ManagedObjectID], limit: Int?, note: ([Row]) throws -> Void
   ) throws -> [ManagedObjectID: [ManagedObjectID]]? {
@@ -182,7 +184,9 @@ extension ManagedObjectContext {
   /// How many owners one statement names: engines bound its parameters.
   private static let ownersOfOneRead = 8_192
 
-  /// Gathers members that name their owner in a column. Answers whether the limit was kept.
+  /// Gathers members by the column that names their owner.
+  ///
+  /// - Returns: Whether the limit was kept.
   private final func gather(
     _ gathered: inout GatheredMembers, _ column: MemberColumn, owners: ArraySlice<ManagedObjectID>,
     in store: any PersistentStore, limit: Int?, note: ([Row]) throws -> Void

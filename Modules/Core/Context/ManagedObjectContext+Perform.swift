@@ -5,6 +5,10 @@ import Logging
 extension ManagedObjectContext {
   /// Runs a block in the context, on the calling thread, and waits for it.
   ///
+  /// The outermost call is a unit of work. Its reads are of one state of each store, as long as the store has connections to
+  /// spare (see ``withSnapshot(_:)``), and records that relationships lead to are read once: the context keeps them until the
+  /// block ends, at most some 30,000 beside those of the last read.
+  ///
   /// Calls nest. A main-queue context that is used off the main actor runs the block on the main queue. A main queue that
   /// is busy is waited for, however long it takes; after ten seconds the log says that it is blocked. One that never showed
   /// a sign of being served, and does not within thirty seconds, is served by nobody: the call fails with a sentence instead

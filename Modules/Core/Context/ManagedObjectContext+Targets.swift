@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The target of a source and those of its neighbours that are not there yet.
+  /// The identifiers of a source's target and of its neighbours' targets, without those that the context has.
   private final func targets(
     of relationship: RelationshipDescription, near source: ManagedObject, and id: ManagedObjectID
   ) -> [ManagedObjectID] {

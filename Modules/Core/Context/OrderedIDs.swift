@@ -1,6 +1,6 @@
 /// Identifiers in the order in which they were added, each once.
 struct OrderedIDs {
-  /// With gaps of those that were removed, so that a removal does not move the others.
+  /// A removal leaves a gap, so that the other identifiers keep their places.
   private var slots: [ManagedObjectID?] = []
   private var places: [ManagedObjectID: Int] = [:]
 
@@ -14,14 +14,16 @@ struct OrderedIDs {
 
   func contains(_ id: ManagedObjectID) -> Bool { places[id] != nil }
 
-  /// Adds an identifier at the end; one that is there stays where it is.
+  /// Adds an identifier at the end. A second addition changes nothing.
   mutating func append(_ id: ManagedObjectID) {
     guard places[id] == nil else { return }
     places[id] = slots.count
     slots.append(id)
   }
 
-  /// Answers whether the identifier was there.
+  /// Removes an identifier.
+  ///
+  /// - Returns: Whether the identifier was present.
   mutating func remove(_ id: ManagedObjectID) -> Bool {
     guard let place = places.removeValue(forKey: id) else { return false }
     slots[place] = nil

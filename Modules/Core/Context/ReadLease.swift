@@ -4,14 +4,14 @@ struct ReadLease {
   private struct Entry {
     let store: any PersistentStore
     let reader: any StoreReader
-    /// The reader as one that may go on in a later state, and the number of the state that was seen last.
+    /// The reader, if it can go on in a later state, and the number of its last state.
     let yielding: (any YieldingReader)?
     var stateNumber = 0
     let hold: StateHold
   }
 
   private var readers: [Entry] = []
-  /// How many operations are going on, one inside the other, that need one state of each store.
+  /// The number of operations, one inside the other, that need one state of each store.
   private var operations = 0
   /// While positive, the lease is part of a snapshot and outlasts what would end it.
   var pins = 0

@@ -17,7 +17,8 @@ public struct FetchRequest<Result: ManagedObject>: Sendable {
   public var includesPendingChanges = true
   /// Whether objects come without their values, to be loaded, all at once, when one of them is touched.
   public var returnsObjectsAsFaults = false
-  /// Relationships whose members are loaded together with the records.
+  /// Relationships whose members are loaded together with the records, and kept for the unit of work. A path such as
+  /// `tracks.artist` goes on from the members. A path that no entity of the request has is refused, whatever is found.
   public var relationshipsForPrefetching: [String] = []
 
   /// A request for all objects of the entity that has the class.

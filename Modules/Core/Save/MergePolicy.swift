@@ -1,5 +1,12 @@
 /// How a save deals with a record that somebody else changed since it was read.
 ///
+/// Every policy but ``error`` loses one of two edits of the same property, and says nothing of it: choose one where that is
+/// what the program wants. Conflicts are seen record by record. Two saves that each read what the other one writes, and
+/// write different records, both pass (write skew): write the record that the decision rests on too, where that matters.
+///
+/// Saves of one process that conflict over the same records take turns, so that each comes through. Between processes a save
+/// tries again after a random pause that grows, 64 times.
+///
 /// An ordered to-many relationship is a value of its record. Where a policy resolves a conflict over one, members that
 /// either writer added or removed are added or removed; the order is that of one writer, and members that it does not know
 /// come last. The order is the saver's, unless ``storeTrumps`` finds that the store's was changed. Where a policy gives up

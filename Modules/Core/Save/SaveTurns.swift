@@ -6,8 +6,8 @@ import Synchronization
 /// Lets saves that meet conflicts over the same records take turns, so that each of them comes through.
 ///
 /// Without turns, a save that reads what another one wrote, resolves the conflict and saves again is overtaken by a third,
-/// and with many writers again and again. A save that has met a conflict takes a turn with the records concerned; saves of
-/// the same records that have not begun yet wait until the turn is over. Saves that meet no conflict look at one word.
+/// and with many writers again and again. A save with a conflict takes a turn with the records concerned; later saves of
+/// the same records wait until the turn ends. A save without a conflict reads one word.
 ///
 /// Other processes know nothing of turns: for them ``pause(after:)`` waits a random while that grows.
 final class SaveTurns: Sendable {
@@ -16,7 +16,7 @@ final class SaveTurns: Sendable {
 
   private final class Waiter: Sendable {
     let ids: Set<ManagedObjectID>
-    /// Whether the records become the waiter's, or it only waits until they are nobody's.
+    /// Whether the waiter takes the records, or only waits until they are free.
     let takes: Bool
     let thread: UInt
     let semaphore = DispatchSemaphore(value: 0)
@@ -29,11 +29,11 @@ final class SaveTurns: Sendable {
   }
 
   private struct State {
-    /// The threads that have their turn, by record.
+    /// The threads in their turns, by record.
     var holders: [ManagedObjectID: UInt] = [:]
     var waiters: [Waiter] = []
 
-    /// Whether nobody else has, or waits before for, one of the records.
+    /// Whether no other thread has one of the records, or waits for one of them before.
     func isFree(_ ids: Set<ManagedObjectID>, for thread: UInt, before count: Int) -> Bool {
       !ids.contains { id in holders[id].map { $0 != thread } == true }
         && !waiters.prefix(count).contains { $0.takes && !$0.ids.isDisjoint(with: ids) }
@@ -51,14 +51,16 @@ final class SaveTurns: Sendable {
   /// The number of saves that wait. For tests.
   var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-  /// Waits while other saves have their turns with one of the records. Answers whether it had to.
+  /// Waits while other saves have their turns with one of the records.
+  ///
+  /// - Returns: Whether the caller had to wait.
   @discardableResult
   func waitForOthers(_ ids: some Sequence<ManagedObjectID>) -> Bool {
     guard holderCount.load(ordering: .acquiring) > 0 else { return false }
     return wait(Waiter(Set(ids), takes: false, thread: currentThread)).hasWaited
   }
 
-  /// Takes a turn with some more records, waiting for others that have theirs.
+  /// Adds records to a turn, and waits while other saves have them.
   func begin(_ turn: inout Turn, with ids: [ManagedObjectID]) {
     let wanted = turn.union(ids)
     guard wanted.count > turn.count else { return }

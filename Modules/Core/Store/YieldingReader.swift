@@ -1,16 +1,16 @@
 import Synchronization
 
-/// A reader that lends its connection out between two reads when its store runs short of connections, and goes on in a
-/// later state of the store. So nobody who has a connection keeps others waiting for it while doing something else.
+/// A reader that can give its connection up between two reads and go on in a later state of the store. A store that runs
+/// short of connections takes them from idle readers, so that no caller waits for an idle connection.
 ///
 /// A store whose readers never wait for one another needs none of this.
 public protocol YieldingReader: StoreReader {
-  /// What keeps the reader at its state while somebody needs one state. A reader without a hold keeps its state.
+  /// The context's hold on the reader's state. A reader without a hold keeps its state.
   ///
   /// Set once, before the first read.
   var hold: StateHold? { get set }
 
-  /// Rises when the reader goes on in a later state.
+  /// A number that rises with each state that the reader goes on in.
   var stateNumber: Int { get }
 }
 
@@ -26,7 +26,7 @@ public final class StateHold: Sendable {
   /// Whether the reader may go on in a later state.
   public var isFree: Bool { !isTaken.load(ordering: .acquiring) }
 
-  // Who is told that it is free, just before it is taken, has a lock that the next read takes too.
+  // A store asks under the lock that each read takes: a hold that is taken right after the question protects the next read.
   func take() { isTaken.store(true, ordering: .releasing) }
   func release() { isTaken.store(false, ordering: .releasing) }
 }

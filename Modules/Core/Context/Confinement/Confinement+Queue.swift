@@ -1,14 +1,14 @@
 import Dispatch
 
-// The queue of a context: what is to be done there, one thing after the other, in the order in which it came.
+// The queue of a context: its blocks, jobs and waiting threads, one at a time, in the order of their arrival.
 //
 // A context is idle, ready, or running. Running means that a thread holds it: a worker of the pool, or a thread in
-// `performAndWait`. A ready context has something to do and waits in the pool for a worker. So a context that somebody
-// holds never needs another thread, and a context that needs one is known to the pool.
+// `performAndWait`. A ready context has work and waits in the pool for a worker. So a running context never needs another
+// thread, and the pool knows every context that needs one.
 
 enum QueueState { case idle, ready, running }
 
-/// Something that is to be done in a context.
+/// One piece of work for a context.
 enum QueueEntry {
   case block(@Sendable () -> Void)
   /// A task, or a part of one.
@@ -33,7 +33,7 @@ extension Confinement {
     if isReady { pool.add(self) }
   }
 
-  /// Runs a block on the calling thread while it holds the context, after everything that came before.
+  /// Runs a block on the calling thread, which holds the context for that time, after all earlier entries.
   func owning<T>(_ body: () throws -> T) rethrows -> T {
     take()
     defer { passOn() }
@@ -46,14 +46,14 @@ extension Confinement {
       let thread = WaitingThread()
       entries.append(.thread(thread))
       lock.unlock()
-      // Whoever passes the context on gives it to this thread.
+      // The present holder hands the context over to this thread.
       return pool.wait(thread, for: self)
     }
     state = .running
     lock.unlock()
   }
 
-  /// Gives the context to whatever comes next.
+  /// Hands the context over to the next entry.
   private func passOn() {
     lock.lock()
     if let thread = entries.popThread() {
@@ -72,7 +72,7 @@ extension Confinement {
   /// How much a worker does in one context before another context has its turn.
   private static let entriesInTurn = 16
 
-  /// Works off what there is to do. Called by a worker that took the context out of the pool.
+  /// Works off the entries. Called by a worker that took the context out of the pool.
   func run() {
     var count = 0
     lock.lock()
@@ -105,7 +105,7 @@ extension Confinement {
   }
 }
 
-/// A first-in, first-out list that has room for one entry without memory of its own: most contexts never have more.
+/// A first-in, first-out list. The first entry needs no memory of its own, and most contexts never have a second.
 struct EntryList {
   private var first: QueueEntry?
   private var rest: [QueueEntry] = []
@@ -141,7 +141,7 @@ struct EntryList {
     return thread
   }
 
-  /// Puts an entry back that was taken out last.
+  /// Puts the entry back that `popFirst` answered last.
   mutating func putBack(_ entry: QueueEntry) {
     if let second = first.take() {
       if head > 0 {

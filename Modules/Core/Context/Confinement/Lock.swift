@@ -9,13 +9,13 @@
 /// A lock for state that many contexts share.
 ///
 /// On Linux the standard library's `Mutex` spins for a long time and then hands the lock to the thread that has slept the
-/// longest. With more threads than processors, everybody waits until that thread is scheduled. This lock is free as soon
-/// as it is released: a thread that is running takes it, and a sleeping one tries again when it wakes. State of one
-/// context alone, which nobody contends for, stays in a `Mutex`, whose quick way is shorter.
+/// longest. With more threads than processors, all others wait until that thread is scheduled. This lock is free as soon
+/// as it is released: a running thread takes it, and a sleeping one tries again when it wakes. The state of a single
+/// context is not contended for, and stays in a `Mutex`, whose quick way is shorter.
 ///
 /// Not re-entrant.
 package struct Lock: ~Copyable, @unchecked Sendable {
-  // Sendable: the address is constant, and what stands there is the operating system's lock.
+  // Sendable: the address is constant, and the operating system's lock stands there.
   #if canImport(Darwin)
     private let address: UnsafeMutablePointer<os_unfair_lock>
   #else

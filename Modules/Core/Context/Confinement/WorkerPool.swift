@@ -2,10 +2,10 @@ import CoherenceRuntime
 import Dispatch
 import Foundation
 
-/// The threads that contexts work on: few, however many contexts there are, and none of the cooperative pool's, because
-/// stores block.
+/// The threads that contexts work on: few, however many contexts there are. The cooperative pool's threads are not used,
+/// because stores block.
 ///
-/// Contexts that have something to do wait in line. A worker takes the first, works in it for a while, and takes the next.
+/// Contexts with work wait in line. A worker takes the first, works in it for a while, and takes the next.
 /// A worker that waits for another context, by `performAndWait`, does not count while it waits: when no worker is left, one
 /// more is started, so that contexts may wait for each other however deep. A worker that stays at one context while others
 /// are in line, because it waits for something that the pool knows nothing of, is counted out after a moment.
@@ -14,11 +14,11 @@ final class WorkerPool: @unchecked Sendable {
 
   static let shared = WorkerPool(limit: max(4, 2 * ProcessInfo.processInfo.activeProcessorCount))
 
-  /// How many workers there are, but for those that wait.
+  /// The number of workers, without the waiting ones.
   let limit: Int
-  /// How many workers there are at the most because of others that stay at one context.
+  /// The most workers, with those that are stuck at one context or wait for a server.
   private let maximum: Int
-  /// How many workers stay for the next time, where contexts wait for servers.
+  /// The number of idle workers that stay for the next time, where contexts wait for servers.
   private static let mostIdle = 16
   /// How long a worker may stay at one context while others are in line: two of these. `nil` for ever.
   private let tick: DispatchTimeInterval?
@@ -76,7 +76,7 @@ final class WorkerPool: @unchecked Sendable {
   /// Waits until the calling thread is given a context.
   func wait(_ thread: WaitingThread, for context: Confinement) {
     lock.lock()
-    // What comes before the caller there is done next.
+    // The entries before the caller's are worked off next.
     ready.bringForward(context)
     var action = Action.nothing
     if !thread.isAwake {
@@ -88,8 +88,8 @@ final class WorkerPool: @unchecked Sendable {
     thread.semaphore.wait()
   }
 
-  /// Wakes a thread that was given the context that it waits for. A worker counts again from here on, not only when it is
-  /// scheduled: otherwise it would seem meanwhile that nobody is left, and another worker would be started each time.
+  /// Wakes the thread to which a context was handed over. A worker counts again from here on, not only from its scheduling:
+  /// until then the pool would seem to be without workers, and would start another one each time.
   func wake(_ thread: WaitingThread) {
     lock.withLock {
       thread.isAwake = true
@@ -98,7 +98,7 @@ final class WorkerPool: @unchecked Sendable {
     thread.semaphore.signal()
   }
 
-  /// Runs a block that waits for something that may need workers, the main actor for instance.
+  /// Runs a block that waits for an event that may need workers: the main actor's turn, for instance.
   func blocking<T>(_ wait: () throws -> T) rethrows -> T {
     lock.lock()
     let worker = workers[currentThread]
@@ -109,7 +109,7 @@ final class WorkerPool: @unchecked Sendable {
     return try wait()
   }
 
-  /// Runs a block that waits for something outside of the process: others work meanwhile.
+  /// Runs a block that waits for an event outside of the process. Another worker takes the caller's place.
   func waitingOutside<T>(_ wait: () throws -> T) rethrows -> T {
     lock.lock()
     guard let worker = workers[currentThread], worker.isActive else {
@@ -126,7 +126,7 @@ final class WorkerPool: @unchecked Sendable {
     return try wait()
   }
 
-  /// Counts a worker in that was counted out. Called under the lock.
+  /// Counts a stuck worker in. Called under the lock.
   private func countIn(_ worker: Worker) {
     guard worker.isStuck else { return }
     worker.isStuck = false
@@ -143,7 +143,7 @@ final class WorkerPool: @unchecked Sendable {
     return nextAction(mayWatch: true)
   }
 
-  /// Counts a worker in that has waited. Called under the lock.
+  /// Counts a waiting worker in. Called under the lock.
   private func resume(_ worker: Worker?) {
     guard let worker, worker.isWaiting else { return }
     worker.isWaiting = false
@@ -157,7 +157,7 @@ final class WorkerPool: @unchecked Sendable {
     case nothing, wake(Worker), start, watch
   }
 
-  /// What has to be done for a context that is in line. Called under the lock.
+  /// The action that a context in line needs. Called under the lock.
   private func nextAction(mayWatch: Bool) -> Action {
     guard !ready.isEmpty else { return .nothing }
     if activeCount < limit, let worker = idle.popLast() {
@@ -166,7 +166,7 @@ final class WorkerPool: @unchecked Sendable {
       return .wake(worker)
     }
     // Workers that wait count here: to give each its substitute would make a thread for each context that waits for one.
-    // When nobody else is left, somebody has to go on.
+    // Without any active worker the line would stand still.
     if activeCount == 0 || (count - stuckCount < limit && count < maximum) {
       count += 1
       activeCount += 1
@@ -205,13 +205,13 @@ final class WorkerPool: @unchecked Sendable {
     while let context = next(worker) { context.run() }
   }
 
-  /// The next context in line, waited for; `nil` when there are workers enough.
+  /// Waits for the next context in line; `nil` when the pool has workers enough.
   private func next(_ worker: Worker) -> Confinement? {
     lock.lock()
     countIn(worker)
     while true {
       worker.begin = nil
-      // Workers that were counted out and have come back are too many for a while.
+      // For a while there may be more workers than the limit: stuck ones that came back.
       if activeCount <= limit, let context = ready.popFirst() {
         worker.begin = ticks
         lock.unlock()
@@ -301,14 +301,14 @@ private struct ContextLine {
 package enum ContextThreads {
   package static var count: Int { WorkerPool.shared.limit }
 
-  /// Runs a block that waits for something outside of the process, a server for instance. Other contexts are worked in
-  /// meanwhile.
+  /// Runs a block that waits for an event outside of the process, a server's answer for instance. Other contexts get the
+  /// caller's place.
   package static func waiting<T>(_ wait: () throws -> T) rethrows -> T { try WorkerPool.shared.waitingOutside(wait) }
 }
 
 /// A thread that waits to be given a context.
 final class WaitingThread: @unchecked Sendable {
-  // Sendable: what can change is used under the pool's lock.
+  // Sendable: the pool's lock guards the mutable state.
   fileprivate let semaphore = DispatchSemaphore(value: 0)
   /// The worker that the thread is, if it is one.
   fileprivate var worker: WorkerPool.Worker?
