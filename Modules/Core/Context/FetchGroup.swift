@@ -35,6 +35,9 @@ final class FetchGroup {
   /// Adds the records of rows, in the order of their objects.
   func add(_ rows: [Row]) { ids.append(contentsOf: rows.lazy.map(\.id)) }
 
+  /// The records, and what the group itself takes beside them.
+  fileprivate var weight: Int { ids.count + 16 }
+
   /// The place that the next record gets.
   var count: Int { ids.count }
 
@@ -113,7 +116,7 @@ struct FetchGroups {
     guard group.count > 1 else { return }
     groups[group.number] = group
     order.append(group.number)
-    total += group.count
+    total += group.weight
     guard total > Self.limit, order.count > 1 else { return }
     forgetFirst()
   }
@@ -122,7 +125,7 @@ struct FetchGroups {
     var dropped = 0
     // Half of them at once, so that a drop costs little for each.
     while total > Self.limit / 2, dropped < order.count - 1 {
-      if let group = groups.removeValue(forKey: order[dropped]) { total -= group.count }
+      if let group = groups.removeValue(forKey: order[dropped]) { total -= group.weight }
       dropped += 1
     }
     order.removeFirst(dropped)

@@ -51,12 +51,15 @@ final class SaveTurns: Sendable {
   /// The number of saves that wait. For tests.
   var waiterCount: Int { state.withLock { $0.waiters.count } }
 
+  /// Whether a save has its turn with any record.
+  var isAnyTaken: Bool { holderCount.load(ordering: .acquiring) > 0 }
+
   /// Waits while other saves have their turns with one of the records.
   ///
   /// - Returns: Whether the caller had to wait.
   @discardableResult
   func waitForOthers(_ ids: some Sequence<ManagedObjectID>) -> Bool {
-    guard holderCount.load(ordering: .acquiring) > 0 else { return false }
+    guard isAnyTaken else { return false }
     return wait(Waiter(Set(ids), takes: false, thread: currentThread)).hasWaited
   }
 

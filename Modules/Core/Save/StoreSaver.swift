@@ -181,7 +181,7 @@ final class StoreSaver {
     var surrendered: [CommittedRows.Surrender] = []
     var lists = ListMerge(context, permanentID: { self.permanentIDs[$0] ?? $0 })
     var turn = SaveTurns.Turn()
-    SaveTurns.all.waitForOthers(unit.changes.lazy.map(\.id))
+    if SaveTurns.all.isAnyTaken { SaveTurns.all.waitForOthers(unit.changes.lazy.map(\.id)) }
     defer { SaveTurns.all.end(&turn) }
     for attempt in 1...Self.attempts {
       do {
