@@ -179,6 +179,8 @@ extension ConformanceSubject {
     Case("a walk that saves after each album finds every member, and reads no more than twice for each") { stack in
       try fill(stack, albums: 40)
       let interposition = try stack.interpose()
+      let each = try rowsOfOneAlbum(stack, interposition)
+      let (fetches, rows) = (interposition.fetchCount, interposition.rowCount)
       try stack.read { context in
         for album in try context.all("Album", sort: [SortKey("title")]) {
           let title = try album.label
@@ -187,9 +189,11 @@ extension ConformanceSubject {
           try context.save()
         }
       }
-      try expect(interposition.fetchCount <= 81, "at most 81 reads, found \(interposition.fetchCount)")
+      let reads = interposition.fetchCount - fetches
+      try expect(reads <= 81, "at most 81 reads, found \(reads)")
       // Of each of the first 64 albums, what was read along for the others is lost at the save.
-      try expect(interposition.rowCount <= 40 * 3 * 5, "few rows read in vain, found \(interposition.rowCount)")
+      let found = interposition.rowCount - rows
+      try expect(found <= 40 * each * 5, "few rows read in vain, found \(found)")
     }
   }
 
@@ -257,6 +261,16 @@ extension ConformanceSubject {
         try context.save()
         try expectEqual(try albums[1].labels(of: "tracks"), ["101-0", "101-2"])
       }
+    }
+  }
+
+  /// How many rows the store hands out for the tracks of one album: all there are, where it does not take predicates.
+  private static func rowsOfOneAlbum(_ stack: ConformanceStack, _ interposition: Interposition) throws -> Int {
+    try stack.read { context in
+      let album = try context.one("Album", where: equal("title", "100"))
+      let before = interposition.rowCount
+      _ = try album.objects(for: "tracks")
+      return interposition.rowCount - before
     }
   }
 
