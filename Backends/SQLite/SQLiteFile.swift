@@ -18,8 +18,8 @@ import Synchronization
 final class SQLiteFile: Sendable {
   let path: String
   let writer: SQLiteConnection
-  /// Held by the save that runs. Whoever runs may take it when it is free, where the connection's own queue would hand it
-  /// over to who waits, and everybody waits until that thread is scheduled.
+  /// Held during a save. A running thread takes the lock as soon as it is free. The connection's own queue would hand the
+  /// connection over to the longest waiting thread, and all others would wait until that thread is scheduled.
   let writing = Lock()
   private let synchronous: Mutex<SQLiteOptions.Synchronous?> = Mutex(nil)
 

@@ -121,6 +121,26 @@ import Testing
     #expect(log.reads.allSatisfy { !$0.contains("artist 0") })
   }
 
+  @Test func `a prefetch of more members than a context keeps reads each of them once`() throws {
+    let writer = ManagedObjectContext(
+      concurrencyType: .privateQueue, coordinator: try #require(context.persistentStoreCoordinator))
+    try writer.performAndWait {
+      let album = try Album(context: writer)
+      try album.setValue("long", for: "title")
+      for number in 0..<33_000 {
+        let track = try Track(context: writer)
+        try track.setValue("\(number)", for: "title")
+        try track.setObject(album, for: "album")
+      }
+      try writer.save()
+    }
+    log.removeAll()
+    var request = FetchRequest(Album.self)
+    request.relationshipsForPrefetching = ["tracks"]
+    _ = try walk(request)
+    #expect(log.reads.count == 2, "\(log.reads.map(\.count))")
+  }
+
   @Test func `members of more owners than a statement takes parameters are prefetched`() throws {
     let writer = ManagedObjectContext(
       concurrencyType: .privateQueue, coordinator: try #require(context.persistentStoreCoordinator))

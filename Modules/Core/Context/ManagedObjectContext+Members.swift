@@ -28,9 +28,9 @@ extension ManagedObjectContext {
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
     let members =
       isKeeping
-      ? try membersWithObjects(of: relationship, owners: owners, limit: nil)
+      ? try storage.kept.unbounded { try membersWithObjects(of: relationship, owners: owners, limit: nil) ?? [:] }
       : try committedMembers(of: relationship, owners: owners) { _ in }
-    return applyParents(to: members ?? [:], of: relationship, owners: owners)
+    return applyParents(to: members, of: relationship, owners: owners)
   }
 
   // MARK: Neighbours

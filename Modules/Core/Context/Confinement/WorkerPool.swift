@@ -218,19 +218,23 @@ final class WorkerPool: @unchecked Sendable {
         return context
       }
       activeCount -= 1
-      if idle.count >= max(limit, Self.mostIdle) { return end() }
+      // The active workers take what is in line, unless they are stuck, which the watch finds out.
+      let action = nextAction(mayWatch: true)
+      if idle.count >= max(limit, Self.mostIdle) { return end(action) }
       idle.append(worker)
       lock.unlock()
+      perform(action)
       worker.semaphore.wait()
       lock.lock()
     }
   }
 
   /// Ends the calling worker. Called under the lock, which is given back.
-  private func end() -> Confinement? {
+  private func end(_ action: Action) -> Confinement? {
     count -= 1
     workers[currentThread] = nil
     lock.unlock()
+    perform(action)
     return nil
   }
 
