@@ -1,17 +1,16 @@
 import CoherenceCore
+import HashTreeCollections
 
 extension InMemoryState {
   /// The keys of all records that can satisfy a query's predicate, where an index tells; `nil` where only a scan does.
   ///
   /// An index tells when the predicate, or one part of a conjunction, asks that the record itself, or a record reached
-  /// over to-one relationships, is a given one or one of several.
+  /// over to-one relationships, is a given one or one of several, or has one of some values in an attribute that is unique.
   func candidates(for query: StoreQuery) -> Set<Int64>? {
     guard let predicate = query.predicate else { return nil }
     var smallest: Set<Int64>?
-    for condition in predicate.conjuncts {
-      guard let (path, values) = condition.requiredIdentity,
-        let keys = candidates(at: path, among: values, from: query.entity)
-      else { continue }
+    for (path, values) in predicate.requirements {
+      guard let keys = candidates(at: path, among: values, from: query.entity) else { continue }
       if keys.count < smallest?.count ?? Int.max { smallest = keys }
     }
     return smallest
@@ -22,16 +21,33 @@ extension InMemoryState {
   {
     guard let resolved = try? ResolvedPath(path, from: entity) else { return nil }
     var route = resolved.steps
+    let targets: Set<Int64>?
     switch resolved.target {
-    case .identity: break
-    case .toOne(let relationship): route.append(relationship)
-    case .attribute, .toMany: return nil
+    case .identity:
+      targets = keys(of: values, in: (route.last?.destination ?? entity).root)
+    case .toOne(let relationship):
+      route.append(relationship)
+      targets = keys(of: values, in: relationship.destination.root)
+    case .attribute(let attribute):
+      targets = holders(of: values, in: attribute, of: route.last?.destination ?? entity)
+    case .toMany:
+      return nil
     }
-    guard let targets = keys(of: values, in: (route.last?.destination ?? entity).root) else { return nil }
+    guard let targets else { return nil }
     // From the end of the path back to the fetched entity.
     return route.reversed().reduce(targets) { keys, relationship in
       keys.reduce(into: []) { sources, key in sources.formUnion(referrers(to: key, by: relationship)) }
     }
+  }
+
+  /// The keys of the records that have values of an attribute; `nil` unless a constraint keeps the attribute unique.
+  private func holders(
+    of values: [AttributeValue], in attribute: AttributeDescription, of entity: EntityDescription
+  ) -> Set<Int64>? {
+    guard let constraint = schema.constraints(of: entity).first(where: { $0.slots == [attribute.slot] }),
+      values.allSatisfy(attribute.type.hasOnly)
+    else { return nil }
+    return Set(values.compactMap { holders[constraint.number][[$0]] })
   }
 
   /// The keys of identifiers; those of other stores are nobody's here. `nil` when a value is no identifier: a missing
@@ -45,23 +61,5 @@ extension InMemoryState {
       if id.space === space { keys.insert(id.key) }
     }
     return keys
-  }
-}
-
-extension FetchPredicate {
-  /// The conditions that all have to hold.
-  fileprivate var conjuncts: [FetchPredicate] {
-    guard case .and(let parts) = self else { return [self] }
-    return parts.flatMap(\.conjuncts)
-  }
-
-  /// What the condition asks for when it is that a property has one of some values.
-  fileprivate var requiredIdentity: (PropertyPath, [AttributeValue])? {
-    switch self {
-    case .comparison(.path(let path), .equal, .value(let value), _): (path, [value])
-    case .comparison(.value(let value), .equal, .path(let path), _): (path, [value])
-    case .membership(.path(let path), in: let values, _): (path, values)
-    default: nil
-    }
   }
 }

@@ -19,25 +19,48 @@ struct PostgreSQLCommitMark: Sendable {
 
   private let session: UUID
   private let number: Int64
+  /// Whether the session has a row already. Rows of sessions without a transaction for seven days are removed.
+  private let hasRow: Bool
 
   /// The mark of the connection's next transaction.
   init(nextOf connection: PostgreSQLConnection) {
     connection.transactionNumber += 1
     session = connection.session
     number = connection.transactionNumber
+    hasRow = connection.lastMark.map { ContinuousClock.now - $0 < .seconds(86_400) } ?? false
   }
 
   // MARK: Writing
 
-  /// Queues the statement that writes the mark.
+  /// Queues the statement that writes the mark. It changes one row, or none when somebody removed the session's row.
   func send(on connection: PostgreSQLConnection) throws {
-    try connection.send(Self.writing) { fields in
+    try send(hasRow ? Self.updating : Self.inserting, on: connection)
+  }
+
+  /// Writes the mark of a session whose row was removed.
+  func insert(on connection: PostgreSQLConnection) throws {
+    try connection.settling {
+      try send(Self.inserting, on: connection)
+      try connection.synchronize()
+      _ = try connection.receive()
+      try connection.settle()
+    }
+  }
+
+  private func send(_ text: PostgreSQLText, on connection: PostgreSQLConnection) throws {
+    try connection.send(text) { fields in
       fields.append(session)
       fields.append(number)
     }
   }
 
-  private static let writing = PostgreSQLText(
+  // Half the work of an insert that conflicts, which locks the row before it writes it.
+  private static let updating = PostgreSQLText(
+    """
+    UPDATE "\(table)" SET "number" = $2, "written" = pg_catalog.now() WHERE "session" = $1
+    """, types: [PostgreSQLBinary.type(of: .uuid), PostgreSQLBinary.type(of: .int64)])
+
+  private static let inserting = PostgreSQLText(
     """
     INSERT INTO "\(table)" ("session", "number", "written") VALUES ($1, $2, pg_catalog.now()) \
     ON CONFLICT ("session") DO UPDATE SET "number" = excluded."number", "written" = excluded."written"
@@ -52,8 +75,9 @@ struct PostgreSQLCommitMark: Sendable {
   ///
   /// - Parameter process: The process that the transaction was made by. One that waits for a commit that never came is
   ///   ended.
+  /// - Returns: `nil` when the row that the session had is gone, which proves nothing.
   /// - Throws: When the server does not say: it refuses to write, or does not answer in time.
-  func isCommitted(of process: PostgreSQLProcess?, askedOn connection: PostgreSQLConnection) throws -> Bool {
+  func isCommitted(of process: PostgreSQLProcess?, askedOn connection: PostgreSQLConnection) throws -> Bool? {
     if let process {
       try connection.run(
         """
@@ -66,7 +90,7 @@ struct PostgreSQLCommitMark: Sendable {
     let last = try connection.receive().int(0, 0)
     try connection.settle()
     guard let last else { throw CoherenceError.connectionLost() }
-    return last >= number
+    return last == 0 && hasRow ? nil : last >= number
   }
 
   private static let asking = PostgreSQLText(

@@ -11,28 +11,38 @@ extension PostgreSQLConnection {
   ///   ``ErrorCode/storeInaccessible``, ``ErrorCode/invalidOption`` for a connection string that cannot be read.
   /// - Parameters:
   ///   - host: The one host to connect to; `nil` for those of the connection string.
-  ///   - timeout: How long each host may take to answer. A `connect_timeout` in the connection string wins.
+  ///   - timeout: How long it may take in all, the look-up of names included; two seconds at least. The option
+  ///     'poolTimeout' by default. Each host has its part of it, ten seconds at most, or the `connect_timeout` that is in the
+  ///     connection string.
   static func connect(
-    _ options: PostgreSQLOptions, to host: PostgreSQLHost? = nil, within timeout: Duration = .seconds(10),
-    logger: Logger
+    _ options: PostgreSQLOptions, to host: PostgreSQLHost? = nil, within timeout: Duration? = nil, logger: Logger
   ) throws -> PostgreSQLConnection {
-    try checkConnectionString(options.connectionString)
+    let timeout = max(timeout ?? .seconds(options.poolTimeout), .seconds(2))
     let beginning = ContinuousClock.now
-    guard let raw = start(options, to: host, within: timeout) else {
+    let hostCount = try checkConnectionString(options.connectionString)
+    let settings = Self.settings(options, to: host, within: timeout / (host == nil ? hostCount : 1))
+    guard let outcome = PostgreSQLAttempt.run(within: timeout, { .init(connectingWith: settings) }) else {
+      throw CoherenceError(
+        .serverUnreachable,
+        "No PostgreSQL server can be reached within \(timeout.components.seconds) seconds; check the network, the look-up of "
+          + "the host's name, and whether the server runs.", isRetryable: true)
+    }
+    guard let raw = outcome.raw else {
       throw CoherenceError(.serverUnreachable, "There is no memory for a connection to the PostgreSQL server.")
     }
     let connection = PostgreSQLConnection(raw, options: options, logger: logger)
-    if PQstatus(raw) != CONNECTION_OK { try connection.explainRefusal(after: ContinuousClock.now - beginning) }
+    if PQstatus(raw) != CONNECTION_OK { throw connection.refusal(outcome) }
     try connection.checkServer()
     connection.enterPipeline()
-    try connection.within(max(timeout, .seconds(2))) { try connection.prepareSession(options) }
+    let rest = timeout - (ContinuousClock.now - beginning)
+    try connection.within(max(rest, .seconds(2))) { try connection.prepareSession(options) }
     return connection
   }
 
   /// What stands before the connection string can be overridden by it; what stands behind cannot.
-  private static func start(
+  private static func settings(
     _ options: PostgreSQLOptions, to host: PostgreSQLHost?, within timeout: Duration
-  ) -> OpaquePointer? {
+  ) -> [(String, String)] {
     // libpq counts whole seconds, and no less than two.
     let seconds = max(2, min(timeout.components.seconds, 10))
     var settings = [
@@ -41,18 +51,16 @@ extension PostgreSQLConnection {
       ("client_encoding", "UTF8"),
     ]
     if let host { settings += host.settings }
-    let keywords = settings.map { strdup($0.0) }
-    let values = settings.map { strdup($0.1) }
-    defer { for text in keywords + values { free(text) } }
-    return PQconnectdbParams(
-      keywords.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
+    return settings
   }
 
   // MARK: Connection strings
 
   /// Refuses connection strings that libpq cannot read, and those in which a part of the password would be taken for
   /// something else, which would end up in messages.
-  private static func checkConnectionString(_ text: String) throws {
+  ///
+  /// - Returns: The number of hosts that it names.
+  private static func checkConnectionString(_ text: String) throws -> Int {
     var message: UnsafeMutablePointer<CChar>?
     guard let parts = PQconninfoParse(text, &message) else {
       // The message quotes what it does not understand.
@@ -63,17 +71,21 @@ extension PostgreSQLConnection {
           + "and percent-encode what is special in names and password.")
     }
     defer { PQconninfoFree(parts) }
+    var hostCount = 1
     var part = parts
     while let keyword = part.pointee.keyword {
       let name = String(cString: keyword)
-      if let value = part.pointee.val.map({ String(cString: $0) }), isMisread(value, as: name) {
+      let value = part.pointee.val.map { String(cString: $0) } ?? ""
+      if isMisread(value, as: name) {
         throw CoherenceError(
           .invalidOption,
           "The \(name) in the URL of the PostgreSQL database cannot be right; percent-encode what is special in names "
             + "and password.")
       }
+      if name == "host" || name == "hostaddr" { hostCount = max(hostCount, value.split(separator: ",").count) }
       part += 1
     }
+    return hostCount
   }
 
   private static func isMisread(_ value: String, as keyword: String) -> Bool {
@@ -86,36 +98,26 @@ extension PostgreSQLConnection {
 
   // MARK: Refusals
 
-  /// Says why there is no connection.
-  ///
-  /// libpq tells the code of a refusal only in a message that it was asked to write with all the details before it
-  /// connects. So a server that answers at all is asked a second time. Returns when it is in a better mood then.
-  private func explainRefusal(after duration: Duration) throws {
-    let message = safeMessage
+  /// Why there is no connection.
+  private func refusal(_ outcome: PostgreSQLAttempt.Outcome) -> CoherenceError {
+    let message = safe(outcome.message)
     if PQconnectionNeedsPassword(raw) == 1 {
-      throw CoherenceError(
+      return CoherenceError(
         .authenticationFailed,
         "The PostgreSQL server asks for a password; give it in the URL, in PGPASSWORD, or in ~/.pgpass.")
     }
-    if duration < .seconds(2) {
-      PQsetErrorVerbosity(raw, PQERRORS_VERBOSE)
-      PQreset(raw)
-      let details = PQstatus(raw) == CONNECTION_OK ? nil : String(cString: PQerrorMessage(raw))
-      PQsetErrorVerbosity(raw, PQERRORS_DEFAULT)
-      guard let details else { return }
-      if let match = details.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) {
-        throw CoherenceError(PostgreSQLFailure(sqlState: String(match.1), message: message, isFatal: false))
-      }
+    if let match = outcome.details?.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) {
+      return CoherenceError(PostgreSQLFailure(sqlState: String(match.1), message: message, isFatal: false))
     }
-    throw CoherenceError(
+    return CoherenceError(
       .serverUnreachable,
       "No PostgreSQL server can be reached (\(message)); check the URL, and whether the server runs.",
       isRetryable: true)
   }
 
-  /// libpq's message on one line, unless the password could be in it.
-  private var safeMessage: String {
-    let message = String(cString: PQerrorMessage(raw)).split(whereSeparator: \.isNewline).map {
+  /// A message of libpq's on one line, unless the password could be in it.
+  private func safe(_ text: String) -> String {
+    let message = text.split(whereSeparator: \.isNewline).map {
       $0.trimmingCharacters(in: .whitespaces)
     }.joined(separator: " ")
     let password = PQpass(raw).map { String(cString: $0) } ?? ""

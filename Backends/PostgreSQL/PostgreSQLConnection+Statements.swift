@@ -34,6 +34,20 @@ extension PostgreSQLConnection {
     try run([statement], isKept: isKept, clampsDates: clampsDates)[0]
   }
 
+  /// Runs one statement without values.
+  @discardableResult
+  func run(_ text: PostgreSQLText) throws -> PostgreSQLResult {
+    try timed([text.text]) {
+      try settling {
+        try send(text)
+        try synchronize()
+        let result = try receive()
+        try settle()
+        return result
+      }
+    }
+  }
+
   /// Runs a block that sends and receives, and gets the connection ready again when the block fails.
   func settling<T>(_ body: () throws -> T) throws -> T {
     do {

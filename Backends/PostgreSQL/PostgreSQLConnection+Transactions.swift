@@ -5,13 +5,13 @@ extension PostgreSQLConnection {
   /// Ends the transaction, if there is one, and keeps nothing of it. A connection on which that fails is not used again.
   func rollBack() {
     guard !isBroken else { return }
-    _ = try? within(.seconds(10)) { try run("ROLLBACK") }
+    _ = try? within(.seconds(10)) { try run(.rollback) }
   }
 
   /// Takes a transaction back to a savepoint. A cancellation that came too late for its statement may hit this one
   /// instead, so there is a second try.
   func rollBack(to savepoint: String) throws {
-    let statement: SQLFragment = "ROLLBACK TO \(SQLFragment(.text(savepoint)))"
+    let statement = PostgreSQLText("ROLLBACK TO \(savepoint)", isControl: true)
     try uninterrupted {
       do {
         try run(statement)

@@ -17,6 +17,8 @@ final class PostgreSQLConnection {
   let session = UUID()
   /// The number of the session's last transaction that writes.
   var transactionNumber: Int64 = 0
+  /// When the session last committed a row of its own in the table of commits; `nil` before.
+  var lastMark: ContinuousClock.Instant?
   /// The server's process; `nil` until the session is prepared.
   var process: PostgreSQLProcess?
   /// The moment at which every exchange ends, whatever the server is at; `nil` where its work is waited for.
@@ -82,10 +84,20 @@ final class PostgreSQLConnection {
     return isSettled && !isBroken && PQtransactionStatus(raw) == PQTRANS_IDLE
   }
 
-  /// Whether the server has closed the connection since it was used last.
-  private var hasGoneStale: Bool {
-    guard isReadable(within: 0) else { return false }
-    return PQconsumeInput(raw) == 0 || PQstatus(raw) != CONNECTION_OK || isReadable(within: 0)
+  /// Whether the server has said something since the connection was used last. That is its last word as a rule, and the end
+  /// of the link comes some milliseconds later.
+  private var hasGoneStale: Bool { isReadable(within: 0) }
+
+  /// Whether the link is as the last answer left it.
+  var isOpenAndQuiet: Bool { isSettled && !isBroken && !hasGoneStale }
+
+  /// Whether a transaction is open, as the last answer says.
+  var isInTransaction: Bool { PQtransactionStatus(raw) != PQTRANS_IDLE }
+
+  /// Queues the end of a transaction that changed nothing. Its answer is taken in before that of the next statement.
+  func sendEnd() throws {
+    try send(.rollback)
+    queue[queue.count - 1] = .preparation(nil)
   }
 
   /// Lets go the end of a transaction that changed nothing. Whoever uses the connection next takes in the answer.
@@ -94,7 +106,7 @@ final class PostgreSQLConnection {
     do {
       if copyOut != nil { try settle() }
       if !isSynchronized { try synchronize() }
-      try send(PostgreSQLText("ROLLBACK"))
+      try send(.rollback)
       try synchronize()
       isEnding = true
     } catch {
@@ -148,7 +160,7 @@ final class PostgreSQLConnection {
 
   private func preparedName(of text: PostgreSQLText) throws -> String {
     if let name = prepared.name(of: text) { return name }
-    if let old = prepared.removeLeastUsed() {
+    if let old = prepared.removeLeastUsed(for: text) {
       try check(PQsendQueryParams(raw, "DEALLOCATE \"\(old)\"", 0, nil, nil, nil, nil, 1))
       queue.append(.preparation(nil))
     }

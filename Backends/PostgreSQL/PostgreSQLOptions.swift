@@ -14,11 +14,13 @@ public enum PostgreSQLOption {
   /// A caller that finds all of them in use is given the connection of a unit of reading that is idle; that unit goes on
   /// in a later state of the store. Snapshots inside one another on one thread have connections beyond this number.
   public static let poolSize = "poolSize"
-  /// How many seconds to wait for a connection before ``ErrorCode/tooManyConnections``, and for a server that went away
-  /// while it committed to prove whether it did. An `int` or `double`, 30 by default.
+  /// How many seconds to wait for a connection before ``ErrorCode/tooManyConnections``, for a new connection, the look-up of
+  /// the host's name included, before ``ErrorCode/serverUnreachable``, and for a server that went away while it committed to
+  /// prove whether it did. An `int` or `double`, 30 by default. A new connection is given two seconds at least.
   public static let poolTimeout = "poolTimeout"
   /// How many seconds the server may work on one statement before ``ErrorCode/storeBusy``. An `int` or `double`; without
-  /// it, the server's own setting counts.
+  /// it, the server's own setting counts. For a commit, which the server does not limit, the time is kept here: the save then
+  /// fails with ``ErrorCode/connectionLost``, and whether it was applied is found out as when the server went away.
   ///
   /// A link from which nothing comes for a second longer, or for 15 seconds without this option, is looked at over a
   /// connection of its own: where the server is not at work on the statement, or cannot be reached within a few seconds,
@@ -45,8 +47,12 @@ struct PostgreSQLOptions: Sendable {
     let options = environment.options
     switch options[PostgreSQLOption.schema] {
     case nil: break
-    case .string(let name) where (1...63).contains(name.utf8.count) && !name.utf8.contains(0): schema = name
-    default: throw Self.fault(PostgreSQLOption.schema, "a name of 1 to 63 bytes")
+    case .string(let name) where Self.isFree(name): schema = name
+    default:
+      throw Self.fault(
+        PostgreSQLOption.schema,
+        "a name of 1 to 63 bytes that is not the server's own, as `$user`, `information_schema` and names with `pg_` are"
+      )
     }
     switch options[PostgreSQLOption.poolSize] {
     case nil: break
@@ -57,9 +63,21 @@ struct PostgreSQLOptions: Sendable {
     statementTimeout = try Self.seconds(PostgreSQLOption.statementTimeout, options)
   }
 
+  /// Whether a schema can be made under the name. `$user` means something else in a search path, quoted too.
+  private static func isFree(_ name: String) -> Bool {
+    (1...63).contains(name.utf8.count) && !name.utf8.contains(0) && name != "$user" && name != "information_schema"
+      && !name.hasPrefix("pg_")
+  }
+
   /// How long the server may send nothing before it is asked whether it is at work.
   var silencePatience: Duration {
     if let statementTimeout, statementTimeout > 0 { .seconds(statementTimeout + 1) } else { .seconds(15) }
+  }
+
+  /// How long the server may take to commit; `nil` for as long as it is at work.
+  var commitPatience: Duration? {
+    guard let statementTimeout, statementTimeout > 0 else { return nil }
+    return .seconds(statementTimeout + 1)
   }
 
   private static func seconds(_ name: String, _ options: [String: OptionValue]) throws -> TimeInterval? {

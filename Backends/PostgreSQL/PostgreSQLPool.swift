@@ -1,4 +1,5 @@
 import CoherenceCore
+import Dispatch
 import Foundation
 import Logging
 
@@ -7,14 +8,17 @@ import Logging
 /// One connection is always left for saves: a thread that reads can save without waiting for readers. A caller that would
 /// have to wait gets the connection of an idle unit of reading. A thread with a snapshot, which cannot give its connection
 /// up, gets another one beyond the size of the pool. So no holder of a connection waits for one that cannot come.
+///
+/// Threads wait in line, first in, first out. A saver passes readers only for the connection that readers cannot have, so
+/// nobody starves. A connection that is given back wakes the one thread that gets it.
 final class PostgreSQLPool: @unchecked Sendable {
-  // Sendable: the state is used under `condition` only. A connection is either idle in there or held by one thread.
+  // Sendable: the state is used under `lock` only. A connection is either idle in there or held by one thread.
 
-  enum Purpose { case reading, saving }
+  enum Purpose: Sendable { case reading, saving }
 
   let options: PostgreSQLOptions
   let logger: Logger
-  private let condition = NSCondition()
+  private let lock = Lock()
   private var idle: [PostgreSQLConnection] = []
   /// The number of connections that are open or about to be.
   private var count = 0
@@ -22,11 +26,29 @@ final class PostgreSQLPool: @unchecked Sendable {
   private var closed = false
   /// The units of reading with a connection.
   private var lent: [ObjectIdentifier: Lent] = [:]
+  /// The threads that wait. No place is free that one of them could have, except while the lock is held.
+  private var line: [Waiter] = []
 
   private struct Lent {
     /// `nil` while the reader is going, which gives its connection back.
     weak var reader: PostgreSQLReader?
     let thread: pthread_t
+  }
+
+  /// A connection, or room to make one.
+  private struct Place {
+    /// `nil` for room.
+    let connection: PostgreSQLConnection?
+  }
+
+  /// A thread in line.
+  private final class Waiter {
+    let purpose: Purpose
+    let semaphore = DispatchSemaphore(value: 0)
+    /// The place that the thread got, set before the semaphore is signalled.
+    var place: Place?
+
+    init(_ purpose: Purpose) { self.purpose = purpose }
   }
 
   /// How long a unit of reading is left its connection while others wait.
@@ -37,7 +59,10 @@ final class PostgreSQLPool: @unchecked Sendable {
     self.logger = logger
   }
 
-  var isClosed: Bool { condition.withLock { closed } }
+  var isClosed: Bool { lock.withLock { closed } }
+
+  /// The number of threads that wait for a connection. For tests.
+  var waiterCount: Int { lock.withLock { line.count } }
 
   /// Throws when the pool was closed.
   func checkIsOpen() throws {
@@ -54,17 +79,18 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// - Throws: ``ErrorCode/tooManyConnections`` when none gets free in time, ``ErrorCode/storeDetached`` once the pool is
   ///   closed, and errors of connecting.
   func acquire(for purpose: Purpose, by reader: PostgreSQLReader? = nil) throws -> PostgreSQLConnection {
-    let deadline = Date(timeIntervalSinceNow: options.poolTimeout)
+    let deadline = ContinuousClock.now + .seconds(options.poolTimeout)
     let connection = try reserved(for: purpose, by: reader, until: deadline)
     if let reader {
       let entry = Lent(reader: reader, thread: pthread_self())
-      condition.withLock { lent[ObjectIdentifier(reader)] = entry }
+      lock.withLock { lent[ObjectIdentifier(reader)] = entry }
+      HeldStates.all.note(reader)
     }
     return connection
   }
 
   private func reserved(
-    for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: Date
+    for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
   ) throws -> PostgreSQLConnection {
     while let connection = try reserve(for: purpose, by: reader, until: deadline) {
       if connection.makeReady() { return connection }
@@ -73,7 +99,7 @@ final class PostgreSQLPool: @unchecked Sendable {
       closeIdle()
     }
     do {
-      let timeout = Duration.seconds(max(0, deadline.timeIntervalSinceNow))
+      let timeout = max(.zero, deadline - .now)
       return try PostgreSQLConnection.connect(options, within: timeout, logger: logger)
     } catch {
       giveUp(nil, from: purpose)
@@ -88,7 +114,8 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// Gives the connection of a unit of reading back.
   func release(_ connection: PostgreSQLConnection, of reader: PostgreSQLReader) {
-    condition.withLock { lent[ObjectIdentifier(reader)] = nil }
+    lock.withLock { lent[ObjectIdentifier(reader)] = nil }
+    HeldStates.all.forget(ObjectIdentifier(reader))
     release(connection, from: .reading)
   }
 
@@ -99,17 +126,58 @@ final class PostgreSQLPool: @unchecked Sendable {
     return try body(connection)
   }
 
+  /// Runs a block with a connection to save with. It is the one that a unit of reading of this thread offers, if there is
+  /// one, with the transaction of the reading open.
+  func withSaver<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
+    let connection = try offeredConnection() ?? acquire(for: .saving)
+    defer { release(connection, from: .saving) }
+    return try body(connection)
+  }
+
+  private func offeredConnection() -> PostgreSQLConnection? {
+    // As in `reserve`: the references last longer than the lock is held.
+    var seen: [PostgreSQLReader] = []
+    defer { withExtendedLifetime(seen) {} }
+    let offered = changing { takeOffer(&seen) }
+    guard let connection = offered else { return nil }
+    if connection.isOpenAndQuiet { return connection }
+    // The server closed it since the last read.
+    giveUp(nil, from: .saving)
+    return nil
+  }
+
+  /// Takes the connection that a unit of reading of this thread offers. Called under the lock.
+  private func takeOffer(_ seen: inout [PostgreSQLReader]) -> PostgreSQLConnection? {
+    var found: (key: ObjectIdentifier, connection: PostgreSQLConnection)?
+    for (key, entry) in lent where isOwn(entry) {
+      guard let reader = entry.reader else { continue }
+      seen.append(reader)
+      guard let connection = reader.takeOffer() else { continue }
+      found = (key, connection)
+      break
+    }
+    guard let (key, connection) = found else { return nil }
+    lent[key] = nil
+    HeldStates.all.forget(key)
+    readers -= 1
+    return connection
+  }
+
   /// Closes every connection, those that are in use once they are given back.
   func close() {
-    condition.withLock { closed = true }
+    let waiting = lock.withLock {
+      closed = true
+      defer { line = [] }
+      return line
+    }
+    for waiter in waiting { waiter.semaphore.signal() }
     closeIdle()
   }
 
   private func closeIdle() {
-    let connections = condition.withLock {
+    let connections = changing {
       count -= idle.count
       defer { idle = [] }
-      condition.broadcast()
       return idle
     }
     // Closed here, when nobody waits for the lock any more.
@@ -118,37 +186,107 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   // MARK: Places
 
-  /// Waits for a place.
+  /// Gets a place, and waits for it if need be.
   ///
   /// - Returns: An idle connection; `nil` when there is room to make one.
   private func reserve(
-    for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: Date
+    for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
   ) throws -> PostgreSQLConnection? {
     // A reader whose last reference is released gives its connection back, for which it needs the lock: so the references
     // last longer than the lock is held.
     var seen: [PostgreSQLReader] = []
     defer { withExtendedLifetime(seen) {} }
-    return try condition.withLock {
-      while true {
-        if closed { throw Self.closedError }
-        if let place = freePlace(for: purpose) { return place.connection }
-        seen += lent.values.compactMap(\.reader)
-        // An idle unit of reading of this thread cannot go on before this call returns; others get some time to end.
-        if takeBack(where: isOwn) || takeBack(where: { $0.reader?.isIdle(for: Self.patience) == true }) { continue }
-        if holdsState(reader, purpose) {
-          count += 1
-          if purpose == .reading { readers += 1 }
-          return nil
-        }
-        let wake = lent.isEmpty ? deadline : min(deadline, Date(timeIntervalSinceNow: Self.patience / .seconds(1)))
-        if !condition.wait(until: wake), Date.now >= deadline { throw exhausted }
-      }
+    var waiter: Waiter?
+    var place = try changing { () throws -> Place? in
+      if let place = try presentPlace(for: purpose, by: reader, &seen) { return place }
+      let newcomer = Waiter(purpose)
+      line.append(newcomer)
+      waiter = newcomer
+      return nil
+    }
+    // Not over the wait: a reader that nobody else holds would not give its connection back.
+    seen = []
+    while place == nil, let waiter {
+      let rest = min(deadline - .now, Self.patience)
+      _ = waiter.semaphore.wait(timeout: .now() + rest / .seconds(1))
+      var present: [PostgreSQLReader] = []
+      defer { withExtendedLifetime(present) {} }
+      place = try changing { try placeAfterWait(of: waiter, until: deadline, &present) }
+    }
+    return place?.connection
+  }
+
+  /// Runs a block that changes places under the lock, and wakes the threads that get one by it.
+  private func changing<T>(_ body: () throws -> T) rethrows -> T {
+    var served: [Waiter] = []
+    defer { for waiter in served { waiter.semaphore.signal() } }
+    return try lock.withLock {
+      defer { served = serveLine() }
+      return try body()
     }
   }
 
-  private struct Place {
-    /// `nil` for room to make one.
-    let connection: PostgreSQLConnection?
+  /// Gives free places to the threads in line. Called under the lock.
+  private func serveLine() -> [Waiter] {
+    var served: [Waiter] = []
+    var index = 0
+    while index < line.count, !idle.isEmpty || count < options.poolSize {
+      guard let place = freePlace(for: line[index].purpose) else {
+        index += 1
+        continue
+      }
+      let waiter = line.remove(at: index)
+      waiter.place = place
+      served.append(waiter)
+    }
+    return served
+  }
+
+  /// A place for a thread that has just come; `nil` when it has to wait. Called under the lock.
+  private func presentPlace(
+    for purpose: Purpose, by reader: PostgreSQLReader?, _ seen: inout [PostgreSQLReader]
+  ) throws -> Place? {
+    if closed { throw Self.closedError }
+    if purpose == .saving, idle.isEmpty {
+      // Rather than to connect once more: what a unit of reading of this thread offers.
+      seen += lent.values.compactMap(\.reader)
+      _ = takeBack { isOwn($0) && $0.reader?.isOffering == true }
+    }
+    if let place = freePlace(for: purpose) { return place }
+    seen += lent.values.compactMap(\.reader)
+    // An idle unit of reading of this thread cannot go on before this call returns.
+    while takeBack(where: isOwn) {
+      if let place = freePlace(for: purpose) { return place }
+    }
+    // Threads in line take connections back for themselves.
+    while line.isEmpty, takeBack(where: isIdle) {
+      if let place = freePlace(for: purpose) { return place }
+    }
+    guard holdsState(reader, purpose) else { return nil }
+    count += 1
+    if purpose == .reading { readers += 1 }
+    return Place(connection: nil)
+  }
+
+  /// The place of a thread that has waited; `nil` when it has to wait on. Called under the lock.
+  private func placeAfterWait(
+    of waiter: Waiter, until deadline: ContinuousClock.Instant, _ seen: inout [PostgreSQLReader]
+  ) throws -> Place? {
+    if let place = waiter.place { return place }
+    if closed { throw Self.closedError }
+    guard !Task.isCancelled else {
+      line.removeAll { $0 === waiter }
+      throw CoherenceError(
+        .cancelled, "The task was cancelled while it waited for a connection to the PostgreSQL server.")
+    }
+    guard ContinuousClock.now < deadline else {
+      line.removeAll { $0 === waiter }
+      throw exhausted
+    }
+    seen += lent.values.compactMap(\.reader)
+    // The first thread in line gets it, by `serveLine`.
+    _ = takeBack(where: isIdle)
+    return nil
   }
 
   private func freePlace(for purpose: Purpose) -> Place? {
@@ -164,12 +302,16 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   private func isOwn(_ entry: Lent) -> Bool { pthread_equal(entry.thread, pthread_self()) != 0 }
 
+  /// Whether the unit of reading has had its time while others wait.
+  private func isIdle(_ entry: Lent) -> Bool { entry.reader?.isIdle(for: Self.patience) == true }
+
   /// Takes the connection of one idle unit of reading. Called under the lock. Never waits for a reader, because readers
   /// wait for the pool while they have their turn.
   private func takeBack(where isChosen: (Lent) -> Bool) -> Bool {
     for (key, entry) in lent where isChosen(entry) {
       guard let connection = entry.reader?.yieldConnection() else { continue }
       lent[key] = nil
+      HeldStates.all.forget(key)
       readers -= 1
       if connection.isReusable { idle.append(connection) } else { count -= 1 }
       return true
@@ -177,14 +319,17 @@ final class PostgreSQLPool: @unchecked Sendable {
     return false
   }
 
-  /// Whether this thread holds a state that it cannot give up, so that it would wait for itself.
+  /// Whether this thread holds a state that it cannot give up, so that it would wait for itself, or for a thread that waits
+  /// for it in another store's pool.
   private func holdsState(_ reader: PostgreSQLReader?, _ purpose: Purpose) -> Bool {
     guard purpose == .saving || reader?.hold != nil else { return false }
-    return lent.values.contains { isOwn($0) && $0.reader?.hold != nil }
+    if lent.values.contains(where: { isOwn($0) && $0.reader?.hold != nil }) { return true }
+    // A save waits for saves only, which end.
+    return purpose == .reading && HeldStates.all.isAnyHeldByCaller
   }
 
   private func giveUp(_ connection: PostgreSQLConnection?, from purpose: Purpose) {
-    condition.withLock {
+    changing {
       if purpose == .reading { readers -= 1 }
       // Connections beyond the size are closed.
       if let connection, !closed, count <= options.poolSize {
@@ -192,7 +337,6 @@ final class PostgreSQLPool: @unchecked Sendable {
       } else {
         count -= 1
       }
-      condition.broadcast()
     }
   }
 

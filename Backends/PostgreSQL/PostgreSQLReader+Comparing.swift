@@ -12,7 +12,7 @@ extension PostgreSQLReader: RowComparing {
     try read { connection in
       try connection.timed([statement.text]) {
         try sendBeginning(connection)
-        try connection.send(PostgreSQLText(Self.savepoint))
+        try connection.send(Self.savepointText)
         try connection.send(statement, clampsDates: true)
         try connection.synchronize()
         try receiveBeginning(connection)

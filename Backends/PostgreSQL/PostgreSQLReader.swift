@@ -11,13 +11,17 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   let store: PostgreSQLStore
   var hold: StateHold?
-  private(set) var stateNumber = 0
+  private var states = 0
+  /// Waits for a pool that takes the connection back at the moment.
+  var stateNumber: Int { turn.withLock { states } }
   /// Held during a read. Its holder may wait for the pool, so the pool only tries to take it.
   private let turn = NSRecursiveLock()
   private var lastUse = ContinuousClock.now
   private var connection: PostgreSQLConnection?
   private var hasBegun = false
   private var isFinished = false
+  /// Whether a save of the same thread may have the connection.
+  private var isOffered = false
   /// What the transaction failed by. There is nothing more to be read in it then.
   private var failure: (any Error)?
   /// The fetch whose rows are still coming.
@@ -55,7 +59,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   private func begin(_ statement: SQLStatement, _ connection: PostgreSQLConnection, isStoppable: Bool) throws {
     try sendBeginning(connection)
-    if isStoppable { try connection.send(PostgreSQLText(Self.savepoint)) }
+    if isStoppable { try connection.send(Self.savepointText) }
     try connection.send(statement, clampsDates: true)
     try connection.synchronize()
     try receiveBeginning(connection)
@@ -130,8 +134,38 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     else { return nil }
     self.connection = nil
     hasBegun = false
-    stateNumber += 1
+    states += 1
     connection.endTransactionLater()
+    return connection
+  }
+
+  // MARK: Saving
+
+  func offerToSave() -> Bool {
+    turn.lock()
+    defer { turn.unlock() }
+    guard let connection, !isFinished, failure == nil, cursor?.isAtEnd != false, connection.isSettled else {
+      return false
+    }
+    isOffered = true
+    return true
+  }
+
+  /// Whether a save of the thread may have the connection. Never waits.
+  var isOffering: Bool {
+    guard turn.try() else { return false }
+    defer { turn.unlock() }
+    return isOffered && connection != nil
+  }
+
+  /// Gives the connection to a save, with the transaction open; `nil` when none is offered. Never waits.
+  func takeOffer() -> PostgreSQLConnection? {
+    guard turn.try() else { return nil }
+    defer { turn.unlock() }
+    guard isOffered, !isFinished, let connection else { return nil }
+    self.connection = nil
+    hasBegun = false
+    states += 1
     return connection
   }
 
@@ -140,7 +174,8 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   /// From how many rows on a COPY may be worth it that the server plans the statement again.
   private static let copyThreshold = 100
   static let savepoint = "SAVEPOINT \"c\""
-  private static let begin = PostgreSQLText("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+  static let savepointText = PostgreSQLText(savepoint)
+  private static let begin = PostgreSQLText("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", isControl: true)
 
   private func answer(_ statement: SQLFragment) throws -> PostgreSQLResult {
     let statement = statement.rendered(by: PostgreSQLDialect())

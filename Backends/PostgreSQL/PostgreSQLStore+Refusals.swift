@@ -20,7 +20,7 @@ extension PostgreSQLStore {
       return StoreConflict.Failure(conflicts: ids.map { StoreConflict(id: $0, storeRow: rows[$0]) })
     }
     return try failure.sqlState == "23505"
-      ? duplicate(failure, refusal.subjects.first, on: connection)
+      ? duplicate(failure, refusal.subjects.first, in: request, on: connection)
       : dangling(failure, refusal.subjects.first, on: connection)
   }
 
@@ -44,7 +44,8 @@ extension PostgreSQLStore {
   // MARK: Uniqueness
 
   private func duplicate(
-    _ failure: PostgreSQLFailure, _ subject: SaveSubject?, on connection: PostgreSQLConnection
+    _ failure: PostgreSQLFailure, _ subject: SaveSubject?, in request: StoreSaveRequest,
+    on connection: PostgreSQLConnection
   ) throws -> CoherenceError {
     var error = CoherenceError(failure)
     error.objectIDs = [subject?.objectID].compactMap { $0 }
@@ -54,33 +55,11 @@ extension PostgreSQLStore {
       error.message = "A record of '\(row.entity.name)' has a key that is taken; insert it again."
       return error
     }
-    let members = index.members(of: row, in: table)
-    let names = members.map { "'\($0.column.slot.name)'" }.joined(separator: ", ")
-    error.message =
-      "Two records of '\(row.entity.name)' would be equal in \(names); change one of them, or save a change of the "
-      + "record that is there."
-    if let other = try holder(of: members, besides: row, in: table, index, on: connection) {
-      error.objectIDs.append(other)
-    }
-    return error
-  }
-
-  /// The record of the store that has the values of a unique index.
-  private func holder(
-    of members: [(column: SQLColumn, value: AttributeValue)], besides row: Row, in table: SQLTable, _ index: SQLIndex,
-    on connection: PostgreSQLConnection
-  ) throws -> ManagedObjectID? {
-    var conditions: [SQLFragment] = members.map {
-      "\(name: $0.column.name) = \(value: $0.value, as: $0.column.storage)"
-    }
-    conditions.append("\(name: SQLTable.id) <> \(key: row.key)")
-    if let entities = index.entities {
-      conditions.append("\(name: SQLTable.entity) \(list: entities.map(AttributeValue.string), as: .string)")
-    }
-    let result = try connection.run(
-      "SELECT \(name: SQLTable.id) FROM \(name: table.name) WHERE \(conditions.joined(separator: " AND ")) LIMIT 1")
-    guard result.rowCount > 0, let key = result.int(0, 0) else { return nil }
-    return ManagedObjectID(space: row.id.space, key: key)
+    guard let values = UniqueValues(of: row, in: index, of: table) else { return error }
+    let result = try connection.run(values.holder)
+    var violation = values.violation(in: request, holder: result.rowCount > 0 ? result.int(0, 0) : nil)
+    violation.underlying = error.underlying
+    return violation
   }
 
   // MARK: References
@@ -163,17 +142,6 @@ extension SaveStep {
     case .update(_, _, let updates): updates.map { ($0.row.id, $0.baseVersion) }
     case .delete(_, let deletes): deletes.map { ($0.id, $0.baseVersion) }
     case .insert, .fix, .link, .unlink: []
-    }
-  }
-}
-
-extension SQLIndex {
-  /// The columns of the index with a row's values.
-  fileprivate func members(of row: Row, in table: SQLTable) -> [(column: SQLColumn, value: AttributeValue)] {
-    let positions = table.positions(of: row.entity)
-    return columns.compactMap { name in
-      guard let slot = positions.firstIndex(where: { table.columns[$0].name == name }) else { return nil }
-      return (table.columns[positions[slot]], row[slot])
     }
   }
 }

@@ -7,7 +7,7 @@ extension PostgreSQLStore {
   func save(_ request: StoreSaveRequest) throws {
     try pool.checkIsOpen()
     guard !request.steps.isEmpty else { return }
-    try write { connection in
+    try write(endsReading: true) { connection in
       do {
         try save(request, on: connection)
       } catch let refusal as SaveRefusal {

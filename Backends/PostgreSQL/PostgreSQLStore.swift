@@ -89,12 +89,13 @@ final class PostgreSQLStore: PersistentStore {
 
   /// Runs a block with a connection that may write.
   ///
+  /// - Parameter endsReading: Whether a transaction of reading may be open on the connection, which the block ends.
   /// - Throws: ``ErrorCode/storeReadOnly``, ``ErrorCode/storeDetached``, ``ErrorCode/tooManyConnections``.
-  func write<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
+  func write<T>(endsReading: Bool = false, _ body: (PostgreSQLConnection) throws -> T) throws -> T {
     try pool.checkIsOpen()
     guard !environment.isReadOnly else {
       throw CoherenceError(.storeReadOnly, "The store was opened to read only; open it without that option to save.")
     }
-    return try pool.withConnection(for: .saving, body)
+    return try endsReading ? pool.withSaver(body) : pool.withConnection(for: .saving, body)
   }
 }

@@ -8,11 +8,20 @@ struct PostgreSQLText: Hashable {
   let types: [Oid]
   /// Whether the connection keeps it prepared for the next time.
   let isKept: Bool
+  /// Whether it begins or ends a transaction. It stays prepared and makes no room for itself: nothing may run before it.
+  let isControl: Bool
+  /// The hash of the text, computed once: the connection looks the statement up each time it is sent.
+  private let textHash: Int
 
-  init(_ text: String, types: [Oid] = [], isKept: Bool = true) {
+  static let commit = PostgreSQLText("COMMIT", isControl: true)
+  static let rollback = PostgreSQLText("ROLLBACK", isControl: true)
+
+  init(_ text: String, types: [Oid] = [], isKept: Bool = true, isControl: Bool = false) {
     self.text = text
     self.types = types
     self.isKept = isKept
+    self.isControl = isControl
+    textHash = text.hashValue
   }
 
   init(_ statement: SQLStatement, isKept: Bool = true) {
@@ -24,6 +33,13 @@ struct PostgreSQLText: Hashable {
     }
     self.init(statement.text, types: types, isKept: isKept)
   }
+
+  static func == (left: PostgreSQLText, right: PostgreSQLText) -> Bool {
+    left.textHash == right.textHash && left.isKept == right.isKept && left.types == right.types
+      && left.text == right.text
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(textHash) }
 }
 
 /// The statements that a connection has prepared, the most used of the last time.
@@ -53,11 +69,11 @@ struct PreparedStatements {
 
   mutating func remove(_ text: PostgreSQLText) { entries[text] = nil }
 
-  /// When there is no room for another one: the name of the one that was used the longest time ago, which is removed.
-  mutating func removeLeastUsed() -> String? {
-    guard entries.count >= Self.capacity, let least = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) else {
-      return nil
-    }
+  /// When there is no room for a statement: the name of the one that was used the longest time ago, which is removed.
+  mutating func removeLeastUsed(for text: PostgreSQLText) -> String? {
+    guard !text.isControl, entries.count >= Self.capacity,
+      let least = entries.lazy.filter({ !$0.key.isControl }).min(by: { $0.value.lastUse < $1.value.lastUse })
+    else { return nil }
     entries[least.key] = nil
     return least.value.name
   }

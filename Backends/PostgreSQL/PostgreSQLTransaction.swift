@@ -4,9 +4,21 @@ import Foundation
 
 /// A transaction that changes something, and that knows in the end whether it did.
 struct PostgreSQLTransaction {
-  enum Isolation: String {
-    case readCommitted = "READ COMMITTED"
-    case repeatableRead = "REPEATABLE READ"
+  enum Isolation {
+    case readCommitted, repeatableRead
+
+    /// The statement that begins a transaction.
+    fileprivate var beginning: PostgreSQLText {
+      switch self {
+      case .readCommitted: Self.beginningReadCommitted
+      case .repeatableRead: Self.beginningRepeatableRead
+      }
+    }
+
+    private static let beginningReadCommitted = PostgreSQLText(
+      "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", isControl: true)
+    private static let beginningRepeatableRead = PostgreSQLText(
+      "BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE", isControl: true)
   }
 
   let connection: PostgreSQLConnection
@@ -14,6 +26,8 @@ struct PostgreSQLTransaction {
   private let isolation: Isolation
   /// What the transaction writes to prove that it was committed.
   private let mark: PostgreSQLCommitMark
+  /// Whether the mark is written, as the server answered.
+  private var isMarked = false
   private static let tries = 5
 
   private init(_ connection: PostgreSQLConnection, _ pool: PostgreSQLPool, _ isolation: Isolation) {
@@ -53,29 +67,42 @@ struct PostgreSQLTransaction {
 
   // MARK: Beginning
 
-  /// Queues the beginning of the transaction, and its mark.
+  /// Queues the beginning of the transaction, and its mark. A transaction of reading that is open ends before, for the sake
+  /// of a round trip.
   func sendBeginning() throws {
-    try connection.send(PostgreSQLText("BEGIN ISOLATION LEVEL \(isolation.rawValue) READ WRITE"))
+    if connection.isInTransaction { try connection.sendEnd() }
+    try connection.send(isolation.beginning)
     try mark.send(on: connection)
   }
 
-  func receiveBeginning() throws {
+  mutating func receiveBeginning() throws {
     _ = try connection.receive()
-    _ = try connection.receive()
+    isMarked = try connection.receive().affectedCount > 0
   }
 
   // MARK: Committing
 
   private func commit() throws {
+    if !isMarked { try mark.insert(on: connection) }
     do {
-      let answer = try connection.uninterrupted { try connection.run("COMMIT") }
+      let answer = try committing { try connection.run(.commit) }
       guard answer.command == "COMMIT" else {
         throw CoherenceError(.inputOutput, "The PostgreSQL server did not commit; try again.", isRetryable: true)
       }
+      connection.lastMark = .now
     } catch let error as CoherenceError where error.code == .connectionLost || connection.isBroken {
       // Whatever the error is called, a link that is gone proves nothing.
       try findOut(error)
     }
+  }
+
+  /// Runs the statement that commits. A cancelled task does not interrupt it.
+  ///
+  /// The server's own limit does not count there: it ends before the deferred checks and the wait for standbys. So the limit
+  /// is kept here. The server is not asked to cancel: it would give up the wait for a standby, and say that it has committed.
+  private func committing<T>(_ body: () throws -> T) throws -> T {
+    guard let patience = pool.options.commitPatience else { return try connection.uninterrupted(body) }
+    return try connection.within(patience, body)
   }
 
   /// Looks, over another connection, whether the transaction's mark is in the database. The pool's patience counts here
@@ -83,8 +110,9 @@ struct PostgreSQLTransaction {
   private func findOut(_ error: CoherenceError) throws {
     let deadline = ContinuousClock.now + .seconds(pool.options.poolTimeout)
     repeat {
-      if let isCommitted = try? isCommitted(by: deadline) {
-        if isCommitted { return }
+      if case .success(let proof) = Result(catching: { try isCommitted(by: deadline) }) {
+        guard let proof else { break }
+        if proof { return }
         throw error
       }
       Thread.sleep(forTimeInterval: 0.1)
@@ -93,7 +121,7 @@ struct PostgreSQLTransaction {
   }
 
   /// Asks the host that has the transaction; another one of the connection string when that is gone, or a standby by now.
-  private func isCommitted(by deadline: ContinuousClock.Instant) throws -> Bool {
+  private func isCommitted(by deadline: ContinuousClock.Instant) throws -> Bool? {
     do {
       return try isCommitted(on: connection.host, by: deadline)
     } catch let error as CoherenceError where error.isOfAnotherPrimary {
@@ -101,7 +129,7 @@ struct PostgreSQLTransaction {
     }
   }
 
-  private func isCommitted(on host: PostgreSQLHost?, by deadline: ContinuousClock.Instant) throws -> Bool {
+  private func isCommitted(on host: PostgreSQLHost?, by deadline: ContinuousClock.Instant) throws -> Bool? {
     let timeout = max(.zero, deadline - .now)
     let connection = try PostgreSQLConnection.connect(pool.options, to: host, within: timeout, logger: pool.logger)
     connection.isWitness = true

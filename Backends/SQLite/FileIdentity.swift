@@ -18,4 +18,10 @@ struct FileIdentity: Hashable, Sendable {
     device = UInt64(truncatingIfNeeded: status.st_dev)
     inode = UInt64(truncatingIfNeeded: status.st_ino)
   }
+
+  /// How many bytes the file has that a path leads to; `nil` when there is none.
+  static func size(path: String) -> Int? {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int(status.st_size) : nil
+  }
 }

@@ -7,20 +7,23 @@ import Logging
 
 /// A connection to a store's file, with the statements prepared on it.
 final class SQLiteConnection: @unchecked Sendable {
-  // Sendable: what can change is touched inside `use` only, which runs one block at a time on the connection's queue.
+  // Sendable: what can change is touched inside `use` only, which runs one block at a time on the connection's queue;
+  // `logIndex` is set before others know the connection.
 
   private let queue: DatabaseQueue
   private let errors: SQLiteError
   private let logger: Logger
-  fileprivate let path: String
-  /// The log and its index that the connection has open, with what tells the files apart.
-  private var companions: [(path: String, identity: FileIdentity)] = []
+  /// The files that the connection has open.
+  fileprivate let files: SQLiteFiles
   /// Statements that nobody uses at the moment, by text.
   private var idle: [String: SQLiteStatement] = [:]
   /// The statements that read a row by key, by hierarchy. They are never left in the middle of a run.
   private var rowStatements: [ObjectIdentifier: SQLiteStatement] = [:]
 
   private static let idleLimit = 128
+
+  /// The index of the log that the connection has open; `nil` when nobody has asked for it, or when there is no log.
+  private(set) var logIndex: SQLiteLogIndex?
 
   enum Role {
     /// The connection that writes and checkpoints.
@@ -30,9 +33,12 @@ final class SQLiteConnection: @unchecked Sendable {
   }
 
   /// Opens a connection. The file must exist.
-  init(path: String, role: Role, busyTimeout: TimeInterval, logger: Logger) throws {
-    self.path = path
-    errors = SQLiteError(path: path)
+  ///
+  /// - Parameter files: The files of the store, when other connections have them open.
+  init(path: String, role: Role, busyTimeout: TimeInterval, logger: Logger, files: SQLiteFiles? = nil) throws {
+    let files = files ?? SQLiteFiles(path: path)
+    self.files = files
+    errors = SQLiteError(path: path, files: files)
     self.logger = logger
     var configuration = Configuration()
     configuration.readonly = role == .reader
@@ -73,6 +79,15 @@ final class SQLiteConnection: @unchecked Sendable {
     sqlite3_progress_handler(handle, 20_000, { _ in Task.isCancelled ? 1 : 0 }, nil)
   }
 
+  /// Finds the index of the log. To be called before others know the connection.
+  func findLogIndex() {
+    logIndex = try? queue.inDatabase { database -> SQLiteLogIndex? in
+      // Asking has SQLite open the log, if there is one.
+      guard try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal" else { return nil }
+      return SQLiteLogIndex(of: database.sqliteConnection)
+    }
+  }
+
   // MARK: Use
 
   /// Runs a block with the connection to itself. Not re-entrant.
@@ -94,21 +109,6 @@ final class SQLiteConnection: @unchecked Sendable {
       if session.isInTransaction { try session.execute("ROLLBACK") }
     }
     try? queue.close()
-  }
-
-  // MARK: Files, within `use`
-
-  fileprivate func noteCompanions() {
-    companions = ["-wal", "-shm"].compactMap { suffix in
-      FileIdentity(path: path + suffix).map { (path + suffix, $0) }
-    }
-  }
-
-  /// The file of the log, or of its index, that is not where it was, if one is not.
-  ///
-  /// With a deleted index another process would make a new one, and both would append to one log.
-  fileprivate var missingCompanion: String? {
-    companions.first { FileIdentity(path: $0.path) != $0.identity }?.path
   }
 
   // MARK: Statements, within `use`
@@ -141,6 +141,12 @@ struct SQLiteSession {
 
   /// Whether a transaction is open, which SQLite itself may have ended after an error.
   var isInTransaction: Bool { sqlite3_get_autocommit(database.sqliteConnection) == 0 }
+
+  /// Whether the transaction has read, and therefore sees one state.
+  var isReading: Bool { sqlite3_txn_state(database.sqliteConnection, "main") != SQLITE_TXN_NONE }
+
+  /// The index of the log, which the connection has open.
+  var logIndex: SQLiteLogIndex? { SQLiteLogIndex(of: database.sqliteConnection) }
 
   /// A statement of that text, until it is given back.
   func take(_ text: String) throws -> SQLiteStatement { try connection.take(text, database) }
@@ -218,7 +224,7 @@ struct SQLiteSession {
     do {
       try execute("BEGIN IMMEDIATE")
       defer { if isInTransaction { try? execute("ROLLBACK") } }
-      if try !SQLiteLog(of: database.sqliteConnection, path: connection.path).hasUnseenCommit { return true }
+      if try !SQLiteLog(of: database.sqliteConnection, path: connection.files.path).hasUnseenCommit { return true }
       let version = try integers("PRAGMA user_version").first ?? 0
       try execute("PRAGMA user_version = \(version)")
       try execute("COMMIT")
@@ -236,18 +242,18 @@ struct SQLiteSession {
     if code == SQLITE_OK, hasMoved != 0 {
       throw SQLiteFailure(code: SQLiteCode.moved, message: "the file was moved or deleted")
     }
-    guard let path = connection.missingCompanion else { return }
+    guard let path = connection.files.missingLog else { return }
     rescue()
     throw SQLiteFailure(code: SQLiteCode.moved, message: "'\(path)' was deleted or replaced")
   }
 
-  /// Notes which log the connection has open. Called in a transaction, when SQLite has opened it.
-  func noteCompanions() { connection.noteCompanions() }
+  /// Notes which files the connection has open. Called in a transaction, when SQLite has opened them.
+  func noteFiles() { connection.files.note() }
 
   /// Brings what a deleted log holds into the database, as long as nobody has begun another log.
-  private func rescue() {
+  func rescue() {
     if isInTransaction { try? execute("ROLLBACK") }
-    guard !FileManager.default.fileExists(atPath: connection.path + "-wal") else { return }
+    guard !connection.files.hasOtherLog else { return }
     _ = try? integers("PRAGMA wal_checkpoint(PASSIVE)")
   }
 

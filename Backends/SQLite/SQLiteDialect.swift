@@ -57,6 +57,10 @@ struct SQLiteDialect: SQLDialect {
     }
   }
 
+  // Only a column by itself brings its collation along.
+  func collated(_ value: SQLFragment, as storage: StorageType) -> SQLFragment {
+    storage == .decimal ? "\(value) COLLATE \(SQLFragment(.text(Self.decimalCollation)))" : value
+  }
   func boolean(_ value: Bool) -> SQLFragment { value ? "1" : "0" }
   var nullSafeEqual: SQLFragment { "IS" }
   var nullSafeDifferent: SQLFragment { "IS NOT" }

@@ -37,6 +37,8 @@ public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
 struct SQLiteError {
   /// The store's file.
   let path: String
+  /// The files that are open; `nil` where nobody watches them.
+  var files: SQLiteFiles?
 
   /// An error of the framework for whatever a block that uses SQLite threw.
   func translated(_ error: any Error) -> any Error {
@@ -48,6 +50,7 @@ struct SQLiteError {
   }
 
   func coherenceError(_ failure: SQLiteFailure) -> CoherenceError {
+    let failure = located(failure)
     let (code, sentence) = explanation(failure)
     guard failure.isOutcomeUnknown else {
       return CoherenceError(code, sentence, underlying: failure, isRetryable: code == .storeBusy)
@@ -55,6 +58,15 @@ struct SQLiteError {
     return CoherenceError(
       code, sentence + " Whether the save was applied shows when the file is opened the next time.",
       underlying: failure, outcome: .unknown)
+  }
+
+  /// The failure that a missing file is, where another failure comes from it.
+  private func located(_ failure: SQLiteFailure) -> SQLiteFailure {
+    guard failure.mayComeFromMissingFile, let missing = files?.missing else { return failure }
+    var result = SQLiteFailure(
+      code: SQLiteCode.moved, message: "'\(missing)' was deleted or replaced: \(failure.message)")
+    result.isOutcomeUnknown = failure.isOutcomeUnknown
+    return result
   }
 
   private func explanation(_ failure: SQLiteFailure) -> (ErrorCode, String) {
@@ -149,7 +161,23 @@ enum SQLiteCode {
   static let moved = SQLITE_READONLY | (4 << 8)
 }
 
+extension CoherenceError {
+  /// Whether a file of the store is not where it was.
+  var isOfMissingFile: Bool { (underlying as? SQLiteFailure)?.code == SQLiteCode.moved }
+}
+
 extension SQLiteFailure {
+  /// Whether SQLite says so of a database whose files are not where they were. A deleted log is too short for its index, and
+  /// another database has other tables.
+  fileprivate var mayComeFromMissingFile: Bool {
+    switch primaryCode {
+    case SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_CANTOPEN, SQLITE_NOTADB, SQLITE_PROTOCOL: true
+    case SQLITE_READONLY: code != SQLiteCode.moved
+    case SQLITE_ERROR, SQLITE_SCHEMA: isMissingName
+    default: false
+    }
+  }
+
   /// Whether a statement, or what it makes, goes beyond a limit of the engine.
   fileprivate var namesLimit: Bool {
     ["parser stack overflow", "too large", "too many", "at most", "too deep"].contains { message.contains($0) }

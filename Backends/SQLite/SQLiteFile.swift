@@ -18,15 +18,22 @@ import Synchronization
 final class SQLiteFile: Sendable {
   let path: String
   let writer: SQLiteConnection
+  let files: SQLiteFiles
   /// Held during a save. A running thread takes the lock as soon as it is free. The connection's own queue would hand the
   /// connection over to the longest waiting thread, and all others would wait until that thread is scheduled.
   let writing = Lock()
+  /// Tells the file's states apart; `nil` when SQLite does not show the index of its log.
+  let states: SQLiteStates?
   private let synchronous: Mutex<SQLiteOptions.Synchronous?> = Mutex(nil)
 
   private init(path: String, busyTimeout: TimeInterval, logger: Logger) throws {
     self.path = path
-    writer = try SQLiteConnection(path: path, role: .writer, busyTimeout: busyTimeout, logger: logger)
-    try writer.use { session in
+    let files = SQLiteFiles(path: path)
+    self.files = files
+    let writer = try SQLiteConnection(
+      path: path, role: .writer, busyTimeout: busyTimeout, logger: logger, files: files)
+    self.writer = writer
+    states = try writer.use { session -> SQLiteStates? in
       // The log lets readers go on while somebody writes.
       guard try session.string("PRAGMA journal_mode = WAL") == "wal" else {
         throw CoherenceError(
@@ -36,8 +43,9 @@ final class SQLiteFile: Sendable {
       // A read has SQLite open the log.
       try session.inReadTransaction {
         _ = try session.integers("PRAGMA schema_version")
-        session.noteCompanions()
+        session.noteFiles()
       }
+      return session.logIndex.map(SQLiteStates.init)
     }
   }
 

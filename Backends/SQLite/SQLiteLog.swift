@@ -1,6 +1,5 @@
 import CoherenceCore
 import Foundation
-import GRDBSQLite
 
 /// The write-ahead log of a database as a process that recovers it would read it.
 ///
@@ -38,18 +37,10 @@ struct SQLiteLog {
   /// The header of the index, from the memory that the connection shares with others. The file itself is left alone:
   /// whoever closes it drops the locks that this process has on it.
   private static func indexHeader(_ connection: OpaquePointer?) -> [UInt8]? {
-    var file: UnsafeMutablePointer<sqlite3_file>?
-    guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
-      let methods = file.pointee.pMethods, methods.pointee.iVersion >= 2, let map = methods.pointee.xShmMap
-    else { return nil }
-    var region: UnsafeMutableRawPointer?
-    guard map(file, 0, regionSize, 0, &region) == SQLITE_OK, let region else { return nil }
-    let bytes = [UInt8](UnsafeRawBufferPointer(start: region, count: 96))
+    guard let bytes = SQLiteLogIndex(of: connection)?.bytes else { return nil }
     // Two copies, which differ while somebody writes.
     return bytes[0..<48].elementsEqual(bytes[48..<96]) ? bytes : nil
   }
-
-  private static let regionSize: CInt = 32_768
 
   // MARK: Frames
 

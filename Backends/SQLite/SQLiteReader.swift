@@ -7,6 +7,13 @@ final class SQLiteReader: StoreReader {
   private let connection: SQLiteConnection
   private var hasBegun = false
   private var isFinished = false
+  /// The index of the log that this process writes; `nil` when the connection has another log open, or none.
+  private let logIndex: SQLiteLogIndex?
+  /// The state of the log when the transaction was begun, until the first read.
+  private var stateAtBegin: SQLiteLogState?
+  /// The state that the transaction sees, where it is known for certain.
+  private var state: SQLiteLogState?
+  private var mark: StateMark?
   /// How rows are read by key, for each hierarchy that was asked for.
   private var rowLookups: [RowLookup] = []
   /// The fetches that did not come to their end.
@@ -15,6 +22,8 @@ final class SQLiteReader: StoreReader {
   init(_ store: SQLiteStore, connection: SQLiteConnection) {
     self.store = store
     self.connection = connection
+    // The process maps the log of a file once: another address is another file, which came to the path later.
+    logIndex = connection.logIndex == store.states?.index ? connection.logIndex : nil
   }
 
   deinit { finish() }
@@ -23,13 +32,48 @@ final class SQLiteReader: StoreReader {
   func read<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
     try store.checkOpen()
     guard !isFinished else { throw Self.ended }
-    return try connection.use { session in
-      if !hasBegun {
-        try session.execute("BEGIN DEFERRED")
-        hasBegun = true
+    do {
+      return try store.rescuing {
+        try connection.use { session in
+          if !hasBegun {
+            stateAtBegin = logIndex?.state
+            try session.execute("BEGIN DEFERRED")
+            hasBegun = true
+          }
+          let result = try body(session)
+          if stateAtBegin != nil, session.isReading { noteState() }
+          return result
+        }
       }
-      return try body(session)
+    } catch {
+      forgetState()
+      throw error
     }
+  }
+
+  // MARK: State
+
+  /// Takes the state at the beginning for the transaction's, if it is still the log's after the first read: no state comes
+  /// twice.
+  private func noteState() {
+    if logIndex?.state == stateAtBegin { state = stateAtBegin }
+    stateAtBegin = nil
+  }
+
+  /// SQLite may have ended the transaction at an error, and what is read from now on may be of another state.
+  private func forgetState() {
+    stateAtBegin = nil
+    state = nil
+    mark = nil
+  }
+
+  /// The mark of the state that the transaction sees. Before the first read, the transaction is fixed to its state.
+  func stateMark() throws -> StateMark? {
+    guard logIndex != nil else { return nil }
+    if let mark { return mark }
+    if !hasBegun || stateAtBegin != nil { _ = try read { try $0.integers("PRAGMA data_version") } }
+    mark = state.flatMap { store.states?.mark(of: $0) }
+    return mark
   }
 
   fileprivate static var ended: CoherenceError {
@@ -56,9 +100,14 @@ final class SQLiteReader: StoreReader {
     }
     try store.checkOpen()
     do {
-      return try lookup.row(key)
+      let row = try lookup.row(key)
+      if stateAtBegin != nil { noteState() }
+      return row
     } catch {
-      throw store.errors.translated(error)
+      forgetState()
+      let error = store.errors.translated(error)
+      store.rescue(after: error)
+      throw error
     }
   }
 

@@ -11,6 +11,7 @@ final class SQLiteReaderPool: Sendable {
   private let path: String
   private let options: SQLiteOptions
   private let logger: Logger
+  let files: SQLiteFiles
   private let state = Mutex(State())
 
   private struct State {
@@ -18,7 +19,8 @@ final class SQLiteReaderPool: Sendable {
     var isClosed = false
   }
 
-  init(path: String, options: SQLiteOptions, logger: Logger) {
+  init(path: String, options: SQLiteOptions, logger: Logger, files: SQLiteFiles) {
+    self.files = files
     self.path = path
     self.options = options
     self.logger = logger
@@ -27,7 +29,10 @@ final class SQLiteReaderPool: Sendable {
   /// Lends a connection.
   func lease() throws -> SQLiteConnection {
     if let connection = state.withLock({ $0.idle.popLast() }) { return connection }
-    return try SQLiteConnection(path: path, role: .reader, busyTimeout: options.busyTimeout, logger: logger)
+    let connection = try SQLiteConnection(
+      path: path, role: .reader, busyTimeout: options.busyTimeout, logger: logger, files: files)
+    connection.findLogIndex()
+    return connection
   }
 
   /// Takes a connection back, which has no transaction open.

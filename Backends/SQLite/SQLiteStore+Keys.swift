@@ -29,6 +29,9 @@ final class SQLiteKeys: Sendable {
       return taken
     }
   }
+
+  /// Forgets what was set aside, because somebody has used keys without asking.
+  func discard(of root: EntityDescription) { blocks.withLock { $0[ObjectIdentifier(root)]?.keys = 0..<0 } }
 }
 
 extension SQLiteStore {
@@ -37,7 +40,9 @@ extension SQLiteStore {
     let table = try schema.requireTable(for: root)
     return try keys.take(count, of: root) { number in
       do {
-        return try write { session in try session.inWriteTransaction { try setAside(number, of: table, session) } }
+        return try write { session in
+          try inTransactionBesideRecords(session) { try setAside(number, of: table, session) }
+        }
       } catch var error as CoherenceError {
         // Keys that are set aside and never used change nothing.
         error.outcome = .notApplied

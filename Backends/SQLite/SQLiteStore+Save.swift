@@ -4,22 +4,28 @@ import GRDBSQLite
 
 extension SQLiteStore {
   func save(_ request: StoreSaveRequest) throws {
-    try write { session in
-      let save = SQLiteSave(request, store: self, session: session)
-      try save.run()
-    }
+    try write { session in try save(request, session) {} }
+  }
+
+  /// Saves on the connection that writes.
+  ///
+  /// - Parameter began: Called when nobody else can commit any more.
+  func save(_ request: StoreSaveRequest, _ session: SQLiteSession, began: () -> Void) throws {
+    try SQLiteSave(request, store: self, session: session).run(began)
   }
 }
 
 /// One save on the connection that writes.
-private struct SQLiteSave {
-  private let request: StoreSaveRequest
-  private let store: SQLiteStore
-  private let session: SQLiteSession
+struct SQLiteSave {
+  let request: StoreSaveRequest
+  let store: SQLiteStore
+  let session: SQLiteSession
 
   /// A step that could not be taken, with the record that it was about.
-  private struct Refusal: Error {
+  struct Refusal: Error {
     var id: ManagedObjectID?
+    /// What the record would have been.
+    var row: Row?
     /// What SQLite said; `nil` when the record was at another version.
     var failure: SQLiteFailure?
   }
@@ -30,9 +36,10 @@ private struct SQLiteSave {
     self.session = session
   }
 
-  func run() throws {
+  func run(_ began: () -> Void) throws {
     do {
       try session.inWriteTransaction {
+        began()
         for step in request.steps { try take(step) }
         try session.check(request.memberCounts, store)
       }
@@ -142,7 +149,7 @@ private struct SQLiteSave {
           try bind(template.parameters, to: statement, change)
           try statement.run()
         } catch let failure as SQLiteFailure where failure.isConstraint {
-          throw Refusal(id: change.objectID, failure: failure)
+          throw Refusal(id: change.objectID, row: change.row, failure: failure)
         }
         if checkingVersion, statement.changes != 1 { throw Refusal(id: change.objectID) }
       }
@@ -198,63 +205,6 @@ private struct SQLiteSave {
       case .targetPosition: try statement.bind(position: change.link!.targetPosition, at: place)
       }
     }
-  }
-
-  // MARK: Refusals
-
-  /// Why a save was refused: versions first, then what SQLite said. Nothing of the save is in the store any more.
-  private func explanation(of refusal: Refusal) throws -> any Error {
-    var conflicts = try session.inReadTransaction { try allConflicts() }
-    if let failure = refusal.failure, conflicts.isEmpty {
-      if failure.code == SQLiteCode.foreignKey, let id = refusal.id,
-        let reference = try session.inReadTransaction({ try referenceRetaining(id) })
-      {
-        return CoherenceError.deleteRetained(id, by: reference)
-      }
-      var error = store.errors.coherenceError(failure)
-      error.objectIDs = [refusal.id].compactMap { $0 }
-      return error
-    }
-    if let id = refusal.id, conflicts.isEmpty {
-      // Somebody put the version back between the save and the look at it: what was met is still a conflict.
-      conflicts = [StoreConflict(id: id, storeRow: try session.inReadTransaction { try row(id) })]
-    }
-    return StoreConflict.Failure(conflicts: conflicts)
-  }
-
-  /// The left-out reference that keeps a record from being deleted.
-  private func referenceRetaining(_ id: ManagedObjectID) throws -> SQLLeftOutReference? {
-    try store.schema.leftOutReferences(to: id.entity).first { reference in
-      try reference.retainsTarget
-        && !session.integers(
-          "SELECT 1 FROM \(name: reference.table) WHERE \(name: reference.column) = \(key: id.key) LIMIT 1"
-        ).isEmpty
-    }
-  }
-
-  /// Every record of the save that is not at the version that the save is based on.
-  private func allConflicts() throws -> [StoreConflict] {
-    var conflicts: [StoreConflict] = []
-    func check(_ id: ManagedObjectID, _ baseVersion: Int64) throws {
-      let row = try row(id)
-      if row?.version != baseVersion { conflicts.append(StoreConflict(id: id, storeRow: row)) }
-    }
-    for step in request.steps {
-      switch step {
-      case .update(_, _, let updates): for update in updates { try check(update.row.id, update.baseVersion) }
-      case .delete(_, let deletes): for delete in deletes { try check(delete.id, delete.baseVersion) }
-      case .insert, .fix, .link, .unlink: break
-      }
-    }
-    return conflicts
-  }
-
-  private func row(_ id: ManagedObjectID) throws -> Row? {
-    let query = try store.rowQuery(id.entity)
-    let statement = try session.rowStatement(id.entity, query.one)
-    defer { statement.reset() }
-    try statement.bind(id.key, at: 1)
-    return try statement.step() ? query.decoder.row(statement.handle) : nil
   }
 }
 

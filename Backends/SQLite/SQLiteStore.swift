@@ -19,6 +19,8 @@ final class SQLiteStore: PersistentStore {
   let rowQueries: [ObjectIdentifier: RowQuery]
   let pool: SQLiteReaderPool
   let keys = SQLiteKeys()
+  /// Tells the file's states apart; `nil` in a store that only reads.
+  let states: SQLiteStates?
   private let path: String
   /// The shared file; `nil` in a store that only reads.
   private let file: Mutex<SQLiteFile?>
@@ -38,14 +40,16 @@ final class SQLiteStore: PersistentStore {
         .storeInaccessible,
         SQLiteError.obstacle(path) ?? "'\(path)' does not exist; a store that is opened to read only is not created.")
     }
-    let pool = SQLiteReaderPool(path: path, options: options, logger: logger)
     let file = options.isReadOnly ? nil : try SQLiteFile.shared(path: path, options: options, logger: logger)
+    let pool = SQLiteReaderPool(
+      path: path, options: options, logger: logger, files: file?.files ?? SQLiteFiles(path: path))
     let opening = try Self.prepare(environment, path: path, file: file, pool: pool)
 
     self.environment = environment
     self.path = path
     self.pool = pool
     self.file = Mutex(file)
+    states = file?.states
     schema = opening.schema
     let spaces = IDSpaces(store: opening.state.metadata.identifier, model: environment.model)
     self.spaces = spaces
@@ -73,7 +77,11 @@ final class SQLiteStore: PersistentStore {
     let connection = try file?.writer ?? pool.lease()
     defer { if file == nil { pool.give(back: connection) } }
     return try connection.use { session in
-      let planned = try session.inReadTransaction { try plan(session) }
+      let planned = try session.inReadTransaction {
+        // A store that only reads has no writer that noted them.
+        defer { if file == nil { session.noteFiles() } }
+        return try plan(session)
+      }
       if !planned.isNeeded { return planned }
       guard file != nil else {
         throw CoherenceError(.notADatabase, "'\(path)' is empty and was opened to read only; open it to write once.")
@@ -104,7 +112,7 @@ final class SQLiteStore: PersistentStore {
 
   // MARK: Connections
 
-  var errors: SQLiteError { SQLiteError(path: path) }
+  var errors: SQLiteError { SQLiteError(path: path, files: pool.files) }
 
   func checkOpen() throws {
     if isClosed.load(ordering: .acquiring) { throw Self.closed }
@@ -127,9 +135,34 @@ final class SQLiteStore: PersistentStore {
   /// Runs a block on a connection that reads.
   private func read<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
     try checkOpen()
-    let connection = try pool.lease()
-    defer { pool.give(back: connection) }
-    return try connection.use { session in try session.inReadTransaction { try body(session) } }
+    return try rescuing {
+      let connection = try pool.lease()
+      defer { pool.give(back: connection) }
+      return try connection.use { session in try session.inReadTransaction { try body(session) } }
+    }
+  }
+
+  /// Runs a block that reads. When it finds that a file of the store is gone, what was saved is brought into the database.
+  @inline(__always) func rescuing<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch {
+      rescue(after: error)
+      throw error
+    }
+  }
+
+  /// Brings what a deleted log holds into the database, when an error of a reader tells of it. Only the connection that
+  /// writes still has the log.
+  @inline(never) func rescue(after error: any Error) {
+    guard let error = error as? CoherenceError, error.isOfMissingFile, let file = file.withLock({ $0 }) else { return }
+    file.writing.withLock {
+      do {
+        try file.writer.use { $0.rescue() }
+      } catch {
+        // The reader's error says all that can be said.
+      }
+    }
   }
 
   func rowQuery(_ root: EntityDescription) throws -> RowQuery {
@@ -164,7 +197,7 @@ final class SQLiteStore: PersistentStore {
 
   func makeReader() throws -> any StoreReader {
     try checkOpen()
-    return SQLiteReader(self, connection: try pool.lease())
+    return SQLiteReader(self, connection: try rescuing { try pool.lease() })
   }
 
   func close() {

@@ -15,7 +15,7 @@ struct ConnectStressTests {
   private static let submissions = 24
   private static let rounds = 12
 
-  @Test(.timeLimit(.minutes(2)))
+  @Test(.timeLimit(.minutes(15)))
   func `64 tasks submit, cancel, suspend, resume, attach, detach, start and stop, and every action is accounted for`()
     async throws
   {

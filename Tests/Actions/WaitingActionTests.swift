@@ -31,7 +31,7 @@ struct WaitingActionTests {
     try await outer.value
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(15)))
   func `an action may await the last of many that depend on many`() async throws {
     let gate = TaskGate()
     var layer: [AnyActionHandle] = [try connect.execute(EntityTaskAction { _ in await gate.pass() })]

@@ -111,7 +111,7 @@ private actor Resident {
 
 extension WrongUse {
   fileprivate static let strangers = [
-    WrongUse("an object of another context is inserted", "use `object(with:)` to get it here") {
+    WrongUse("an object of another context is inserted", "get it here with `object(with:)`") {
       try Fan.withStranger { $0.insert($1) }
     },
     WrongUse("an object of another context is deleted", "get it here with `object(with:)`") {
@@ -157,7 +157,7 @@ extension WrongUse {
   ]
 
   fileprivate static let rows = [
-    WrongUse("a row is made with too few values", "one value for each slot") { _ = Fan.row(values: []) },
+    WrongUse("a row is made with too few values", "needs 3 values, one for each slot") { _ = Fan.row(values: []) },
     WrongUse("a row is made with too many values", "one value for each slot") {
       _ = Fan.row(values: Fan.entity.defaultValues + [.null])
     },

@@ -353,11 +353,22 @@ private struct Mixture {
     switch any(6) {
     case 0..<3:
       let change = change()
-      if change(store) { _ = change(twin) }
+      if appliesToTwin(change), change(store) { _ = change(twin) }
     case 3: beginChange()
     case 4: endChange(confirming: false)
     default: undo()
     }
+  }
+
+  /// An update of an aggregate that is not sure makes sure what it edits in it. The twin, which has no such aggregate, could
+  /// not follow.
+  private func appliesToTwin(_ change: (EntityStore) -> Bool) -> Bool {
+    var applies = false
+    try? twin.transaction { twin in
+      applies = change(twin)
+      throw Refusal()
+    }
+    return applies
   }
 
   mutating func faultAgainstTwin() -> String? {

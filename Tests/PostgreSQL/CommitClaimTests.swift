@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What a store says of a transaction whose end it did not learn in the usual way.
-@Suite(.needsServer, .timeLimit(.minutes(2))) struct CommitClaimTests {
+@Suite(.needsServer, .timeLimit(.minutes(15))) struct CommitClaimTests {
   private let schema: TemporarySchema
   private let proxy: SocketProxy
 

@@ -33,6 +33,26 @@ import Testing
     #expect(try store.reading { try $0.all(query) }.map(\.id) == [row.id])
   }
 
+  @Test func `a connection with many statements prepared begins and ends any transaction`() throws {
+    let pool = try #require(store as? PostgreSQLStore).pool
+    func prepareMany() throws {
+      try pool.withConnection(for: .saving) { connection in
+        for number in 0..<250 { try connection.run("SELECT 1 AS \(name: "c\(number)")") }
+      }
+    }
+    let row = try store.insert("Person", ["name": .string("a")])
+    try prepareMany()
+    let query = StoreQuery(entity: store.entity("Person"))
+    #expect(try store.reading { try $0.all(query) }.map(\.id) == [row.id])
+    try prepareMany()
+    var changed = row.values
+    changed[row.entity.attribute(named: "name")!.slot] = .string("b")
+    let update = Row.make(id: row.id, entity: row.entity, version: 9, values: changed)
+    #expect(throws: StoreConflict.Failure.self) {
+      try store.save(.update(row.entity, slots: SlotSet([0]), [RowUpdate(row: update, baseVersion: 8)]))
+    }
+  }
+
   @Test func `a statement with too many values is refused, and the connection is of use afterwards`() throws {
     let connection = try schema.administration()
     let values = (0..<65_536).map { SQLFragment.value(.int(Int64($0)), .int64) }

@@ -120,9 +120,9 @@ import Testing
     let second = PostgreSQLCommitMark(nextOf: connection)
     let stranger = PostgreSQLCommitMark(nextOf: try schema.administration())
     let witness = try schema.administration()
-    #expect(try first.isCommitted(of: nil, askedOn: witness))
-    #expect(try !second.isCommitted(of: nil, askedOn: witness))
-    #expect(try !stranger.isCommitted(of: nil, askedOn: witness))
+    #expect(try first.isCommitted(of: nil, askedOn: witness) == true)
+    #expect(try second.isCommitted(of: nil, askedOn: witness) == false)
+    #expect(try stranger.isCommitted(of: nil, askedOn: witness) == false)
     #expect(try store.current(row) != nil)
   }
 }

@@ -6,7 +6,7 @@ import Logging
 import Testing
 
 /// Whether a server from which nothing comes is at work is seen right in whatever way the server is set up.
-@Suite(.needsServer, .timeLimit(.minutes(2))) struct ProbeTests {
+@Suite(.needsServer, .timeLimit(.minutes(15))) struct ProbeTests {
   private let schema: TemporarySchema
 
   init() throws { schema = try TemporarySchema() }

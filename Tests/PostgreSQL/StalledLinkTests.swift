@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A link through which nothing comes any more, though nobody closed it.
-@Suite(.needsServer, .timeLimit(.minutes(2))) struct StalledLinkTests {
+@Suite(.needsServer, .timeLimit(.minutes(15))) struct StalledLinkTests {
   private let schema: TemporarySchema
   private let proxy: SocketProxy
 

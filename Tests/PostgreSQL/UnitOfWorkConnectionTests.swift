@@ -139,7 +139,8 @@ import Testing
     }
   }
 
-  @Test func `two units of work over two stores do not wait for each other's connections`() async throws {
+  @Test(arguments: [false, true])
+  func `two units of work over two stores do not wait for each other's connections`(inSnapshots: Bool) async throws {
     let schemas = try [TemporarySchema(), TemporarySchema()]
     let model = try ManagedObjectModel(configurations: ["one": ["One"], "two": ["Two"]]) {
       Entity("One") { Attribute("name", .string, optional: true) }
@@ -157,12 +158,13 @@ import Testing
       for number in 0..<16 {
         group.addTask {
           let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
-          try await context.perform {
+          @Sendable func read() throws {
             for entity in number.isMultiple(of: 2) ? ["One", "Two"] : ["Two", "One"] {
               let found = try context.fetch(FetchRequest<ManagedObject>(entityName: entity))
               #expect(found.isEmpty)
             }
           }
+          try await context.perform { inSnapshots ? try context.withSnapshot { try read() } : try read() }
         }
       }
       try await group.waitForAll()

@@ -92,7 +92,7 @@ import Testing
     let double = try store.row("Person", ["email": .string("taken")])
     let error = #expect(throws: CoherenceError.self) { try save(.insert(double.entity, [double])) }
     #expect(error?.code == .uniquenessViolated)
-    #expect(error?.objectIDs == [double.id])
+    #expect(error?.objectIDs == [double.id, one.id])
     #expect(error?.message.contains("taken'") == false)
     #expect(throws: StoreConflict.Failure.self) {
       try save(update(two, ["email": .string("taken")]), update(one, ["name": .string("y")], from: 1))

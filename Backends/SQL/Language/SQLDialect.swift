@@ -45,6 +45,8 @@ package protocol SQLDialect: Sendable {
 
   // MARK: Expressions
 
+  /// A value that was made of a column, with the collation that the column has.
+  func collated(_ value: SQLFragment, as storage: StorageType) -> SQLFragment
   /// A boolean constant, as the operand of AND and OR.
   func boolean(_ value: Bool) -> SQLFragment
   /// Whether two operands, either of which may be null, are the same.
@@ -81,6 +83,7 @@ extension SQLDialect {
     return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }
 
+  package func collated(_ value: SQLFragment, as storage: StorageType) -> SQLFragment { value }
   package func folded(_ text: SQLFragment, _ options: StringOptions) -> SQLFragment? { nil }
   package func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment? { nil }
   package var nestingRoom: Int { .max }

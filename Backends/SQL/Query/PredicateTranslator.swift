@@ -88,7 +88,8 @@ struct PredicateTranslator {
     switch resolved.target {
     case .attribute(let attribute):
       guard let column = column(of: attribute) else { return nil }
-      return QueryOperand(sql: .column(column, of: alias), storage: attribute.type.storage)
+      return QueryOperand(
+        sql: value(of: attribute, in: column, alias, of: resolved.owner), storage: attribute.type.storage)
     case .toOne(let relationship):
       guard let column = column(of: relationship) else { return nil }
       return QueryOperand(
@@ -100,6 +101,18 @@ struct PredicateTranslator {
     case .toMany:
       return nil
     }
+  }
+
+  /// An attribute's value. Records of other entities of the hierarchy have none, whatever the engine has written into their
+  /// column by default.
+  private func value(
+    of attribute: AttributeDescription, in column: String, _ alias: String, of entity: EntityDescription
+  ) -> SQLFragment {
+    let column = SQLFragment.column(column, of: alias)
+    guard !attribute.defaultValue.isNull, !entity.isKind(of: attribute.entity) else { return column }
+    let names = attribute.entity.concreteEntities.map { AttributeValue.string($0.name) }
+    let own: SQLFragment = "\(.column(SQLTable.entity, of: alias)) \(list: names, as: .string)"
+    return dialect.collated("CASE WHEN \(own) THEN \(column) END", as: attribute.type.storage)
   }
 
   private func column(of property: PropertyDescription) -> String? {
@@ -313,8 +326,8 @@ struct PredicateTranslator {
     case .links(let links, let isForward):
       guard let linkTable = schema.linkTable(links) else { return nil }
       let linkAlias = scope.subqueryAlias()
-      let near = SQLFragment.column(isForward ? SQLLinkTable.source : SQLLinkTable.target, of: linkAlias)
-      let far = SQLFragment.column(isForward ? SQLLinkTable.target : SQLLinkTable.source, of: linkAlias)
+      let near = SQLFragment.column(isForward ? linkTable.source : linkTable.target, of: linkAlias)
+      let far = SQLFragment.column(isForward ? linkTable.target : linkTable.source, of: linkAlias)
       var tables: SQLFragment = "\(name: linkTable.name) AS \(name: linkAlias)"
       if readingMembers {
         tables += " JOIN \(name: table.name) AS \(name: alias) ON \(.column(SQLTable.id, of: alias)) = \(far)"

@@ -90,12 +90,10 @@ package struct QueryPlanner: Sendable {
   /// The statement for links by the keys of one side: source, target, source's and target's position.
   package func links(_ links: LinkTable, of keys: [Int64], fromSource: Bool) throws -> SQLFragment {
     let table = try schema.requireLinkTable(links)
-    let near = fromSource ? SQLLinkTable.source : SQLLinkTable.target
-    let far = fromSource ? SQLLinkTable.target : SQLLinkTable.source
-    let position = fromSource ? SQLLinkTable.sourcePosition : SQLLinkTable.targetPosition
-    let columns = [
-      SQLLinkTable.source, SQLLinkTable.target, SQLLinkTable.sourcePosition, SQLLinkTable.targetPosition,
-    ]
+    let near = fromSource ? table.source : table.target
+    let far = fromSource ? table.target : table.source
+    let position = fromSource ? table.sourcePosition : table.targetPosition
+    let columns = [table.source, table.target, table.sourcePosition, table.targetPosition]
     return """
       SELECT \(names: columns) FROM \(name: table.name) \
       WHERE \(name: near) \(list: keys.map(AttributeValue.int), as: .int64) \

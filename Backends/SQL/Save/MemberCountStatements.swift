@@ -47,7 +47,8 @@ package struct MemberCountStatements: Sendable {
       }
       return (table.name, column.name)
     case .links(let links, let isForward):
-      return (try schema.requireLinkTable(links).name, isForward ? SQLLinkTable.source : SQLLinkTable.target)
+      let table = try schema.requireLinkTable(links)
+      return (table.name, isForward ? table.source : table.target)
     }
   }
 }

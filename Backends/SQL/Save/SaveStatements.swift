@@ -118,8 +118,8 @@ package final class SaveStatements: Sendable {
   /// Adds a link, or gives the positions that it has to one that is there, which keeps the others.
   package func link(_ links: LinkTable) throws -> SaveStatement {
     let table = try schema.requireLinkTable(links)
-    let positions = [SQLLinkTable.sourcePosition, SQLLinkTable.targetPosition]
-    let ends = [SQLLinkTable.source, SQLLinkTable.target]
+    let positions = [table.sourcePosition, table.targetPosition]
+    let ends = [table.source, table.target]
     let set = positions.map { position in
       """
       \(name: position) = COALESCE(\(.column(position, of: "excluded")), \(.column(position, of: table.name)))
@@ -137,7 +137,7 @@ package final class SaveStatements: Sendable {
     let table = try schema.requireLinkTable(links)
     let text: SQLFragment = """
       DELETE FROM \(name: table.name) \
-      WHERE \(name: SQLLinkTable.source) = \(mark(0)) AND \(name: SQLLinkTable.target) = \(mark(1))
+      WHERE \(name: table.source) = \(mark(0)) AND \(name: table.target) = \(mark(1))
       """
     return statement(text, [.source, .target])
   }

@@ -35,7 +35,8 @@ struct SQLSchemaBuilder {
       SQLLinkTable(
         links: links, name: name, sourceTable: tableNames[ObjectIdentifier(links.sourceRoot)]!,
         targetTable: tableNames[ObjectIdentifier(links.targetRoot)]!,
-        targetIndex: known?.targetIndex ?? relations.allocate([name + ".target"], key: name + ".target"))
+        targetIndex: known?.targetIndex ?? relations.allocate([name + ".target"], key: name + ".target"),
+        isReversed: known?.isReversed ?? false)
     }
     let tables = roots.map { table(for: $0) }
     return SQLSchema(

@@ -98,10 +98,18 @@ package struct SQLIndex: Sendable, Hashable, Codable {
 
 /// The table of a relationship that is kept as links.
 package struct SQLLinkTable: Sendable {
-  package static let source = "source"
-  package static let target = "target"
-  package static let sourcePosition = "sourcePosition"
-  package static let targetPosition = "targetPosition"
+  // The columns as they are made. A table keeps them for ever: programs with either name of a relationship may have the store
+  // open at once.
+  static let source = "source"
+  static let target = "target"
+  static let sourcePosition = "sourcePosition"
+  static let targetPosition = "targetPosition"
+
+  // The columns as the model sees them.
+  package var source: String { isReversed ? Self.target : Self.source }
+  package var target: String { isReversed ? Self.source : Self.target }
+  package var sourcePosition: String { isReversed ? Self.targetPosition : Self.sourcePosition }
+  package var targetPosition: String { isReversed ? Self.sourcePosition : Self.targetPosition }
 
   package let links: LinkTable
   package let name: String
@@ -109,8 +117,10 @@ package struct SQLLinkTable: Sendable {
   package let sourceTable: String
   /// The name of the targets' table.
   package let targetTable: String
-  /// The index that finds links by target.
+  /// The index that finds links by the column of the targets.
   package let targetIndex: String
+  /// Whether the model's sources are in the column of the targets.
+  package let isReversed: Bool
 }
 
 extension Slot {

@@ -17,6 +17,8 @@ package struct SchemaChange {
   private let before: StoreState?
   /// The stored schema, with the names that the model's properties have.
   private let view: StoredSchema
+  /// The entities whose records have another name in the store.
+  private let renames: [EntityRename]
   private let age: ModelAge
   /// What may stand in the way, to be looked up before the statements run.
   private var faults: [SchemaFault] = []
@@ -43,15 +45,18 @@ package struct SchemaChange {
         metadata: environment.freshMetadata(identifier: identifier),
         schema: StoredSchema.empty.merging(StoredSchema(schema)))
       view = .empty
+      renames = []
       age = .newest
       try checkColumns()
       return
     }
-    try Self.checkIsRelated(environment, to: stored, place: place, elsewhere: elsewhere)
+    let renamed = stored.schema.renamed(for: environment)
+    view = renamed.schema
+    renames = renamed.renames
+    try Self.checkIsRelated(environment, to: stored, as: view, place: place, elsewhere: elsewhere)
     let record = environment.modelRecord
     let isSame = stored.metadata.versionHashes == record.versionHashes
     age = stored.metadata.age(ofModelWith: record.versionHashes)
-    view = stored.schema.renamed(for: environment)
     schema = SQLSchema(environment: environment, dialect: dialect, stored: view, keepsRules: age == .older)
     state = stored
     // Indexes and delete rules are no difference of models: without the right to change them they stay as they are.
@@ -64,7 +69,7 @@ package struct SchemaChange {
       isNeeded = false
       return
     }
-    faults = SchemaDifferences(from: view, to: schema, isKnown: age != .unseen).faults
+    faults = SchemaDifferences(from: view, to: schema, renaming: renames, isKnown: age != .unseen).faults
     lay(dropping: faults.compactMap(\.drops).filter(\.entities.isEmpty))
     guard canMigrate else {
       // A model that the store was extended to before finds there what it needs.
@@ -105,7 +110,7 @@ package struct SchemaChange {
     let rest = view.dropping(drops)
     schema = SQLSchema(environment: environment, dialect: dialect, stored: rest, keepsRules: age == .older)
     let migration = SchemaMigration(
-      from: view, to: schema, dropping: drops, isHandOver: isHandOver, dialect: dialect)
+      from: view, to: schema, renaming: renames, dropping: drops, isHandOver: isHandOver, dialect: dialect)
     // Who has no right to change the store reads it without being completed.
     statements = migration.statements + (canMigrate ? migration.completion : [])
     state.schema = rest.merging(StoredSchema(schema))
@@ -115,11 +120,11 @@ package struct SchemaChange {
 
   /// Refuses a store that has entities, and none in common with the model.
   private static func checkIsRelated(
-    _ environment: StoreEnvironment, to stored: StoreState, place: String, elsewhere: String
+    _ environment: StoreEnvironment, to stored: StoreState, as view: StoredSchema, place: String, elsewhere: String
   ) throws {
     let known = stored.schema.tables
     let names = known.flatMap(\.entities).map(\.name).sorted()
-    guard !names.isEmpty, !environment.entities.contains(where: { stored.schema.shares($0) }) else { return }
+    guard !names.isEmpty, !environment.entities.contains(where: { view.shares($0) }) else { return }
     let models = stored.metadata.lastModel.map { " \($0)" } ?? " another model"
     throw CoherenceError(
       .incompatibleModel,

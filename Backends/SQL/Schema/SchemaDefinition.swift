@@ -70,10 +70,10 @@ struct SchemaDefinition {
 
   /// What the engine writes into a column for a program that does not know it.
   ///
-  /// A column of a unique index has none, because the default would be its own duplicate in the second record; nor has a
-  /// column of a subentity, because rows of the other entities would get it too.
+  /// A column of a unique index has none, because the default would be its own duplicate in the second record. Of a
+  /// subentity's column, rows of other entities have the default too, which no query and no count looks at.
   func defaultClause(of column: SQLColumn, in table: SQLTable) -> SQLFragment? {
-    guard !column.defaultValue.isNull, column.slot.entity === table.root,
+    guard !column.defaultValue.isNull,
       !table.indexes.contains(where: { $0.isUnique && $0.columns.contains(column.name) })
     else { return nil }
     return dialect.constant(column.defaultValue, as: column.storage).map { "DEFAULT \($0)" }

@@ -7,8 +7,11 @@ struct SchemaDifferences {
   /// Whether a program has opened the store with the model before: then no missing value keeps it out, which another
   /// program may have left.
   private let isKnown: Bool
+  private let renames: [EntityRename]
 
-  init(from old: StoredSchema, to new: SQLSchema, isKnown: Bool) {
+  /// - Parameter renames: The entities whose records still have a former name when they are counted.
+  init(from old: StoredSchema, to new: SQLSchema, renaming renames: [EntityRename], isKnown: Bool) {
+    self.renames = renames
     self.old = old
     self.new = new
     self.isKnown = isKnown
@@ -125,10 +128,11 @@ struct SchemaDifferences {
   }
 
   private func records(of entities: [String], in table: String) -> SQLFragment {
-    """
-    SELECT COUNT(*) FROM \(name: table) \
-    WHERE \(name: SQLTable.entity) \(list: entities.map(AttributeValue.string), as: .string)
-    """
+    let former = renames.filter { $0.table == table && entities.contains($0.name) }.map(\.former)
+    return """
+      SELECT COUNT(*) FROM \(name: table) \
+      WHERE \(name: SQLTable.entity) \(list: (entities + former).map(AttributeValue.string), as: .string)
+      """
   }
 
   // MARK: Relationships

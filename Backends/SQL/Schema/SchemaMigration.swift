@@ -28,13 +28,15 @@ package struct SchemaMigration: Sendable {
   /// - Parameter isHandOver: Whether a program with another model opened the store last, which may have written records
   ///   without values that the model requires.
   init(
-    from old: StoredSchema, to schema: SQLSchema, dropping drops: SchemaDrops, isHandOver: Bool,
-    dialect: any SQLDialect
+    from old: StoredSchema, to schema: SQLSchema, renaming renames: [EntityRename], dropping drops: SchemaDrops,
+    isHandOver: Bool, dialect: any SQLDialect
   ) {
     self.isHandOver = isHandOver
     definition = SchemaDefinition(dialect: dialect)
     new = schema
     self.drops = drops
+    statements = renames.flatMap { $0.statements(in: old, definition) }
+    if isHandOver { completion = EntityRename.strays(in: old, definition) }
     dropIndexes(of: old)
     drop(from: old)
     let rest = old.dropping(drops)
@@ -75,7 +77,7 @@ package struct SchemaMigration: Sendable {
           {
             if stored.isOptional {
               statements.append(fill)
-            } else if isHandOver, lacksEngineDefault(column, of: table) {
+            } else if isHandOver, mayLackEngineDefault(column, of: table) {
               completion.append(fill)
             }
           }
@@ -91,9 +93,10 @@ package struct SchemaMigration: Sendable {
     }
   }
 
-  /// Whether a program that does not know a subentity's column writes records without a value there.
-  private func lacksEngineDefault(_ column: SQLColumn, of table: SQLTable) -> Bool {
-    column.slot.entity !== table.root && definition.defaultClause(of: column, in: table) == nil
+  /// Whether a program that does not know a subentity's column may write records without a value there: the engine knows no
+  /// such default, or the column was made before it was told of it.
+  private func mayLackEngineDefault(_ column: SQLColumn, of table: SQLTable) -> Bool {
+    column.slot.entity !== table.root
       && !table.indexes.contains { $0.isUnique && $0.columns.contains(column.name) }
   }
 

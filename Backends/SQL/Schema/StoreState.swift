@@ -6,9 +6,10 @@ package struct StoreState: Sendable, Hashable {
   package var metadata: StoreMetadata
   package var schema: StoredSchema
 
-  // Format 2 may describe what no present model has; versions of the framework that read format 1 alone would drop it.
-  private static let format = "2"
-  private static let readableFormats: Set = ["1", "2"]
+  // Format 2 may describe what no present model has; versions of the framework that read format 1 alone would drop it. Format
+  // 3 may say that links are turned round, or that entities had other names; versions before would misread them.
+  private static let format = "3"
+  private static let readableFormats: Set = ["1", "2", "3"]
 
   package init(metadata: StoreMetadata, schema: StoredSchema) {
     self.metadata = metadata

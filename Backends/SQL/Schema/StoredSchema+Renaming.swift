@@ -1,28 +1,24 @@
 import CoherenceCore
 
-// A model may name a property otherwise than the model that wrote it down. The column keeps its name in the engine for
-// ever: programs with either model may have the store open at once. Only the description is renamed.
+// A model may name an entity or a property otherwise than the model that wrote it down. Tables and columns keep their names
+// in the engine for ever: programs with either model may have the store open at once. Only the description is renamed, and
+// the names of entities that records have.
 
 extension StoredSchema {
-  /// The schema with the names that a model's properties have, where the model's renaming identifiers, or those of the
-  /// models before, say that they are the same.
-  func renamed(for environment: StoreEnvironment) -> StoredSchema {
+  /// The schema with the names that a model's entities and properties have, where the model's renaming identifiers, or those
+  /// of the models before, say that they are the same.
+  func renamed(for environment: StoreEnvironment) -> (schema: StoredSchema, renames: [EntityRename]) {
     var result = self
     let entities = environment.entities
+    let renames = result.renameEntities(for: environment)
     for entity in entities {
       guard let index = result.tables.firstIndex(where: { $0.root == entity.root.name }) else { continue }
       result.tables[index].renameColumns(of: entity)
     }
-    // Links are named after relationships: their former names are found with the relationships' former names.
-    let links = environment.linkTables.map { ($0, Self.formerName(of: $0, in: self)) }
     for entity in entities { result.renameRelationships(of: entity) }
-    for (links, former) in links {
-      guard let former, let index = result.linkTables.firstIndex(where: { $0.links == former }),
-        !result.linkTables.contains(where: { $0.links == links.name })
-      else { continue }
-      result.linkTables[index].links = links.name
-    }
-    return result
+    // Links are named after relationships: their former names are found by the relationships' former names.
+    result.renameLinks(environment.linkTables)
+    return (result, renames)
   }
 
   // MARK: Relationships
@@ -50,13 +46,44 @@ extension StoredSchema {
     }
   }
 
-  /// The name that the store has for links whose relationships were renamed; `nil` when neither was.
-  private static func formerName(of links: CoherenceCore.LinkTable, in stored: StoredSchema) -> String? {
-    func path(_ relationship: RelationshipDescription) -> String {
-      "\(relationship.entity.name).\(stored.formerName(of: relationship) ?? relationship.name)"
+  // MARK: Links
+
+  private mutating func renameLinks(_ wanted: [CoherenceCore.LinkTable]) {
+    let names = Set(wanted.map(\.name))
+    for links in wanted where !linkTables.contains(where: { $0.links == links.name }) {
+      guard let former = formerLinks(of: links, besides: names) else { continue }
+      linkTables[former.index].links = links.name
+      if former.isReversed { linkTables[former.index].reverse() }
     }
-    let name = ([links.forward] + [links.backward].compactMap { $0 }).map(path).joined(separator: "-")
-    return name == links.name ? nil : name
+  }
+
+  /// The links that the store has under another name, and whether their relationships stand in the other order there: names
+  /// decide which one comes first.
+  private func formerLinks(
+    of links: CoherenceCore.LinkTable, besides names: Set<String>
+  ) -> (index: Int, isReversed: Bool)? {
+    let forward = paths(of: links.forward)
+    guard let inverse = links.backward else {
+      return linkTables.firstIndex { !names.contains($0.links) && forward.contains($0.links) }.map { ($0, false) }
+    }
+    let backward = paths(of: inverse)
+    for (index, stored) in linkTables.enumerated() where !names.contains(stored.links) {
+      for first in forward {
+        for second in backward {
+          if stored.links == "\(first)-\(second)" { return (index, false) }
+          if stored.links == "\(second)-\(first)" { return (index, true) }
+        }
+      }
+    }
+    return nil
+  }
+
+  /// The names, with its entity's, that the store may have for a relationship.
+  private func paths(of relationship: RelationshipDescription) -> [String] {
+    let entity = relationship.entity.name
+    let known = relationships.first { $0.entity == entity && $0.name == relationship.name }
+    let entities = [entity] + (entitiesByName[entity]?.formerNames ?? [])
+    return ([relationship.name] + (known?.formerNames ?? [])).flatMap { name in entities.map { "\($0).\(name)" } }
   }
 }
 
@@ -97,7 +124,7 @@ extension Slot {
 
 extension [String] {
   /// Former names once the present one was replaced by another.
-  fileprivate func renamed(_ present: String, to name: String) -> [String]? {
+  func renamed(_ present: String, to name: String) -> [String]? {
     let names = Set(self + [present]).subtracting([name]).sorted()
     return names.isEmpty ? nil : names
   }

@@ -25,6 +25,8 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     package var name: String
     package var parent: String?
     package var isAbstract: Bool
+    /// The names that the entity has in other models; `nil` for none.
+    package var formerNames: [String]?
   }
 
   package struct Column: Sendable, Hashable, Codable {
@@ -52,6 +54,15 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     package var sourceTable: String
     package var targetTable: String
     package var targetIndex: String
+    /// Whether the sources are in the column of the targets, because the relationships have names of another order than they
+    /// had when the table was made. `nil` for no.
+    package var isReversed: Bool?
+
+    /// The links as their inverse has them.
+    mutating func reverse() {
+      swap(&sourceTable, &targetTable)
+      isReversed = isReversed == true ? nil : true
+    }
   }
 
   package struct Relationship: Sendable, Hashable, Codable {
@@ -75,7 +86,7 @@ extension StoredSchema {
     linkTables = schema.linkTables.map {
       LinkTable(
         links: $0.links.name, name: $0.name, sourceTable: $0.sourceTable, targetTable: $0.targetTable,
-        targetIndex: $0.targetIndex)
+        targetIndex: $0.targetIndex, isReversed: $0.isReversed ? true : nil)
     }
     relationships = schema.tables.flatMap { $0.root.hierarchy }
       .flatMap { entity in entity.relationships.filter { $0.entity === entity } }
@@ -167,6 +178,11 @@ extension StoredSchema.Table {
   fileprivate func merging(_ wanted: StoredSchema.Table) -> StoredSchema.Table {
     var result = wanted
     let entityNames = Set(wanted.entities.map(\.name))
+    result.entities = wanted.entities.map { entity in
+      var entity = entity
+      entity.formerNames = entities.first { $0.name == entity.name }?.formerNames
+      return entity
+    }
     result.entities += entities.filter { !entityNames.contains($0.name) }
     let keys = Set(wanted.columns.map(\.key))
     result.columns = wanted.columns.map { column in

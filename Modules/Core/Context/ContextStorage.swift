@@ -22,8 +22,12 @@ final class ContextStorage: @unchecked Sendable {
   private let enteredCount = Atomic<Int>(0)
   /// The number of records that are to be saved.
   @exclusivity(unchecked) private(set) var recordCount = 0
+  /// Whether there may be deletes among them.
+  @exclusivity(unchecked) private(set) var hasDeletes = false
   /// How many of them each hierarchy has.
   @exclusivity(unchecked) private var kinds: [(root: EntityDescription, count: Int)] = []
+  /// Made by the first fetch that looks for unsaved records by a value.
+  @exclusivity(unchecked) private var index: UnsavedIndex?
   /// Changed records that no notification told of yet, those that have this round's number.
   @exclusivity(unchecked) var unannounced: [PendingRecord] = []
   @exclusivity(unchecked) private(set) var round: UInt32 = 1
@@ -68,6 +72,7 @@ final class ContextStorage: @unchecked Sendable {
       recordCount += 1
       count(record, 1)
       sequence.append(record)
+      noteUnindexed(record)
     }
     newcomers?.append(record)
     announce(record)
@@ -109,6 +114,41 @@ final class ContextStorage: @unchecked Sendable {
   func recordUnderLock(for id: ManagedObjectID) -> PendingRecord? {
     enterAll()
     return entry(for: id)
+  }
+
+  /// Notes that a record came, or was written. Called under the lock.
+  func noteUnindexed(_ record: PendingRecord) {
+    guard index != nil else { return }
+    index?.note(record)
+    if index?.isOvergrown(recordCount) == true { dropIndex() }
+  }
+
+  /// What is to be saved of a hierarchy with one of some values in a slot. Called under the lock.
+  func unsavedRecords(
+    of root: EntityDescription, at slot: Int, among values: [AttributeValue]
+  ) -> [PendingRecord] {
+    index = index ?? UnsavedIndex()
+    let found = index!.records(of: root, at: slot, among: values, from: records)
+    return found.filter { $0.isCurrent && !$0.isVoid }
+  }
+
+  private func dropIndex() {
+    guard index != nil else { return }
+    index = nil
+    for record in sequence { record.isIndexed = false }
+  }
+
+  /// Makes a record one to delete.
+  func markDeleted(_ record: PendingRecord) {
+    withPending {
+      record.kind = .deleted
+      hasDeletes = true
+    }
+  }
+
+  /// Leaves out the records that are to be deleted. Called under the lock.
+  func withoutDeleted(_ ids: [ManagedObjectID]) -> [ManagedObjectID] {
+    hasDeletes ? ids.filter { recordUnderLock(for: $0)?.kind != .deleted } : ids
   }
 
   /// Counts a record in or out. Called under the lock.
@@ -201,12 +241,15 @@ final class ContextStorage: @unchecked Sendable {
     guard record.isCurrent else { return }
     enterAll()
     record.isCurrent = false
+    record.isIndexed = false
     recordCount -= 1
     count(record, -1)
     table.remove(record.id, ifWord: Self.word(record))
   }
 
   private func dropAll() {
+    dropIndex()
+    hasDeletes = false
     table.removeAll()
     recordCount = 0
     kinds = []

@@ -11,10 +11,10 @@ extension ManagedObjectContext {
       let screen = ExpectationScreen(expectation)
       try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
         let plan = try FetchPlan(request, in: self)
-        if plan.needsOverlay { screen.unsaved = try unsavedStates(of: plan.entities) }
+        if plan.needsOverlay { screen.unsaved = try unsavedStates(for: plan) }
         for store in plan.stores { try compare(plan, in: store, with: screen) }
         let source = ContextRecords(context: self)
-        for case .some(let state) in screen.unsaved.values where plan.includes(state.entity) {
+        for state in screen.unsaved.present where plan.includes(state.entity) {
           if try plan.predicate?.matches(state, in: source) != false { try expectation.put(state.row) }
         }
       } as: { _ in
@@ -114,8 +114,7 @@ extension ManagedObjectContext {
 private final class ExpectationScreen: RowExpectation {
   private let expectation: any RowExpectation
   let keySlots: [Int]
-  /// `nil` for deleted records.
-  @exclusivity(unchecked) var unsaved: [ManagedObjectID: RecordState?] = [:]
+  @exclusivity(unchecked) var unsaved = UnsavedStates()
   @exclusivity(unchecked) private(set) var count = 0
 
   init(_ expectation: any RowExpectation) {
@@ -126,7 +125,7 @@ private final class ExpectationScreen: RowExpectation {
   var expectedValues: [AttributeValue?] { expectation.expectedValues }
 
   func verdict(on id: ManagedObjectID, key: [AttributeValue]) throws -> RowVerdict {
-    if !unsaved.isEmpty, unsaved[id] != nil { return .pass }
+    if unsaved.hides(id) { return .pass }
     count += 1
     if count % 1024 == 0, Task.isCancelled {
       throw CoherenceError(.cancelled, "The task was cancelled while it read.")

@@ -6,18 +6,22 @@ extension ManagedObjectContext {
     guard !storage.undelivered.isEmpty else { return }
     // Objects whose rows were loaded at once stay until the rules are through.
     var kept: [ManagedObject] = []
+    var forgotten: Set<ManagedObjectID> = []
     while !storage.undelivered.isEmpty {
       let deleted = storage.undelivered
       for (entity, group) in Dictionary(grouping: deleted, by: \.entity) {
         for relationship in entity.relationships { kept += try prefetch(relationship.name, of: group) }
       }
       storage.undelivered = []
-      for object in deleted { try applyDeleteRules(of: object) }
+      for object in deleted where try applyDeleteRules(of: object) { forgotten.insert(object.id) }
     }
     withExtendedLifetime(kept) {}
+    // Lists with an inverse have heard of it from their members.
+    if !forgotten.isEmpty, hasListsWithoutInverse(of: forgotten) { forgetMembers(forgotten) }
   }
 
-  private final func applyDeleteRules(of object: ManagedObject) throws {
+  /// - Returns: Whether the record is forgotten, because it was never saved.
+  private final func applyDeleteRules(of object: ManagedObject) throws -> Bool {
     for relationship in object.entity.relationships {
       for target in try targets(of: relationship, from: object) {
         switch relationship.deleteRule {
@@ -29,8 +33,15 @@ extension ManagedObjectContext {
         }
       }
     }
-    guard let record = object.pending, record.base == nil, isUnknownBelow(object.id) else { return }
+    guard let record = object.pending, record.base == nil, isUnknownBelow(object.id) else { return false }
     forgetDeleted(object)
+    return true
+  }
+
+  /// Whether a relationship without an inverse may have the records as members.
+  private final func hasListsWithoutInverse(of ids: Set<ManagedObjectID>) -> Bool {
+    let roots = Set(ids.map { ObjectIdentifier($0.entity.root) })
+    return persistentStoreCoordinator?.managedObjectModel.isNamedWithoutInverse(roots) == true
   }
 
   private final func targets(

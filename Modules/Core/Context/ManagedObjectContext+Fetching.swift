@@ -183,15 +183,15 @@ extension ManagedObjectContext {
   /// The records of the request's range, saved and unsaved, in order. Where the store finds and orders exactly, no more
   /// rows are read than the range needs.
   private final func mergedStates(_ plan: FetchPlan) throws -> [RecordState] {
-    let unsaved = try unsavedStates(of: plan.entities)
+    let unsaved = try unsavedStates(for: plan)
     let source = ContextRecords(context: self)
     let matching = try matchingStates(unsaved, plan, in: source)
     var merge = try OverlayMerge(matching, into: plan, source: source)
-    let query = plan.mergeQuery(shadowing: unsaved.keys.count { !$0.isTemporaryID })
+    let query = plan.mergeQuery(shadowing: unsaved.hiddenCount)
     let fetch = try reader(for: plan.stores[0]).fetch(query)
     let predicate = fetch.isPredicateExact ? nil : plan.predicate
     func clean(_ rows: [Row]) throws -> [Row] {
-      try self.matching(rows.filter { unsaved[$0.id] == nil }, predicate, in: source)
+      try self.matching(rows.filter { !unsaved.hides($0.id) }, predicate, in: source)
     }
     guard fetch.isOrderExact else {
       var states = matching
@@ -205,16 +205,16 @@ extension ManagedObjectContext {
 
   /// The unsaved records that a fetch finds, in any order.
   private final func matchingStates(
-    _ unsaved: [ManagedObjectID: RecordState?], _ plan: FetchPlan, in source: ContextRecords
+    _ unsaved: UnsavedStates, _ plan: FetchPlan, in source: ContextRecords
   ) throws -> [RecordState] {
-    try unsaved.values.compactMap { $0 }.filter { state in
+    try unsaved.present.filter { state in
       try plan.includes(state.entity) && plan.predicate?.matches(state, in: source) != false
     }
   }
 
   /// All matching records, saved and unsaved, in order.
   private final func overlaidStates(_ plan: FetchPlan) throws -> [RecordState] {
-    let unsaved = try unsavedStates(of: plan.entities)
+    let unsaved = try unsavedStates(for: plan)
     var query = plan.query
     query.limit = nil
     query.offset = 0
@@ -226,40 +226,13 @@ extension ManagedObjectContext {
     for store in plan.stores {
       let prepared = plan.dependsOnUnsaved ? nil : predicate
       try forEachRow(query, prepared: prepared, in: store) { rows in
-        let clean = rows.filter { unsaved[$0.id] == nil }
+        let clean = rows.filter { !unsaved.hides($0.id) }
         let found = try plan.dependsOnUnsaved ? matching(clean, predicate, in: source) : clean
         states += found.map(RecordState.init)
       }
     }
     states += try matchingStates(unsaved, plan, in: source)
     return try sorted(states, by: plan.order, in: source)
-  }
-
-  /// The records that this context or a parent has not saved, by identifier; `nil` for deleted ones.
-  final func unsavedStates(of entities: [EntityDescription]) throws -> [ManagedObjectID: RecordState?] {
-    guard let root = entities.first?.root else { return [:] }
-    var result: [ManagedObjectID: RecordState?] = [:]
-    for record in storage.records where record.entity.root === root && !record.isVoid {
-      result[record.id] = .some(record.kind == .deleted ? nil : RecordState(record))
-    }
-    var inherited: [InheritedRecord] = []
-    var ancestor = parent
-    while let context = ancestor {
-      for record in context.unsavedRecords(of: root) where result[record.row.id] == nil {
-        result[record.row.id] = .some(nil)
-        if !record.isDeleted { inherited.append(marked(record, from: context)) }
-      }
-      ancestor = context.parent
-    }
-    for row in try rows(of: inherited) { result[row.id] = RecordState(row) }
-    return result
-  }
-
-  /// What the context has not saved of a hierarchy, for its children.
-  private final func unsavedRecords(of root: EntityDescription) -> [InheritedRecord] {
-    storage.withPending {
-      storage.records.filter { $0.entity.root === root && !$0.isVoid }.map(InheritedRecord.init)
-    }
   }
 
   /// States in a plan's order; ties by key, unsaved records last in order of insertion.

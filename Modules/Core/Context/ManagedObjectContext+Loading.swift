@@ -45,9 +45,16 @@ extension ManagedObjectContext {
   /// The row of a record as its store has it.
   final func committedRow(_ id: ManagedObjectID) throws -> Row? {
     guard !id.isTemporaryID else { return nil }
-    let store = try coordinator().store(of: id)
-    guard let row = try reader(for: store).row(id.key, of: id.entity) else { return nil }
-    return shared(row)
+    let coordinator = try coordinator()
+    let (reader, kept) = try lease.reader(for: coordinator.store(of: id), with: coordinator.rowCache)
+    if let row = try kept?.row(id) { return row }
+    guard let row = try reader.row(id.key, of: id.entity) else { return nil }
+    guard lease.pins == 0 else { return row }
+    // As it was read: kept rows of an overtaken state go, before they could be taken for this one.
+    kept?.enter(row)
+    var rows = [row]
+    row.id.space.rows.share(&rows)
+    return rows[0]
   }
 
   /// The states of records below this context; missing ones are left out.
@@ -70,9 +77,17 @@ extension ManagedObjectContext {
     var wanted: [IDSpaceKey: [Int64]] = [:]
     for id in ids where !id.isTemporaryID { wanted[IDSpaceKey(space: id.space), default: []].append(id.key) }
     for (key, keys) in wanted {
-      let store = try coordinator().store(of: ManagedObjectID(space: key.space, key: 0))
-      var rows = try reader(for: store).rows(keys, of: key.space.root)
-      share(&rows)
+      let coordinator = try coordinator()
+      let store = try coordinator.store(of: ManagedObjectID(space: key.space, key: 0))
+      let (reader, kept) = try lease.reader(for: store, with: coordinator.rowCache)
+      var missing = keys
+      if let kept { result += try kept.rows(&missing, in: key.space) }
+      guard !missing.isEmpty else { continue }
+      var rows = try reader.rows(missing, of: key.space.root)
+      if lease.pins == 0 {
+        kept?.enter(rows)
+        key.space.rows.share(&rows)
+      }
       result += rows
     }
     return result
@@ -80,15 +95,16 @@ extension ManagedObjectContext {
 
   /// Replaces rows by the shared ones of the process, except in a snapshot, which must not see newer ones.
   final func share(_ rows: inout [Row]) {
-    guard lease.pins == 0, let space = rows.first?.id.space else { return }
-    space.rows.share(&rows)
+    guard lease.pins == 0, let id = rows.first?.id else { return }
+    if RowCache.isAnyInUse { renewKeptRows(beside: id) }
+    id.space.rows.share(&rows)
   }
 
-  private final func shared(_ row: Row) -> Row {
-    guard lease.pins == 0 else { return row }
-    var rows = [row]
-    row.id.space.rows.share(&rows)
-    return rows[0]
+  private final func renewKeptRows(beside id: ManagedObjectID) {
+    guard let coordinator = persistentStoreCoordinator, let store = try? coordinator.store(of: id),
+      let kept = try? lease.reader(for: store, with: coordinator.rowCache).kept
+    else { return }
+    kept.renew()
   }
 
   /// Whether no parent has unsaved changes of a record.

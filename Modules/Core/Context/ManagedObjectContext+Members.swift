@@ -242,6 +242,9 @@ extension ManagedObjectContext {
         if !relationship.isOrdered { ids.sort(by: ManagedObjectID.precedes) }
         result[owner] = ids
       }
+      // With an inverse, a deleted member has left the list by its own change.
+      guard relationship.inverse == nil else { continue }
+      context.storage.withPending { result = result.mapValues(context.storage.withoutDeleted) }
     }
     return result
   }

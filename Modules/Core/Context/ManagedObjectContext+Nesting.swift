@@ -6,13 +6,23 @@ extension ManagedObjectContext {
     let records = storage.records.filter { !$0.isVoid }.sorted { ManagedObjectID.precedes($0.id, $1.id) }
     // The parent reads what is changed or deleted over a connection of its own.
     lease.endForSave()
-    try parent.performAndWait { try parent.absorb(records) }
+    try enter(parent) { try parent.absorb(records) }
     persistentStoreCoordinator?.saves.rise()
     var changes = ChangeSet()
     for record in records { settle(record, &changes) }
     storage.reports.removeAll()
     outdateLists(of: changes.deleted, withoutInverse: true)
     spread(changes)
+  }
+
+  /// Runs a block in the parent, in the middle of a save of this context. Where the context is the main actor's, no block of
+  /// others for main may change it meanwhile.
+  private final func enter(_ parent: ManagedObjectContext, _ body: () throws -> Void) throws {
+    let confinement = parent.storage.confinement
+    guard storage.confinement.isMain, !confinement.isUsedDirectly, !confinement.isEntered else {
+      return try parent.performAndWait(body)
+    }
+    try confinement.owning(servesMain: false) { try parent.inside(body) }
   }
 
   /// Takes a child's changes as this context's own.
@@ -52,7 +62,8 @@ extension ManagedObjectContext {
     let object = record.entity.objectClass.init(
       ObjectBirth(entity: record.entity, id: record.id, storage: storage, row: nil))
     let own = PendingRecord(inserting: record.id, record.snapshot)
-    own.members = record.members
+    for slot in record.entity.referenceSlots { own.replace(present(record[slot]), at: slot) }
+    own.members = record.members.mapValues { $0.mapped(current) }
     own.assignedStore = record.assignedStore
     own.object = object
     object.pending = own
@@ -64,19 +75,26 @@ extension ManagedObjectContext {
   private final func absorbUpdate(_ record: PendingRecord, of object: ManagedObject) throws {
     let own = try object.changeable()
     storage.withPending {
-      for slot in record.changed { own.set(record[slot], at: slot) }
+      for slot in record.changed { own.set(present(record[slot]), at: slot) }
       for (relationship, changes) in record.members {
-        own.members[relationship, default: MemberChanges()].merge(changes)
+        let changes = changes.mapped(current)
+        own.members[relationship, default: MemberChanges()].merge(changes, isOrdered: relationship.isOrdered)
         object.collections?[relationship]?.effective = nil
       }
     }
+  }
+
+  /// A value that names records by the identifiers that they have now.
+  private final func present(_ value: AttributeValue) -> AttributeValue {
+    guard case .reference(let id) = value, id.isTemporaryID else { return value }
+    return .reference(current(id))
   }
 
   private final func absorbDelete(of object: ManagedObject) throws {
     guard object.pending?.kind != .deleted else { return }
     let own = try object.changeable()
     if own.base == nil, !isParentsInsert(own) { return forgetDeleted(object) }
-    storage.withPending { own.kind = .deleted }
+    storage.markDeleted(own)
   }
 
   /// Makes a record clean that the parent took over.

@@ -24,10 +24,10 @@ extension ManagedObjectContext {
     operating {
       if object.storage === storage {
         Misuse.check(
-          !object.flags.contains(.gone), "An object that was deleted cannot be inserted again; make a fresh one.")
+          !object.flags.contains(.gone), "\(object) was deleted and cannot be inserted again; make a fresh one.")
         return
       }
-      Misuse.check(object.storage == nil, "The object belongs to another context; use `object(with:)` to get it here.")
+      Misuse.check(object.storage == nil, misfit(object))
       guard let record = object.pending else { return }
       object.storage = storage
       record.object = object
@@ -45,11 +45,11 @@ extension ManagedObjectContext {
   /// - Precondition: The object belongs to this context.
   public final func delete(_ object: ManagedObject) {
     operating {
-      Misuse.check(object.storage === storage, Self.stranger)
+      Misuse.check(object.storage === storage, misfit(object))
       guard !object.flags.contains(.gone), object.pending?.kind != .deleted else { return }
       do {
         let record = try object.changeable()
-        storage.withPending { record.kind = .deleted }
+        storage.markDeleted(record)
         storage.undelivered.append(object)
       } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
         // It is gone already, which is what was asked for.
@@ -59,8 +59,13 @@ extension ManagedObjectContext {
     }
   }
 
-  static let stranger =
-    "The object belongs to another context, or to none; get it here with `object(with:)`, or insert it first."
+  /// Why an object cannot be used with this context.
+  final func misfit(_ object: ManagedObject) -> String {
+    guard let other = object.storage else { return "\(object) has no context yet; insert it first." }
+    return
+      "\(object) belongs to another context, the \(other.context?.label ?? "context that is gone"), and was used with "
+      + "the \(label); get it here with `object(with:)`."
+  }
 
   /// The object of an identifier if the context has it.
   public final func registeredObject(with id: ManagedObjectID) -> ManagedObject? {

@@ -7,12 +7,16 @@ extension ManagedObjectContext {
   ///
   /// The outermost call is a unit of work. Its reads are of one state of each store, as long as the store has connections to
   /// spare (see ``withSnapshot(_:)``), and records that relationships lead to are read once: the context keeps them until the
-  /// block ends, at most some 30,000 beside those of the last read.
+  /// block ends, at most some 30,000 beside those of the last read. Beyond that, rows may stay in the row cache of the
+  /// coordinator, see ``RowCachePolicy``.
   ///
   /// Calls nest. A main-queue context that is used off the main actor runs the block on the main queue. A main queue that
   /// is busy is waited for, however long it takes; after ten seconds the log says that it is blocked. One that never showed
   /// a sign of being served, and does not within thirty seconds, is served by nobody: the call fails with a sentence instead
   /// of waiting forever. A context that belongs to a thread is used on that thread alone.
+  ///
+  /// While the main actor waits for a context, it runs the blocks that the context's own block has for main-queue contexts, as
+  /// if they were called from within this call.
   ///
   /// "Main" is the main actor. A plain block of the main queue that enters another queue by that queue's own `sync` does not
   /// count as main inside it; a job of the main actor does.
@@ -23,7 +27,7 @@ extension ManagedObjectContext {
       return try Confinement.isOnMain ? inside(body) : hopToMain(body)
     }
     if storage.confinement.isOfThread {
-      storage.confinement.check()
+      storage.confinement.check("The \(label)")
       return try inside(body)
     }
     return try storage.confinement.owning { try inside(body) }
@@ -84,7 +88,7 @@ extension ManagedObjectContext {
   /// within the operation share one lease.
   @inline(__always) final func operating<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try body() }
-    storage.confinement.check()
+    storage.confinement.check("The \(label)")
     return try inside(body)
   }
 
@@ -92,7 +96,7 @@ extension ManagedObjectContext {
   /// afterwards, but takes nothing in, so that objects do not change under the hands of who reads them.
   @inline(__always) final func loading<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try inOneState(body) }
-    storage.confinement.check()
+    storage.confinement.check("The \(label)")
     _ = storage.confinement.enter()
     defer {
       lease.end()
@@ -108,7 +112,7 @@ extension ManagedObjectContext {
       let result: Result<T, any Error> = withoutActuallyEscaping({ Result { try self.inside(body) } }) { work in
         let box = MainHop(work: work)
         DispatchQueue.main.async { box.run() }
-        return WorkerPool.shared.blocking { box.wait { self.noteBlocked($0) } }
+        return WorkerPool.shared.hopping(box.run) { box.wait { self.noteBlocked($0) } }
       }
       switch result {
       case .success(let value): return value
@@ -145,7 +149,7 @@ extension ManagedObjectContext: SerialExecutor {
 
   public final func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
-  public final func checkIsolated() { storage.confinement.check() }
+  public final func checkIsolated() { storage.confinement.check("The \(label)") }
 
   /// `nil` where the context may not be used, so that the runtime asks ``checkIsolated()``, which says so in a sentence.
   public final func isIsolatingCurrentContext() -> Bool? { storage.confinement.isInside ? true : nil }

@@ -114,27 +114,40 @@ extension ManagedObjectContext {
 
   /// Writes the places of members of ordered relationships into their rows, changing as few as possible. A place is the
   /// owner's business, so the members are not called for it.
+  ///
+  /// Members that are added behind those that stay where they are get places without a look at the others.
   private final func assignPositions() throws {
     for record in storage.records where record.kind != .deleted && !record.members.isEmpty {
       guard let owner = record.object else { continue }
       for (relationship, changes) in record.members where relationship.isOrdered && !changes.isEmpty {
         guard case .inverseColumn(_, let slot?) = relationship.storage else { continue }
-        var last: Int64 = -1
-        let ids = try owner.memberIDs(of: relationship)
-        let members = try existingObjects(with: ids)
-        for id in ids {
-          // A member that somebody else deleted is a conflict of the list, which the save finds.
-          guard let member = members[id], let value = try member.valueIfPresent(at: slot) else { continue }
-          if case .int(let place) = value, place > last {
-            last = place
-          } else {
-            last += 1
-            try member.write(.int(last), at: slot)
-          }
+        let version = record.base?.version
+        // What is added after this save comes from there on.
+        let end = ListPlaces.first(behindVersion: (version ?? 0) + 1) ?? .max
+        if changes.keepsPlaces, let first = ListPlaces.first(behindVersion: version) {
+          try place(changes.added, at: slot, in: first..<end)
+        } else {
+          try place(owner.memberIDs(of: relationship), at: slot, in: 0..<end)
         }
       }
     }
     _ = storage.takeNewcomers()
+  }
+
+  /// Gives records rising places, leaving those that rise already.
+  private final func place(_ ids: [ManagedObjectID], at slot: Int, in places: Range<Int64>) throws {
+    var next = places.lowerBound
+    let members = try existingObjects(with: ids)
+    for id in ids {
+      // A member that somebody else deleted is a conflict of the list, which the save finds.
+      guard let member = members[id], let value = try member.valueIfPresent(at: slot) else { continue }
+      if case .int(let place) = value, place >= next, place < places.upperBound {
+        next = place + 1
+      } else {
+        try member.write(.int(next), at: slot)
+        next += 1
+      }
+    }
   }
 }
 

@@ -10,7 +10,7 @@ extension ManagedObjectContext {
   ///   dropped and the object becomes a fault.
   public final func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     operating {
-      Misuse.check(object.storage === storage, Self.stranger)
+      Misuse.check(object.storage === storage, misfit(object))
       lease.end()
       let wasMissing = object.flags.contains(.missing)
       object.flags.subtract([.unavailable, .missing])
@@ -183,10 +183,13 @@ extension ManagedObjectContext {
       lease.end()
       adopt(list.reduce(into: [:]) { $0.merge($1.permanentIDs) { $1 } })
       for changes in list { takeIn(changes) }
+      forgetMembers(Set(list.flatMap(\.deleted)))
     case .everything(let overflow):
       lease.end()
       adopt(overflow.permanentIDs)
-      for id in overflow.deleted ?? goneElsewhere() { removeDeletedElsewhere(id) }
+      let gone = overflow.deleted ?? goneElsewhere()
+      for id in gone { removeDeletedElsewhere(id) }
+      forgetMembers(gone)
       let objects = storage.registry.all
       for object in objects {
         object.collections = nil
@@ -232,7 +235,6 @@ extension ManagedObjectContext {
       outdated.formUnion(id.entity.hierarchy.flatMap(\.listsDerivedFromRows))
       removeDeletedElsewhere(id)
     }
-    forgetMembers(Set(changes.deleted))
     outdateLists(of: changes.deleted, withoutInverse: true)
     for (owner, relationships) in changes.relinked {
       outdated.formUnion(relationships)
@@ -271,31 +273,62 @@ extension ManagedObjectContext {
   /// Gives objects the permanent identifiers that another context's save gave their records.
   private final func adopt(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
     guard !permanentIDs.isEmpty else { return }
+    let isParent = isParent
     for (temporary, permanent) in permanentIDs {
-      guard let object = storage.registry.object(for: temporary) else { continue }
-      rename(object, to: permanent)
+      if let object = storage.registry.object(for: temporary) {
+        rename(object, to: permanent)
+      } else if isParent {
+        storage.permanentIDs[temporary] = permanent
+      }
     }
     replaceReferences(permanentIDs)
+    if isParent { tellChildren(of: permanentIDs) }
+  }
+
+  /// Tells children of permanent identifiers that records got before they were saved.
+  final func tellChildren(of permanentIDs: [ManagedObjectID: ManagedObjectID]) {
+    var changes = ChangeSet()
+    changes.permanentIDs = permanentIDs
+    for child in children { child.mergeChanges(fromContextDidSave: changes) }
   }
 
   /// Replaces identifiers in everything that is to be saved.
-  final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
+  private final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
+    replaceReferences(permanentIDs, in: storage.records)
+    storage.outdateAllLists()
+  }
+
+  /// Replaces identifiers of this context's fresh records in everything that is to be saved.
+  final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID], of renamed: [PendingRecord]) {
+    let roots = Set(renamed.map { ObjectIdentifier($0.entity.root) })
+    // Both sides of a relationship name each other; without an inverse nothing tells who names a record.
+    if persistentStoreCoordinator?.managedObjectModel.isNamedWithoutInverse(roots) != false {
+      return replaceReferences(permanentIDs)
+    }
+    let partners = renamed.flatMap(\.partners).compactMap { storage.record(for: permanentIDs[$0] ?? $0) }
+    replaceReferences(permanentIDs, in: renamed + partners)
+  }
+
+  private final func replaceReferences(
+    _ permanentIDs: [ManagedObjectID: ManagedObjectID], in records: [PendingRecord]
+  ) {
     storage.withPending {
-      for record in storage.records {
+      for record in records {
         for slot in record.entity.referenceSlots {
           guard case .reference(let id) = record[slot], let permanent = permanentIDs[id] else { continue }
           record.replace(.reference(permanent), at: slot)
         }
+        guard record.hasMembers else { continue }
         record.members = record.members.mapValues { $0.mapped { permanentIDs[$0] ?? $0 } }
+        for list in (record.object?.collections ?? [:]).values { list.effective = nil }
       }
     }
-    storage.outdateAllLists()
   }
 
   /// Gives an object another identifier.
   final func rename(_ object: ManagedObject, to id: ManagedObjectID) {
     let former = object.id
-    if object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = id }
+    if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = id }
     if let record = object.pending, record.isCurrent { storage.rename(record, to: id) }
     storage.registry.move([ObjectRegistry.Move(object, to: id)])
   }

@@ -51,11 +51,13 @@ extension ManagedObjectContext {
 
   private final func saveIntoStores() throws {
     let coordinator = try coordinator()
+    defer { lease.endOffers() }
     let saver = try StoreSaver(context: self, coordinator: coordinator)
     // Links were read in a state of their own, which ends before the store needs a connection to save.
-    lease.endForSave()
+    lease.offerForSave()
     var changes = ChangeSet()
     let result = saver.run { unit, committed in self.publish(unit, committed, into: &changes) }
+    lease.endOffers()
     coordinator.saves.rise()
     if !changes.isEmpty { spread(changes) }
     try result.get()
@@ -119,7 +121,7 @@ extension ManagedObjectContext {
         becomeClean(object, change, permanent: committed.permanentID)
         guard object.id != change.id else { continue }
         let former = object.id
-        if object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = change.id }
+        if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = change.id }
         moves.append(ObjectRegistry.Move(object, to: change.id))
         if isParent || object.flags.contains(.temporaryIDExposed) { changes.permanentIDs[former] = change.id }
       }
@@ -200,7 +202,8 @@ extension ManagedObjectContext {
         replaced[record.id] = permanent
         rename(object, to: permanent)
       }
-      replaceReferences(replaced)
+      replaceReferences(replaced, of: records)
+      tellChildren(of: replaced)
     }
   }
 

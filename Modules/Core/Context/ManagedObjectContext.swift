@@ -83,6 +83,17 @@ open class ManagedObjectContext: @unchecked Sendable {
     set { settings.withLock { $0.name = newValue } }
   }
 
+  /// What messages call the context, from any thread.
+  @inline(never) final var label: String {
+    let kind =
+      switch concurrencyType {
+      case .mainQueue: "main-queue context"
+      case .privateQueue: "private-queue context"
+      case .currentThread: "thread's context"
+      }
+    return name.map { "\(kind) '\($0)'" } ?? kind
+  }
+
   /// The coordinator that the context works with: its own, or its parent's.
   public final var persistentStoreCoordinator: PersistentStoreCoordinator? {
     get { settings.withLock { $0.coordinator } ?? parent?.persistentStoreCoordinator }
@@ -139,6 +150,9 @@ open class ManagedObjectContext: @unchecked Sendable {
     }
   }
 
+  /// The contexts that read from this one.
+  final var children: [ManagedObjectContext] { settings.withLock { $0.children }.compactMap(\.context) }
+
   /// Whether other contexts read from this one.
   final var isParent: Bool { settings.withLock { $0.children.contains { $0.context != nil } } }
 
@@ -173,7 +187,7 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// A save refuses with ``ErrorCode/objectUnavailable`` when a change was lost, or when what is saved depends on an object
   /// that could not be loaded. ``refresh(_:mergeChanges:)`` of the object clears its failures.
   public final var reportedErrors: [any Error] {
-    storage.confinement.check()
+    storage.confinement.check("The \(label)")
     return storage.reports.list.map(\.error)
   }
 

@@ -10,8 +10,7 @@ struct ListOrigin {
 struct MemberChanges {
   private var additions = OrderedIDs()
   private(set) var removed: Set<ManagedObjectID> = []
-  /// For an ordered relationship whose order was changed: all members in their new order.
-  var order: [ManagedObjectID]?
+  private var arrangement: OrderedIDs?
   /// For an ordered relationship of a saved record: what the changes are made on. A list is a value of its owner's row, so
   /// a later version of the row is a conflict.
   private(set) var origin: ListOrigin?
@@ -19,7 +18,16 @@ struct MemberChanges {
   /// In the order in which they were added.
   var added: [ManagedObjectID] { additions.all }
 
-  var isEmpty: Bool { additions.isEmpty && removed.isEmpty && order == nil }
+  /// For an ordered relationship whose order was changed: all members in their new order.
+  var order: [ManagedObjectID]? {
+    get { arrangement?.all }
+    set { arrangement = newValue.map(OrderedIDs.init) }
+  }
+
+  var isEmpty: Bool { additions.isEmpty && removed.isEmpty && arrangement == nil }
+
+  /// Whether all members that are there already keep their places, so that added ones come behind them.
+  var keepsPlaces: Bool { arrangement == nil }
 
   /// Whether a record is a member by these changes; `nil` when they say nothing of it.
   func contains(_ id: ManagedObjectID) -> Bool? {
@@ -40,14 +48,16 @@ struct MemberChanges {
     origin = ListOrigin(version: version, ids: keepingMembers ? known.ids : nil)
   }
 
-  mutating func add(_ id: ManagedObjectID) {
-    if order?.contains(id) == false { order?.append(id) }
-    if removed.remove(id) != nil { return }
+  /// - Parameter comesLast: Whether a member that was removed comes back behind all others, as in an ordered list, and not
+  ///   to where it was.
+  mutating func add(_ id: ManagedObjectID, comesLast: Bool) {
+    arrangement?.append(id)
+    if !comesLast, removed.remove(id) != nil { return }
     additions.append(id)
   }
 
   mutating func remove(_ id: ManagedObjectID) {
-    order?.removeAll { $0 == id }
+    _ = arrangement?.remove(id)
     if !additions.remove(id) { removed.insert(id) }
   }
 
@@ -86,14 +96,14 @@ struct MemberChanges {
   /// Forgets members whose records are gone.
   mutating func forget(_ gone: Set<ManagedObjectID>) {
     for id in added where gone.contains(id) { _ = additions.remove(id) }
-    order?.removeAll(where: gone.contains)
+    for id in order ?? [] where gone.contains(id) { _ = arrangement?.remove(id) }
   }
 
   /// Takes over what a child context did.
-  mutating func merge(_ child: MemberChanges) {
+  mutating func merge(_ child: MemberChanges, isOrdered: Bool) {
     if let origin = child.origin { begin(at: origin) }
     for id in child.removed { remove(id) }
-    for id in child.added { add(id) }
+    for id in child.added { add(id, comesLast: isOrdered) }
     if let order = child.order { self.order = order }
   }
 }

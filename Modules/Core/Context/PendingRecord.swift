@@ -16,6 +16,8 @@ final class PendingRecord {
   @exclusivity(unchecked) var round: UInt32 = 0
   /// Whether no notification is to tell of the record any more.
   @exclusivity(unchecked) var isSilent = false
+  /// Whether the context's ``UnsavedIndex`` has the record by its present values.
+  @exclusivity(unchecked) var isIndexed = false
   /// The values as the context sees them. A save makes this buffer the row that it writes.
   @exclusivity(unchecked) private(set) var draft: Row
   /// The object: changed objects are kept.
@@ -82,6 +84,14 @@ final class PendingRecord {
   /// Whether members of to-many relationships were added or removed.
   var hasMembers: Bool { !members.isEmpty }
 
+  /// The records at the other ends of relationships, as far as the changes name them.
+  var partners: [ManagedObjectID] {
+    let targets = entity.referenceSlots.compactMap { slot -> ManagedObjectID? in
+      if case .reference(let id) = draft[slot] { id } else { nil }
+    }
+    return targets + members.values.flatMap(\.added)
+  }
+
   /// Whether the record has no place in a store yet.
   var needsKey: Bool { kind == .inserted && reservedID == nil && id.isTemporaryID }
 
@@ -95,6 +105,12 @@ final class PendingRecord {
   @inline(__always) func set(_ value: consuming AttributeValue, at slot: Int) {
     if base == nil || differsFromBase(value, at: slot) { changed.insert(slot) } else { changed.remove(slot) }
     draft.set(value, at: slot)
+    if isIndexed { leaveIndex() }
+  }
+
+  @inline(never) private func leaveIndex() {
+    isIndexed = false
+    object?.storage?.noteUnindexed(self)
   }
 
   private func differsFromBase(_ value: AttributeValue, at slot: Int) -> Bool {
@@ -102,7 +118,10 @@ final class PendingRecord {
   }
 
   /// Writes a slot that stays as changed as it was.
-  func replace(_ value: AttributeValue, at slot: Int) { draft.set(value, at: slot) }
+  func replace(_ value: AttributeValue, at slot: Int) {
+    draft.set(value, at: slot)
+    if isIndexed { leaveIndex() }
+  }
 
   /// The record as a row of its own at its base's version.
   var snapshot: Row { Row.make(id: id, entity: entity, version: base?.version ?? 0, values: draft.values) }
@@ -116,10 +135,19 @@ final class PendingRecord {
     return draft
   }
 
+  /// Whether a slot is the place among the members of an owner that the context has set.
+  private func isPlaceOfOwnReference(_ slot: Int) -> Bool {
+    guard slot > 0, changed.contains(slot - 1), case .position = entity.slots[slot] else { return false }
+    return true
+  }
+
   /// Takes a newer base, keeping the context's own edits.
   func rebase(onto row: Row) {
-    for slot in 0..<draft.count where !changed.contains(slot) { draft.set(row[slot], at: slot) }
+    for slot in 0..<draft.count where !changed.contains(slot) && !isPlaceOfOwnReference(slot) {
+      draft.set(row[slot], at: slot)
+    }
     base = row
     for slot in changed where row[slot] == draft[slot] { changed.remove(slot) }
+    if isIndexed { leaveIndex() }
   }
 }

@@ -8,9 +8,21 @@ struct ReadLease {
     let yielding: (any YieldingReader)?
     var stateNumber = 0
     let hold: StateHold
+    /// What the number of the row caches' steps was when the reader was made.
+    let cacheStep: Int
+    var kept = KeptRows.unasked
+  }
+
+  /// The rows that the coordinator keeps of a store.
+  private enum KeptRows {
+    case unasked
+    case absent
+    case present(CachedStore)
   }
 
   private var readers: [Entry] = []
+  /// The readers whose connections the save that is going on may use, one of each store.
+  private var offers: [(store: any PersistentStore, reader: any YieldingReader)] = []
   /// The number of operations, one inside the other, that need one state of each store.
   private var operations = 0
   /// While positive, the lease is part of a snapshot and outlasts what would end it.
@@ -23,22 +35,50 @@ struct ReadLease {
 
   /// The reader for a store, made if there is none.
   mutating func reader(for store: any PersistentStore) throws -> any StoreReader {
-    for (index, entry) in readers.enumerated() where entry.store === store {
-      guard let yielding = entry.yielding else { return entry.reader }
-      if operations > 0 { entry.hold.take() }
-      if yielding.stateNumber != entry.stateNumber {
+    let index = try index(for: store)
+    return readers[index].reader
+  }
+
+  /// The reader for a store, made if there is none, with the rows that a cache keeps of the store; `nil` for no rows.
+  mutating func reader(
+    for store: any PersistentStore, with cache: RowCache
+  ) throws -> (reader: any StoreReader, kept: LeasedRows?) {
+    let index = try index(for: store)
+    let reader = readers[index].reader
+    if case .unasked = readers[index].kept {
+      if let cached = cache.part(for: store) {
+        readers[index].kept = .present(cached)
+      } else {
+        readers[index].kept = .absent
+      }
+    }
+    guard case .present(let cached) = readers[index].kept else { return (reader, nil) }
+    return (reader, LeasedRows(cache: cache, cached: cached, reader: reader, readerStep: readers[index].cacheStep))
+  }
+
+  /// The place of the reader for a store, made if there is none.
+  private mutating func index(for store: any PersistentStore) throws -> Int {
+    for index in readers.indices where readers[index].store === store {
+      guard let yielding = readers[index].yielding else { return index }
+      if operations > 0 { readers[index].hold.take() }
+      if yielding.stateNumber != readers[index].stateNumber {
         readers[index].stateNumber = yielding.stateNumber
         number &+= 1
       }
-      return entry.reader
+      return index
     }
+    // A unit of work has one connection to a store: the reader gets the one that was offered.
+    if !offers.isEmpty, let place = offers.firstIndex(where: { $0.store === store }) {
+      offers.remove(at: place).reader.finish()
+    }
+    let cacheStep = RowCache.stepCount
     let reader = try store.makeReader()
     let yielding = reader as? any YieldingReader
     let hold = StateHold()
     if operations > 0 { hold.take() }
     yielding?.hold = hold
-    readers.append(Entry(store: store, reader: reader, yielding: yielding, hold: hold))
-    return reader
+    readers.append(Entry(store: store, reader: reader, yielding: yielding, hold: hold, cacheStep: cacheStep))
+    return readers.count - 1
   }
 
   /// Begins an operation whose reads of a store are of one state.
@@ -61,6 +101,29 @@ struct ReadLease {
     number &+= 1
     for entry in readers { entry.reader.finish() }
     readers.removeAll()
+  }
+
+  /// Ends the state of each store, pinned or not, and offers the connections to the save that the caller begins.
+  /// ``endOffers()`` follows, whatever becomes of the save.
+  mutating func offerForSave() {
+    guard !readers.isEmpty else { return }
+    number &+= 1
+    for entry in readers {
+      entry.hold.release()
+      if let yielding = entry.yielding, yielding.offerToSave() {
+        offers.append((entry.store, yielding))
+      } else {
+        entry.reader.finish()
+      }
+    }
+    readers.removeAll()
+  }
+
+  /// Gives the connections back that the save did not use.
+  mutating func endOffers() {
+    guard !offers.isEmpty else { return }
+    for offer in offers { offer.reader.finish() }
+    offers.removeAll()
   }
 }
 

@@ -13,6 +13,7 @@ public final class PersistentStoreCoordinator: Sendable {
   private let attached = Locked<[any PersistentStore]>([])
   /// The saves of the coordinator's contexts.
   let saves = SaveCount()
+  let rowCache = RowCache()
   private let observing = Mutex<(any StackObserver)?>(nil)
 
   /// Is told what the stack does. Set it before the stack is used; it does not hear of what goes on already.
@@ -88,6 +89,7 @@ public final class PersistentStoreCoordinator: Sendable {
       store.close()
       throw attachedTwice(url)
     }
+    if let store = store as? any StateMarking { rowCache.add(store) }
     return store
   }
 
@@ -139,6 +141,7 @@ public final class PersistentStoreCoordinator: Sendable {
       return stores.count < count
     }
     guard isAttached else { throw CoherenceError(.storeDetached, "The store is not attached to this coordinator.") }
+    rowCache.remove(store)
     store.close()
     AttachedStores.all.remove(store)
   }
@@ -277,11 +280,9 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The identifier that a text, made by ``ManagedObjectID/description``, stands for; `nil` when its store is not
   /// attached or the text is none.
   public func objectID(forDescription text: String) -> ManagedObjectID? {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: true)
-    guard parts.count == 4, parts[0] == "x-coherence:", parts[3].hasPrefix("p"), let key = Int64(parts[3].dropFirst()),
-      let store = persistentStore(with: StoreIdentifier(String(parts[1]))),
-      let entity = managedObjectModel.entitiesByName[String(parts[2])]
+    guard let parts = ManagedObjectID.parts(of: text), let store = persistentStore(with: parts.store),
+      let entity = managedObjectModel.entitiesByName[parts.entity]
     else { return nil }
-    return ManagedObjectID(space: store.spaces[entity], key: key)
+    return ManagedObjectID(space: store.spaces[entity], key: parts.key)
   }
 }

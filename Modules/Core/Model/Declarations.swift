@@ -22,12 +22,19 @@ public struct Entity: Sendable {
   public var uniqueness: [[String]]
   /// Lists of property names that stores keep an index for.
   public var indexes: [[String]]
+  /// The name that the entity had in an earlier model. A store that has records of an entity of that name keeps them.
+  ///
+  /// A program with the earlier model finds the records again when it attaches the store. While programs with both models
+  /// have a store open, records that one inserts into a hierarchy of several entities are refused by the other until it
+  /// attaches the store again. Texts of identifiers have the entity's name in them.
+  public var renamingIdentifier: String?
   public var userInfo: [String: String]
   public var properties: [any PropertyDeclaration]
 
   public init(
     _ name: String, class objectClass: ManagedObject.Type = ManagedObject.self, parent: String? = nil,
-    isAbstract: Bool = false, uniqueness: [[String]] = [], indexes: [[String]] = [], userInfo: [String: String] = [:],
+    isAbstract: Bool = false, uniqueness: [[String]] = [], indexes: [[String]] = [],
+    renamingIdentifier: String? = nil, userInfo: [String: String] = [:],
     @PropertiesBuilder properties: () -> [any PropertyDeclaration] = { [] }
   ) {
     self.name = name
@@ -36,6 +43,7 @@ public struct Entity: Sendable {
     self.isAbstract = isAbstract
     self.uniqueness = uniqueness
     self.indexes = indexes
+    self.renamingIdentifier = renamingIdentifier
     self.userInfo = userInfo
     self.properties = properties()
   }

@@ -37,6 +37,15 @@ final class EntityChecks: Sendable {
   }
 }
 
+extension ManagedObjectModel {
+  /// Whether a relationship without an inverse leads into one of some hierarchies, given by their roots.
+  func isNamedWithoutInverse(_ roots: Set<ObjectIdentifier>) -> Bool {
+    entities.contains { entity in
+      entity.relationships.contains { $0.inverse == nil && roots.contains(ObjectIdentifier($0.destination.root)) }
+    }
+  }
+}
+
 extension RelationshipDescription {
   /// Whether the model bounds the number of members.
   package var isBounded: Bool { isToMany && (minimumCount > 0 || maximumCount != nil) }

@@ -5,6 +5,8 @@ public final class EntityDescription: @unchecked Sendable {
 
   public let name: String
   public let isAbstract: Bool
+  /// The name that the entity had in an earlier model.
+  public let renamingIdentifier: String?
   public let userInfo: [String: String]
   /// The class of the entity's objects.
   public let objectClass: ManagedObject.Type
@@ -54,6 +56,7 @@ public final class EntityDescription: @unchecked Sendable {
   init(_ declaration: Entity, token: UInt32) {
     name = declaration.name
     isAbstract = declaration.isAbstract
+    renamingIdentifier = declaration.renamingIdentifier
     userInfo = declaration.userInfo
     objectClass = declaration.objectClass
     self.token = token

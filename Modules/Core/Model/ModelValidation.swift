@@ -10,12 +10,13 @@ struct ModelValidation {
     self.configurations = configurations
   }
 
+  /// A sentence for each fault. A fault of an ancestor is named once, whatever inherits it.
   var faults: [String] {
-    let names = nameFaults + hierarchyFaults
-    // Properties are looked up through ancestors: that needs sound names and hierarchies.
-    guard names.isEmpty else { return names }
-    return entities.flatMap(propertyFaults) + entities.flatMap(relationshipFaults) + entities.flatMap(constraintFaults)
-      + configurationFaults
+    let faults =
+      nameFaults + formerNameFaults + hierarchyFaults + entities.flatMap(propertyFaults)
+      + entities.flatMap(relationshipFaults) + entities.flatMap(constraintFaults) + configurationFaults
+    var seen: Set<String> = []
+    return faults.filter { seen.insert($0).inserted }
   }
 
   private var nameFaults: [String] {
@@ -25,6 +26,21 @@ struct ModelValidation {
       if entity.name.isEmpty { faults.append("An entity has no name.") }
       if entity.name.utf8.contains(0) { faults.append("An entity's name contains U+0000.") }
       if !seen.insert(entity.name).inserted { faults.append("Two entities are named '\(entity.name)'.") }
+    }
+    return faults
+  }
+
+  /// A former name stands for one entity, and not for one that the model still has.
+  private var formerNameFaults: [String] {
+    var faults: [String] = []
+    var seen: Set<String> = []
+    for entity in entities {
+      guard let former = entity.renamingIdentifier else { continue }
+      if former.isEmpty { faults.append("The renaming identifier of '\(entity.name)' is empty.") }
+      if former != entity.name, byName[former] != nil {
+        faults.append("'\(entity.name)' is renamed from '\(former)', which the model still has.")
+      }
+      if !seen.insert(former).inserted { faults.append("Two entities are renamed from '\(former)'.") }
     }
     return faults
   }
@@ -51,9 +67,17 @@ struct ModelValidation {
     return faults
   }
 
-  /// The entity's properties with those of its ancestors, nearest last.
+  /// The entity's properties with those of its ancestors, nearest last. A line of ancestors that comes back to an entity
+  /// ends there.
   private func allProperties(_ entity: Entity) -> [any PropertyDeclaration] {
-    (entity.parent.flatMap { byName[$0] }.map(allProperties) ?? []) + entity.properties
+    var visited: Set<String> = []
+    var generations: [[any PropertyDeclaration]] = []
+    var current: Entity? = entity
+    while let next = current, visited.insert(next.name).inserted {
+      generations.append(next.properties)
+      current = next.parent.flatMap { byName[$0] }
+    }
+    return generations.reversed().flatMap(\.self)
   }
 
   private func names(_ entity: Entity) -> [String] {
@@ -116,34 +140,52 @@ struct ModelValidation {
   }
 
   private func attributeFaults(_ attribute: Attribute, in entity: Entity) -> [String] {
-    guard !attribute.defaultValue.isNull else { return [] }
+    let path = "'\(entity.name).\(attribute.name)'"
+    var faults: [String] = []
+    for case .pattern(let pattern) in attribute.validation where (try? TextPattern(pattern, [])) == nil {
+      faults.append("The pattern of \(path) is not a regular expression that can be read.")
+    }
+    guard !attribute.defaultValue.isNull else { return faults }
     do {
       _ = try attribute.type.checked(attribute.defaultValue)
-      return []
     } catch {
-      return ["The default of '\(entity.name).\(attribute.name)' does not fit its type: \(error.message)"]
+      faults.append("The default of \(path) does not fit its type: \(error.message)")
     }
+    return faults
   }
 
   private func relationshipFaults(_ entity: Entity) -> [String] {
     entity.properties.compactMap { $0 as? Relationship }.flatMap { relationship -> [String] in
       let path = "'\(entity.name).\(relationship.name)'"
-      guard let destination = byName[relationship.destination] else {
-        return ["Relationship \(path) leads to '\(relationship.destination)', which the model does not have."]
-      }
-      guard let inverseName = relationship.inverse else { return [] }
-      let candidate = allProperties(destination).first { $0.name == inverseName }
-      guard let inverse = candidate as? Relationship else {
-        return ["The inverse of \(path), '\(destination.name).\(inverseName)', is not a relationship of the model."]
-      }
-      guard inverse.inverse == relationship.name, inverse.destination == entity.name else {
-        return ["The inverse of \(path), '\(destination.name).\(inverseName)', does not point back."]
-      }
-      guard declares(destination.name, inverseName) else {
-        return ["The inverse of \(path) is inherited; name the entity that declares it as the destination."]
-      }
-      return []
+      return countFaults(relationship, path) + inverseFaults(relationship, path, of: entity)
     }
+  }
+
+  /// Whether any number of members can satisfy the relationship.
+  private func countFaults(_ relationship: Relationship, _ path: String) -> [String] {
+    if relationship.minimumCount < 0 || relationship.maximumCount.map({ $0 < 0 }) == true {
+      return ["Relationship \(path) asks for a negative number of members."]
+    }
+    guard let maximum = relationship.maximumCount, maximum < relationship.minimumCount else { return [] }
+    return ["Relationship \(path) asks for at least \(relationship.minimumCount) and at most \(maximum) members."]
+  }
+
+  private func inverseFaults(_ relationship: Relationship, _ path: String, of entity: Entity) -> [String] {
+    guard let destination = byName[relationship.destination] else {
+      return ["Relationship \(path) leads to '\(relationship.destination)', which the model does not have."]
+    }
+    guard let inverseName = relationship.inverse else { return [] }
+    let candidate = allProperties(destination).first { $0.name == inverseName }
+    guard let inverse = candidate as? Relationship else {
+      return ["The inverse of \(path), '\(destination.name).\(inverseName)', is not a relationship of the model."]
+    }
+    guard inverse.inverse == relationship.name, inverse.destination == entity.name else {
+      return ["The inverse of \(path), '\(destination.name).\(inverseName)', does not point back."]
+    }
+    guard declares(destination.name, inverseName) else {
+      return ["The inverse of \(path) is inherited; name the entity that declares it as the destination."]
+    }
+    return []
   }
 
   private func declares(_ entity: String, _ property: String) -> Bool {

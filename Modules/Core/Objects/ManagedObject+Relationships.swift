@@ -134,6 +134,18 @@ extension ManagedObject {
     return try context.fault(for: id, of: relationship.destination)
   }
 
+  /// An object that stands for a member that cannot be loaded: it has no context, and its accessors answer defaults.
+  final func unavailableMember<Member: ManagedObject>(of name: String) -> Member {
+    let candidates = (try? relationship(named: name))?.destination.concreteEntities ?? []
+    guard let entity = candidates.first(where: { $0.objectClass is Member.Type }) else {
+      Misuse.fail("'\(entity.name).\(name)' is no relationship with members of \(Member.self).")
+    }
+    let birth = ObjectBirth(entity: entity, id: .temporary(for: entity), storage: storage, row: nil)
+    let object = entity.objectClass.init(birth)
+    object.flags.formUnion([.gone, .unavailable])
+    return unsafeDowncast(object, to: Member.self)
+  }
+
   /// An object that this one was related to before either had a context.
   private final func unattached(_ id: ManagedObjectID) throws -> ManagedObject {
     guard let object = pending?.companions?.object(for: id) else { throw gone() }
@@ -174,7 +186,7 @@ extension ManagedObject {
   /// Takes an object into this side of a relationship, its own side being set already.
   final func join(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
     if let slot = relationship.slot { return try write(.reference(object.id), at: slot) }
-    try changeMembers(of: relationship) { $0.add(object.id) }
+    try changeMembers(of: relationship) { $0.add(object.id, comesLast: relationship.isOrdered) }
   }
 
   /// Lets an object go from this side of a relationship, its own side being cleared already.
@@ -223,6 +235,14 @@ extension ManagedObject {
   final func memberIDs(of relationship: RelationshipDescription) throws -> [ManagedObjectID] {
     check()
     if flags.contains(.gone) { throw gone() }
+    let ids = try changedMemberIDs(of: relationship)
+    // Without an inverse, a deleted member does not leave by itself.
+    guard relationship.inverse == nil, let storage, storage.hasDeletes else { return ids }
+    return ids.filter { storage.record(for: $0)?.kind != .deleted }
+  }
+
+  /// The members by the list below and by this context's own changes of it.
+  private final func changedMemberIDs(of relationship: RelationshipDescription) throws -> [ManagedObjectID] {
     let list = try memberList(of: relationship)
     guard let changes = pending?.members[relationship], !changes.isEmpty else { return list.ids }
     if let effective = list.effective { return effective }
@@ -237,6 +257,9 @@ extension ManagedObject {
     check()
     if flags.contains(.gone) { throw gone() }
     let list = try memberList(of: relationship)
+    if relationship.inverse == nil, let storage, storage.hasDeletes, storage.record(for: id)?.kind == .deleted {
+      return false
+    }
     return pending?.members[relationship]?.contains(id) ?? list.contains(id)
   }
 
@@ -319,7 +342,7 @@ extension ManagedObject {
     try admit(object, to: relationship)
     if let inverse = relationship.inverse, !inverse.isToMany { return try object.setTarget(self, of: inverse) }
     guard try !hasMember(object.id, of: relationship) else { return }
-    try changeMembers(of: relationship) { $0.add(object.id) }
+    try changeMembers(of: relationship) { $0.add(object.id, comesLast: relationship.isOrdered) }
     if let inverse = relationship.inverse { try object.join(self, of: inverse) }
   }
 

@@ -180,7 +180,12 @@ extension ManagedObject {
 
   /// Fails loudly when the object is used where its context may not be.
   @inline(__always) final func check() {
-    unmanagedStorage?._withUnsafeGuaranteedRef { $0.confinement.check() }
+    unmanagedStorage?._withUnsafeGuaranteedRef { $0.confinement.check(misusedName) }
+  }
+
+  /// The object and its context, for the message of a misuse.
+  @inline(never) private final var misusedName: String {
+    "\(self) of the \(storage?.context?.label ?? "context that is gone")"
   }
 
   // For what is done to every attribute: nothing lets the storage, the changes or the row go meanwhile, so that counting

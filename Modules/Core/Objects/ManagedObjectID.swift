@@ -54,10 +54,31 @@ public struct ManagedObjectID: Sendable, Hashable {
 }
 
 extension ManagedObjectID: CustomStringConvertible {
-  /// `x-coherence://<store>/<entity>/p<key>`, or `t<key>` without a store.
+  /// `x-coherence://<store>/<entity>/p<key>`, or `t<key>` without a store. A slash or a percent sign in a name is
+  /// percent-encoded.
   public var description: String {
-    guard let store = space.store else { return "x-coherence:///\(space.root.name)/t\(key)" }
-    return "x-coherence://\(store)/\(space.root.name)/p\(key)"
+    let entity = Self.encoded(space.root.name)
+    guard let store = space.store else { return "x-coherence:///\(entity)/t\(key)" }
+    return "x-coherence://\(Self.encoded(store.rawValue))/\(entity)/p\(key)"
+  }
+
+  /// The store, the entity and the key in an identifier's description; `nil` for another text and for a temporary one.
+  static func parts(of text: String) -> (store: StoreIdentifier, entity: String, key: Int64)? {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 5, parts[0] == "x-coherence:", parts[1].isEmpty, parts[4].hasPrefix("p"),
+      let key = Int64(parts[4].dropFirst())
+    else { return nil }
+    return (StoreIdentifier(decoded(parts[2])), decoded(parts[3]), key)
+  }
+
+  private static func encoded(_ name: String) -> String {
+    guard name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "%") }) else { return name }
+    return name.replacing("%", with: "%25").replacing("/", with: "%2F")
+  }
+
+  private static func decoded(_ text: Substring) -> String {
+    guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+    return String(text).replacing("%2F", with: "/").replacing("%25", with: "%")
   }
 }
 

@@ -10,17 +10,11 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   /// The identifiers of the members, in order.
   public var objectIDs: [ManagedObjectID] { members.ids }
 
+  /// The member at a position. When it cannot be loaded, it is an object without a context whose accessors answer
+  /// defaults, and whose ``ManagedObject/isUnavailable`` is true.
+  ///
   /// - Precondition: The position is in the collection.
-  public subscript(position: Int) -> Element {
-    let id = identifier(at: position)
-    let owner = members.owner
-    guard let relationship = try? owner.toMany(named: members.name),
-      let object = try? owner.member(id, of: relationship) as? Element
-    else {
-      Misuse.fail("The member at \(position) cannot be loaded; use `load()` to learn why.")
-    }
-    return object
-  }
+  public subscript(position: Int) -> Element { members.member(at: position) }
 
   /// The members, in order, loaded in few reads. Those whose records are gone are left out.
   public func makeIterator() -> AnyIterator<Element> { AnyIterator(members.objects.makeIterator()) }
@@ -64,18 +58,14 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   ///
   /// - Precondition: `from` is in the collection.
   public func move(from: Int, to: Int) {
-    members.attempt((), changing: true) { try move(identifier(at: from), to: to, in: $0) }
+    members.attempt((), changing: true) { relationship in
+      let id = try members.identifier(at: from, in: members.owner.memberIDs(of: relationship))
+      try move(id, to: to, in: relationship)
+    }
   }
 
   /// Makes these objects the members, in this order.
   public func replace(with objects: [Element]) { members.replace(with: objects) }
-
-  private func identifier(at position: Int) -> ManagedObjectID {
-    let ids = objectIDs
-    Misuse.check(
-      ids.indices.contains(position), "There is no member at \(position): there are \(ids.count), counted from zero.")
-    return ids[position]
-  }
 
   private func move(_ id: ManagedObjectID, to index: Int, in relationship: RelationshipDescription) throws {
     var order = try members.owner.memberIDs(of: relationship)

@@ -19,6 +19,27 @@ struct RelatedObjects<Element: ManagedObject> {
     attempt([]) { try owner.members(of: $0).compactMap { $0 as? Element } }
   }
 
+  /// The member at a position of an ordered list; an unavailable object when it cannot be loaded.
+  func member(at position: Int) -> Element {
+    do {
+      let relationship = try owner.toMany(named: name)
+      let id = identifier(at: position, in: try owner.memberIDs(of: relationship))
+      if let object = try owner.member(id, of: relationship) as? Element { return object }
+      throw CoherenceError(.wrongType, "'\(owner.entity.name).\(name)' has members that are no \(Element.self).")
+    } catch {
+      owner.becomeUnavailable(error)
+      return owner.unavailableMember(of: name)
+    }
+  }
+
+  /// - Precondition: There is such a position.
+  func identifier(at position: Int, in ids: [ManagedObjectID]) -> ManagedObjectID {
+    Misuse.check(
+      ids.indices.contains(position),
+      "'\(name)' of \(owner) has no member at \(position): there are \(ids.count), counted from zero.")
+    return ids[position]
+  }
+
   func contains(_ object: Element) -> Bool { attempt(false) { try owner.hasMember(object.id, of: $0) } }
   func insert(_ object: Element) { attempt((), changing: true) { try owner.insertMember(object, into: $0) } }
   func remove(_ object: Element) { attempt((), changing: true) { try owner.removeMember(object, from: $0) } }

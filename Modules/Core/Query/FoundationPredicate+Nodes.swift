@@ -20,6 +20,11 @@ extension PredicateExpressions.KeyPath: FoundationNode {
       if Output.self == Int.self { return .expression(.count(path)) }
       if Output.self == Bool.self { return .predicate(.comparison(.count(path), .equal, .value(.int(0)))) }
     }
+    if Root.Output.self == String.self || Root.Output.self == String?.self {
+      // A text is empty when it equals the empty text; its other properties have no counterpart in a store.
+      guard Output.self == Bool.self else { throw reader.unknownProperty(ofText: path) }
+      return .predicate(.comparison(.path(path), .equal, .value(.string(""))))
+    }
     guard let type = Root.Output.self as? any KeyPathNaming.Type else { throw reader.notUnderstood(Self.self) }
     return .expression(.path(PropertyPath(names: path.names + [type.propertyName(of: keyPath)])))
   }

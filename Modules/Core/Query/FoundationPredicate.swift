@@ -88,7 +88,32 @@ struct FoundationPredicateReader {
 
   func notUnderstood(_ type: Any.Type) -> CoherenceError {
     let name = String(describing: type).prefix { $0 != "<" }
-    return CoherenceError(
-      .invalidPredicate, "'\(name)' in a Foundation predicate is not understood; write a typed expression instead.")
+    let advice = Self.advice[String(name)] ?? "write a typed expression instead"
+    return CoherenceError(.invalidPredicate, "'\(name)' in a Foundation predicate is not understood; \(advice).")
+  }
+
+  /// What to write in place of the nodes that have no counterpart in a store.
+  private static let advice: [String: String] = [
+    "Arithmetic": "compute the value before the predicate",
+    "UnaryMinus": "compute the value before the predicate",
+    "FloatDivision": "compute the value before the predicate",
+    "IntDivision": "compute the value before the predicate",
+    "IntRemainder": "compute the value before the predicate",
+    "Conditional": "write both cases with && and ||",
+    "TypeCheck": "fetch the subentity",
+    "ConditionalCast": "fetch the subentity",
+    "ForceCast": "fetch the subentity",
+    "StringCaseInsensitiveCompare": "write a typed expression with `equals(_:options:)`",
+    "StringLocalizedCompare": "no store compares by a locale; write a typed expression with `equals(_:options:)`",
+    "StringLocalizedStandardContains": "write a typed expression with `contains(_:options:)`",
+    "PredicateRegex": "write a typed expression with `matches(_:options:)`",
+    "StringContainsRegex": "write a typed expression with `matches(_:options:)`",
+  ]
+
+  func unknownProperty(ofText path: PropertyPath) -> CoherenceError {
+    CoherenceError(
+      .invalidPredicate,
+      "Of the text '\(path)' a Foundation predicate knows `isEmpty` alone. For at least four characters write the typed "
+        + "expression `like(\"????*\")`, or keep the length in an attribute of its own.")
   }
 }

@@ -85,8 +85,23 @@ struct PredicateFormatParser {
     default:
       break
     }
+    return try comparison()
+  }
+
+  private mutating func comparison() throws(CoherenceError) -> FetchPredicate {
+    let start = current
     let left = try operand()
-    return try comparison(of: left)
+    let condition = try comparison(of: left)
+    // Descriptions of predicates write constants in capitals; `no == 1` is meant as a property's name.
+    if case .keyword = start.kind, case .value = left, start.spelling != start.spelling.uppercased(),
+      condition.comparesWithConstants
+    {
+      throw .unreadable(
+        at: start.position,
+        "\(start.label) is a constant, and so is what it is compared with; write #\(start.spelling) for a property of that "
+          + "name")
+    }
+    return condition
   }
 
   private mutating func parenthesized() throws(CoherenceError) -> FetchPredicate {

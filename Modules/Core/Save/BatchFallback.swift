@@ -80,6 +80,7 @@ struct BatchFallback {
     var unit = UnitOfWork()
     for edit in edits.sorted(by: { $0.row.key < $1.row.key }) { unit.append(edit.change) }
     var gatherer = LinkGatherer(store: store, context: context, permanentID: { $0 })
+    gatherer.obeysDeny = false
     try gatherer.gather(unit)
     unit.links = gatherer.links
     context.lease.endForSave()

@@ -4,6 +4,10 @@ struct LinkGatherer {
   /// The identifier that a record will have after the save.
   let permanentID: (ManagedObjectID) -> ManagedObjectID
   private(set) var links = LinkChanges()
+  /// Whether deny rules hold. Batch requests apply no delete rules.
+  var obeysDeny = true
+  /// The records that the save deletes: a list without an inverse may still have them.
+  private var deleted: Set<ManagedObjectID> = []
   /// Reads with its own lease: a second reader would wait for a connection while the unit of work holds one.
   private let context: ManagedObjectContext
   /// The members of ordered lists that a conflict was resolved for, by owner; other lists are those of the objects.
@@ -24,6 +28,7 @@ struct LinkGatherer {
   ///
   /// - Parameter surrendered: Records whose changes are given up, on the other side of a link too.
   mutating func gather(_ unit: UnitOfWork, without surrendered: [CommittedRows.Surrender] = []) throws {
+    deleted = Set(unit.deletes.all.map(\.id))
     for change in unit.kept { try gatherMembers(change) }
     for surrender in surrendered { links.leaveOut(surrender) }
     // A record that goes takes its links along, whoever is at the other end.
@@ -35,7 +40,10 @@ struct LinkGatherer {
     for (relationship, changes) in change.record.members where !changes.isEmpty {
       links.note(relationship, of: change.id)
       guard case .links(let table, let isForward) = relationship.storage else { continue }
-      for id in changes.removed { links.remove(link(change.id, permanentID(id), isForward), from: table) }
+      // A link that comes back keeps its place in the other side's list.
+      for id in changes.removed where changes.contains(id) == false {
+        links.remove(link(change.id, permanentID(id), isForward), from: table)
+      }
       if relationship.isOrdered {
         try gatherOrder(of: relationship, change, table, isForward)
       } else {
@@ -49,6 +57,7 @@ struct LinkGatherer {
   }
 
   private mutating func add(_ link: Link, to table: LinkTable, _ member: ManagedObjectID) throws {
+    if !deleted.isEmpty, deleted.contains(member) { return }
     guard let home = member.storeIdentifier else {
       throw CoherenceError(
         .danglingReference, "'\(table.forward.name)' has a member that a parent context has not saved; save it first.")
@@ -60,16 +69,30 @@ struct LinkGatherer {
     links.add(link, to: table)
   }
 
-  /// Writes the places of all members: finding out which of them changed would cost a read.
+  /// Writes the places of members that were added behind the others, or of all members: finding out which of them changed
+  /// would cost a read.
   private mutating func gatherOrder(
     of relationship: RelationshipDescription, _ change: RecordChange, _ table: LinkTable, _ isForward: Bool
   ) throws {
+    let merged = members[change.id]?[relationship]
+    // The links of an owner that is put back are gone.
+    if merged == nil, change.kind != .inserted, let changes = change.record.members[relationship], changes.keepsPlaces,
+      let first = ListPlaces.first(behindVersion: change.record.base?.version)
+    {
+      return try place(changes.added.map(permanentID), of: change, from: first, table, isForward)
+    }
     guard let owner = change.record.object else { return }
-    let ids = try members[change.id]?[relationship] ?? owner.memberIDs(of: relationship).map(permanentID)
-    for (place, id) in ids.enumerated() {
+    let ids = try merged ?? owner.memberIDs(of: relationship).map(permanentID)
+    try place(ids, of: change, from: 0, table, isForward)
+  }
+
+  private mutating func place(
+    _ ids: [ManagedObjectID], of change: RecordChange, from first: Int64, _ table: LinkTable, _ isForward: Bool
+  ) throws {
+    for (id, place) in zip(ids, first...) {
       var link = link(change.id, id, isForward)
       // The other side's place belongs to other lists, and stays as it is.
-      if isForward { link.sourcePosition = Int64(place) } else { link.targetPosition = Int64(place) }
+      if isForward { link.sourcePosition = place } else { link.targetPosition = place }
       try add(link, to: table, id)
     }
   }
@@ -83,9 +106,34 @@ struct LinkGatherer {
         let side = isSource ? table.forward.entity : table.forward.destination
         let keys = changes.filter { $0.entity.isKind(of: side) }.map(\.id.key)
         guard !keys.isEmpty else { continue }
-        for link in try storedLinks(table, of: keys, fromSource: isSource) { links.remove(link, from: table) }
+        let stored = try storedLinks(table, of: keys, fromSource: isSource)
+        try checkDeny(stored, table, fromSource: isSource, changes)
+        for link in stored { links.remove(link, from: table) }
       }
     }
+  }
+
+  /// Refuses deletes of records that have members under a deny rule. The context has looked at the members that it knows;
+  /// these are the ones that the store has now.
+  private func checkDeny(_ stored: [Link], _ table: LinkTable, fromSource: Bool, _ deletes: [RecordChange]) throws {
+    guard obeysDeny, !stored.isEmpty, let relationship = fromSource ? table.forward : table.forward.inverse,
+      relationship.deleteRule == .deny
+    else { return }
+    let gone = Set(deletes.filter { $0.entity.isKind(of: relationship.destination) }.map(\.id.key))
+    let owners = Dictionary(
+      deletes.lazy.filter { $0.entity.isKind(of: relationship.entity) }.map { ($0.id.key, $0) },
+      uniquingKeysWith: { first, _ in first })
+    let space = store.spaces[relationship.destination]
+    var denied: [ManagedObjectID: RecordChange] = [:]
+    for link in stored where !links.removes(link, from: table) {
+      let (key, member) = fromSource ? (link.source, link.target) : (link.target, link.source)
+      guard !gone.contains(member), let owner = owners[key] else { continue }
+      let isRemoved = owner.record.members[relationship]?.contains(ManagedObjectID(space: space, key: member)) == false
+      if !isRemoved { denied[owner.id] = owner }
+    }
+    guard !denied.isEmpty else { return }
+    throw CoherenceError.deleteDenied(
+      denied.values.map { ValidationFailure(denying: $0.id, $0.entity, by: relationship) })
   }
 
   private mutating func storedLinks(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link] {

@@ -57,14 +57,17 @@ struct ListMerge {
   func placed(_ changes: [RecordChange], add: (Row, Int64, Int) -> RecordChange) -> [RecordChange] {
     var result = changes
     var indices = Dictionary(changes.indices.map { (changes[$0].id, $0) }, uniquingKeysWith: { first, _ in first })
-    for (relationship, ids) in members.values.joined() {
-      guard case .inverseColumn(_, let slot?) = relationship.storage else { continue }
+    for (owner, relationship, ids) in members.flatMap({ owner, lists in lists.map { (owner, $0.key, $0.value) } }) {
+      guard case .inverseColumn(let inverse, let slot?) = relationship.storage, let reference = inverse.slot else {
+        continue
+      }
       var last: Int64 = -1
       for id in ids {
         let index = indices[id]
         if let index, result[index].kind == .deleted { continue }
         let base = index.map { result[$0].base } ?? rows[id]
-        if case .int(let place)? = base?[slot], place > last {
+        // The place of a member that comes from another owner counts there.
+        if base?[reference] == .reference(owner), case .int(let place)? = base?[slot], place > last {
           last = place
           if let index { result[index] = result[index].placed(at: place, slot: slot) }
           continue

@@ -39,7 +39,8 @@ public struct MergePolicy: Sendable {
   /// A policy of the user's own.
   ///
   /// - Parameter resolve: Answers the values that the record shall have, one for each slot, or `nil` to give up the
-  ///   saver's changes. What it throws, the save throws. Called in the saver's context.
+  ///   saver's changes. What it throws, the save throws. Called in the saver's context. Values that do not satisfy the
+  ///   model fail the save with ``ErrorCode/validationFailed``.
   public static func custom(_ resolve: @escaping @Sendable (Conflict) throws -> [AttributeValue]?) -> MergePolicy {
     MergePolicy(kind: .custom(resolve))
   }
@@ -75,21 +76,34 @@ public struct MergePolicy: Sendable {
     case .rollback: return .giveUp
     case .custom(let resolve):
       guard let values = try resolve(conflict) else { return .giveUp }
-      return .write(values)
+      var answer = PolicyAnswer(to: conflict)
+      var checked = try answer.checked(values)
+      if let mine = conflict.mine, let store = conflict.store { Self.movePlaces(of: mine, store, in: &checked) }
+      return .write(checked)
     case .storeTrumps:
       guard let mine = conflict.mine, let store = conflict.store else { return .giveUp }
       var values = store.values
       for slot in changed where conflict.ancestor?[slot] == store[slot] { values[slot] = mine[slot] }
+      Self.movePlaces(of: mine, store, in: &values)
       return .write(values)
     case .objectTrumps:
       guard let mine = conflict.mine else { return .delete }
       guard let store = conflict.store else { return .write(mine.values) }
       var values = store.values
       for slot in changed { values[slot] = mine[slot] }
+      Self.movePlaces(of: mine, store, in: &values)
       return .write(values)
     case .overwrite:
       guard let mine = conflict.mine else { return .delete }
       return .write(mine.values)
+    }
+  }
+
+  /// Has each place go with the owner whose list it counts in, the reference in the slot before.
+  private static func movePlaces(of mine: Row, _ store: Row, in values: inout [AttributeValue]) {
+    for slot in values.indices.dropFirst() {
+      guard case .position = mine.entity.slots[slot], mine[slot - 1] != store[slot - 1] else { continue }
+      values[slot] = values[slot - 1] == mine[slot - 1] ? mine[slot] : store[slot]
     }
   }
 }

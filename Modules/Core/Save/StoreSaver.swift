@@ -25,8 +25,9 @@ final class StoreSaver {
       ? storage.records.filter { !$0.isVoid && !context.isParentsInsert($0) } : storage.records
     // Bases are of the state that the records were read in.
     let bases = isNested ? try records.map { $0.isVoid ? nil : try context.storedBase(of: $0) } : []
-    // Keys and links come over other connections: a unit of work never waits for one while it holds another.
-    context.lease.endForSave()
+    // Keys and links come over other connections. A unit of work never waits for one while it holds another: a store
+    // takes back what is offered.
+    context.lease.offerForSave()
     try coordinator.reserveIDs(for: records)
     var hasRelationships = false
     records.visit { record in
@@ -181,17 +182,23 @@ final class StoreSaver {
     var surrendered: [CommittedRows.Surrender] = []
     var lists = ListMerge(context, permanentID: { self.permanentIDs[$0] ?? $0 })
     var turn = SaveTurns.Turn()
-    if SaveTurns.all.isAnyTaken { SaveTurns.all.waitForOthers(unit.changes.lazy.map(\.id)) }
+    if SaveTurns.all.isAnyTaken {
+      // No connection is held over the wait.
+      context.lease.endOffers()
+      SaveTurns.all.waitForOthers(unit.changes.lazy.map(\.id))
+    }
     defer { SaveTurns.all.end(&turn) }
     for attempt in 1...Self.attempts {
       do {
         let request = SavePlan(unit).request
-        if !request.steps.isEmpty { try store.save(request) }
+        if !request.steps.isEmpty { try coordinator.save(request, in: store) }
         return (
           unit,
           CommittedRows(permanentIDs: permanentIDs, surrendered: surrendered, mergedLists: lists.relationships)
         )
       } catch let failure as StoreConflict.Failure {
+        // The policy may wait for others, and so may the turn.
+        context.lease.endOffers()
         unit = try resolve(failure.conflicts, of: unit, in: store, &surrendered, &lists)
         SaveTurns.all.begin(&turn, with: failure.conflicts.map(\.id))
         if Task.isCancelled {
@@ -232,7 +239,7 @@ final class StoreSaver {
         surrendered.append(CommittedRows.Surrender(record: change.record, storeRow: nil))
       case .write(let values):
         let changesLists = lists.decide(conflict.lists, of: change, keepsOrder: policy.keepsOrder)
-        kept.append(try rebased(change, onto: storeRow, values, changesLists: changesLists))
+        kept.append(rebased(change, onto: storeRow, values, changesLists: changesLists))
       case .delete where storeRow != nil:
         kept.append(RecordChange(change.record, kind: .deleted, base: storeRow, row: nil, changed: change.changed))
       case .delete, .giveUp:
@@ -275,10 +282,7 @@ final class StoreSaver {
   /// - Parameter changesLists: Whether ordered lists of the record change, which writes the row though no slot differs.
   private func rebased(
     _ change: RecordChange, onto row: Row?, _ values: [AttributeValue], changesLists: Bool
-  ) throws -> RecordChange {
-    guard values.count == change.entity.slotCount else {
-      throw CoherenceError(.invalidValue, "A merge policy must answer one value for each slot of the row.")
-    }
+  ) -> RecordChange {
     let base = row ?? change.base
     let written = Row.make(
       id: change.id, entity: change.entity, version: RecordChange.version(after: base), values: values)

@@ -82,6 +82,11 @@ struct LinkChanges {
     removed[table, default: []].insert(LinkEnds(source: link.source, target: link.target))
   }
 
+  /// Whether the link is to be removed.
+  func removes(_ link: Link, from table: LinkTable) -> Bool {
+    removed[table]?.contains(LinkEnds(source: link.source, target: link.target)) == true
+  }
+
   mutating func note(_ relationship: RelationshipDescription, of owner: ManagedObjectID) {
     owners[owner, default: []].insert(relationship)
   }

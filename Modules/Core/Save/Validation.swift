@@ -67,9 +67,7 @@ struct Validation {
         return target.pending?.kind != .deleted && !target.flags.contains(.gone)
           && target.isStillRelated(to: object, relationship)
       }
-      if remaining {
-        denials.append(failure(.deleteDenied, record, relationship.name, "still has members, and denies the delete"))
-      }
+      if remaining { denials.append(ValidationFailure(denying: record.id, record.entity, by: relationship)) }
     }
   }
 
@@ -78,7 +76,7 @@ struct Validation {
     guard !(failures + denials).isEmpty else { return }
     var error =
       failures.isEmpty
-      ? CoherenceError(.deleteDenied, "A delete is denied by \(denials.count) relationship(s).")
+      ? .deleteDenied(denials)
       : CoherenceError(.validationFailed, "\(failures.count) value(s) do not satisfy the model.")
     error.failures = failures + denials
     error.objectIDs = error.failures.map(\.objectID)
@@ -113,6 +111,23 @@ struct Validation {
     if let (code, reason) = MemberCountFailures.complaint(count, minimum: minimum, maximum: maximum) {
       failures.append(failure(code, record, relationship.name, reason))
     }
+  }
+}
+
+extension ValidationFailure {
+  init(denying id: ManagedObjectID, _ entity: EntityDescription, by relationship: RelationshipDescription) {
+    self.init(
+      code: .deleteDenied, objectID: id, entityName: entity.name, propertyName: relationship.name,
+      reason: "still has members, and denies the delete")
+  }
+}
+
+extension CoherenceError {
+  static func deleteDenied(_ denials: [ValidationFailure]) -> CoherenceError {
+    var error = CoherenceError(.deleteDenied, "A delete is denied by \(denials.count) relationship(s).")
+    error.failures = denials
+    error.objectIDs = denials.map(\.objectID)
+    return error
   }
 }
 

@@ -72,6 +72,29 @@ extension StoreConfiguration: CustomStringConvertible {
   }
 }
 
+extension StoreConfiguration: CustomReflectable {
+  /// Without the values of options, and without what may be secret in the location.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "fileName": fileName as Any, "name": name as Any, "type": type,
+        "overwriteIncompatibleStore": overwriteIncompatibleStore, "options": options.keys.sorted(),
+        "location": location?.withoutSecrets as Any,
+      ], displayStyle: .struct)
+  }
+}
+
+extension URL {
+  /// The URL for descriptions: without user, password and query, where secrets may be.
+  var withoutSecrets: String {
+    if isFileURL { return path }
+    guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: false) else { return "…" }
+    (parts.user, parts.password, parts.query, parts.fragment) = (nil, nil, nil, nil)
+    return parts.string ?? "…"
+  }
+}
+
 /// The names of the options that every store knows. Backends declare their own in extensions.
 public enum StoreOption {
   /// Whether a store whose schema lacks what the model has is extended at attach. A `bool`, `true` by default.

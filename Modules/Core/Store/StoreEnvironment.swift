@@ -86,3 +86,21 @@ public struct StoreEnvironment: Sendable {
       firstOpened: now, lastOpened: now)
   }
 }
+
+extension StoreEnvironment: CustomStringConvertible, CustomReflectable {
+  /// The type, the configuration and the place, without what may be secret in it.
+  public var description: String {
+    let configuration = configurationName.map { ", configuration: '\($0)'" } ?? ""
+    return "<StoreEnvironment> (type: \(type)\(configuration), url: \(url?.withoutSecrets ?? "none"))"
+  }
+
+  /// Without the values of options, and without what may be secret in the URL.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "type": type, "url": url?.withoutSecrets as Any, "configurationName": configurationName as Any,
+        "entities": entities.map(\.name), "options": options.keys.sorted(),
+      ], displayStyle: .struct)
+  }
+}

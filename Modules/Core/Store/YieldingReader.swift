@@ -12,6 +12,16 @@ public protocol YieldingReader: StoreReader {
 
   /// A number that rises with each state that the reader goes on in.
   var stateNumber: Int { get }
+
+  /// Offers the connection, in the state that it is in, to the save that the calling thread begins. The reader is not read
+  /// from any more, and ``finish()`` is called after the save. Meanwhile the store may take the connection back.
+  ///
+  /// - Returns: `false` when the reader has nothing to offer. ``finish()`` is called at once then.
+  func offerToSave() -> Bool
+}
+
+extension YieldingReader {
+  public func offerToSave() -> Bool { false }
 }
 
 /// Says whether a context needs a reader to stay at its state: from the first read of a fetch, with what it loads along, to

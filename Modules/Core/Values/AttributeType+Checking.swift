@@ -43,6 +43,10 @@ extension AttributeType {
         throw CoherenceError(.invalidValue, "The value is not a case of the enumeration.")
       }
       return checked
+    case (.date, .double(let number)) where number.isNaN:
+      // What `Date.attributeValue` makes of a date that has no timestamp.
+      throw CoherenceError(
+        .invalidValue, "The date lies further from 1970 than 292,000 years, which no store can keep.")
     default:
       throw CoherenceError(
         .wrongType, "A value of type \(value.typeName) was given where \(canonicalName) is expected.")

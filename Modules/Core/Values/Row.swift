@@ -28,7 +28,9 @@ public struct Row: @unchecked Sendable {
     var writer = RowWriter(base: storage.values, capacity: entity.slotCount)
     defer { storage.content.pointee.count = Int32(truncatingIfNeeded: writer.count) }
     try write(&writer)
-    Misuse.check(writer.count == entity.slotCount, "A row needs one value for each slot of its entity.")
+    Misuse.check(
+      writer.count == entity.slotCount,
+      "A row of '\(entity.name)' needs \(entity.slotCount) values, one for each slot, not \(writer.count).")
     return Row(storage: storage)
   }
 

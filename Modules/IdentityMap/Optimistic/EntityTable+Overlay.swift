@@ -7,6 +7,28 @@ extension EntityTable {
       Overlay(base: overlay.base, patches: overlay.patches + [patch], contents: overlay.contents), of: node)
   }
 
+  /// Changes an entity for the time being, and the entities in it that the change changes.
+  func draft(_ change: @escaping (inout T) -> Void, of node: EntityNode<T>, _ entries: OptimisticEntries) {
+    // Found out before anything is changed.
+    let given = node.built()
+    let edits = nestedEdits(change, in: given, of: node)
+    patch(node, .init(change: entries, effect: .change(change)))
+    entries.keep(node, self)
+    let projection = Projection(whole: given, table: self, apply: change)
+    for edit in edits { edit.draft(projection, entries) }
+  }
+
+  /// What a change of an aggregate does to the entities in it.
+  private func nestedEdits(
+    _ change: (inout T) -> Void, in given: T, of node: EntityNode<T>
+  ) -> [NestedEdits.Edit] {
+    guard nature.isAggregate else { return [] }
+    var changed = given
+    change(&changed)
+    guard changed.id == given.id else { return [] }
+    return NestedEdits(from: given, to: changed, of: node, self).list
+  }
+
   /// Stores an entity for the time being.
   func patchIn(_ entity: T, _ patch: Overlay<T>.Patch) -> EntityNode<T> {
     if node(entity.id) == nil, hiddenNode(entity.id) == nil { bringAlong(entity, patch.change) }

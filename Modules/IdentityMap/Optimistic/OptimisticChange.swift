@@ -33,9 +33,11 @@ public final class OptimisticChange: Sendable {
     fileprivate let core: StoreCore
     fileprivate let entries: OptimisticEntries
 
-    /// Changes an entity. Of an aggregate that is its own fields and which entities it contains; change the values of
-    /// nested entities by their own type.
-    /// - Parameter change: Is applied again whenever a sure value is stored below it.
+    /// Changes an entity. What the closure changes in the entities of an aggregate changes these entities, at whichever of
+    /// their places; what it leaves alone keeps its value. Where it changes one entity at several places to different values,
+    /// the last place counts, and the logger is told of ``EntityError/differentChanges``. An entity that the closure puts in
+    /// and was not given keeps the value that the store has.
+    /// - Parameter change: Is applied again whenever a sure value is stored below it, so it should do nothing else.
     /// - Returns: Whether there is such an entity.
     @discardableResult
     public borrowing func update<T: Identifiable & Sendable>(
@@ -43,8 +45,7 @@ public final class OptimisticChange: Sendable {
     ) -> Bool {
       let table = core.table(of: type)
       guard let node = table.search(id) else { return false }
-      table.patch(node, .init(change: entries, effect: .change(change)))
-      entries.keep(node, table)
+      table.draft(change, of: node, entries)
       return true
     }
 

@@ -22,7 +22,7 @@ final class Overlay<T> {
 
   enum Effect {
     /// Other fields.
-    case change(@Sendable (inout T) -> Void)
+    case change((inout T) -> Void)
     /// Another value, also when there was none.
     case value(T)
     /// The value when there is none, of an entity that came along in another.

@@ -8,6 +8,8 @@ struct Adoption {
   private let kept: [Node]
   /// The change that brings the aggregate, if it brings it.
   private let change: OptimisticEntries?
+  /// Is shown the entities, of which none is stored.
+  private let visitor: (any EntityVisitor)?
   /// That of the aggregate, which holds for all that is in it.
   @usableFromInline let stamp: Stamp?
   @usableFromInline var children: [Node] = []
@@ -29,7 +31,20 @@ struct Adoption {
   init(
     core: StoreCore, stamp: Stamp?, mode: Mode = .storing, kept: [Node] = [], bringing change: OptimisticEntries? = nil
   ) {
+    self.init(core: core, stamp: stamp, mode: mode, kept: kept, change: change, visitor: nil)
+  }
+
+  /// Shows the entities to a visitor, whose nodes are the children.
+  init(core: StoreCore, stamp: Stamp?, visitor: any EntityVisitor) {
+    self.init(core: core, stamp: stamp, mode: .gathering, kept: [], change: nil, visitor: visitor)
+  }
+
+  private init(
+    core: StoreCore, stamp: Stamp?, mode: Mode, kept: [Node], change: OptimisticEntries?,
+    visitor: (any EntityVisitor)?
+  ) {
     self.change = change
+    self.visitor = visitor
     self.kept = kept
     self.core = core
     self.mode = mode
@@ -48,6 +63,11 @@ struct Adoption {
   @usableFromInline mutating func adoptAtLength<T: Identifiable & Sendable>(_ entity: T) {
     let table = core.table(of: T.self)
     if let change { return table.bring(entity, change) }
+    if let visitor {
+      let node = visitor.visit(entity, of: table)
+      children.append(node)
+      return versions.append(node.version &- 1)
+    }
     if let node = known(entity, in: table) {
       children.append(node)
       versions.append(node.version &- 1)
@@ -92,7 +112,9 @@ struct Adoption {
 
   /// Notes a change that a closure made. Of two different changes of one entity the later place counts.
   private func noteEdit<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) {
-    guard let node = table.node(entity.id), !node.flags.contains(.onPath), let edits = core.edits else { return }
+    guard let node = table.node(entity.id) ?? table.hiddenNode(entity.id), !node.flags.contains(.onPath),
+      let edits = core.edits
+    else { return }
     guard edits.note(node, formerValue: table.givenValue(of: node)) else { return }
     if !areSame(node.built(), entity) { core.tellRefused(T.self, entity.id, EntityError.differentChanges) }
   }

@@ -9,6 +9,8 @@ extension EntityTable {
       return false
     }
     var value = basis(of: node)
+    // Copied only where it is needed: a second copy would have the closure copy what it changes.
+    let given: T? = node.isUnsure && nature.isAggregate ? value : nil
     try update(&value)
     guard value.id == node.value.id else {
       core.tellRefused(T.self, node.value.id, EntityError.identifierChanged)
@@ -17,8 +19,10 @@ extension EntityTable {
     // It may have been removed or stored by the closure.
     guard !node.isVacant, refusal(of: stamp, by: node) == nil else { return false }
     if let overlay = node.overlay, overlay.base == nil, let change = overlay.patches.last?.change {
-      // Nothing of it is sure, so the update goes with it.
+      // Nothing of it is sure, so the update goes with it. What is in it may be sure.
+      let edits = given.map { NestedEdits(from: $0, to: value, of: node, self).list } ?? []
       patch(node, .init(change: change, effect: .value(value)))
+      for edit in edits { edit.store(stamp) }
     } else {
       core.storingEdits { _ = replace(node, with: value, stamp: stamp, isUpdate: true) }
     }

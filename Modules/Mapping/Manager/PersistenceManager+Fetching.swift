@@ -3,14 +3,17 @@ public import CoherenceCore
 extension PersistenceManager {
   /// Fetches records, to be used in their context alone.
   ///
-  /// - Parameter context: Where the records are to be; without one, what ``contextForThread()`` answers, so that they are
-  ///   used on the calling thread.
+  /// - Parameters:
+  ///   - entity: The records' class, where the type of the result does not tell it.
+  ///   - context: Where the records are to be; without one, what ``contextForThread()`` answers, so that they are used on
+  ///     the calling thread.
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext`` for a context of another
   ///   manager; ``ErrorCode/unknownEntity``; ``ErrorCode/invalidPredicate`` and ``ErrorCode/unknownProperty`` for what
   ///   cannot be asked; errors of the store.
   @available(*, noasync, message: "Records cannot leave their context; fetch models, or fetch inside of `perform`.")
   public final func fetchRecords<T: DataRecord>(
-    predicate: FetchPredicate? = nil, sortDescriptors: [SortKey]? = nil, context: ManagedObjectContext? = nil
+    entity: T.Type = T.self, predicate: FetchPredicate? = nil, sortDescriptors: [SortKey]? = nil,
+    context: ManagedObjectContext? = nil
   ) throws -> [T] {
     try reading(in: context ?? threadContext()) {
       try $0.fetchRecords(predicate: predicate, sortDescriptors: sortDescriptors ?? [])

@@ -3,33 +3,43 @@ public import CoherenceCore
 extension PersistenceManager {
   /// Fetches the records that the server is to be told of: made, edited or deleted here.
   ///
-  /// - Parameter context: Where the records are to be; that of the calling thread without.
+  /// - Parameters:
+  ///   - entity: The records' class, where the type of the result does not tell it.
+  ///   - context: Where the records are to be; that of the calling thread without.
   /// - Returns: The records in the order of ``SyncRecord/sort``.
-  /// - Throws: As ``fetchRecords(predicate:sortDescriptors:context:)``.
+  /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``.
   @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
-  public final func fetchRecordsToUpload<T: SyncRecord>(context: ManagedObjectContext? = nil) throws -> [T] {
+  public final func fetchRecordsToUpload<T: SyncRecord>(
+    entity: T.Type = T.self, context: ManagedObjectContext? = nil
+  ) throws -> [T] {
     try fetchRecords([T.isUploaded(false)], context)
   }
 
   /// Fetches the records that were made or edited here, but not those that were deleted; see
-  /// ``fetchRecordsToUpload(context:)``.
+  /// ``fetchRecordsToUpload(entity:context:)``.
   @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
-  public final func fetchRecordsToUpdate<T: SyncRecord>(context: ManagedObjectContext? = nil) throws -> [T] {
+  public final func fetchRecordsToUpdate<T: SyncRecord>(
+    entity: T.Type = T.self, context: ManagedObjectContext? = nil
+  ) throws -> [T] {
     try fetchRecords([T.isUploaded(false), T.wasDeleted(false)], context)
   }
 
-  /// Fetches the records that were deleted here; see ``fetchRecordsToUpload(context:)``.
+  /// Fetches the records that were deleted here; see ``fetchRecordsToUpload(entity:context:)``.
   @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
-  public final func fetchRecordsToDelete<T: SyncRecord>(context: ManagedObjectContext? = nil) throws -> [T] {
+  public final func fetchRecordsToDelete<T: SyncRecord>(
+    entity: T.Type = T.self, context: ManagedObjectContext? = nil
+  ) throws -> [T] {
     try fetchRecords([T.isUploaded(false), T.wasDeleted(true)], context)
   }
 
-  /// Fetches the records that were made here and that the server never knew; see ``fetchRecordsToUpload(context:)``. The
-  /// others of ``fetchRecordsToUpdate(context:)`` are edits.
+  /// Fetches the records that were made here and that the server never knew; see ``fetchRecordsToUpload(entity:context:)``. The
+  /// others of ``fetchRecordsToUpdate(entity:context:)`` are edits.
   ///
   /// - Throws: Also ``ErrorCode/modelDoesNotFit`` when ``SyncRecord/isKnownToServerKey`` is not declared.
   @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
-  public final func fetchRecordsToCreate<T: SyncRecord>(context: ManagedObjectContext? = nil) throws -> [T] {
+  public final func fetchRecordsToCreate<T: SyncRecord>(
+    entity: T.Type = T.self, context: ManagedObjectContext? = nil
+  ) throws -> [T] {
     try fetchRecords([T.isUploaded(false), T.wasDeleted(false), T.isKnownToServer(false)], context)
   }
 

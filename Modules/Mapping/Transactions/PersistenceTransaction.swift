@@ -21,8 +21,10 @@ public struct PersistenceTransaction {
 
 extension PersistenceTransaction {
   /// Fetches records, to be used in the transaction.
+  ///
+  /// - Parameter entity: The records' class, where the type of the result does not tell it.
   public func fetchRecords<T: DataRecord>(
-    predicate: FetchPredicate? = nil, sortDescriptors: [SortKey] = []
+    entity: T.Type = T.self, predicate: FetchPredicate? = nil, sortDescriptors: [SortKey] = []
   ) throws -> [T] {
     try records(T.self, where: predicate, sort: sortDescriptors)
   }

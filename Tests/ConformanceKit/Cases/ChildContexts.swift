@@ -77,6 +77,27 @@ extension ConformanceSubject {
         try stack.read { try expectEqual(try $0.names("Album"), ["C", "X"]) }
       }
     }
+    Case("a child saves changes of a record whose parent gave it a permanent identifier meanwhile") { stack in
+      let parent = stack.context()
+      let child = child(of: parent)
+      try parent.performAndWait { try parent.make("Album", ["title": "A"]) }
+      for isNested in [true, false] {
+        try child.performAndWait {
+          try child.one("Album").setValue("B\(isNested)", for: "title")
+          if isNested {
+            try parent.performAndWait { try parent.obtainPermanentIDs(for: [try parent.one("Album")]) }
+            try child.save()
+          }
+        }
+        try parent.performAndWait { if !isNested { try parent.save() } }
+        try child.performAndWait { try child.save() }
+        try parent.performAndWait {
+          try expectEqual(try parent.names("Album"), ["B\(isNested)"])
+          try parent.save()
+        }
+      }
+      try stack.read { try expectEqual(try $0.names("Album"), ["Bfalse"]) }
+    }
     Case("a child's relationships reach parent and store") { stack in
       try nested(stack) { parent, child in
         let artist = try child.make("Artist", ["name": "M"])

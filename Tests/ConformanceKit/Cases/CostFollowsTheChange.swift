@@ -61,6 +61,27 @@ extension ConformanceSubject {
         try expect(interposition.fetchCount - before <= 6, "some reads, not one for each member")
       }
     }
+    Case("appending one to a long list reads none of its members") { stack in
+      let interposition = try stack.interpose()
+      try stack.write { context in
+        let tracks = try (0..<2_000).map { try context.make("Track", ["title": "\($0)", "length": $0]) }
+        try context.make("Album", ["title": "A"]).setObjects(tracks, for: "tracks")
+      }
+      for round in 0..<3 {
+        try stack.write { context in
+          let album = try context.one("Album")
+          let track = try context.make("Track", ["title": "last \(round)", "length": 0])
+          try track.setObject(album, for: "album")
+          let before = interposition.rowCount
+          try context.save()
+          try expect(interposition.rowCount - before <= 4, "no row for each member")
+        }
+      }
+      try stack.read { context in
+        let labels = try context.one("Album").labels(of: "tracks")
+        try expectEqual(labels, (0..<2_000).map { "\($0)" } + (0..<3).map { "last \($0)" })
+      }
+    }
     Case("deleting many fresh objects by a cascade leaves nothing to save") { stack in
       try stack.read { context in
         let album = try context.make("Album", ["title": "A"])

@@ -51,6 +51,47 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "House"), 0) }
     }
+    Case("deny holds for a member that another writer linked meanwhile", model: Rooms.model) { stack in
+      for (index, relationship) in ["clubs", "sights"].enumerated() {
+        try stack.write { context in
+          try context.make("House", ["name": relationship])
+          try context.make("Club", ["name": relationship])
+        }
+        let house = equal("name", relationship)
+        try stack.read { context in
+          let doomed = try context.one("House", where: house)
+          _ = try doomed.objects(for: relationship)
+          try stack.write { other in
+            let club = try other.one("Club", where: house)
+            try other.one("House", where: house).setObjects([club], for: relationship)
+          }
+          context.delete(doomed)
+          let error = try expectThrows(.deleteDenied) { try context.save() }
+          try expectEqual(error.failures.map(\.propertyName), [relationship])
+          try expectEqual(error.objectIDs, [doomed.objectID])
+        }
+        try stack.read { try expectEqual(try $0.number(of: "House"), index + 1) }
+      }
+    }
+    Case("deny allows the delete once the members are taken out, from either side", model: Rooms.model) { stack in
+      for relationship in ["clubs", "sights"] {
+        for isOwners in [true, false] where isOwners || relationship == "clubs" {
+          try stack.write { context in
+            let club = try context.make("Club", ["name": relationship])
+            try context.make("House", ["name": "house"]).setObjects([club], for: relationship)
+          }
+          try stack.write { context in
+            if isOwners {
+              try context.one("House").setObjects([], for: relationship)
+            } else {
+              try context.all("Club").forEach { try $0.setObjects([], for: "houses") }
+            }
+            try deleteHouse(context)
+          }
+          try stack.read { try expectEqual(try $0.number(of: "House"), 0) }
+        }
+      }
+    }
     Case("no action leaves the destination as it is", model: Rooms.model) { stack in
       try house(stack, with: "Ghost", "ghosts")
       try stack.write { try deleteHouse($0) }

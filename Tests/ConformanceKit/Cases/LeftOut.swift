@@ -3,6 +3,7 @@ import CoherenceCore
 extension ConformanceSubject {
   static let leftOut = ConformanceSubject("Left out") {
     propertiesLeftOut
+    propertiesOfSubentitiesLeftOut
     entitiesLeftOut
     deletesUnderReferences
     rules
@@ -12,7 +13,7 @@ extension ConformanceSubject {
   // MARK: The way there and back
 
   /// A store is filled with one model, opened and written to with another, and opened with the first again.
-  private static func thereAndBack(
+  static func thereAndBack(
     _ sentence: String, from start: Library = base, _ change: @escaping @Sendable (inout Library) -> Void,
     fill: @escaping @Sendable (ManagedObjectContext) throws -> Void = fillLibrary,
     meanwhile: @escaping @Sendable (ManagedObjectContext) throws -> Void = { _ in },

@@ -187,6 +187,30 @@ extension ConformanceSubject {
       let parts = ["A", "first", "second"].map { "\(AttributeValue.string($0))" }
       try expectEqual(try outcome(stack), [.string(parts.joined(separator: "+")), .int(1959)])
     }
+    Case("values of a policy in code that do not satisfy the model fail the save, and are named") { stack in
+      let wrong: [(String, AttributeValue, ErrorCode)] = [
+        ("title", .null, .missingValue), ("title", .int(1), .wrongType), ("year", .string("1959"), .wrongType),
+      ]
+      for (name, value, code) in wrong {
+        let policy = MergePolicy.custom { conflict in
+          guard var values = conflict.mine?.values, let entity = conflict.mine?.entity else { return nil }
+          values[entity.attribute(named: name)!.slot] = value
+          return values
+        }
+        let error = try expectThrows(.validationFailed) {
+          try race(stack, policy, first: setting("first"), second: setting("second"))
+        }
+        try expectEqual(error.failures.map(\.propertyName), [name])
+        try expectEqual(error.failures.map(\.code), [code])
+        try expectEqual(try outcome(stack), [.string("first"), .int(1959)])
+        try stack.write { context in try context.all("Album").forEach(context.delete) }
+      }
+    }
+    Case("a policy in code must answer a value for each slot") { stack in
+      try expectThrows(.invalidValue) {
+        try race(stack, .custom { _ in [.null] }, first: setting("first"), second: setting("second"))
+      }
+    }
     Case("a policy in code that throws fails the save") { stack in
       struct Refusal: Error {}
       let policy = MergePolicy.custom { _ in throw Refusal() }

@@ -46,6 +46,18 @@ extension ConformanceSubject {
       }
       try expect(error.message.contains("'A.x'") && error.message.contains("'B'"), "both faults to be named")
     }
+    Case("an entity cannot be renamed from one that the model still has") { _ in
+      let error = try expectThrows(.invalidModel) {
+        _ = try ManagedObjectModel {
+          Entity("A") { Attribute("name", .string) }
+          Entity("B", renamingIdentifier: "A") { Attribute("name", .string) }
+          Entity("C", renamingIdentifier: "Z") { Attribute("name", .string) }
+          Entity("D", renamingIdentifier: "Z") { Attribute("name", .string) }
+        }
+      }
+      try expect(error.message.contains("still has"), "the entity that is still there")
+      try expect(error.message.contains("'Z'"), "the former name that two entities claim")
+    }
     Case("a configuration of an unknown entity is a fault") { _ in
       let error = try expectThrows(.invalidModel) {
         try ManagedObjectModel(entities: [Entity("A")], configurations: ["one": ["B"]])

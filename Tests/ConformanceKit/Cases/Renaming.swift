@@ -1,7 +1,11 @@
 import CoherenceCore
 
 extension ConformanceSubject {
-  static let renaming = ConformanceSubject("Renaming") { renames }
+  static let renaming = ConformanceSubject("Renaming") {
+    renames
+    turnedLinks
+    renamedEntities
+  }
 
   /// A store is filled, opened with a model that has other names, changed, and opened with the first model again.
   private static func renamed(

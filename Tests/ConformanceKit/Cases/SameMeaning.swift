@@ -5,6 +5,29 @@ extension ConformanceSubject {
   static let sameMeaning = ConformanceSubject("Same meaning") {
     (1...12).map(conditions)
     (1...4).map(orders)
+    numbersOfSubentities
+  }
+
+  private static var numbersOfSubentities: Case {
+    Case("records are selected and sorted by the numbers of a subentity's attribute that has a default") { stack in
+      let model = try ManagedObjectModel {
+        Entity("Book") { Attribute("title", .string) }
+        Entity("Comic", parent: "Book") { Attribute("price", .decimal, optional: true, default: decimal("9.99")) }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: model)
+      try stack.write { context in
+        for price in ["9.5", "12.25", "100", "-3"] {
+          try context.make("Comic", ["title": price, "price": decimal(price)])
+        }
+        try context.make("Book", ["title": "plain"])
+      }
+      try stack.read { context in
+        try expectEqual(
+          try context.names("Book", sort: [SortKey("price"), SortKey("title")]), ["plain", "-3", "9.5", "12.25", "100"])
+        try expectEqual(try context.names("Book", where: compare("price", .greater, decimal("9.6"))), ["100", "12.25"])
+        try expectEqual(try context.names("Book", where: equal("price", decimal("9.50"))), ["9.5"])
+      }
+    }
   }
 
   /// Random conditions find the same records among unsaved objects, where the evaluator decides, as in the store.

@@ -11,6 +11,12 @@ enum Rooms {
       Relationship("ghosts", toMany: "Ghost", inverse: "house", deleteRule: .noAction)
       Relationship("deed", toOne: "Deed", inverse: "house", deleteRule: .cascade)
       Relationship("streets", toMany: "Street", inverse: "houses")
+      Relationship("clubs", toMany: "Club", inverse: "houses", deleteRule: .deny)
+      Relationship("sights", toMany: "Club", inverse: nil, deleteRule: .deny)
+    }
+    Entity("Club") {
+      Attribute("name", .string)
+      Relationship("houses", toMany: "House", inverse: "clubs")
     }
     Entity("Guest") {
       Attribute("name", .string)

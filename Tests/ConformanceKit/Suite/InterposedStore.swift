@@ -160,6 +160,11 @@ private final class InterposedReader: YieldingReader {
     set { (base as? any YieldingReader)?.hold = newValue }
   }
   var stateNumber: Int { (base as? any YieldingReader)?.stateNumber ?? 0 }
+  func offerToSave() -> Bool {
+    guard let base = base as? any YieldingReader, base.offerToSave() else { return false }
+    interposition.didFinish(self)
+    return true
+  }
 
   func finish() {
     interposition.didFinish(self)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Logging
 
 /// Measures Coherence against the databases' own C interfaces and GRDB.
 @main
@@ -15,6 +16,11 @@ struct Bench: ParsableCommand {
       postgresql-fetch, postgresql-insert, postgresql-merge, postgresql-merge-idle, postgresql-mapping-fetch,
       postgresql-mapping-save, and
       identity-map-find, -store, -update, -equal, -aggregate, -shared, -delivery, -transaction, -memory, -diamond, -cycle.
+
+      With --sizes, a table of the cost of operations by the number of records is printed instead of the measures.
+      --store chooses the store, --largest the largest number. --filter chooses operations by their names, and --rounds
+      says how often each operation runs at each size. The command fails when the cost of one record or one call is more
+      than eight times as high at the largest size as at 1,000 records.
       """)
 
   @Option(help: "How many rows there are.")
@@ -41,13 +47,29 @@ struct Bench: ParsableCommand {
   @Flag(help: "Fail when a goal is missed.")
   var strict = false
 
+  @Flag(help: "Print the cost of operations by the number of records instead, and fail when a cost grows.")
+  var sizes = false
+
+  @Option(help: "With --sizes: the kind of store, memory, sqlite or postgresql.")
+  var store = SizeStoreKind.memory
+
+  @Option(help: "With --sizes: the largest number of records.")
+  var largest = 100_000
+
   func validate() throws {
     guard rows >= 1000 else { throw ValidationError("--rows takes 1000 or more.") }
     guard rounds >= 1 else { throw ValidationError("--rounds takes 1 or more.") }
+    guard largest >= 10_000 else { throw ValidationError("--largest takes 10000 or more.") }
+    guard !sizes || store != .postgresql || postgres != nil else {
+      throw ValidationError("--store postgresql needs --postgres.")
+    }
   }
 
   func run() throws {
+    // What stores tell of themselves would stand between the figures.
+    LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
     let place = directory.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
+    if sizes { return try printSizeTable(at: place) }
     let bench = try Workbench(rows: rows, directory: place, postgreSQL: postgres)
     let outcomes = try chosenMeasures(of: bench).map { try outcome(of: $0) }
     let report = Report(

@@ -34,20 +34,23 @@ extension Confinement {
   }
 
   /// Runs a block on the calling thread, which holds the context for that time, after all earlier entries.
-  func owning<T>(_ body: () throws -> T) rethrows -> T {
-    take()
+  ///
+  /// - Parameter servesMain: Whether a calling thread that holds the main actor runs, while it waits, what the holder of the
+  ///   context has the main actor do.
+  func owning<T>(servesMain: Bool = true, _ body: () throws -> T) rethrows -> T {
+    take(servesMain: servesMain)
     defer { passOn() }
     return try body()
   }
 
-  private func take() {
+  private func take(servesMain: Bool) {
     lock.lock()
     guard state == .idle else {
-      let thread = WaitingThread()
+      let thread = WaitingThread(for: self, servesMain: servesMain)
       entries.append(.thread(thread))
       lock.unlock()
       // The present holder hands the context over to this thread.
-      return pool.wait(thread, for: self)
+      return pool.wait(thread)
     }
     state = .running
     lock.unlock()

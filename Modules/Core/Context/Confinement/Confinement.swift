@@ -44,22 +44,22 @@ final class Confinement: @unchecked Sendable {
   }
 
   /// Fails loudly when the calling thread may not use the context.
-  @inline(__always) func check() {
+  ///
+  /// - Parameter subject: What is used, for the message.
+  @inline(__always) func check(_ subject: @autoclosure () -> String) {
     if owner.load(ordering: .relaxed) == currentThread { return }
-    checkHome()
+    if !isInsideAtHome { Misuse.fail(advice(subject())) }
   }
 
-  @inline(never) private func checkHome() { Misuse.check(isAtHome, advice) }
+  @inline(never) private var isInsideAtHome: Bool { isAtHome }
 
-  private var advice: String {
-    if isMain {
-      return "A main-queue context, or an object of it, was used off the main actor. Use `perform` or `performAndWait`."
-    }
+  private func advice(_ subject: String) -> String {
+    if isMain { return "\(subject) was used off the main actor. Use `perform` or `performAndWait`." }
     if isOfThread {
-      return "A context that belongs to a thread, or an object of it, was used on another thread. "
+      return "\(subject), which belongs to a thread, was used on another thread. "
         + "Use a context of that other thread, or one with a queue."
     }
-    return "A context, or an object of it, was used outside of its `perform` or `performAndWait`."
+    return "\(subject) was used outside of its `perform` or `performAndWait`."
   }
 
   /// Whether the calling thread is inside by its own entry, not just on the main actor.
@@ -104,3 +104,6 @@ final class Confinement: @unchecked Sendable {
 
 /// A number for the calling thread, unique among running threads and never zero.
 @inline(__always) var currentThread: UInt { coherence_current_thread() }
+
+/// The number of the calling thread, for stores that note who holds what.
+package var callingThread: UInt { currentThread }

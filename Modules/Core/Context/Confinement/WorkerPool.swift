@@ -23,7 +23,7 @@ final class WorkerPool: @unchecked Sendable {
   /// How long a worker may stay at one context while others are in line: two of these. `nil` for ever.
   private let tick: DispatchTimeInterval?
 
-  fileprivate final class Worker {
+  final class Worker {
     let semaphore = DispatchSemaphore(value: 0)
     /// The number of the tick in which the worker took its context; `nil` without a context.
     var begin: UInt?
@@ -50,6 +50,7 @@ final class WorkerPool: @unchecked Sendable {
   private var isWatched = false
   private var watchIsStarted = false
   private let watchSignal = DispatchSemaphore(value: 0)
+  private var mainWaits = MainWaits()
 
   init(limit: Int, maximum: Int = 64, tick: DispatchTimeInterval? = .milliseconds(50)) {
     self.limit = limit
@@ -59,6 +60,12 @@ final class WorkerPool: @unchecked Sendable {
 
   /// The number of threads. For tests.
   var threadCount: Int { lock.withLock { count } }
+
+  /// Whether the main actor waits for a context. For tests.
+  var isMainWaiting: Bool { lock.withLock { mainWaits.isMainWaiting } }
+
+  /// The number of blocks for the main actor that threads wait for. For tests.
+  var hopCount: Int { lock.withLock { mainWaits.hopCount } }
 
   // MARK: Contexts
 
@@ -74,18 +81,30 @@ final class WorkerPool: @unchecked Sendable {
   // MARK: Waiting
 
   /// Waits until the calling thread is given a context.
-  func wait(_ thread: WaitingThread, for context: Confinement) {
+  ///
+  /// A thread that holds the main actor runs, meanwhile, the blocks for main without which it would wait forever.
+  func wait(_ thread: WaitingThread) {
+    let holdsMain = Confinement.isOnMain
     lock.lock()
     // The entries before the caller's are worked off next.
-    ready.bringForward(context)
+    ready.bringForward(thread.context)
     var action = Action.nothing
+    var handover: MainWaits.Handover?
     if !thread.isAwake {
       thread.worker = workers[currentThread]
+      mainWaits.begin(thread, holdsMain: holdsMain)
+      handover = mainWaits.handOver()
       action = suspend(thread.worker)
     }
     lock.unlock()
     perform(action)
+    handover?.run()
     thread.semaphore.wait()
+    guard holdsMain else { return }
+    while let hop = lock.withLock({ thread.hop.take() }) {
+      hop.run()
+      thread.semaphore.wait()
+    }
   }
 
   /// Wakes the thread to which a context was handed over. A worker counts again from here on, not only from its scheduling:
@@ -93,6 +112,7 @@ final class WorkerPool: @unchecked Sendable {
   func wake(_ thread: WaitingThread) {
     lock.withLock {
       thread.isAwake = true
+      mainWaits.end(thread)
       resume(thread.worker)
     }
     thread.semaphore.signal()
@@ -106,6 +126,31 @@ final class WorkerPool: @unchecked Sendable {
     lock.unlock()
     perform(action)
     defer { if let worker { lock.withLock { resume(worker) } } }
+    return try wait()
+  }
+
+  /// Runs a block that waits for the main actor to run another one.
+  ///
+  /// The main actor may wait for a context that the calling thread holds, or whose holder waits for one that the calling
+  /// thread holds, and so on. Then the thread that holds the main actor runs the other block at once.
+  ///
+  /// - Parameter hop: The other block. It is called by more than one, and runs once.
+  func hopping<T>(_ hop: @escaping () -> Void, _ wait: () throws -> T) rethrows -> T {
+    let hop = PendingHop(sender: currentThread, run: hop)
+    lock.lock()
+    mainWaits.add(hop)
+    let handover = mainWaits.handOver()
+    let worker = workers[currentThread]
+    let action = suspend(worker)
+    lock.unlock()
+    perform(action)
+    handover?.run()
+    defer {
+      lock.withLock {
+        mainWaits.remove(hop)
+        resume(worker)
+      }
+    }
     return try wait()
   }
 
@@ -308,13 +353,4 @@ package enum ContextThreads {
   /// Runs a block that waits for an event outside of the process, a server's answer for instance. Other contexts get the
   /// caller's place.
   package static func waiting<T>(_ wait: () throws -> T) rethrows -> T { try WorkerPool.shared.waitingOutside(wait) }
-}
-
-/// A thread that waits to be given a context.
-final class WaitingThread: @unchecked Sendable {
-  // Sendable: the pool's lock guards the mutable state.
-  fileprivate let semaphore = DispatchSemaphore(value: 0)
-  /// The worker that the thread is, if it is one.
-  fileprivate var worker: WorkerPool.Worker?
-  fileprivate var isAwake = false
 }

@@ -18,7 +18,7 @@ final class PersonStore {
       StoreConfiguration(type: .postgreSQL, options: [PostgreSQLOption.schema: .string(schema)], location: location))
   }
 
-  private init(_ configuration: StoreConfiguration) throws {
+  init(_ configuration: StoreConfiguration) throws {
     manager = PersistenceManager(name: "Bench", model: try Self.model.get(), storeConfigurations: [configuration])
     try manager.load()
   }

@@ -20,7 +20,7 @@ final class MergeStore {
         type: .postgreSQL, options: [PostgreSQLOption.schema: .string(schema)], location: location))
   }
 
-  private init(_ configuration: StoreConfiguration) throws {
+  init(_ configuration: StoreConfiguration) throws {
     connect = GenericConnect(name: "Bench", managedObjectModel: try Self.model.get())
     try connect.attachPersistentStore(for: configuration)
     try connect.start()

@@ -1,0 +1,92 @@
+import CLibPQ
+import CoherenceCore
+import Dispatch
+import Foundation
+
+/// An attempt to connect, on a thread of its own.
+///
+/// libpq looks host names up, and asks other services, in calls that nothing ends. `connect_timeout` counts for each address
+/// anew, and is the user's. So the caller waits for the thread, and no longer than the attempt may take; a thread that comes
+/// back later closes the connection that it has made.
+final class PostgreSQLAttempt: Sendable {
+  /// What libpq made of the attempt. The one who takes it closes the connection.
+  struct Outcome: @unchecked Sendable {
+    // Sendable: a connection is used by one thread at a time, and the thread that made it hands it over.
+
+    /// `nil` when there was no memory for it.
+    let raw: OpaquePointer?
+    /// What libpq said of the failure.
+    var message = ""
+    /// What libpq said, with all details, of a second attempt that failed as well; `nil` when there was none.
+    var details: String?
+  }
+
+  private enum State { case running, done(Outcome), abandoned }
+  private let state = Locked<State>(.running)
+  private let end = DispatchSemaphore(value: 0)
+
+  /// Attempts that nobody waits for any more and whose threads have not come back.
+  private static let abandoned = Locked<Int>(0)
+  /// The most threads that are left behind in calls that do not end.
+  static let mostAbandoned = 32
+  static var abandonedCount: Int { abandoned.withLock { $0 } }
+
+  /// Connects, or gives up.
+  ///
+  /// - Parameters:
+  ///   - duration: How long the attempt may take.
+  ///   - connect: Makes the connection, however long it takes.
+  /// - Returns: `nil` when the time is over, or too many attempts before are stuck still.
+  static func run(within duration: Duration, _ connect: @escaping @Sendable () -> Outcome) -> Outcome? {
+    guard abandonedCount < mostAbandoned else { return nil }
+    let attempt = PostgreSQLAttempt()
+    Thread.detachNewThread { attempt.finish(connect()) }
+    return attempt.wait(until: .now() + duration / .seconds(1))
+  }
+
+  private func wait(until deadline: DispatchTime) -> Outcome? {
+    _ = ContextThreads.waiting { end.wait(timeout: deadline) }
+    return state.withLock { state in
+      if case .done(let outcome) = state { return outcome }
+      state = .abandoned
+      Self.abandoned.withLock { $0 += 1 }
+      return nil
+    }
+  }
+
+  private func finish(_ outcome: Outcome) {
+    let isAbandoned = state.withLock { state in
+      if case .abandoned = state { return true }
+      state = .done(outcome)
+      return false
+    }
+    guard isAbandoned else {
+      end.signal()
+      return
+    }
+    if let raw = outcome.raw { PQfinish(raw) }
+    Self.abandoned.withLock { $0 -= 1 }
+  }
+}
+
+extension PostgreSQLAttempt.Outcome {
+  /// Connects with libpq's settings, as long as libpq takes for it.
+  ///
+  /// libpq tells the code of a refusal only in a message that it was asked to write with all the details before it
+  /// connects. So a server that refuses at once is asked a second time.
+  init(connectingWith settings: [(String, String)]) {
+    let keywords = settings.map { strdup($0.0) }
+    let values = settings.map { strdup($0.1) }
+    defer { for text in keywords + values { free(text) } }
+    let beginning = ContinuousClock.now
+    raw = PQconnectdbParams(keywords.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
+    guard let raw, PQstatus(raw) != CONNECTION_OK else { return }
+    message = String(cString: PQerrorMessage(raw))
+    guard PQconnectionNeedsPassword(raw) != 1, ContinuousClock.now - beginning < .seconds(2) else { return }
+    PQsetErrorVerbosity(raw, PQERRORS_VERBOSE)
+    PQreset(raw)
+    // A server that is in a better mood by now is taken as it is.
+    if PQstatus(raw) != CONNECTION_OK { details = String(cString: PQerrorMessage(raw)) }
+    PQsetErrorVerbosity(raw, PQERRORS_DEFAULT)
+  }
+}

@@ -1,0 +1,76 @@
+import CoherenceCore
+
+/// What a row of a refused save has in a unique index, to find out which other record has the same.
+package struct UniqueValues {
+  private let row: Row
+  private let table: SQLTable
+  private let index: SQLIndex
+  private let members: [(column: SQLColumn, value: AttributeValue)]
+
+  /// `nil` when the index does not hold the row, or holds it without comparing it, because a value is missing.
+  package init?(of row: Row, in index: SQLIndex, of table: SQLTable) {
+    guard index.isUnique, index.entities?.contains(row.entity.name) != false else { return nil }
+    self.row = row
+    self.table = table
+    self.index = index
+    members = index.members(of: row, in: table)
+    if members.contains(where: \.value.isNull) { return nil }
+  }
+
+  /// The key of the record of the store that has the values.
+  package var holder: SQLFragment {
+    var conditions: [SQLFragment] = members.map {
+      "\(name: $0.column.name) = \(value: $0.value, as: $0.column.storage)"
+    }
+    conditions.append("\(name: SQLTable.id) <> \(key: row.key)")
+    if let entities = index.entities {
+      conditions.append("\(name: SQLTable.entity) \(list: entities.map(AttributeValue.string), as: .string)")
+    }
+    return "SELECT \(name: SQLTable.id) FROM \(name: table.name) WHERE \(conditions.joined(separator: " AND ")) LIMIT 1"
+  }
+
+  /// The record that would have the values by the same save.
+  private func rival(in request: StoreSaveRequest) -> ManagedObjectID? {
+    for step in request.steps {
+      let rows: [Row] =
+        switch step {
+        case .insert(_, let rows): rows
+        case .update(_, _, let updates): updates.map(\.row)
+        case .unlink, .fix, .delete, .link: []
+        }
+      if let rival = rows.first(where: isEqual) { return rival.id }
+    }
+    return nil
+  }
+
+  private func isEqual(_ other: Row) -> Bool {
+    other.id != row.id && other.entity.root === row.entity.root
+      && index.entities?.contains(other.entity.name) != false
+      && index.members(of: other, in: table).map(\.value) == members.map(\.value)
+  }
+
+  /// The error of a save that would make two records equal.
+  ///
+  /// - Parameter holder: The key of the record of the store that has the values.
+  package func violation(in request: StoreSaveRequest, holder: Int64?) -> CoherenceError {
+    let names = members.map { "'\($0.column.slot.name)'" }.joined(separator: ", ")
+    var error = CoherenceError(
+      .uniquenessViolated,
+      "Two records of '\(row.entity.name)' would be equal in \(names); change one of them, or save a change of the record "
+        + "that is there.")
+    let other = rival(in: request) ?? holder.map { ManagedObjectID(space: row.id.space, key: $0) }
+    error.objectIDs = [row.id] + [other].compactMap { $0 }
+    return error
+  }
+}
+
+extension SQLIndex {
+  /// The columns of the index with a row's values.
+  fileprivate func members(of row: Row, in table: SQLTable) -> [(column: SQLColumn, value: AttributeValue)] {
+    let positions = table.positions(of: row.entity)
+    return columns.compactMap { name in
+      guard let slot = positions.firstIndex(where: { table.columns[$0].name == name }) else { return nil }
+      return (table.columns[positions[slot]], row[slot])
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import CoherenceCore
+
+/// An entity whose records have another name in a store than in a model.
+struct EntityRename: Sendable, Hashable {
+  /// The table of the entity's hierarchy.
+  let table: String
+  let former: String
+  let name: String
+  let isRoot: Bool
+
+  /// Gives the records, and what stands for them in indexes and among the keys, the name that they have now.
+  ///
+  /// - Parameter schema: The store's schema with the names of now.
+  func statements(in schema: StoredSchema, _ definition: SchemaDefinition) -> [SQLFragment] {
+    let all = schema.tables.first { $0.name == table }?.indexes ?? []
+    let indexes = all.filter { $0.entities?.contains(name) == true }
+    var statements = indexes.map { definition.dropIndex($0.name) }
+    statements.append(Self.update(table, [former], to: name))
+    statements += indexes.map { definition.create($0, on: table) }
+    if isRoot { statements += keyStatements }
+    return statements
+  }
+
+  /// The key counter goes on. A program with the other model that has the store open may have begun another one meanwhile.
+  private var keyStatements: [SQLFragment] {
+    let keys: SQLFragment = "\(name: SQLSchema.keyTable)"
+    let (entity, next): (SQLFragment, SQLFragment) = ("\(name: "entity")", "\(name: "next")")
+    return [
+      """
+      UPDATE \(keys) SET \(next) = (SELECT MAX(\(next)) FROM \(keys) \
+      WHERE \(entity) IN (\(text: former), \(text: name))) WHERE \(entity) = \(text: former)
+      """,
+      """
+      DELETE FROM \(keys) WHERE \(entity) = \(text: name) \
+      AND EXISTS (SELECT 1 FROM \(keys) WHERE \(entity) = \(text: former))
+      """,
+      "UPDATE \(keys) SET \(entity) = \(text: name) WHERE \(entity) = \(text: former)",
+    ]
+  }
+
+  private static func update(_ table: String, _ former: [String], to name: String) -> SQLFragment {
+    """
+    UPDATE \(name: table) SET \(name: SQLTable.entity) = \(text: name) \
+    WHERE \(name: SQLTable.entity) \(list: former.map(AttributeValue.string), as: .string)
+    """
+  }
+
+  /// Renames the records that a program with another model, which had the store open, inserted after the others were renamed.
+  static func strays(in schema: StoredSchema, _ definition: SchemaDefinition) -> [SQLFragment] {
+    schema.tables.flatMap { table -> [SQLFragment] in
+      let names = Set(table.entities.map(\.name))
+      return table.entities.compactMap { entity in
+        let former = (entity.formerNames ?? []).filter { !names.contains($0) }
+        return former.isEmpty ? nil : update(table.name, former, to: entity.name)
+      }
+    }
+  }
+}
+
+extension StoredSchema {
+  /// Gives the entities the names that a model has for them.
+  ///
+  /// - Returns: What has another name in the store.
+  mutating func renameEntities(for environment: StoreEnvironment) -> [EntityRename] {
+    let declared = Set(environment.model.entitiesByName.keys)
+    var renames: [EntityRename] = []
+    for entity in environment.entities {
+      guard let place = formerEntity(of: entity, besides: declared) else { continue }
+      let former = tables[place.table].entities[place.entity].name
+      let names = tables[place.table].entities[place.entity].formerNames ?? []
+      tables[place.table].entities[place.entity].formerNames = names.renamed(former, to: entity.name)
+      let isRoot = tables[place.table].root == former
+      tables[place.table].rename(former, to: entity.name)
+      for index in relationships.indices { relationships[index].rename(former, to: entity.name) }
+      renames.append(
+        EntityRename(table: tables[place.table].name, former: former, name: entity.name, isRoot: isRoot))
+    }
+    // A name that an entity has now is no former name of another one any more.
+    for table in tables.indices {
+      for index in tables[table].entities.indices {
+        let names = tables[table].entities[index].formerNames?.filter { !declared.contains($0) } ?? []
+        tables[table].entities[index].formerNames = names.isEmpty ? nil : names
+      }
+    }
+    return renames
+  }
+
+  /// Where the store has an entity under another name.
+  private func formerEntity(
+    of entity: EntityDescription, besides declared: Set<String>
+  ) -> (table: Int, entity: Int)? {
+    guard entitiesByName[entity.name] == nil else { return nil }
+    for (table, stored) in tables.enumerated() {
+      let index = stored.entities.firstIndex { candidate in
+        let names = [candidate.name] + (candidate.formerNames ?? [])
+        return !declared.contains(candidate.name)
+          && (names.contains(entity.name) || entity.renamingIdentifier.map { names.contains($0) } ?? false)
+      }
+      if let index { return (table, index) }
+    }
+    return nil
+  }
+}
+
+extension StoredSchema.Table {
+  fileprivate mutating func rename(_ former: String, to name: String) {
+    if root == former { root = name }
+    for index in entities.indices {
+      if entities[index].name == former { entities[index].name = name }
+      if entities[index].parent == former { entities[index].parent = name }
+    }
+    for index in columns.indices where columns[index].entity == former { columns[index].entity = name }
+    for index in indexes.indices {
+      indexes[index].entities = indexes[index].entities?.map { $0 == former ? name : $0 }.sorted()
+    }
+  }
+}
+
+extension StoredSchema.Relationship {
+  fileprivate mutating func rename(_ former: String, to name: String) {
+    if entity == former { entity = name }
+    if destination == former { destination = name }
+  }
+}

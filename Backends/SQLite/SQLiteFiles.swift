@@ -1,0 +1,49 @@
+import Foundation
+import Synchronization
+
+/// The files of a store as this process has them open: the database, its log, and the index of the log.
+///
+/// Another process may delete or replace them meanwhile. SQLite does not look, and its failures name something else then.
+final class SQLiteFiles: Sendable {
+  private struct File: Sendable {
+    let path: String
+    let identity: FileIdentity
+
+    var isInPlace: Bool { FileIdentity(path: path) == identity }
+  }
+
+  /// The path of the database without symbolic links: SQLite keeps the log beside the file that they lead to.
+  let path: String
+  private let known = Mutex<[File]>([])
+
+  init(path: String) { self.path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
+
+  private var logPath: String { path + "-wal" }
+  private var indexPath: String { path + "-shm" }
+
+  /// Notes which files there are. Called in a transaction, when SQLite has opened them.
+  func note() {
+    let files = [path, logPath, indexPath].compactMap { path in
+      FileIdentity(path: path).map { File(path: path, identity: $0) }
+    }
+    known.withLock { $0 = files }
+  }
+
+  /// The path of a file that is not where it was, if one is not.
+  var missing: String? { known.withLock { $0 }.first { !$0.isInPlace }?.path }
+
+  /// The path of the log, or of its index, that is not where it was, if one is not.
+  ///
+  /// With a deleted index another process would make a new one, and both would append to one log.
+  var missingLog: String? { known.withLock { $0 }.first { $0.path != path && !$0.isInPlace }?.path }
+
+  /// Whether another process may have begun another log in the place of a deleted one.
+  ///
+  /// A reader of this process leaves an empty log where it finds none. Another process would have made an index of its own,
+  /// or written into the log.
+  var hasOtherLog: Bool {
+    guard let size = FileIdentity.size(path: logPath) else { return false }
+    guard size == 0, let index = FileIdentity(path: indexPath) else { return size > 0 }
+    return known.withLock { $0 }.first { $0.path == indexPath }?.identity != index
+  }
+}

@@ -1,0 +1,35 @@
+import CoherenceCore
+
+/// Tells the states of a file apart, for all stores of the process that have the file open to write. Their one writing
+/// connection has the log open all the time, see ``SQLiteLogState``.
+final class SQLiteStates: Sendable {
+  let index: SQLiteLogIndex
+  /// The latest state that has the mark of an earlier one, because the commit between the two changed no rows of records.
+  private let renamed = Locked<(state: SQLiteLogState, mark: StateMark)?>(nil)
+
+  init(_ index: SQLiteLogIndex) { self.index = index }
+
+  func mark(of state: SQLiteLogState) -> StateMark {
+    renamed.withLock { $0?.state == state ? $0?.mark : nil } ?? state.mark
+  }
+
+  /// The states that the transaction lies between that the caller has just committed.
+  ///
+  /// - Parameters:
+  ///   - former: The state at the beginning of the transaction, when nobody else could commit any more.
+  ///   - hasWritten: Whether the transaction has certainly changed a page.
+  /// - Returns: `nil` when another process may have committed meanwhile.
+  func change(since former: SQLiteLogState?, hasWritten: Bool) -> StateChange? {
+    guard let former, let present = index.state, present.isNext(to: former, hasWritten: hasWritten) else { return nil }
+    return StateChange(from: mark(of: former), to: mark(of: present))
+  }
+
+  /// Has the state after a transaction keep the mark, because the transaction changed pages, but no rows of records.
+  ///
+  /// - Parameter former: The state at the beginning of the transaction, when nobody else could commit any more.
+  func keepMark(since former: SQLiteLogState?) {
+    guard let former, let present = index.state, present.isNext(to: former, hasWritten: true) else { return }
+    let mark = mark(of: former)
+    renamed.withLock { $0 = (present, mark) }
+  }
+}

@@ -1,0 +1,84 @@
+import CoherenceCore
+import CoherenceSQL
+
+// Why a save was refused. Nothing of the save is in the store any more when this is found out.
+
+extension SQLiteSave {
+  /// Why a save was refused: versions first, then what SQLite said. Nothing of the save is in the store any more.
+  func explanation(of refusal: Refusal) throws -> any Error {
+    var conflicts = try session.inReadTransaction { try allConflicts() }
+    if let failure = refusal.failure, conflicts.isEmpty {
+      if failure.code == SQLiteCode.foreignKey, let id = refusal.id,
+        let reference = try session.inReadTransaction({ try referenceRetaining(id) })
+      {
+        return CoherenceError.deleteRetained(id, by: reference)
+      }
+      return try session.inReadTransaction { try explanation(of: failure, refusal) }
+    }
+    if let id = refusal.id, conflicts.isEmpty {
+      // Somebody put the version back between the save and the look at it: what was met is still a conflict.
+      conflicts = [StoreConflict(id: id, storeRow: try session.inReadTransaction { try row(id) })]
+    }
+    return StoreConflict.Failure(conflicts: conflicts)
+  }
+
+  /// What SQLite said, in the model's words.
+  private func explanation(of failure: SQLiteFailure, _ refusal: Refusal) throws -> CoherenceError {
+    var error = store.errors.coherenceError(failure)
+    error.objectIDs = [refusal.id].compactMap { $0 }
+    guard error.code == .uniquenessViolated, let row = refusal.row else { return error }
+    guard failure.code == SQLiteCode.unique else {
+      store.keys.discard(of: row.entity.root)
+      error.message = "A record of '\(row.entity.name)' has a key that is taken; insert it again."
+      return error
+    }
+    guard var violation = try violation(by: row) else { return error }
+    violation.underlying = error.underlying
+    return violation
+  }
+
+  /// Which record the row would be equal to, in which properties. SQLite does not say which index refused the row.
+  private func violation(by row: Row) throws -> CoherenceError? {
+    guard let table = store.schema.table(for: row.entity) else { return nil }
+    for values in table.indexes.compactMap({ UniqueValues(of: row, in: $0, of: table) }) {
+      let violation = values.violation(in: request, holder: try session.integers(values.holder).first)
+      if violation.objectIDs.count > 1 { return violation }
+    }
+    return nil
+  }
+
+  /// The left-out reference that keeps a record from being deleted.
+  private func referenceRetaining(_ id: ManagedObjectID) throws -> SQLLeftOutReference? {
+    try store.schema.leftOutReferences(to: id.entity).first { reference in
+      try reference.retainsTarget
+        && !session.integers(
+          "SELECT 1 FROM \(name: reference.table) WHERE \(name: reference.column) = \(key: id.key) LIMIT 1"
+        ).isEmpty
+    }
+  }
+
+  /// The conflicts of the save: its records whose versions in the store are not those that the save is based on.
+  private func allConflicts() throws -> [StoreConflict] {
+    var conflicts: [StoreConflict] = []
+    func check(_ id: ManagedObjectID, _ baseVersion: Int64) throws {
+      let row = try row(id)
+      if row?.version != baseVersion { conflicts.append(StoreConflict(id: id, storeRow: row)) }
+    }
+    for step in request.steps {
+      switch step {
+      case .update(_, _, let updates): for update in updates { try check(update.row.id, update.baseVersion) }
+      case .delete(_, let deletes): for delete in deletes { try check(delete.id, delete.baseVersion) }
+      case .insert, .fix, .link, .unlink: break
+      }
+    }
+    return conflicts
+  }
+
+  private func row(_ id: ManagedObjectID) throws -> Row? {
+    let query = try store.rowQuery(id.entity)
+    let statement = try session.rowStatement(id.entity, query.one)
+    defer { statement.reset() }
+    try statement.bind(id.key, at: 1)
+    return try statement.step() ? query.decoder.row(statement.handle) : nil
+  }
+}

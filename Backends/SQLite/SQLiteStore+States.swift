@@ -1,0 +1,39 @@
+import CoherenceCore
+
+extension SQLiteStore: StateMarking {
+  func stateMark(of reader: any StoreReader) throws -> StateMark? { try (reader as? SQLiteReader)?.stateMark() }
+
+  func save(_ request: StoreSaveRequest, committed: (StateChange) -> Void) throws {
+    guard let states else { return try save(request) }
+    try write { session in
+      var former: SQLiteLogState?
+      try save(request, session) { former = states.index.state }
+      if let change = states.change(since: former, hasWritten: request.writesRows) { committed(change) }
+    }
+  }
+
+  /// Runs a block in a transaction that certainly writes, but changes no rows of records: kept rows stay as they are.
+  func inTransactionBesideRecords<T>(_ session: SQLiteSession, _ body: () throws -> T) throws -> T {
+    var former: SQLiteLogState?
+    let result = try session.inWriteTransaction {
+      former = states?.index.state
+      return try body()
+    }
+    states?.keepMark(since: former)
+    return result
+  }
+}
+
+extension StoreSaveRequest {
+  /// Whether the save certainly changes a row: versions rise with each change. Links may be there, or gone, already.
+  fileprivate var writesRows: Bool {
+    steps.contains { step in
+      switch step {
+      case .insert(_, let rows): !rows.isEmpty
+      case .update(_, _, let updates): !updates.isEmpty
+      case .delete(_, let deletes): !deletes.isEmpty
+      case .fix, .link, .unlink: false
+      }
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/// The rows of one store in a ``RowCache``. The cache's lock guards all mutable properties.
+final class CachedStore {
+  let store: any StateMarking
+  var isAttached = true
+  /// The state that the rows are of.
+  var mark: StateMark? {
+    didSet {
+      guard (oldValue == nil) != (mark == nil) else { return }
+      RowCache.noteInUse(mark == nil ? -1 : 1)
+    }
+  }
+  /// The number of the step that led to the state.
+  var step = 0
+  /// The saves of the coordinator that are running.
+  var saves = 0
+  var young = RowGeneration()
+  var old = RowGeneration()
+
+  init(_ store: any StateMarking) { self.store = store }
+
+  deinit { if mark != nil { RowCache.noteInUse(-1) } }
+
+  var count: Int { young.count + old.count }
+}
+
+/// Rows that were entered one after the other, by identifier. The cache's lock guards them.
+final class RowGeneration {
+  /// The addresses of the rows' buffers, each with a reference of its own.
+  @exclusivity(unchecked) private var table = IDTable()
+  private(set) var count = 0
+
+  deinit {
+    table.forEach { word in
+      guard let address = UnsafeRawPointer(bitPattern: word) else { return }
+      Unmanaged<RowStorage>.fromOpaque(address).release()
+    }
+  }
+
+  func has(_ id: ManagedObjectID) -> Bool { count > 0 && table[id] != 0 }
+
+  func row(_ id: ManagedObjectID) -> Row? { count > 0 ? Self.row(table[id]) : nil }
+
+  /// Appends the rows of keys, and returns the keys that have none.
+  func find(_ keys: some Sequence<Int64>, in space: IDSpace, into rows: inout [Row]) -> [Int64] {
+    guard count > 0, let known = table.keys(beside: ManagedObjectID(space: space, key: 0)) else { return Array(keys) }
+    var missing: [Int64] = []
+    for key in keys {
+      if let row = Self.row(known.pointee[key]) { rows.append(row) } else { missing.append(key) }
+    }
+    return missing
+  }
+
+  /// Enters a row of a record that has none here.
+  func enter(_ row: Row) {
+    table.set(Self.word(row), for: row.id)
+    count += 1
+  }
+
+  /// Replaces the row of a record, if it has one, and returns that one.
+  func replace(_ row: Row) -> Row? {
+    guard count > 0, let former = Self.taken(table[row.id]) else { return nil }
+    table.set(Self.word(row), for: row.id)
+    return former
+  }
+
+  func remove(_ id: ManagedObjectID) -> Row? {
+    guard count > 0 else { return nil }
+    let word = table[id]
+    guard let row = Self.taken(word) else { return nil }
+    table.remove(id, ifWord: word)
+    count -= 1
+    return row
+  }
+
+  /// The word of a row, with a reference for the table.
+  private static func word(_ row: Row) -> UInt { UInt(bitPattern: Unmanaged.passRetained(row.storage).toOpaque()) }
+
+  private static func row(_ word: UInt) -> Row? {
+    guard let address = UnsafeRawPointer(bitPattern: word) else { return nil }
+    return Row(storage: Unmanaged<RowStorage>.fromOpaque(address).takeUnretainedValue())
+  }
+
+  /// The row of a word, with the table's reference.
+  private static func taken(_ word: UInt) -> Row? {
+    guard let address = UnsafeRawPointer(bitPattern: word) else { return nil }
+    return Row(storage: Unmanaged<RowStorage>.fromOpaque(address).takeRetainedValue())
+  }
+}

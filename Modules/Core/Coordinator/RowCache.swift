@@ -1,0 +1,357 @@
+import Synchronization
+
+/// The rows that a coordinator keeps for later units of work, see ``RowCachePolicy``.
+///
+/// All rows of a store are of one state of it, the state of the mark. A reader whose mark is equal may be given them, and no
+/// other reader. Rows are kept in two generations: when the younger one has half of the limit, or half of the expiry has
+/// passed, the older one is released.
+final class RowCache: Sendable {
+  private let content = Locked(Content())
+
+  /// How many rows are looked for or entered before the lock is released for others.
+  private static let rowsAtOnce = 512
+
+  /// How often a cache of this process has gone on to another state of a store.
+  private static let steps = Atomic<Int>(0)
+  /// The number of steps so far. A reader that was made after a cache's last step sees no older state than the cache's.
+  static var stepCount: Int { steps.load(ordering: .acquiring) }
+
+  /// How many parts of caches have rows of a known state.
+  private static let partsInUse = Atomic<Int>(0)
+  /// Whether any cache of this process keeps rows.
+  @inline(__always) static var isAnyInUse: Bool { partsInUse.load(ordering: .relaxed) > 0 }
+  static func noteInUse(_ change: Int) { partsInUse.add(change, ordering: .relaxed) }
+
+  /// Rows whose last reference may be this one.
+  fileprivate struct Released {
+    var generations: [RowGeneration] = []
+    var rows: [Row] = []
+  }
+
+  fileprivate struct Content {
+    var policy = RowCachePolicy()
+    var now: @Sendable () -> ContinuousClock.Instant = { .now }
+    var stores: [CachedStore] = []
+    var statistics = RowCacheStatistics()
+    /// The numbers of rows of the two generations.
+    var young = 0
+    var old = 0
+    /// When the first row of each generation was entered.
+    var youngSince: ContinuousClock.Instant?
+    var oldSince: ContinuousClock.Instant?
+    var released = Released()
+  }
+
+  /// Changes the content. Rows that the change drops are released after the lock.
+  @inline(__always) private func change<T>(_ body: (inout Content) -> T) -> T {
+    var released = Released()
+    let result = content.withLock { content in
+      let result = body(&content)
+      swap(&content.released, &released)
+      return result
+    }
+    withExtendedLifetime(released) {}
+    return result
+  }
+
+  // MARK: Settings
+
+  var policy: RowCachePolicy {
+    get { content.withLock { $0.policy } }
+    set {
+      change { content in
+        content.policy = newValue
+        content.keepLimit()
+      }
+    }
+  }
+
+  var statistics: RowCacheStatistics {
+    content.withLock { content in
+      var result = content.statistics
+      result.rows = content.young + content.old
+      return result
+    }
+  }
+
+  /// Sets the clock by which rows expire, for tests.
+  func setClock(_ now: @escaping @Sendable () -> ContinuousClock.Instant) { content.withLock { $0.now = now } }
+
+  // MARK: Stores
+
+  /// Begins to keep rows of a store that is attached.
+  func add(_ store: any StateMarking) { content.withLock { $0.stores.append(CachedStore(store)) } }
+
+  /// Drops the rows of a store that is detached, and keeps none of it from now on.
+  func remove(_ store: any PersistentStore) {
+    change { content in
+      guard let index = content.stores.firstIndex(where: { $0.store === store }) else { return }
+      let cached = content.stores.remove(at: index)
+      content.dropRows(of: cached)
+      cached.isAttached = false
+    }
+  }
+
+  /// The part for a store; `nil` when no row of it is kept. Asked once by each unit of reading that loads a row: expired
+  /// rows are released here.
+  func part(for store: any PersistentStore) -> CachedStore? {
+    change { content in
+      guard !content.stores.isEmpty, content.policy.isOn,
+        let cached = content.stores.first(where: { $0.store === store })
+      else { return nil }
+      content.releaseExpired()
+      return cached
+    }
+  }
+
+  // MARK: Reading
+
+  /// The kept row of a record, with the mark of its state.
+  func candidate(_ id: ManagedObjectID, in cached: CachedStore) -> (row: Row, mark: StateMark)? {
+    content.withLock { content in
+      guard let mark = cached.mark, let row = cached.young.row(id) ?? cached.old.row(id) else {
+        content.statistics.misses += 1
+        return nil
+      }
+      content.statistics.hits += 1
+      return (row, mark)
+    }
+  }
+
+  /// The kept rows of several records of a hierarchy.
+  struct Candidates {
+    var rows: [Row] = []
+    /// The keys of the other records.
+    var missing: [Int64] = []
+    /// The mark of the rows' state.
+    var mark: StateMark
+  }
+
+  /// The kept rows of several records of a hierarchy; `nil` when there are none.
+  func candidates(_ keys: [Int64], in space: IDSpace, of cached: CachedStore) -> Candidates? {
+    var found: Candidates?
+    for start in stride(from: 0, to: keys.count, by: Self.rowsAtOnce) {
+      let part = keys[start..<min(start + Self.rowsAtOnce, keys.count)]
+      let isOfOneState = content.withLock { content in
+        guard let mark = cached.mark, cached.count > 0, found.map({ $0.mark == mark }) != false else { return false }
+        var candidates = found ?? Candidates(mark: mark)
+        found = nil
+        let younger = cached.young.find(part, in: space, into: &candidates.rows)
+        let missing = cached.old.find(younger, in: space, into: &candidates.rows)
+        candidates.missing += missing
+        content.statistics.hits += part.count - missing.count
+        content.statistics.misses += missing.count
+        found = candidates
+        return true
+      }
+      guard isOfOneState else {
+        // The store was changed between two parts, or nothing is kept: all of the rows are read.
+        let hits = found?.rows.count ?? 0
+        content.withLock { content in
+          content.statistics.hits -= hits
+          content.statistics.misses += hits + keys.count - start
+        }
+        return nil
+      }
+    }
+    return found?.rows.isEmpty == false ? found : nil
+  }
+
+  /// Counts rows as misses that were found and turned out to be of another state than their reader's.
+  func notePassedOver(_ count: Int) {
+    content.withLock { content in
+      content.statistics.hits -= count
+      content.statistics.misses += count
+    }
+  }
+
+  /// Goes on to a reader's state, if it is later than that of the kept rows: they are dropped.
+  ///
+  /// - Parameter readerStep: What ``stepCount`` was when the reader was made.
+  func renew(_ cached: CachedStore, to mark: StateMark, readerStep: Int) {
+    change { content in
+      guard cached.isAttached, cached.mark != nil else { return }
+      _ = content.reach(mark, in: cached, readerStep: readerStep)
+    }
+  }
+
+  /// Keeps a row that a reader read, see ``enter(_:in:at:readerStep:)``.
+  func enter(_ row: Row, in cached: CachedStore, at mark: StateMark, readerStep: Int) {
+    change { content in
+      guard cached.isAttached, content.policy.isOn, content.reach(mark, in: cached, readerStep: readerStep) else {
+        return
+      }
+      content.enter(row, in: cached)
+    }
+  }
+
+  /// Keeps rows that a reader read.
+  ///
+  /// - Parameters:
+  ///   - mark: The mark of the state that the reader sees.
+  ///   - readerStep: What ``stepCount`` was when the reader was made.
+  func enter(_ rows: some Collection<Row>, in cached: CachedStore, at mark: StateMark, readerStep: Int) {
+    var rest = rows[...]
+    var entered = 0
+    while !rest.isEmpty {
+      let part = rest.prefix(Self.rowsAtOnce)
+      let count = part.count
+      rest = rest.dropFirst(count)
+      let goesOn = change { content in
+        guard cached.isAttached, content.policy.isOn,
+          content.reach(mark, in: cached, readerStep: readerStep)
+        else { return false }
+        // One read leaves room for what others have read.
+        let room = content.policy.half - entered
+        guard room > 0 else { return false }
+        for row in part.prefix(room) { content.enter(row, in: cached) }
+        return true
+      }
+      guard goesOn else { return }
+      entered += count
+    }
+  }
+
+  // MARK: Saving
+
+  /// Announces a save into a store; `nil` when no row of the store is kept. While it runs, nobody has the cache go on to
+  /// another state, which would most likely be the one that this save makes.
+  func beginSave(in store: any PersistentStore) -> CachedStore? {
+    content.withLock { content in
+      guard content.young + content.old > 0, let cached = content.stores.first(where: { $0.store === store }),
+        cached.count > 0
+      else { return nil }
+      cached.saves += 1
+      return cached
+    }
+  }
+
+  func endSave(in cached: CachedStore) { content.withLock { _ in cached.saves -= 1 } }
+
+  /// Goes on to the state that a save made.
+  func follow(_ step: StateChange, _ request: StoreSaveRequest, in cached: CachedStore) {
+    change { content in
+      guard cached.isAttached, cached.mark != step.to else { return }
+      if cached.mark == step.from {
+        content.apply(request.steps, to: cached)
+      } else {
+        content.dropRows(of: cached)
+      }
+      cached.mark = step.to
+      cached.step = Self.nextStep()
+    }
+  }
+
+  fileprivate static func nextStep() -> Int { steps.add(1, ordering: .acquiringAndReleasing).newValue }
+}
+
+// MARK: - Content
+
+extension RowCache.Content {
+  /// Brings the part of a store to a reader's state, if it is not older than the kept rows'.
+  ///
+  /// - Returns: Whether rows of that state may be entered.
+  fileprivate mutating func reach(_ mark: StateMark, in cached: CachedStore, readerStep: Int) -> Bool {
+    if cached.mark == mark { return true }
+    // A reader that was made before the cache came to its state may see an older one.
+    guard cached.saves == 0, readerStep >= cached.step else { return false }
+    dropRows(of: cached)
+    cached.mark = mark
+    cached.step = RowCache.nextStep()
+    return true
+  }
+
+  fileprivate mutating func enter(_ row: Row, in cached: CachedStore) {
+    guard !cached.young.has(row.id), !cached.old.has(row.id) else { return }
+    if young >= policy.half { releaseOlder() }
+    if youngSince == nil { youngSince = now() }
+    cached.young.enter(row)
+    young += 1
+    if young + old > policy.limit { releaseOld() }
+  }
+
+  /// Has the kept rows follow the steps of a save. Records that were not kept are left out: nobody has read them.
+  fileprivate mutating func apply(_ steps: [SaveStep], to cached: CachedStore) {
+    for step in steps {
+      switch step {
+      case .update(_, _, let updates): for update in updates { replace(update.row, in: cached) }
+      // A fix may be one of several steps that make a row.
+      case .fix(_, _, let rows): for row in rows { drop(row.id, in: cached) }
+      case .delete(_, let deletes): for delete in deletes { drop(delete.id, in: cached) }
+      // A fresh record was not there to be kept, and links are in no row.
+      case .insert, .link, .unlink: break
+      }
+    }
+  }
+
+  private mutating func replace(_ row: Row, in cached: CachedStore) {
+    if let former = cached.young.replace(row) ?? cached.old.replace(row) { released.rows.append(former) }
+  }
+
+  private mutating func drop(_ id: ManagedObjectID, in cached: CachedStore) {
+    if let row = cached.young.remove(id) {
+      young -= 1
+      released.rows.append(row)
+      statistics.invalidations += 1
+    } else if let row = cached.old.remove(id) {
+      old -= 1
+      released.rows.append(row)
+      statistics.invalidations += 1
+    }
+  }
+
+  /// Drops the rows of a store, whose state is not known any more.
+  fileprivate mutating func dropRows(of cached: CachedStore) {
+    cached.mark = nil
+    guard cached.count > 0 else { return }
+    young -= cached.young.count
+    old -= cached.old.count
+    statistics.invalidations += cached.count
+    released.generations += [cached.young, cached.old]
+    cached.young = RowGeneration()
+    cached.old = RowGeneration()
+    if young == 0 { youngSince = nil }
+    if old == 0 { oldSince = nil }
+  }
+
+  // MARK: Limit and expiry
+
+  fileprivate mutating func keepLimit() {
+    if !policy.isOn || young + old > policy.limit { releaseOld() }
+    if !policy.isOn || young > policy.limit {
+      releaseOlder()
+      releaseOld()
+    }
+  }
+
+  fileprivate mutating func releaseExpired() {
+    guard youngSince != nil || oldSince != nil else { return }
+    let present = self.now()
+    if let since = youngSince, (present - since).inSeconds >= policy.expiry / 2 { releaseOlder() }
+    if let since = oldSince, (present - since).inSeconds >= policy.expiry { releaseOld() }
+  }
+
+  /// Releases the older generation and makes the younger one the older one.
+  private mutating func releaseOlder() {
+    releaseOld()
+    for cached in stores { swap(&cached.young, &cached.old) }
+    (young, old) = (0, young)
+    (youngSince, oldSince) = (nil, youngSince)
+  }
+
+  /// Releases the older generation.
+  private mutating func releaseOld() {
+    oldSince = nil
+    guard old > 0 else { return }
+    for cached in stores where cached.old.count > 0 {
+      released.generations.append(cached.old)
+      cached.old = RowGeneration()
+    }
+    statistics.evictions += old
+    old = 0
+  }
+}
+
+extension Duration {
+  fileprivate var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
+}

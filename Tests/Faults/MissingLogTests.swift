@@ -1,0 +1,93 @@
+import CoherenceCore
+import CoherenceSQLite
+import Foundation
+import Testing
+
+/// Readers of a SQLite store whose files another process deletes while the store is open.
+@Suite struct MissingLogTests {
+  /// Ends the reader with its own error, or none.
+  private static func read(_ store: any PersistentStore) -> CoherenceError? {
+    do {
+      let reader = try store.makeReader()
+      defer { reader.finish() }
+      _ = try reader.count(StoreQuery(entity: try #require(store.environment.model.entitiesByName["Deposit"])))
+      return nil
+    } catch {
+      return error as? CoherenceError
+    }
+  }
+
+  /// Readers that have all idle connections, so that the next reader opens one.
+  private static func occupyIdleReaders(of store: any PersistentStore) throws -> [any StoreReader] {
+    try (0..<16).map { _ in
+      let reader = try store.makeReader()
+      _ = try reader.count(StoreQuery(entity: try #require(store.environment.model.entitiesByName["Book"])))
+      return reader
+    }
+  }
+
+  @Test(arguments: [["-wal"], ["-wal", "-shm"]], [false, true])
+  func `a reader that begins after the log was deleted or replaced says so as a save does`(
+    suffixes: [String], isReplaced: Bool
+  ) throws {
+    let directory = try TemporaryDirectory()
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    for _ in 0..<9 { try ledger.save() }
+    let held = try Self.occupyIdleReaders(of: ledger.store)
+    defer { for reader in held { reader.finish() } }
+    for suffix in suffixes {
+      let path = directory.store.path(percentEncoded: false) + suffix
+      try FileManager.default.removeItem(atPath: path)
+      if isReplaced { try Data().write(to: URL(fileURLWithPath: path)) }
+    }
+
+    let error = try #require(Self.read(ledger.store))
+    #expect(error.code == .storeInaccessible)
+    #expect(error.message.contains("moved or deleted"))
+    #expect(error.message.contains("-wal"))
+    // A reader that had the log open goes on.
+    let deposits = StoreQuery(entity: try #require(ledger.store.environment.model.entitiesByName["Deposit"]))
+    #expect(try held[0].count(deposits) == 9)
+  }
+
+  @Test func `a reader that begins after the database was deleted says so as a save does`() throws {
+    let directory = try TemporaryDirectory()
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    try ledger.save()
+    let held = try Self.occupyIdleReaders(of: ledger.store)
+    defer { for reader in held { reader.finish() } }
+    try FileManager.default.removeItem(at: directory.store)
+    let error = try #require(Self.read(ledger.store))
+    #expect(error.code == .storeInaccessible)
+    #expect(error.message.contains("moved or deleted"))
+  }
+
+  @Test func `a process that only reads after its log was deleted keeps what it acknowledged before`() async throws {
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .failure) { [store = directory.store as URL] in
+      let ledger = try Ledger(type: .sqlite, at: store)
+      for _ in 0..<9 { try ledger.save() }
+      let held = try Self.occupyIdleReaders(of: ledger.store)
+      defer { for reader in held { reader.finish() } }
+      try FileManager.default.removeItem(atPath: store.path(percentEncoded: false) + "-wal")
+      #expect(Self.read(ledger.store) != nil)
+      // As a crash: nothing is closed.
+      abort()
+    }
+    #expect(try Ledger(type: .sqlite, at: directory.store).audit() == 9)
+  }
+
+  @Test func `a store that is open by a symbolic link watches the log of the file that the link leads to`() throws {
+    let directory = try TemporaryDirectory()
+    let target = directory.url.appendingPathComponent("elsewhere.sqlite")
+    try Data().write(to: target)
+    let link = directory.url.appendingPathComponent("link.sqlite")
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: target)
+    let ledger = try Ledger(type: .sqlite, at: link)
+    for _ in 0..<9 { try ledger.save() }
+    try FileManager.default.removeItem(atPath: target.path(percentEncoded: false) + "-wal")
+    let error = #expect(throws: CoherenceError.self) { try ledger.save() }
+    #expect(error?.code == .storeInaccessible)
+    #expect(error?.outcome == .notApplied)
+  }
+}

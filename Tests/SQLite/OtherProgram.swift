@@ -1,0 +1,13 @@
+import GRDB
+
+/// A program of its own that has a store's file open and knows nothing of stores.
+final class OtherProgram {
+  private let queue: DatabaseQueue
+
+  init(_ path: String) throws { queue = try DatabaseQueue(path: path) }
+
+  /// Runs SQL, each statement in a transaction of its own.
+  func run(_ text: String) throws { try queue.inDatabase { try $0.execute(sql: text) } }
+
+  func close() throws { try queue.close() }
+}

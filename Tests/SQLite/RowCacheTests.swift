@@ -1,0 +1,449 @@
+import CoherenceInMemory
+import CoherenceSQLite
+import Foundation
+import Testing
+
+@testable import CoherenceCore
+
+/// What the row cache of a coordinator spares a SQLite store, and when it must not.
+@Suite struct RowCacheTests {
+  private let place: TemporaryStore
+  private let log = StatementRecorder()
+  private let model: ManagedObjectModel
+  private let coordinator: PersistentStoreCoordinator
+
+  init() throws {
+    place = try TemporaryStore()
+    model = try ManagedObjectModel {
+      Entity("Thing") {
+        Attribute("name", .string)
+        Attribute("number", .int64, default: 0)
+        Relationship("owner", toOne: "Person", inverse: "things")
+      }
+      Entity("Person") {
+        Attribute("name", .string)
+        Relationship("things", toMany: "Thing", inverse: "owner")
+      }
+    }
+    coordinator = PersistentStoreCoordinator(managedObjectModel: model, logger: log.logger)
+    try coordinator.addPersistentStore(type: .sqlite, at: place.url)
+  }
+
+  private func context(_ coordinator: PersistentStoreCoordinator? = nil) -> ManagedObjectContext {
+    ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator ?? self.coordinator)
+  }
+
+  private func anotherCoordinator() throws -> PersistentStoreCoordinator {
+    let other = PersistentStoreCoordinator(managedObjectModel: model)
+    try other.addPersistentStore(type: .sqlite, at: place.url)
+    return other
+  }
+
+  /// Saves things named "0", "1" and so on.
+  private func fill(_ count: Int) throws -> [ManagedObjectID] {
+    let writer = context()
+    return try writer.performAndWait {
+      let things = try (0..<count).map { number in
+        let thing = try writer.insertNewObject(forEntityName: "Thing")
+        try thing.setValue("\(number)", for: "name")
+        return thing
+      }
+      try writer.save()
+      return things.map(\.objectID)
+    }
+  }
+
+  /// The name of a record, read by a fresh context; `nil` when there is no record.
+  private func name(_ id: ManagedObjectID, in coordinator: PersistentStoreCoordinator? = nil) throws -> String? {
+    let reader = context(coordinator)
+    return try reader.performAndWait {
+      do {
+        return try reader.existingObject(with: id).value(for: "name", as: String.self)
+      } catch let error as CoherenceError where error.code == .objectNotFound {
+        return nil
+      }
+    }
+  }
+
+  private func rename(_ id: ManagedObjectID, _ name: String, in coordinator: PersistentStoreCoordinator? = nil) throws {
+    let writer = context(coordinator)
+    try writer.performAndWait {
+      try writer.existingObject(with: id).setValue(name, for: "name")
+      try writer.save()
+    }
+  }
+
+  private func delete(_ id: ManagedObjectID, in coordinator: PersistentStoreCoordinator? = nil) throws {
+    let writer = context(coordinator)
+    try writer.performAndWait {
+      writer.delete(try writer.existingObject(with: id))
+      try writer.save()
+    }
+  }
+
+  private var statistics: RowCacheStatistics { coordinator.rowCacheStatistics }
+
+  // MARK: Hits
+
+  @Test func `a record that another context has read is loaded without a statement that reads records`() throws {
+    let ids = try fill(3)
+    for id in ids { _ = try name(id) }
+    #expect(statistics.rows == 3)
+    log.removeAll()
+    for (number, id) in ids.enumerated() { #expect(try name(id) == "\(number)") }
+    #expect(log.reads == [])
+    #expect(statistics.hits == 3)
+  }
+
+  @Test func `faults that load together are read for the records alone that are not kept`() throws {
+    let ids = try fill(1_300)
+    for id in ids.prefix(10) { _ = try name(id) }
+    let before = statistics
+    log.removeAll()
+    let reader = context()
+    try reader.performAndWait {
+      var request = FetchRequest<ManagedObject>(entityName: "Thing")
+      request.returnsObjectsAsFaults = true
+      let things = try reader.fetch(request)
+      for (number, thing) in things.enumerated() {
+        #expect(try thing.value(for: "name", as: String.self) == "\(number)")
+      }
+    }
+    #expect(statistics.hits - before.hits == 10)
+    #expect(statistics.misses - before.misses == 1_290)
+    #expect(statistics.rows == 1_300)
+  }
+
+  @Test func `targets of a relationship are loaded from the cache`() throws {
+    let writer = context()
+    try writer.performAndWait {
+      for number in 0..<100 {
+        let person = try writer.insertNewObject(forEntityName: "Person")
+        try person.setValue("person \(number)", for: "name")
+        let thing = try writer.insertNewObject(forEntityName: "Thing")
+        try thing.setValue("\(number)", for: "name")
+        try thing.setObject(person, for: "owner")
+      }
+      try writer.save()
+    }
+    func walk() throws -> Int {
+      let reader = context()
+      return try reader.performAndWait {
+        try reader.fetch(FetchRequest<ManagedObject>(entityName: "Thing")).count { thing in
+          try thing.object(for: "owner")?.value(for: "name", as: String.self).hasPrefix("person") == true
+        }
+      }
+    }
+    #expect(try walk() == 100)
+    log.removeAll()
+    #expect(try walk() == 100)
+    #expect(log.reads.count == 1, "\(log.reads)")
+  }
+
+  @Test func `a fetch neither asks the cache nor fills it`() throws {
+    _ = try fill(10)
+    let before = statistics
+    let reader = context()
+    _ = try reader.performAndWait { try reader.fetch(FetchRequest<ManagedObject>(entityName: "Thing")).count }
+    #expect(statistics == before)
+  }
+
+  @Test func `keys that are set aside leave the kept rows as they are`() throws {
+    let id = try fill(1)[0]
+    _ = try name(id)
+    let writer = context()
+    try writer.performAndWait {
+      // More than any block of keys that was set aside before.
+      let things = try (0..<5_000).map { _ in try writer.insertNewObject(forEntityName: "Thing") }
+      try writer.obtainPermanentIDs(for: things)
+    }
+    log.removeAll()
+    #expect(try name(id) == "0")
+    #expect(log.reads == [])
+    #expect(statistics.invalidations == 0)
+  }
+
+  // MARK: Changes
+
+  @Test func `a save takes the kept rows along and shows its own values`() throws {
+    let ids = try fill(3)
+    for id in ids { _ = try name(id) }
+    try rename(ids[1], "new")
+    log.removeAll()
+    #expect(try ids.map { try name($0) } == ["0", "new", "2"])
+    #expect(log.reads == [])
+    #expect(statistics.invalidations == 0)
+  }
+
+  @Test func `a record that a save deleted is not loaded any more`() throws {
+    let ids = try fill(2)
+    for id in ids { _ = try name(id) }
+    try delete(ids[0])
+    #expect(try name(ids[0]) == nil)
+    #expect(try name(ids[1]) == "1")
+  }
+
+  @Test func `a reference that a delete cleared is not there any more`() throws {
+    let writer = context()
+    let (thing, person) = try writer.performAndWait {
+      let person = try writer.insertNewObject(forEntityName: "Person")
+      try person.setValue("owner", for: "name")
+      let thing = try writer.insertNewObject(forEntityName: "Thing")
+      try thing.setValue("thing", for: "name")
+      try thing.setObject(person, for: "owner")
+      try writer.save()
+      return (thing.objectID, person.objectID)
+    }
+    for id in [thing, person] { _ = try name(id) }
+    try delete(person)
+    let reader = context()
+    try reader.performAndWait {
+      let owner = try reader.existingObject(with: thing).object(for: "owner")
+      #expect(owner == nil)
+    }
+  }
+
+  @Test func `a batch request is seen`() throws {
+    let ids = try fill(3)
+    for id in ids { _ = try name(id) }
+    let writer = context()
+    try writer.performAndWait {
+      _ = try writer.execute(BatchUpdateRequest(entityName: "Thing", values: ["name": "all"]))
+    }
+    #expect(try ids.map { try name($0) } == ["all", "all", "all"])
+    try writer.performAndWait { _ = try writer.execute(BatchDeleteRequest(entityName: "Thing")) }
+    #expect(try ids.map { try name($0) } == [nil, nil, nil])
+  }
+
+  @Test func `a save and a delete by another coordinator are seen`() throws {
+    let ids = try fill(3)
+    for id in ids { _ = try name(id) }
+    let other = try anotherCoordinator()
+    try rename(ids[0], "new", in: other)
+    try delete(ids[1], in: other)
+    #expect(try ids.map { try name($0) } == ["new", nil, "2"])
+    #expect(statistics.invalidations > 0)
+    // And the other way round, though the other coordinator has kept its rows.
+    for id in ids { _ = try name(id, in: other) }
+    try rename(ids[2], "newest")
+    #expect(try name(ids[2], in: other) == "newest")
+  }
+
+  @Test func `a change by another program is seen, even if it raises no version`() throws {
+    let ids = try fill(2)
+    for id in ids { _ = try name(id) }
+    let other = try OtherProgram(place.path)
+    try other.run(#"UPDATE "Thing" SET "name" = 'new' WHERE "name" = '0'"#)
+    #expect(try ids.map { try name($0) } == ["new", "1"])
+    try other.run(#"UPDATE "Thing" SET "name" = 'newer' WHERE "name" = 'new'"#)
+    let reader = context()
+    let names = try reader.performAndWait {
+      try reader.fetch(FetchRequest<ManagedObject>(entityName: "Thing").sort("name"))
+        .map { try $0.value(for: "name", as: String.self) }
+    }
+    #expect(names == ["1", "newer"])
+    try other.close()
+  }
+
+  @Test func `a checkpoint by another program does no harm`() throws {
+    let ids = try fill(2)
+    for id in ids { _ = try name(id) }
+    let other = try OtherProgram(place.path)
+    for mode in ["PASSIVE", "RESTART", "TRUNCATE"] {
+      try other.run("PRAGMA wal_checkpoint(\(mode))")
+      #expect(try ids.map { try name($0) } == ["0", "1"])
+      try other.run(#"UPDATE "Thing" SET "name" = 'x' WHERE "name" = '1'"#)
+      #expect(try name(ids[1]) == "x")
+      try other.run(#"UPDATE "Thing" SET "name" = '1' WHERE "name" = 'x'"#)
+      #expect(try name(ids[1]) == "1")
+    }
+    try other.close()
+  }
+
+  @Test func `a change while the store was detached is seen when it is attached again`() throws {
+    let ids = try fill(2)
+    for id in ids { _ = try name(id) }
+    try coordinator.remove(try #require(coordinator.persistentStores.first))
+    #expect(statistics.rows == 0)
+    let other = try anotherCoordinator()
+    try rename(ids[0], "new", in: other)
+    try other.remove(try #require(other.persistentStores.first))
+    try coordinator.addPersistentStore(type: .sqlite, at: place.url)
+    #expect(try ids.map { try name($0) } == ["new", "1"])
+  }
+
+  // MARK: One state
+
+  @Test func `a unit of work that is given a kept row stays at the state of the row`() throws {
+    let ids = try fill(2)
+    for id in ids { _ = try name(id) }
+    let other = try anotherCoordinator()
+    let reader = context()
+    try reader.performAndWait {
+      #expect(try reader.existingObject(with: ids[0]).value(for: "name", as: String.self) == "0")
+      for id in ids { try rename(id, "new", in: other) }
+      #expect(try reader.existingObject(with: ids[1]).value(for: "name", as: String.self) == "1")
+      var request = FetchRequest<ManagedObject>(entityName: "Thing")
+      request.predicate = .comparison(.path(PropertyPath("name")), .equal, .value(.string("new")), [])
+      #expect(try reader.count(for: request) == 0)
+    }
+    #expect(try ids.map { try name($0) } == ["new", "new"])
+  }
+
+  @Test func `a snapshot takes no newer row from the cache, and puts no older one there`() throws {
+    let ids = try fill(2)
+    let reader = context()
+    try reader.performAndWait {
+      try reader.withSnapshot {
+        _ = try reader.count(for: FetchRequest<ManagedObject>(entityName: "Thing"))
+        for id in ids {
+          try rename(id, "new")
+          #expect(try name(id) == "new")
+        }
+        for (number, id) in ids.enumerated() {
+          #expect(try reader.existingObject(with: id).value(for: "name", as: String.self) == "\(number)")
+        }
+        for id in ids { #expect(try name(id) == "new") }
+      }
+      for id in ids {
+        let object = try reader.existingObject(with: id)
+        reader.refresh(object, mergeChanges: false)
+        #expect(try object.value(for: "name", as: String.self) == "new")
+      }
+    }
+  }
+
+  // MARK: Limit, expiry
+
+  @Test func `no more rows are kept than the limit allows`() throws {
+    let ids = try fill(40)
+    for limit in [1, 2, 5, 16] {
+      coordinator.rowCachePolicy.limit = limit
+      for id in ids {
+        _ = try name(id)
+        #expect(statistics.rows <= limit)
+      }
+      #expect(statistics.rows > 0)
+      // The rows of the last reads are kept.
+      log.removeAll()
+      #expect(try name(ids[39]) == "39")
+      #expect(log.reads == [])
+    }
+    #expect(statistics.evictions > 0)
+    coordinator.rowCachePolicy.limit = 3
+    #expect(statistics.rows <= 3)
+  }
+
+  @Test func `with a limit of zero nothing is kept and nothing is counted`() throws {
+    let id = try fill(1)[0]
+    _ = try name(id)
+    coordinator.rowCachePolicy = .off
+    #expect(statistics.rows == 0)
+    let before = statistics
+    log.removeAll()
+    for _ in 0..<3 { #expect(try name(id) == "0") }
+    #expect(log.reads.count == 3)
+    #expect(statistics == before)
+  }
+
+  @Test func `a row is not handed out when its expiry has passed`() throws {
+    let clock = Locked(ContinuousClock.now)
+    coordinator.rowCache.setClock { clock.withLock { $0 } }
+    coordinator.rowCachePolicy.expiry = 60
+    let id = try fill(1)[0]
+    _ = try name(id)
+    clock.withLock { $0 = $0.advanced(by: .seconds(29)) }
+    log.removeAll()
+    #expect(try name(id) == "0")
+    #expect(log.reads == [])
+    clock.withLock { $0 = $0.advanced(by: .seconds(31)) }
+    #expect(try name(id) == "0")
+    #expect(log.reads.count == 1)
+    #expect(statistics.evictions == 1)
+  }
+
+  @Test func `rows of a store in memory and of a store that is opened to read only are not kept`() throws {
+    let id = try fill(1)[0]
+    let reading = PersistentStoreCoordinator(managedObjectModel: model)
+    try reading.addPersistentStore(type: .sqlite, at: place.url, options: [StoreOption.readOnly: true])
+    for _ in 0..<2 { #expect(try name(id, in: reading) == "0") }
+    #expect(reading.rowCacheStatistics.rows == 0)
+    #expect(reading.rowCacheStatistics.hits == 0)
+    let memory = PersistentStoreCoordinator(managedObjectModel: model)
+    try memory.addPersistentStore(type: .inMemory)
+    let writer = context(memory)
+    let other = try writer.performAndWait {
+      let thing = try writer.insertNewObject(forEntityName: "Thing")
+      try thing.setValue("memory", for: "name")
+      try writer.save()
+      return thing.objectID
+    }
+    for _ in 0..<2 { #expect(try name(other, in: memory) == "memory") }
+    #expect(memory.rowCacheStatistics == RowCacheStatistics())
+  }
+
+  // MARK: Mixture
+
+  /// A coordinator with a cache and a twin without one must show the same at each step, whoever writes.
+  @Test(arguments: RowCacheTests.seeds)
+  func `a coordinator with a cache shows what one without shows`(seed: UInt64) throws {
+    var random = StepNumbers(state: seed)
+    let twin = try anotherCoordinator()
+    twin.rowCachePolicy = .off
+    let third = try anotherCoordinator()
+    var ids = try fill(12)
+    coordinator.rowCachePolicy.limit = random.next(below: 2) == 0 ? 8 : 20_000
+    // A snapshot that stays open over some steps, with what it saw.
+    let keeper = context()
+    for step in 0..<250 {
+      let id = ids[random.next(below: ids.count)]
+      let writer = [coordinator, twin, third][random.next(below: 3)]
+      let isThere = try name(id, in: twin) != nil
+      switch random.next(below: 10) {
+      case 0, 1: if isThere { try rename(id, "\(seed)-\(step)", in: writer) }
+      case 2: if isThere { try delete(id, in: writer) }
+      case 3: ids += try fill(2)
+      case 4:
+        let batch = context(writer)
+        try batch.performAndWait {
+          _ = try batch.execute(BatchUpdateRequest(entityName: "Thing", values: ["number": Int64(step)]))
+        }
+      case 5:
+        let expected = try ids.map { try name($0, in: twin) }
+        try keeper.performAndWait {
+          try keeper.withSnapshot {
+            _ = try keeper.count(for: FetchRequest<ManagedObject>(entityName: "Thing"))
+            if isThere { try rename(id, "while \(step)", in: writer) }
+            for id in ids { _ = try name(id) }
+            let seen = ids.map { try? keeper.existingObject(with: $0).value(for: "name", as: String.self) }
+            #expect(seen == expected, "step \(step), seed \(seed)")
+          }
+        }
+      default: break
+      }
+      let some = (0..<4).map { _ in ids[random.next(below: ids.count)] }
+      for id in some {
+        let (seen, expected) = (try name(id), try name(id, in: twin))
+        #expect(seen == expected, "step \(step), seed \(seed)")
+      }
+    }
+    #expect(statistics.hits > 0)
+  }
+
+  static let seeds: [UInt64] =
+    ProcessInfo.processInfo.environment["COHERENCE_SEED"].flatMap { UInt64($0) }.map { [$0] }
+    ?? (0..<4).map { _ in UInt64.random(in: 0..<1_000_000) }
+}
+
+/// Random numbers that a seed repeats.
+private struct StepNumbers {
+  var state: UInt64
+
+  mutating func next(below bound: Int) -> Int {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return Int((mixed ^ (mixed >> 31)) % UInt64(bound))
+  }
+}

@@ -1,0 +1,56 @@
+/// Runs operations with more and more records.
+struct SizeBench {
+  let stores: SizeStores
+  let sizes: [Int]
+  /// How often an operation runs at one size.
+  let rounds: Int
+  /// Called before each run.
+  let progress: (SizedOperation, Int) -> Void
+
+  /// How many seconds the runs of one operation at one size may take. Beyond, further rounds are left out; when one run
+  /// takes longer, larger sizes are left out too.
+  private static let patience = 20.0
+
+  /// The powers of ten from 1,000 on that are below a number, and the number.
+  static func sizes(upTo largest: Int) -> [Int] {
+    var sizes: [Int] = []
+    var size = 1_000
+    while size < largest {
+      sizes.append(size)
+      size *= 10
+    }
+    return sizes + [largest]
+  }
+
+  func run(_ operations: [SizedOperation]) throws -> SizeTable {
+    SizeTable(store: stores.kind.rawValue, sizes: sizes, rows: try operations.map(row))
+  }
+
+  private func row(of operation: SizedOperation) throws -> SizeTable.Row {
+    // The first run pays for what is made once in a process.
+    _ = try operation.run(stores, sizes[0])
+    var nanoseconds: [Double] = []
+    for size in sizes {
+      let runs = try costs(of: operation, size)
+      nanoseconds.append(Self.median(runs.map(\.nanoseconds)))
+      if runs.contains(where: { $0.seconds > Self.patience }) { break }
+    }
+    return SizeTable.Row(operation, nanoseconds: nanoseconds, isCutShort: nanoseconds.count < sizes.count)
+  }
+
+  private func costs(of operation: SizedOperation, _ size: Int) throws -> [SizeCost] {
+    let start = ContinuousClock.now
+    var costs: [SizeCost] = []
+    repeat {
+      progress(operation, size)
+      costs.append(try operation.run(stores, size))
+    } while costs.count < rounds && ContinuousClock.now - start < .seconds(Self.patience)
+    return costs
+  }
+
+  private static func median(_ values: [Double]) -> Double {
+    let sorted = values.sorted()
+    let middle = sorted.count / 2
+    return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+  }
+}

@@ -1,0 +1,45 @@
+import Coherence
+import CoherencePostgreSQL
+import Foundation
+
+/// Makes the stores of the size table: a fresh store for each run of an operation.
+final class SizeStores {
+  let kind: SizeStoreKind
+  private let scratch: Scratch
+  private let server: PostgreSQLServer?
+
+  /// - Parameter server: The server of PostgreSQL stores.
+  /// - Throws: ``BenchError`` when a PostgreSQL store is wanted and there is no server.
+  init(_ kind: SizeStoreKind, scratch: Scratch, server: PostgreSQLServer?) throws {
+    guard kind != .postgresql || server != nil else { throw BenchError("--store postgresql needs --postgres URL.") }
+    self.kind = kind
+    self.scratch = scratch
+    self.server = kind == .postgresql ? server : nil
+  }
+
+  /// Runs a block with the configuration of an empty store, which is removed afterwards.
+  ///
+  /// SQLite does not wait for the disk: a fixed wait for each commit would hide how the cost grows.
+  func withConfiguration<T>(_ body: (StoreConfiguration) throws -> T) throws -> T {
+    switch kind {
+    case .memory:
+      return try body(StoreConfiguration(type: .inMemory))
+    case .sqlite:
+      return try scratch.with { file in
+        let options: [String: OptionValue] = [SQLiteOption.synchronous: "off"]
+        return try body(StoreConfiguration(type: .sqlite, options: options, location: file))
+      }
+    case .postgresql:
+      guard let server, let location = URL(string: server.url) else {
+        throw BenchError("--postgres takes a URL, postgresql://…")
+      }
+      return try server.withSchema { schema in
+        let options: [String: OptionValue] = [PostgreSQLOption.schema: .string(schema)]
+        return try body(StoreConfiguration(type: .postgreSQL, options: options, location: location))
+      }
+    }
+  }
+
+  /// Has a server do its background work now, so that the measured work does not pay for it.
+  func settle() throws { try server?.settle() }
+}
