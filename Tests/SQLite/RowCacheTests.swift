@@ -65,6 +65,13 @@ import Testing
     }
   }
 
+  /// Reads records as often as is needed for the cache to keep them.
+  private func warm(_ ids: [ManagedObjectID], in coordinator: PersistentStoreCoordinator? = nil) throws {
+    for _ in 0..<2 {
+      for id in ids { _ = try name(id, in: coordinator) }
+    }
+  }
+
   private func rename(_ id: ManagedObjectID, _ name: String, in coordinator: PersistentStoreCoordinator? = nil) throws {
     let writer = context(coordinator)
     try writer.performAndWait {
@@ -85,8 +92,10 @@ import Testing
 
   // MARK: Hits
 
-  @Test func `a record that another context has read is loaded without a statement that reads records`() throws {
+  @Test func `a record that is read for the third time is loaded without a statement that reads records`() throws {
     let ids = try fill(3)
+    for id in ids { _ = try name(id) }
+    #expect(statistics.rows == 0)
     for id in ids { _ = try name(id) }
     #expect(statistics.rows == 3)
     log.removeAll()
@@ -97,7 +106,7 @@ import Testing
 
   @Test func `faults that load together are read for the records alone that are not kept`() throws {
     let ids = try fill(1_300)
-    for id in ids.prefix(10) { _ = try name(id) }
+    try warm(Array(ids.prefix(10)))
     let before = statistics
     log.removeAll()
     let reader = context()
@@ -150,7 +159,7 @@ import Testing
 
   @Test func `keys that are set aside leave the kept rows as they are`() throws {
     let id = try fill(1)[0]
-    _ = try name(id)
+    try warm([id])
     let writer = context()
     try writer.performAndWait {
       // More than any block of keys that was set aside before.
@@ -167,7 +176,7 @@ import Testing
 
   @Test func `a save takes the kept rows along and shows its own values`() throws {
     let ids = try fill(3)
-    for id in ids { _ = try name(id) }
+    try warm(ids)
     try rename(ids[1], "new")
     log.removeAll()
     #expect(try ids.map { try name($0) } == ["0", "new", "2"])
@@ -177,7 +186,7 @@ import Testing
 
   @Test func `a record that a save deleted is not loaded any more`() throws {
     let ids = try fill(2)
-    for id in ids { _ = try name(id) }
+    try warm(ids)
     try delete(ids[0])
     #expect(try name(ids[0]) == nil)
     #expect(try name(ids[1]) == "1")
@@ -194,7 +203,7 @@ import Testing
       try writer.save()
       return (thing.objectID, person.objectID)
     }
-    for id in [thing, person] { _ = try name(id) }
+    try warm([thing, person])
     try delete(person)
     let reader = context()
     try reader.performAndWait {
@@ -205,7 +214,7 @@ import Testing
 
   @Test func `a batch request is seen`() throws {
     let ids = try fill(3)
-    for id in ids { _ = try name(id) }
+    try warm(ids)
     let writer = context()
     try writer.performAndWait {
       _ = try writer.execute(BatchUpdateRequest(entityName: "Thing", values: ["name": "all"]))
@@ -217,21 +226,21 @@ import Testing
 
   @Test func `a save and a delete by another coordinator are seen`() throws {
     let ids = try fill(3)
-    for id in ids { _ = try name(id) }
+    try warm(ids)
     let other = try anotherCoordinator()
     try rename(ids[0], "new", in: other)
     try delete(ids[1], in: other)
     #expect(try ids.map { try name($0) } == ["new", nil, "2"])
     #expect(statistics.invalidations > 0)
     // And the other way round, though the other coordinator has kept its rows.
-    for id in ids { _ = try name(id, in: other) }
+    try warm(ids, in: other)
     try rename(ids[2], "newest")
     #expect(try name(ids[2], in: other) == "newest")
   }
 
   @Test func `a change by another program is seen, even if it raises no version`() throws {
     let ids = try fill(2)
-    for id in ids { _ = try name(id) }
+    try warm(ids)
     let other = try OtherProgram(place.path)
     try other.run(#"UPDATE "Thing" SET "name" = 'new' WHERE "name" = '0'"#)
     #expect(try ids.map { try name($0) } == ["new", "1"])
@@ -247,7 +256,7 @@ import Testing
 
   @Test func `a checkpoint by another program does no harm`() throws {
     let ids = try fill(2)
-    for id in ids { _ = try name(id) }
+    try warm(ids)
     let other = try OtherProgram(place.path)
     for mode in ["PASSIVE", "RESTART", "TRUNCATE"] {
       try other.run("PRAGMA wal_checkpoint(\(mode))")
@@ -262,7 +271,7 @@ import Testing
 
   @Test func `a change while the store was detached is seen when it is attached again`() throws {
     let ids = try fill(2)
-    for id in ids { _ = try name(id) }
+    try warm(ids)
     try coordinator.remove(try #require(coordinator.persistentStores.first))
     #expect(statistics.rows == 0)
     let other = try anotherCoordinator()
@@ -276,7 +285,7 @@ import Testing
 
   @Test func `a unit of work that is given a kept row stays at the state of the row`() throws {
     let ids = try fill(2)
-    for id in ids { _ = try name(id) }
+    try warm(ids)
     let other = try anotherCoordinator()
     let reader = context()
     try reader.performAndWait {
@@ -320,7 +329,7 @@ import Testing
     for limit in [1, 2, 5, 16] {
       coordinator.rowCachePolicy.limit = limit
       for id in ids {
-        _ = try name(id)
+        try warm([id])
         #expect(statistics.rows <= limit)
       }
       #expect(statistics.rows > 0)
@@ -336,7 +345,7 @@ import Testing
 
   @Test func `with a limit of zero nothing is kept and nothing is counted`() throws {
     let id = try fill(1)[0]
-    _ = try name(id)
+    try warm([id])
     coordinator.rowCachePolicy = .off
     #expect(statistics.rows == 0)
     let before = statistics
@@ -351,7 +360,7 @@ import Testing
     coordinator.rowCache.setClock { clock.withLock { $0 } }
     coordinator.rowCachePolicy.expiry = 60
     let id = try fill(1)[0]
-    _ = try name(id)
+    try warm([id])
     clock.withLock { $0 = $0.advanced(by: .seconds(29)) }
     log.removeAll()
     #expect(try name(id) == "0")
@@ -414,7 +423,7 @@ import Testing
           try keeper.withSnapshot {
             _ = try keeper.count(for: FetchRequest<ManagedObject>(entityName: "Thing"))
             if isThere { try rename(id, "while \(step)", in: writer) }
-            for id in ids { _ = try name(id) }
+            try warm(ids)
             let seen = ids.map { try? keeper.existingObject(with: $0).value(for: "name", as: String.self) }
             #expect(seen == expected, "step \(step), seed \(seed)")
           }

@@ -24,6 +24,8 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var recordCount = 0
   /// Whether there may be deletes among them.
   @exclusivity(unchecked) private(set) var hasDeletes = false
+  /// Whether there may be changes of ordered relationships among them.
+  @exclusivity(unchecked) private(set) var changesLists = false
   /// How many of them each hierarchy has.
   @exclusivity(unchecked) private var kinds: [(root: EntityDescription, count: Int)] = []
   /// Made by the first fetch that looks for unsaved records by a value.
@@ -72,11 +74,15 @@ final class ContextStorage: @unchecked Sendable {
       recordCount += 1
       count(record, 1)
       sequence.append(record)
+      if record.hasMembers { noteListChange() }
       noteUnindexed(record)
     }
     newcomers?.append(record)
     announce(record)
   }
+
+  /// Notes that members of ordered relationships may be changed. Called under the lock.
+  func noteListChange() { changesLists = true }
 
   /// Runs a block in which records that come to be saved are noted, for ``takeNewcomers()``.
   func notingNewcomers<T>(_ body: () throws -> T) rethrows -> T {
@@ -250,6 +256,7 @@ final class ContextStorage: @unchecked Sendable {
   private func dropAll() {
     dropIndex()
     hasDeletes = false
+    changesLists = false
     table.removeAll()
     recordCount = 0
     kinds = []

@@ -78,6 +78,7 @@ extension ManagedObjectContext {
       for slot in record.changed { own.set(present(record[slot]), at: slot) }
       for (relationship, changes) in record.members {
         let changes = changes.mapped(current)
+        if relationship.isOrdered { storage.noteListChange() }
         own.members[relationship, default: MemberChanges()].merge(changes, isOrdered: relationship.isOrdered)
         object.collections?[relationship]?.effective = nil
       }

@@ -87,7 +87,9 @@ extension ManagedObjectContext {
     var called = records
     while !due.isEmpty {
       try preparation.beginRound(due)
-      for record in due where record.isCurrent && record.kind != .deleted { record.object?.willSave() }
+      due.visit { record in
+        record._withUnsafeGuaranteedRef { if $0.isCurrent && $0.kind != .deleted { $0.object?.willSave() } }
+      }
       try processDeletes()
       due = storage.takeNewcomers()
       if !due.isEmpty { called += due }
@@ -117,6 +119,7 @@ extension ManagedObjectContext {
   ///
   /// Members that are added behind those that stay where they are get places without a look at the others.
   private final func assignPositions() throws {
+    guard storage.changesLists else { return }
     for record in storage.records where record.kind != .deleted && !record.members.isEmpty {
       guard let owner = record.object else { continue }
       for (relationship, changes) in record.members where relationship.isOrdered && !changes.isEmpty {

@@ -32,9 +32,9 @@ struct LeasedRows {
     cache.renew(cached, to: mark, readerStep: readerStep)
   }
 
-  /// Keeps a row that the reader has read.
+  /// Keeps a row that the reader has read by itself, if that was not the first time.
   func enter(_ row: Row) {
-    guard let mark = try? cached.store.stateMark(of: reader) else { return }
+    guard cache.isReadAgain(row.id), let mark = try? cached.store.stateMark(of: reader) else { return }
     cache.enter(row, in: cached, at: mark, readerStep: readerStep)
   }
 

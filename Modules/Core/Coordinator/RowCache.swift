@@ -40,6 +40,7 @@ final class RowCache: Sendable {
     var youngSince: ContinuousClock.Instant?
     var oldSince: ContinuousClock.Instant?
     var released = Released()
+    var prints = ReadPrints()
   }
 
   /// Changes the content. Rows that the change drops are released after the lock.
@@ -174,6 +175,10 @@ final class RowCache: Sendable {
       _ = content.reach(mark, in: cached, readerStep: readerStep)
     }
   }
+
+  /// Notes that a record is read by itself.
+  /// - Returns: Whether the record was read so before. One that is read once would take the room of others.
+  func isReadAgain(_ id: ManagedObjectID) -> Bool { content.withLock { $0.prints.note(id) } }
 
   /// Keeps a row that a reader read, see ``enter(_:in:at:readerStep:)``.
   func enter(_ row: Row, in cached: CachedStore, at mark: StateMark, readerStep: Int) {

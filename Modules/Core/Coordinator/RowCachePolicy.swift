@@ -7,7 +7,8 @@ public import Foundation
 /// sees the very state of the store that the kept row was read in. So the cache never shows an older or a newer row than
 /// the store would: changes by other contexts, coordinators, processes and batch requests are seen as without it. A save
 /// by a context of the coordinator takes the kept rows along; any other change of a store drops the rows of that store.
-/// Fetches neither read from the cache nor add to it.
+/// Fetches neither read from the cache nor add to it. A fault that is loaded by itself is kept from the second time on, so
+/// that records which are read once take no room.
 ///
 /// The cache serves stores whose readers know their state without asking a server, see ``StateMarking``: SQLite files that
 /// are open to write. Stores in memory share their rows with every context anyway. PostgreSQL has no such knowledge: asking

@@ -303,6 +303,7 @@ extension ManagedObject {
     guard let storage else { return change(&record.members[relationship, default: MemberChanges()]) }
     let origin = listOrigin(of: relationship, record)
     storage.withPending {
+      if relationship.isOrdered { storage.noteListChange() }
       if let origin { record.members[relationship, default: MemberChanges()].begin(at: origin) }
       change(&record.members[relationship, default: MemberChanges()])
     }
