@@ -12,13 +12,22 @@ final class InMemorySchema: Sendable {
     let names: [String]
   }
 
+  /// An attribute that fetches look records up by, and that no constraint on it alone keeps unique.
+  struct Lookup: Sendable {
+    /// The index in ``InMemoryState/keysByValue``.
+    let number: Int
+    let slot: Int
+  }
+
   /// The entities that the store holds.
   let entities: [EntityDescription]
   let roots: [EntityDescription]
   let linkTables: [LinkTable]
   let spaces: IDSpaces
   let constraintCount: Int
+  let lookupCount: Int
   private let constraints: [ObjectIdentifier: [Constraint]]
+  private let lookups: [ObjectIdentifier: [Lookup]]
   private let references: [ObjectIdentifier: [RelationshipDescription]]
   private let incoming: [ObjectIdentifier: [RelationshipDescription]]
 
@@ -30,6 +39,9 @@ final class InMemorySchema: Sendable {
     let constraints = Self.constraints(of: environment.entities)
     self.constraints = constraints
     constraintCount = constraints.values.joined().map { $0.number + 1 }.max() ?? 0
+    let lookups = Self.lookups(of: environment.entities)
+    self.lookups = lookups
+    lookupCount = lookups.values.joined().map { $0.number + 1 }.max() ?? 0
     var references: [ObjectIdentifier: [RelationshipDescription]] = [:]
     var incoming: [ObjectIdentifier: [RelationshipDescription]] = [:]
     for entity in environment.entities {
@@ -58,6 +70,37 @@ final class InMemorySchema: Sendable {
     }
     return constraints
   }
+
+  /// Inherited attributes keep their number, so that the records of a hierarchy are found together.
+  private static func lookups(of entities: [EntityDescription]) -> [ObjectIdentifier: [Lookup]] {
+    var numbers: [AttributeDescription: Int] = [:]
+    for attribute in entities.flatMap({ lookupAttributes(of: $0) }) where numbers[attribute] == nil {
+      let number = numbers.count
+      numbers[attribute] = number
+    }
+    var lookups: [ObjectIdentifier: [Lookup]] = [:]
+    for entity in entities {
+      lookups[ObjectIdentifier(entity)] = entity.attributes.compactMap { attribute in
+        numbers[attribute].map { Lookup(number: $0, slot: attribute.slot) }
+      }
+    }
+    return lookups
+  }
+
+  /// The attributes that indexes begin with, those of constraints over several attributes, and those that the entity's
+  /// `userInfo` names as its key: actions look records up by them, one at a time.
+  private static func lookupAttributes(of entity: EntityDescription) -> [AttributeDescription] {
+    var properties = entity.indexes.compactMap(\.first)
+    for constraint in entity.uniquenessConstraints where constraint.count > 1 { properties += constraint }
+    let keyNames = (entity.userInfo["uniquenessAttributes"] ?? "").split { $0 == "," || $0.isWhitespace }
+    properties += keyNames.compactMap { entity.propertiesByName[String($0)] }
+    return properties.compactMap { $0 as? AttributeDescription }.filter { attribute in
+      !entity.uniquenessConstraints.contains { $0.count == 1 && $0.first === attribute }
+    }
+  }
+
+  /// The lookups of an entity's attributes, inherited ones included.
+  func lookups(of entity: EntityDescription) -> [Lookup] { lookups[ObjectIdentifier(entity)] ?? [] }
 
   /// The constraints that an entity's records are under, inherited ones included.
   func constraints(of entity: EntityDescription) -> [Constraint] { constraints[ObjectIdentifier(entity)] ?? [] }

@@ -5,7 +5,8 @@ extension InMemoryState {
   /// The keys of all records that can satisfy a query's predicate, where an index tells; `nil` where only a scan does.
   ///
   /// An index tells when the predicate, or one part of a conjunction, asks that the record itself, or a record reached
-  /// over to-one relationships, is a given one or one of several, or has one of some values in an attribute that is unique.
+  /// over to-one relationships, is a given one or one of several, or has one of some values in an attribute that is unique
+  /// or that fetches look records up by.
   func candidates(for query: StoreQuery) -> Set<Int64>? {
     guard let predicate = query.predicate else { return nil }
     var smallest: Set<Int64>?
@@ -40,14 +41,17 @@ extension InMemoryState {
     }
   }
 
-  /// The keys of the records that have values of an attribute; `nil` unless a constraint keeps the attribute unique.
+  /// The keys of the records that have values of an attribute; `nil` unless a constraint keeps the attribute unique or
+  /// fetches look records up by it.
   private func holders(
     of values: [AttributeValue], in attribute: AttributeDescription, of entity: EntityDescription
   ) -> Set<Int64>? {
-    guard let constraint = schema.constraints(of: entity).first(where: { $0.slots == [attribute.slot] }),
-      values.allSatisfy(attribute.type.hasOnly)
-    else { return nil }
-    return Set(values.compactMap { holders[constraint.number][[$0]] })
+    guard values.allSatisfy(attribute.type.hasOnly) else { return nil }
+    if let constraint = schema.constraints(of: entity).first(where: { $0.slots == [attribute.slot] }) {
+      return Set(values.compactMap { holders[constraint.number][[$0]] })
+    }
+    guard let lookup = schema.lookups(of: entity).first(where: { $0.slot == attribute.slot }) else { return nil }
+    return values.reduce(into: []) { keys, value in keys.formUnion(keysByValue[lookup.number][value] ?? []) }
   }
 
   /// The keys of identifiers; those of other stores are nobody's here. `nil` when a value is no identifier: a missing

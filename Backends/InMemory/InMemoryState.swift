@@ -16,12 +16,15 @@ struct InMemoryState: Sendable {
   private(set) var referrers: [RelationshipDescription: TreeDictionary<Int64, TreeSet<Int64>>] = [:]
   /// Which record has the values that a uniqueness constraint keeps apart, by the constraint's number.
   private(set) var holders: [TreeDictionary<[AttributeValue], Int64>]
+  /// The keys of the records that have a value, for each lookup by its number. A missing value is not in it.
+  private(set) var keysByValue: [TreeDictionary<AttributeValue, TreeSet<Int64>>]
   private(set) var links: [LinkTable: InMemoryLinks]
 
   init(_ schema: InMemorySchema) {
     self.schema = schema
     tables = Dictionary(uniqueKeysWithValues: schema.roots.map { (ObjectIdentifier($0), [:]) })
     holders = Array(repeating: [:], count: schema.constraintCount)
+    keysByValue = Array(repeating: [:], count: schema.lookupCount)
     links = Dictionary(uniqueKeysWithValues: schema.linkTables.map { ($0, InMemoryLinks()) })
   }
 
@@ -81,6 +84,16 @@ extension InMemoryState {
     } else {
       referrers[relationship]?[target]?.remove(source)
       if referrers[relationship]?[target]?.isEmpty == true { referrers[relationship]?[target] = nil }
+    }
+  }
+
+  /// Writes down that a record has a value of a lookup's attribute, or has it no longer.
+  mutating func setLookup(_ lookup: InMemorySchema.Lookup, of key: Int64, _ value: AttributeValue, _ exists: Bool) {
+    if exists {
+      keysByValue[lookup.number][value, default: []].insert(key)
+    } else {
+      keysByValue[lookup.number][value]?.remove(key)
+      if keysByValue[lookup.number][value]?.isEmpty == true { keysByValue[lookup.number][value] = nil }
     }
   }
 

@@ -17,6 +17,7 @@ extension InMemoryTransaction {
     let changes = base.schema.roots.map { (root: $0, changes: self.changes(of: $0)) }.filter { !$0.changes.isEmpty }
     for (_, changes) in changes { try writeHolders(changes) }
     for (_, changes) in changes { writeReferences(changes) }
+    for (_, changes) in changes { writeLookups(changes) }
     for (root, changes) in changes {
       for change in changes { try checkReferences(of: change, root: root) }
     }
@@ -76,6 +77,23 @@ extension Row {
   fileprivate func reference(_ relationship: RelationshipDescription) -> ManagedObjectID? {
     guard let slot = relationship.slot, case .reference(let id) = self[slot] else { return nil }
     return id
+  }
+}
+
+// MARK: - Lookups
+
+extension InMemoryTransaction {
+  private mutating func writeLookups(_ changes: [Change]) {
+    for change in changes {
+      guard let entity = change.entity else { continue }
+      for lookup in base.schema.lookups(of: entity) {
+        let before = change.before?[lookup.slot] ?? .null
+        let after = change.after?[lookup.slot] ?? .null
+        guard before != after else { continue }
+        if !before.isNull { next.setLookup(lookup, of: change.key, before, false) }
+        if !after.isNull { next.setLookup(lookup, of: change.key, after, true) }
+      }
+    }
   }
 }
 

@@ -2,11 +2,12 @@ import CoherenceCore
 
 extension ActionContext {
   /// Makes the records of an entity equal to the given objects, told apart by the entity's uniqueness attributes, and
-  /// saves.
+  /// saves. Without options, records that no object has the key of are deleted, for an empty array all of them, as in
+  /// Coherence 5; with options they are deleted in the mode ``MergeOptions/Mode/replace`` alone.
   ///
   /// Objects whose key no record has are inserted: the instances themselves, so they must not belong to a context. Of
-  /// other objects the attributes are copied, those that differ only; relationships are not. Records that no object
-  /// has the key of are deleted. The order of the objects does not matter; merging the same objects again writes nothing.
+  /// other objects the attributes are copied, those that differ only; relationships are not. The order of the objects
+  /// does not matter; merging the same objects again writes nothing.
   ///
   /// The merge finds out all that is to be done before it does any of it, from one state of each store, and looks at
   /// cancellation on the way. Records that are as they should be cost neither an object nor memory. All changes are one
@@ -15,20 +16,25 @@ extension ActionContext {
   /// May be called from anywhere: the work is done in the context.
   ///
   /// - Parameters:
-  ///   - ignoreAttributes: Attributes that are not copied to records that exist. For records, names of relationships too.
-  ///   - subsetFilter: Limits deletion to the records that satisfy it. Objects are matched with all records.
+  ///   - ignoreAttributes: Attributes that are not copied to records that exist. For records, names of relationships
+  ///     too.
+  ///   - subsetFilter: Limits deletion to the records that satisfy it. Objects are matched with all records. For the
+  ///     mode ``MergeOptions/Mode/replace`` alone.
   ///   - condition: Records that do not satisfy it are neither changed nor deleted. `existing.name` and plain `name`
-  ///     are looked up at the record, `incoming.name` is the attribute of the object. For a record that is to be deleted
-  ///     everything incoming is missing, and a comparison with it is false.
+  ///     are looked up at the record, `incoming.name` is the attribute of the object. For a record that is to be
+  ///     deleted everything incoming is missing, and a comparison with it is false.
   /// - Throws: ``ErrorCode/unmanagedEntity``; ``ErrorCode/invalidMergeKey`` for objects without a key, or with the same
-  ///   one, and for records with the same one, unless the options allow it; ``ErrorCode/wrongContext`` for an object of a
-  ///   context; ``ErrorCode/cancelled`` when the action or its task was canceled; errors of fetching and saving. The
-  ///   stores are as they were then. A context without other changes is rolled back, and objects that were inserted
-  ///   cannot be used again; one with other changes is rolled back only if the caller does it.
+  ///   one, and for records with the same one, unless the options allow it; ``ErrorCode/wrongContext`` for an object of
+  ///   a context; ``ErrorCode/unknownProperty`` for an ignored name that the entity does not have;
+  ///   ``ErrorCode/excessiveDeletion`` when more would be deleted than the options allow,
+  ///   ``ErrorCode/invalidMergeOption`` for options that contradict the other arguments; ``ErrorCode/cancelled`` when
+  ///   the action or its task was canceled; errors of fetching and saving. The stores are as they were then. A context
+  ///   without other changes is rolled back, and objects that were inserted cannot be used again; one with other
+  ///   changes is rolled back only if the caller does it.
   @discardableResult
   public func merge<O: ManagedObject>(
     objects: [O], for entity: EntityDescription, ignoreAttributes: [String] = [], subsetFilter: FetchPredicate? = nil,
-    condition: FetchPredicate = .constant(true), options: MergeOptions = MergeOptions()
+    condition: FetchPredicate = .constant(true), options: MergeOptions = .replaceAll
   ) throws -> MergeResult {
     let scope = MergeScope(
       entity: entity, ignoredAttributes: Set(ignoreAttributes), subsetFilter: subsetFilter, condition: condition,
@@ -36,12 +42,18 @@ extension ActionContext {
     return try merge(scope) { try ObjectInput(objects, layout: $0) }
   }
 
-  /// Makes the records of an entity equal to the given ones, told apart by the entity's uniqueness attributes, and
-  /// saves. Relationships are set by the keys of their destinations, which must exist or be among the given records.
+  /// Updates the records of an entity with the given ones, told apart by the entity's uniqueness attributes, inserts
+  /// those that are new, and saves. Nothing is deleted, unless the options have the mode ``MergeOptions/Mode/replace``:
+  /// then all records are that the input does not name. For content that comes in pages see
+  /// ``mergePages(_:for:ignoreAttributes:subsetFilter:condition:options:)``.
+  ///
+  /// Relationships are set by the keys of their destinations, which must exist or be among the given records, and must
+  /// not be deleted by the same merge.
   ///
   /// - Throws: As for objects; also ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` and
-  ///   ``ErrorCode/invalidValue`` for values that do not fit, and ``ErrorCode/objectNotFound`` for a key that no record
-  ///   of the destination has.
+  ///   ``ErrorCode/invalidValue`` for values that do not fit, ``ErrorCode/objectNotFound`` for a key that no record
+  ///   of the destination has or whose record the merge would delete, and ``ErrorCode/contradictoryLinks`` for records
+  ///   whose links contradict each other.
   @discardableResult
   public func merge(
     records: [MergeRecord], for entity: EntityDescription, ignoreAttributes: [String] = [],
@@ -54,7 +66,7 @@ extension ActionContext {
     return try merge(scope) { RecordInput(records, layout: $0) }
   }
 
-  /// Makes the records of an entity equal to the given values by attribute; see
+  /// Updates and inserts records by values of attributes; see
   /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-1``.
   @discardableResult
   public func merge(
@@ -67,28 +79,40 @@ extension ActionContext {
       subsetFilter: subsetFilter, condition: condition, options: options)
   }
 
-  /// Makes the records of an entity equal to decoded ones, by the names of their properties; see
-  /// ``MergeRecord/init(properties:for:)`` and ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-1``.
+  /// Updates and inserts decoded records, by the names of their properties; see
+  /// ``MergeRecord/init(properties:for:leavingOut:)`` and
+  /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-1``.
+  ///
+  /// - Parameter leavingOut: The properties of the records that the entity does not have.
   @discardableResult
   public func merge<Record: Decodable>(
-    records: [Record], for entity: EntityDescription, ignoreAttributes: [String] = [],
+    records: [Record], for entity: EntityDescription, leavingOut: Set<String> = [], ignoreAttributes: [String] = [],
     subsetFilter: FetchPredicate? = nil, condition: FetchPredicate = .constant(true),
     options: MergeOptions = MergeOptions()
   ) throws -> MergeResult {
     try merge(
-      records: try records.map { try MergeRecord(properties: $0, for: entity) }, for: entity,
+      records: try records.map { try MergeRecord(properties: $0, for: entity, leavingOut: leavingOut) }, for: entity,
       ignoreAttributes: ignoreAttributes, subsetFilter: subsetFilter, condition: condition, options: options)
   }
 
   // MARK: The work
 
   private func merge(_ scope: MergeScope, _ input: (MergeLayout) throws -> any MergeInput) throws -> MergeResult {
+    try reconcile(scope) { layout in
+      var merge = try Merge(in: self, scope: scope, layout: layout, input: try input(layout))
+      return try merge.run()
+    }
+  }
+
+  /// Applies changes to the stored records, saves them as the options say, and rolls back what failed.
+  ///
+  /// - Parameter changes: Makes the changes in the context.
+  func reconcile(_ scope: MergeScope, _ changes: (MergeLayout) throws -> MergeResult) throws -> MergeResult {
     try performMerge(of: scope.entity) {
       let layout = try layout(of: scope)
       let hadChanges = hasChanges
       do {
-        var merge = try Merge(in: self, scope: scope, layout: layout, input: try input(layout))
-        var result = try merge.run()
+        var result = try changes(layout)
         try refuseIfCanceled()
         if scope.options.saves, hasChanges { try save(noting: &result) }
         return result
@@ -99,7 +123,7 @@ extension ActionContext {
     }
   }
 
-  private func layout(of scope: MergeScope) throws -> MergeLayout {
+  func layout(of scope: MergeScope) throws -> MergeLayout {
     let entity = scope.entity
     guard !entity.name.isEmpty else {
       throw CoherenceError(.missingEntityName, "Entity does not have a name, cannot merge objects.")
@@ -109,6 +133,7 @@ extension ActionContext {
     else {
       throw CoherenceError(.unmanagedEntity, "Entity '\(entity.name)' not managed, cannot merge objects.")
     }
+    try scope.check()
     return MergeLayout(own, keyAttributes: names, ignoring: scope.ignoredAttributes)
   }
 

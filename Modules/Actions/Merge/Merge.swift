@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// One merge at work. It finds out all that is to be done before it does any of it.
+/// One merge at work. It plans every change before it makes the first.
 struct Merge {
   private let context: ActionContext
   private let scope: MergeScope
@@ -10,6 +10,10 @@ struct Merge {
   private var result = MergeResult()
   /// Input records that are left out.
   private var left: PlaceSet
+  /// How many stored records the merge may keep or delete, in the mode ``MergeOptions/Mode/replace``.
+  private var storedCount = 0
+  /// The changes that were planned last.
+  private var planned: MergeWork?
 
   /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate`` for a condition that cannot be asked.
   init(in context: ActionContext, scope: MergeScope, layout: MergeLayout, input: any MergeInput) throws {
@@ -23,6 +27,7 @@ struct Merge {
 
   mutating func run() throws -> MergeResult {
     let work = try prepare()
+    planned = work
     try context.refuseIfCanceled()
     if !work.isEmpty { try MergeWriter(context: context, input: input, layout: layout).write(work) }
     return result
@@ -75,6 +80,7 @@ struct Merge {
 
   private mutating func prepare() throws -> MergeWork {
     var (index, links) = try admit()
+    try MergeLinkAgreement(input: input, layout: layout, left: left).check(Set(links.keys))
     let targets = try MergeTargets(links, layout: layout, context: context) { try index.place(of: $0) }
     let scan = MergeScan(
       input, index: index, layout: layout, options: scope.options, targets: targets,
@@ -86,13 +92,14 @@ struct Merge {
   }
 
   /// Puts to the scan all records that may concern it: those that may be deleted, then those that match.
-  private func read(_ scan: MergeScan) throws {
+  private mutating func read(_ scan: MergeScan) throws {
     let reach = MergeReach(
       context: context, entity: layout.entity, keyAttributes: layout.keys.map(\.description))
     if scope.options.mode == .replace {
       scan.collectsSurplus = true
       try reach.visitAll(where: scope.subsetFilter, with: scan)
       try scan.resolveDuplicates { _, collector in try reach.visitAll(where: scope.subsetFilter, with: collector) }
+      storedCount = scan.matched.count + scan.surplus.count
       scan.settle()
       // What was not found among all records is not there.
       if scope.subsetFilter == nil { return }
@@ -102,11 +109,7 @@ struct Merge {
   }
 
   private func keys(withoutMatchIn scan: MergeScan) throws -> [MergeKey] {
-    try (0..<input.count).filter { !left.contains($0) && !scan.matched.contains($0) }.map { place in
-      var key = [AttributeValue](repeating: .null, count: layout.keys.count)
-      try input.readKey(place, into: &key)
-      return MergeKey(values: key)
-    }
+    try (0..<input.count).filter { !left.contains($0) && !scan.matched.contains($0) }.map { try key(at: $0) }
   }
 
   /// What the condition allows of what was found.
@@ -124,11 +127,69 @@ struct Merge {
     let admitted = try condition.admitted(updates, row: \.row, place: \.place, input: input)
     let deletes = try condition.admitted(scan.surplus, row: { $0 }, place: { _ in nil }, input: input)
     let inserts = (0..<input.count).filter { !left.contains($0) && !scan.matched.contains($0) }
+    if scope.options.mode == .replace {
+      try DeletionLimit(scope).check(
+        deletes.count, of: max(storedCount, deletes.count), isInputEmpty: left.count == input.count)
+    }
+    let protected = Set(updates.map(\.place)).subtracting(admitted.map(\.place))
+    try refuseLinks(to: deletes, matched: scan.matched, protected: protected, targets)
     result.inserted = inserts.count
     result.updated = admitted.count
     result.unchanged = scan.matched.count - updates.count
     result.deleted = deletes.count
     result.skipped += updates.count - admitted.count + scan.surplus.count - deletes.count
     return MergeWork(inserts: inserts, updates: admitted, deletes: deletes, targets: targets)
+  }
+
+  /// A link of the input must not lead to a record that the same merge deletes: the link would be cleared, and the same
+  /// input could not be merged again.
+  ///
+  /// - Parameters:
+  ///   - matched: The places of the input records that have a stored record.
+  ///   - protected: The places of those that the condition leaves as they are.
+  private func refuseLinks(
+    to deletes: [Row], matched: PlaceSet, protected: Set<Int>, _ targets: MergeTargets
+  ) throws {
+    guard !deletes.isEmpty else { return }
+    let deletedIDs = Set(deletes.map(\.id))
+    let ownLinks = layout.relationships.filter {
+      $0.destination.root === layout.entity.root && !targets.existingIDs(of: $0).isDisjoint(with: deletedIDs)
+    }
+    guard !ownLinks.isEmpty else { return }
+    var linked: Set<ManagedObjectID> = []
+    for place in 0..<input.count where !left.contains(place) && !protected.contains(place) {
+      for (relationship, link) in try input.links(place) where ownLinks.contains(relationship) {
+        if layout.ignores(relationship), matched.contains(place) { continue }
+        for case .existing(let id)? in link.keys.map({ targets.target($0, of: relationship) }) { linked.insert(id) }
+      }
+    }
+    linked.formIntersection(deletedIDs)
+    if !linked.isEmpty { throw layout.deletedTargets(linked) }
+  }
+}
+
+// MARK: - Pages
+
+extension Merge {
+  /// The names that the input gave to records, for the deletion at the end of a paged merge. Known after ``run()``.
+  func names() throws -> PagedNames {
+    var names = PagedNames()
+    for place in 0..<input.count {
+      let key = try key(at: place)
+      if !key.isIncomplete { names.keys.insert(key) }
+    }
+    guard let planned else { return names }
+    for place in planned.inserts { names.insertedKeys.insert(try key(at: place)) }
+    for relationship in layout.relationships
+    where relationship.destination.root === layout.entity.root && !layout.ignores(relationship) {
+      names.linkedIDs.formUnion(planned.targets.existingIDs(of: relationship))
+    }
+    return names
+  }
+
+  private func key(at place: Int) throws -> MergeKey {
+    var key = [AttributeValue](repeating: .null, count: layout.keys.count)
+    try input.readKey(place, into: &key)
+    return MergeKey(values: key)
   }
 }

@@ -1,4 +1,8 @@
-/// How a merge deals with what is not plain.
+/// The choices of a merge.
+///
+/// A merge updates and inserts. It deletes nothing unless the call says so, with ``Mode/replace``. The one exception is
+/// ``ActionContext/merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)`` without options: it replaces,
+/// as it did in Coherence 5.
 public struct MergeOptions: Sendable, Hashable {
   /// What becomes of records that are in the stores and not in the input.
   public enum Mode: Sendable, Hashable {
@@ -40,17 +44,26 @@ public struct MergeOptions: Sendable, Hashable {
   public var storedDuplicates: StoredDuplicatePolicy
   /// Whether ``Mode/replace`` deletes records of subentities too. They are updated either way.
   public var includesSubentities: Bool
-  /// Whether ``Mode/replace`` deletes stored records that lack a part of their key. No input can ever speak of them: they
-  /// may have been made here and not have got their key from the server yet.
+  /// Whether ``Mode/replace`` deletes stored records that lack a part of their key. No input can ever speak of them:
+  /// they may have been made here and not have got their key from the server yet.
   public var deletesRecordsWithoutKey: Bool
+  /// The largest share of the stored records, from 0 to 1, that ``Mode/replace`` may delete; a merge that would delete
+  /// more throws ``ErrorCode/excessiveDeletion`` and deletes nothing.
+  ///
+  /// The share is that of the records in the merge's filter that were there before it. Records that the merge's
+  /// condition protects count as kept.
+  ///
+  /// `nil` sets no limit, but refuses an input that names no record at all: an empty answer of a service is a failure
+  /// more often than the truth. `1` allows that too.
+  public var maximumDeletedShare: Double?
   /// Whether the merge saves. Otherwise its changes are left in the context: several merges become one transaction with
   /// the `save` that the caller makes of them, and later ones see what earlier ones did.
   public var saves: Bool
 
   public init(
-    mode: Mode = .replace, duplicates: DuplicatePolicy = .fail, missingKeys: MissingKeyPolicy = .fail,
+    mode: Mode = .upsertOnly, duplicates: DuplicatePolicy = .fail, missingKeys: MissingKeyPolicy = .fail,
     storedDuplicates: StoredDuplicatePolicy = .fail, includesSubentities: Bool = false,
-    deletesRecordsWithoutKey: Bool = false, saves: Bool = true
+    deletesRecordsWithoutKey: Bool = false, maximumDeletedShare: Double? = nil, saves: Bool = true
   ) {
     self.mode = mode
     self.duplicates = duplicates
@@ -58,6 +71,11 @@ public struct MergeOptions: Sendable, Hashable {
     self.storedDuplicates = storedDuplicates
     self.includesSubentities = includesSubentities
     self.deletesRecordsWithoutKey = deletesRecordsWithoutKey
+    self.maximumDeletedShare = maximumDeletedShare
     self.saves = saves
   }
+
+  /// Deletes every record that the input does not name, and all records for an empty input: the behaviour of Coherence
+  /// 5.
+  public static let replaceAll = MergeOptions(mode: .replace, maximumDeletedShare: 1)
 }

@@ -135,6 +135,12 @@ extension ErrorCode {
   public static let missingEntityName = ErrorCode("missingEntityName")
   /// A merge met a record without a key, or two records with one key.
   public static let invalidMergeKey = ErrorCode("invalidMergeKey")
+  /// The arguments of a merge contradict each other, or are out of range.
+  public static let invalidMergeOption = ErrorCode("invalidMergeOption")
+  /// The records of a merge contradict each other in a relationship.
+  public static let contradictoryLinks = ErrorCode("contradictoryLinks")
+  /// A merge would delete a larger share of the records than it may, or all of them because its input names none.
+  public static let excessiveDeletion = ErrorCode("excessiveDeletion")
   /// An action took longer than its timeout, or a stop longer than its limit.
   public static let timedOut = ErrorCode("timedOut")
   /// An action did not run because another, which it depends on, did not succeed.

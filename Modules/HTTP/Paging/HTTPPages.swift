@@ -5,14 +5,17 @@ import HTTPTypes
 /// The pages of some content, one after the other: each is asked for when it is wanted.
 ///
 /// ```swift
-/// for try await page in http.pages(of: AlbumPage.self, from: request, by: .linkHeader()) {
-///   try await context.perform { try context.merge(records: page.content.albums, for: album) }
-/// }
+/// let pages = http.pages(of: AlbumPage.self, from: request, by: .linkHeader()).map { $0.content.albums }
+/// try await context.mergePages(
+///   pages, for: album, options: MergeOptions(mode: .replace, maximumDeletedShare: 0.5))
 /// ```
 ///
-/// Every page that comes out is whole and in its place. A page that the service repeats, a page out of order, and a next
-/// page that was there before are errors with ``ErrorCode/httpUnreadable``: what follows from them would be taken for the
-/// whole content. What was merged until then stays, and merging the same pages again does no harm.
+/// `mergePages` of CoherenceActions saves each page and deletes once, after the last page, the albums that no page
+/// named. To merge the pages one by one in the mode `.replace` would delete the albums of all pages but the last.
+///
+/// Every page that comes out is whole and in its place. A page that the service repeats, a page out of order, and a
+/// next page that was there before are errors with ``ErrorCode/httpUnreadable``: what follows from them would be taken
+/// for the whole content. What was merged until then stays, and merging the same pages again does no harm.
 public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable {
   public typealias Element = HTTPPage<Content>
 

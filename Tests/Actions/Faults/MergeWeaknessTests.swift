@@ -86,7 +86,7 @@ struct MergeWeaknessTests {
     try stack.merge([MergeRecord(["id": 1])], into: "Child")
     #expect(try stack.merge([MergeRecord(["id": 2])], into: "Parent").counts == MergeResult.with(inserted: 1))
     #expect(try stack.versions(of: "Parent").count == 2)
-    let all = MergeOptions(includesSubentities: true)
+    let all = MergeOptions(mode: .replace, includesSubentities: true)
     #expect(try stack.merge([MergeRecord(["id": 2])], into: "Parent", options: all).deleted == 1)
   }
 

@@ -20,7 +20,7 @@ struct ActionContextMergeTests {
   @discardableResult
   private func merge(
     _ objects: [ConnectEntity1], ignoreAttributes: [String] = [], subsetFilter: FetchPredicate? = nil,
-    condition: FetchPredicate = .constant(true), options: MergeOptions = MergeOptions()
+    condition: FetchPredicate = .constant(true), options: MergeOptions = .replaceAll
   ) throws -> MergeResult {
     try stack.inActionContext {
       try $0.merge(
@@ -67,6 +67,14 @@ struct ActionContextMergeTests {
     try merge(objects(1...10, "Insert"))
     #expect(try merge([]).counts == MergeResult.with(deleted: 10))
     #expect(try stack.connect.viewContext.count(for: FetchRequest(ConnectEntity1.self)) == 0)
+  }
+
+  @Test func `objects without options replace, all records for none, as in Coherence 5`() throws {
+    try merge(objects(1...10, "Insert"))
+    let some = try stack.inActionContext { try $0.merge(objects: objects(1...2, "Insert"), for: entity) }
+    #expect(some.counts == MergeResult.with(unchanged: 2, deleted: 8))
+    let none = try stack.inActionContext { try $0.merge(objects: [ConnectEntity1](), for: entity) }
+    #expect(none.counts == MergeResult.with(deleted: 2))
   }
 
   @Test func `inserts, changes and deletes come together`() throws {
@@ -199,7 +207,9 @@ struct ActionContextMergeTests {
     let words = ["a", "B", "Z", "z", "ä", "a\u{308}", "é", "_", "10", "9", "", "ß", "ss", "😀"]
     let word = try stack.entity("Word")
     func merge(_ words: [String]) throws -> MergeResult {
-      try stack.inActionContext { try $0.merge(records: words.map { ["text": $0] }, for: word) }
+      try stack.inActionContext {
+        try $0.merge(records: words.map { MergeRecord(["text": $0]) }, for: word, options: .replaceAll)
+      }
     }
     #expect(try merge(words).counts == MergeResult.with(inserted: words.count))
     #expect(try merge(words.shuffled()).counts == MergeResult.with(unchanged: words.count))

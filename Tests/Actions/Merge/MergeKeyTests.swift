@@ -68,7 +68,7 @@ struct MergeKeyTests {
     let result = try stack.merge(page, into: "Artist", options: MergeOptions(missingKeys: .skip))
     #expect(result.counts == MergeResult.with(unchanged: 1, skipped: 1))
     #expect(try names(stack) == ["local", "one"])
-    let options = MergeOptions(missingKeys: .skip, deletesRecordsWithoutKey: true)
+    let options = MergeOptions(mode: .replace, missingKeys: .skip, deletesRecordsWithoutKey: true)
     #expect(try stack.merge(page, into: "Artist", options: options).deleted == 1)
     #expect(try names(stack) == ["one"])
   }

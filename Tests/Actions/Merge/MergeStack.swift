@@ -53,10 +53,11 @@ struct MergeStack {
 
   func entity(_ name: String) throws -> EntityDescription { try connect.managedObjectModel.entity(named: name) }
 
+  /// Merges records. Without options, records that are not given are deleted.
   @discardableResult
   func merge(
     _ records: [MergeRecord], into name: String, ignoring ignored: [String] = [], within filter: FetchPredicate? = nil,
-    if condition: FetchPredicate = .constant(true), options: MergeOptions = MergeOptions()
+    if condition: FetchPredicate = .constant(true), options: MergeOptions = .replaceAll
   ) throws -> MergeResult {
     try connect.newActionContext().merge(
       records: records, for: try entity(name), ignoreAttributes: ignored, subsetFilter: filter, condition: condition,

@@ -78,7 +78,7 @@ private struct MergeStage<Strategy: ContextStrategyType> {
   func merge(_ names: [Int: String]) throws -> MergeResult {
     let records = names.map { MergeRecord(["id": $0, "name": $1]) }
     return try connect.newActionContext().merge(
-      records: records, for: connect.managedObjectModel.entity(named: "Artist"))
+      records: records, for: connect.managedObjectModel.entity(named: "Artist"), options: .replaceAll)
   }
 
   func artists(in context: ManagedObjectContext) throws -> [Int32: ManagedObject] {

@@ -35,7 +35,7 @@ struct RecordMergeTests {
 
   @discardableResult
   private func merge(
-    _ records: [MergeRecord], into entity: String, options: MergeOptions = MergeOptions()
+    _ records: [MergeRecord], into entity: String, options: MergeOptions = .replaceAll
   ) throws -> MergeResult {
     let entity = try stack.entity(entity)
     return try stack.inActionContext { try $0.merge(records: records, for: entity, options: options) }
@@ -152,7 +152,8 @@ struct RecordMergeTests {
       #expect(try single.value(for: "title", as: String.self) == "One")
       #expect(try single.value(for: "minutes", as: Double.self) == 3.5)
     }
-    #expect(try merge([], into: "Album", options: MergeOptions(includesSubentities: true)).deleted == 1)
+    let all = MergeOptions(mode: .replace, includesSubentities: true, maximumDeletedShare: 1)
+    #expect(try merge([], into: "Album", options: all).deleted == 1)
   }
 
   @Test func `values and names that do not fit are refused by name`() throws {

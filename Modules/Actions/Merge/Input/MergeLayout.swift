@@ -56,12 +56,18 @@ struct MergeLayout {
     attributes = entity.attributes.map(Field.init)
     keys = keyAttributes.compactMap { name in entity.attribute(named: name).map(Field.init) }
     keySlots = keys.map(\.slot)
-    keptSlots = ignoredAttributes.compactMap { entity.attribute(named: $0)?.slot }
+    keptSlots = ignoredAttributes.flatMap { Self.slots(of: $0, in: entity) }
     let many = attributes.count > 16
     places = many ? Dictionary(uniqueKeysWithValues: attributes.enumerated().map { ($1.name, $0) }) : [:]
     marks = attributes.map { Self.mark($0.name) }
     relationships = entity.relationships
     ignoredNames = ignoredAttributes
+  }
+
+  /// The slots of an attribute, or of a composite's parts.
+  private static func slots(of name: String, in entity: EntityDescription) -> [Int] {
+    if let parts = entity.composites[name] { return Array(parts) }
+    return entity.attribute(named: name).map { [$0.slot] } ?? []
   }
 
   /// The place of an attribute. To look for a name among few is quicker than to hash it.
@@ -83,6 +89,16 @@ struct MergeLayout {
 
   /// The attributes of the key, for messages.
   var keyNames: String { keys.map { "'\($0.name)'" }.joined(separator: ", ") }
+
+  /// The error of a merge whose input links to records that it does not name and would delete.
+  func deletedTargets(_ ids: Set<ManagedObjectID>) -> CoherenceError {
+    var error = CoherenceError(
+      .objectNotFound,
+      "The input links to \(ids.count) record(s) of '\(entity.name)' that it does not name, so that the merge would "
+        + "delete them; none was deleted. Name these records in the input, or clear the links.")
+    error.objectIDs = ids.sorted { $0.key < $1.key }
+    return error
+  }
 
   func checkLink(_ link: MergeLink, of relationship: RelationshipDescription) throws(CoherenceError) {
     let fits =

@@ -8,10 +8,11 @@ public import Foundation
 /// try context.merge(records: page, for: entity)
 /// ```
 ///
-/// What the source names is taken, an explicit null as a missing value; what the entity does not have is left out. Dates
-/// and data come as the decoder's strategies say. A to-one relationship is given by its destination's key, a to-many
-/// relationship by a list of keys; a key of several attributes, or a whole record that is nested, as an object with the
-/// key's attributes.
+/// A name that the source does not have keeps the stored value, and an explicit null clears it. A name that the entity
+/// does not have is left out: the source chooses the names, not the program, and a service may add some at any time.
+/// Dates and data come as the decoder's strategies say. A `codable` attribute takes any JSON, a composite an object
+/// with its parts. A to-one relationship is given by its destination's key, a to-many relationship by a list of keys; a
+/// key of several attributes, or a whole record that is nested, as an object with the key's attributes.
 extension MergeRecord: DecodableWithConfiguration {
   public typealias DecodingConfiguration = EntityDescription
 
@@ -23,7 +24,26 @@ extension MergeRecord: DecodableWithConfiguration {
       case let attribute as AttributeDescription: values[attribute.name] = try container.value(of: attribute, name)
       case let relationship as RelationshipDescription:
         links[relationship.name] = try container.link(of: relationship, name)
-      default: continue
+      default:
+        guard let slots = entity.composites[name.stringValue] else { continue }
+        try takeParts(of: slots.map { entity.slots[$0] }, at: name, from: container)
+      }
+    }
+  }
+
+  /// Takes the parts of a composite, `composite.part`, from an object with the parts' names; all as null from a null.
+  private mutating func takeParts(
+    of slots: [Slot], at name: Name, from container: KeyedDecodingContainer<Name>
+  ) throws {
+    let isNull = try container.decodeNil(forKey: name)
+    let parts = try isNull ? nil : container.nestedContainer(keyedBy: Name.self, forKey: name)
+    for case .attribute(let attribute) in slots {
+      let part = Name(stringValue: String(attribute.name.dropFirst(name.stringValue.count + 1)))
+      if let parts {
+        if parts.contains(part) { values[attribute.name] = try parts.value(of: attribute, part) }
+      } else {
+        let null: any AttributeConvertible = String?.none
+        values[attribute.name] = null
       }
     }
   }
@@ -38,6 +58,15 @@ extension MergeRecord: DecodableWithConfiguration {
 
 extension KeyedDecodingContainer where Key == MergeRecord.Name {
   fileprivate func value(of attribute: AttributeDescription, _ name: Key) throws -> any AttributeConvertible {
+    if case .codable = attribute.type { return try jsonText(name) }
+    return try plainValue(of: attribute, name)
+  }
+
+  private func jsonText(_ name: Key) throws -> String? {
+    try decodeIfPresent(JSONElement.self, forKey: name).map { try JSONText($0).text }
+  }
+
+  private func plainValue(of attribute: AttributeDescription, _ name: Key) throws -> any AttributeConvertible {
     switch attribute.type.storage {
     case .int16, .int32, .int64, .reference: try decodeIfPresent(Int64.self, forKey: name)
     case .double, .float: try decodeIfPresent(Double.self, forKey: name)

@@ -1,83 +1,148 @@
 import CoherenceCore
-import Foundation
 
 extension MergeRecord {
-  /// A record with the stored properties of a value, by their names: a structure that was decoded from what a server
-  /// sent, say.
+  /// Makes a record of the stored properties of a value, by their names: a structure that was decoded from what a
+  /// server sent, say. A property that is `nil` clears its attribute or relationship; see below for properties that say
+  /// nothing.
   ///
-  /// Properties that the entity does not have are left out. An attribute takes a value of a type that attributes have, or
-  /// nothing; a `codable` attribute takes any value that can be encoded. A to-one relationship takes its destination's
-  /// key, a to-many relationship a list of them; where a key has several attributes, or a whole record is nested, a value
-  /// with properties of the key's names.
+  /// Inherited properties count, and so do property wrappers that store their `wrappedValue`. Every property must have
+  /// its attribute or relationship in the entity or be named in `leavingOut`, so that a misspelt name is found. Of a
+  /// dictionary with texts as keys, the keys are the names.
   ///
-  /// - Throws: ``ErrorCode/wrongType`` for a property that is none of this; ``ErrorCode/invalidMergeKey`` for a nested
-  ///   value without the destination's key.
-  public init(properties value: some Decodable, for entity: EntityDescription) throws {
+  /// An attribute takes a value of a type that attributes have; a `codable` attribute takes any value that can be
+  /// encoded; a composite takes a value with properties of its parts' names. A to-one relationship takes its
+  /// destination's key, a to-many relationship a list of them, or a set where it has no order; where a key has several
+  /// attributes, or a whole record is nested, a value with properties of the key's names.
+  ///
+  /// An attribute that the type has no property for keeps its stored value. For one that only some values speak of,
+  /// give the property two optionals (`String??`): the outer `nil` keeps the stored value, the inner one clears it. A
+  /// decoder's synthesized code makes the outer `nil` of an explicit null too; ``init(from:configuration:)`` tells the
+  /// two apart.
+  ///
+  /// - Parameter leavingOut: The names of properties that are not merged; of a composite's part, `composite.part`.
+  /// - Throws: ``ErrorCode/unknownProperty`` for a property that the entity does not have; ``ErrorCode/wrongType`` for
+  ///   a value that the property does not take; ``ErrorCode/invalidMergeKey`` for a nested value without the
+  ///   destination's key.
+  public init(properties value: some Decodable, for entity: EntityDescription, leavingOut: Set<String> = []) throws {
     self.init([:])
-    for (label, value) in Mirror(reflecting: value).children {
-      guard let label, let property = entity.propertiesByName[label] else { continue }
-      if let relationship = property as? RelationshipDescription {
-        links[label] = try Self.link(value, of: relationship)
-      } else if let value = try Self.value(value, of: property, entity) {
-        values[label] = value
+    if Mirror(reflecting: value).displayStyle == .dictionary {
+      guard let named = (value as Any) as? [String: any AttributeConvertible] else {
+        throw CoherenceError(
+          .wrongType, "A \(type(of: value)) cannot be merged into '\(entity.name)'; give it the type of a record.")
+      }
+      values = named.filter { !leavingOut.contains($0.key) }
+    } else {
+      try take(value, prefix: "", entity, leavingOut)
+    }
+  }
+
+  /// A value without one. To assign `nil` to ``values`` would remove the name instead.
+  private static let null: any AttributeConvertible = String?.none
+
+  /// - Parameter prefix: The name of a composite and a full stop, for the value of one.
+  private mutating func take(
+    _ value: Any, prefix: String, _ entity: EntityDescription, _ leavingOut: Set<String>
+  ) throws {
+    for property in StoredProperty.all(of: value) {
+      let known = property.matchingName { name in
+        entity.propertiesByName[prefix + name] != nil || entity.composites[prefix + name] != nil
+      }
+      let name = known ?? property.name
+      if leavingOut.contains(prefix + name) { continue }
+      let state = PropertyState(property.value(as: name))
+      switch entity.propertiesByName[prefix + name] {
+      case let relationship as RelationshipDescription: try link(relationship, to: state)
+      case let attribute as AttributeDescription: try set(attribute, to: state)
+      default:
+        guard let slots = entity.composites[prefix + name] else {
+          throw Self.unknown(prefix + name, of: value, for: entity)
+        }
+        switch state {
+        case .missing: continue
+        case .null: for slot in slots { values[entity.slots[slot].name] = Self.null }
+        case .value(let parts): try take(parts, prefix: "\(prefix)\(name).", entity, leavingOut)
+        }
       }
     }
   }
 
-  private static func value(
-    _ value: Any, of property: PropertyDescription, _ entity: EntityDescription
-  ) throws -> (any AttributeConvertible)? {
-    if let attribute = property as? AttributeDescription, case .codable = attribute.type {
-      return try encoded(unwrapped(value), of: property)
+  private static func unknown(_ name: String, of value: Any, for entity: EntityDescription) -> CoherenceError {
+    let names = entity.properties.map(\.name).joined(separator: ", ")
+    return CoherenceError(
+      .unknownProperty,
+      "'\(entity.name)' has no property '\(name)', which a \(type(of: value)) has; rename it, or name it in "
+        + "`leavingOut`. The entity has: \(names).")
+  }
+
+  // MARK: Attributes
+
+  private mutating func set(_ attribute: AttributeDescription, to state: PropertyState) throws {
+    switch state {
+    case .missing: return
+    case .null: values[attribute.name] = Self.null
+    case .value(let value): values[attribute.name] = try Self.convertible(value, of: attribute)
     }
-    guard let present = unwrapped(value) else { return Int?.none }
-    guard let convertible = present as? any AttributeConvertible else {
+  }
+
+  private static func convertible(
+    _ value: Any, of attribute: AttributeDescription
+  ) throws -> any AttributeConvertible {
+    if case .codable = attribute.type { return try encoded(value, of: attribute) }
+    guard let convertible = value as? any AttributeConvertible else {
       throw CoherenceError(
         .wrongType,
-        "'\(entity.name).\(property.name)' cannot hold a \(type(of: present)); make it `AttributeConvertible`.")
+        "'\(attribute.entity.name).\(attribute.name)' cannot hold a \(type(of: value)); "
+          + "make it `AttributeConvertible`.")
     }
     return convertible
   }
 
-  private static func encoded(_ value: Any?, of property: PropertyDescription) throws -> (any AttributeConvertible)? {
-    guard let value else { return String?.none }
+  private static func encoded(_ value: Any, of attribute: AttributeDescription) throws -> String {
     guard let encodable = value as? any Encodable else {
-      throw CoherenceError(.wrongType, "The value of '\(property.name)' cannot be encoded; make its type `Codable`.")
+      throw CoherenceError(.wrongType, "The value of '\(attribute.name)' cannot be encoded; make its type `Codable`.")
     }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(encodable), as: UTF8.self)
+    return try JSONText(encodable).text
   }
 
-  private static func link(_ value: Any, of relationship: RelationshipDescription) throws -> MergeLink {
-    guard let value = unwrapped(value) else { return relationship.isToMany ? .many([]) : .none }
-    guard relationship.isToMany else { return .one(try key(value, of: relationship)) }
-    guard let list = value as? [Any] else {
+  // MARK: Relationships
+
+  private mutating func link(_ relationship: RelationshipDescription, to state: PropertyState) throws {
+    switch state {
+    case .missing: return
+    case .null:
+      let empty: MergeLink = relationship.isToMany ? .many([]) : .none
+      links[relationship.name] = empty
+    case .value(let value) where relationship.isToMany:
+      let keys = try Self.elements(value, of: relationship).map { try Self.key($0, relationship) }
+      links[relationship.name] = .many(keys)
+    case .value(let value): links[relationship.name] = .one(try Self.key(value, relationship))
+    }
+  }
+
+  private static func elements(_ value: Any, of relationship: RelationshipDescription) throws -> [Any] {
+    let mirror = Mirror(reflecting: value)
+    let isList = mirror.displayStyle == .collection
+    guard isList || (mirror.displayStyle == .set && !relationship.isOrdered) else {
       throw CoherenceError(.wrongType, "'\(relationship.name)' is a to-many relationship; give it a list of keys.")
     }
-    return .many(try list.map { try key($0, of: relationship) })
+    return mirror.children.map(\.value)
   }
 
-  private static func key(_ value: Any, of relationship: RelationshipDescription) throws -> MergeKey {
+  private static func key(_ value: Any, _ relationship: RelationshipDescription) throws -> MergeKey {
     if let key = value as? any AttributeConvertible { return MergeKey(key) }
     let names = EntityUniqueness(entity: relationship.destination).attributes
-    let properties = Dictionary(
-      Mirror(reflecting: value).children.compactMap { child in
-        child.label.flatMap { label in (unwrapped(child.value) as? any AttributeConvertible).map { (label, $0) } }
-      }, uniquingKeysWith: { first, _ in first })
-    let parts = names.compactMap { properties[$0] }
+    let properties = StoredProperty.all(of: value)
+    let parts = names.compactMap { name -> (any AttributeConvertible)? in
+      guard let property = properties.last(where: { $0.matchingName { $0 == name } != nil }),
+        case .value(let part) = PropertyState(property.value(as: name))
+      else { return nil }
+      return part as? any AttributeConvertible
+    }
     guard parts.count == names.count, !parts.isEmpty else {
       throw CoherenceError(
         .invalidMergeKey,
         "A \(type(of: value)) for '\(relationship.name)' lacks a property of \(names.joined(separator: ", ")).")
     }
     return MergeKey(values: parts.map(\.attributeValue))
-  }
-
-  /// A value without its optionality; `nil` when it is missing.
-  private static func unwrapped(_ value: Any) -> Any? {
-    let mirror = Mirror(reflecting: value)
-    guard mirror.displayStyle == .optional else { return value }
-    return mirror.children.first.flatMap { unwrapped($0.value) }
   }
 }

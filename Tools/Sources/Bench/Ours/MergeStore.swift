@@ -68,7 +68,7 @@ private struct MergePeople: EntityAction {
       throw BenchError("The model of the merge has no people.")
     }
     let start = ContinuousClock.now
-    let result = try context.merge(records: records, for: entity)
+    let result = try context.merge(records: records, for: entity, options: .replaceAll)
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     receipt.value.withLock { $0 = (seconds, result) }
   }

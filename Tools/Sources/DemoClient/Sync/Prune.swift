@@ -11,7 +11,8 @@ struct Prune<Kept: ManagedObject>: AsyncEntityAction {
     let records = records
     return try await context.perform {
       var changes = Changes()
-      changes += try context.merge(records: records, for: try context.entity(for: Kept.self))
+      changes += try context.merge(
+        records: records, for: try context.entity(for: Kept.self), options: .replaceAll)
       return changes
     }
   }

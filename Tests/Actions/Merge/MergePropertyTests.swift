@@ -1,0 +1,186 @@
+import CoherenceActions
+import CoherenceCore
+import Foundation
+import Testing
+import TestSupport
+
+@Suite("Merging properties of values")
+struct MergePropertyTests {
+  private let stack: MergeStack
+
+  init() throws {
+    stack = try MergeStack(.inMemory)
+    let ada = MergeRecord(["id": 1, "name": "Ada", "note": "stored", "height": 1.7])
+    try stack.merge([ada], into: "Artist")
+    try stack.merge(["jazz", "rock"].map { MergeRecord(["name": $0]) }, into: "Genre")
+  }
+
+  private func merge(_ records: [some Decodable], leavingOut: Set<String> = []) throws -> MergeResult {
+    try stack.connect.newActionContext().merge(
+      records: records, for: try stack.entity("Artist"), leavingOut: leavingOut)
+  }
+
+  private func value(_ name: String, of id: Int32 = 1) throws -> AttributeValue? {
+    try stack.read { context in
+      for artist in try stack.objects("Artist", context) {
+        guard try artist.value(for: "id", as: Int32?.self) == id else { continue }
+        let value: AttributeValue = try artist.value(for: name)
+        return value
+      }
+      return nil
+    }
+  }
+
+  private func hasMentor() throws -> Bool {
+    try stack.read { context in
+      try stack.objects("Artist", context).contains { try $0.object(for: "mentor") != nil }
+    }
+  }
+
+  private struct Artist: Decodable {
+    var id: Int32
+    var note: String?
+    var mentor: Int32?
+  }
+
+  @Test(arguments: [#"{"id": 1, "note": null}"#, #"{"id": 1}"#])
+  func `a property that is decoded as nil clears its attribute and its relationship`(json: String) throws {
+    try stack.merge([MergeRecord(["id": 2])], into: "Artist", options: MergeOptions())
+    try stack.merge([MergeRecord(["id": 1, "mentor": 2])], into: "Artist", options: MergeOptions())
+    let artist = try JSONDecoder().decode(Artist.self, from: Data(json.utf8))
+    #expect(try merge([artist]).counts == MergeResult.with(updated: 1))
+    #expect(try value("note") == .null)
+    let isLinked = try hasMentor()
+    #expect(!isLinked)
+    #expect(try value("name") == .string("Ada"))
+    #expect(try value("height") == .double(1.7))
+    #expect(try merge([artist]).counts == MergeResult.with(unchanged: 1))
+  }
+
+  @Test func `a property of two optionals keeps, clears or sets the stored value`() throws {
+    struct Partial: Decodable {
+      var id: Int32
+      var note: String??
+      var height: Double??
+    }
+    #expect(try merge([Partial(id: 1, note: nil, height: nil)]).counts == MergeResult.with(unchanged: 1))
+    #expect(try value("note") == .string("stored"))
+    #expect(try merge([Partial(id: 1, note: .some(nil), height: nil)]).updated == 1)
+    #expect(try value("note") == .null)
+    #expect(try value("height") == .double(1.7))
+    #expect(try merge([Partial(id: 1, note: .some("set"), height: .some(nil))]).updated == 1)
+    #expect(try value("note") == .string("set"))
+    #expect(try value("height") == .null)
+  }
+
+  @propertyWrapper private struct Lenient: Decodable {
+    var wrappedValue: String?
+    init(wrappedValue: String?) { self.wrappedValue = wrappedValue }
+  }
+
+  private struct Wrapped: Decodable {
+    var id: Int32
+    @Lenient var note: String?
+  }
+
+  @Test func `a property wrapper is merged by the name of its property`() throws {
+    #expect(try merge([Wrapped(id: 1, note: "wrapped")]).updated == 1)
+    #expect(try value("note") == .string("wrapped"))
+    #expect(try merge([Wrapped(id: 1, note: nil)]).updated == 1)
+    #expect(try value("note") == .null)
+  }
+
+  @propertyWrapper private struct Shouted: Decodable {
+    private let text: String
+    var wrappedValue: String { text.uppercased() }
+    init(wrappedValue: String) { text = wrappedValue }
+  }
+
+  private struct Computed: Decodable {
+    var id: Int32
+    @Shouted var note: String
+
+    init(id: Int32, note: String) {
+      self.id = id
+      _note = Shouted(wrappedValue: note)
+    }
+  }
+
+  @Test func `a property wrapper that computes its value is refused by name`() throws {
+    let error = #expect(throws: CoherenceError.self) { try merge([Computed(id: 1, note: "quiet")]) }
+    #expect(error?.code == .wrongType && error?.message.contains("Artist.note") == true)
+    #expect(try value("note") == .string("stored"))
+  }
+
+  private class Being: Decodable {
+    let id: Int32
+    let note: String?
+    init(id: Int32, note: String?) {
+      self.id = id
+      self.note = note
+    }
+  }
+
+  private final class Musician: Being {
+    let height: Double?
+    init(id: Int32, note: String?, height: Double?) {
+      self.height = height
+      super.init(id: id, note: note)
+    }
+    required init(from decoder: any Decoder) throws {
+      height = nil
+      try super.init(from: decoder)
+    }
+  }
+
+  @Test func `properties of superclasses are merged`() throws {
+    #expect(try merge([Musician(id: 1, note: "inherited", height: 1.8)]).updated == 1)
+    #expect(try value("note") == .string("inherited"))
+    #expect(try value("height") == .double(1.8))
+    #expect(try merge([Musician(id: 1, note: nil, height: nil)]).updated == 1)
+    #expect(try value("note") == .null)
+    #expect(try value("height") == .null)
+  }
+
+  @Test func `a property that the entity does not have is refused with the names that it has, unless it is left out`()
+    throws
+  {
+    struct Misspelt: Decodable {
+      var id: Int32
+      var naem: String
+    }
+    let error = #expect(throws: CoherenceError.self) { try merge([Misspelt(id: 1, naem: "Grace")]) }
+    #expect(error?.code == .unknownProperty)
+    #expect(error?.message.contains("'naem'") == true && error?.message.contains("note") == true)
+    #expect(try merge([Misspelt(id: 1, naem: "Grace")], leavingOut: ["naem"]).counts == MergeResult.with(unchanged: 1))
+    // A property that the entity has can be left out too.
+    let artist = Artist(id: 1, note: nil, mentor: nil)
+    #expect(try merge([artist], leavingOut: ["note"]).counts == MergeResult.with(unchanged: 1))
+  }
+
+  @Test func `the keys of a decoded dictionary are names of properties`() throws {
+    let json = #"[{"note": "from a dictionary", "name": "Ada"}]"#
+    let texts = try JSONDecoder().decode([[String: String?]].self, from: Data(json.utf8))
+    let record = try MergeRecord(properties: try #require(texts.first), for: try stack.entity("Artist"))
+    #expect(record.values.keys.sorted() == ["name", "note"])
+    #expect(throws: CoherenceError.self) { try MergeRecord(properties: [1: 2], for: try stack.entity("Artist")) }
+  }
+
+  @Test func `a set of keys fills a relationship without an order, and no other`() throws {
+    struct Album: Decodable {
+      var label = "L"
+      var number = 1
+      var genres: Set<String>
+    }
+    struct Collector: Decodable {
+      var id: Int32 = 1
+      var albums: Set<Int>
+    }
+    let entity = try stack.entity("Album")
+    let record = try MergeRecord(properties: Album(genres: ["jazz", "rock"]), for: entity)
+    #expect(try stack.merge([record], into: "Album").inserted == 1)
+    #expect(try stack.merge([record], into: "Album").unchanged == 1)
+    let error = #expect(throws: CoherenceError.self) { try merge([Collector(albums: [1])]) }
+    #expect(error?.code == .wrongType)
+  }
+}
