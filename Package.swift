@@ -164,6 +164,7 @@ let package = Package(
       name: "ActionsTests",
       dependencies: [
         "CoherenceActions", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite", "TestSupport",
+        logging,
       ],
       path: "Tests/Actions", swiftSettings: strict),
     .testTarget(

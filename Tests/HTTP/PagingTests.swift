@@ -81,15 +81,64 @@ struct PagingTests {
     #expect(client.requests.last?.authority == "elsewhere.example")
   }
 
-  @Test func `the same page twice is an error`() async throws {
+  @Test func `an API key does not follow a link to another host, and a link gives up no https`() async throws {
+    let links = ["<https://elsewhere.example/2>; rel=next", "<http://example.org/3>; rel=next"]
     let client = StubClient { [self] number, request in
-      .make(to: request, 200, [:], body(Page(items: [min(number, 1)])))
+      .make(to: request, 200, ["Link": links[number]], body(Page(items: [number])))
+    }
+    let key = try #require(HTTPField.Name("X-Api-Key"))
+    var request = HTTPRequest.get("https://example.org/1")
+    request.headerFields[key] = "a"
+    var pages = client.pages(of: Page.self, from: request, by: .linkHeader()).makeAsyncIterator()
+    #expect(try await pages.next()?.content.items == [0])
+    let error = try await #require(throws: CoherenceError.self) { try await pages.next() }
+    #expect(error.code == .httpRedirectRefused)
+    #expect(client.requests.map { $0.headerFields[key] } == ["a", nil])
+  }
+
+  @Test func `pages with equal contents are pages`() async throws {
+    let client = StubClient { [self] number, request in
+      .make(to: request, 200, [:], body(Page(items: number < 3 ? [1, 1] : [])))
+    }
+    let pages = try await items(client, .number(in: "page") { $0.items.isEmpty })
+    #expect(pages == [[1, 1], [1, 1], [1, 1], []])
+  }
+
+  @Test func `a cursor that comes twice is an error, and is not asked for twice`() async throws {
+    let client = StubClient { [self] number, request in
+      .make(to: request, 200, [:], body(Page(next: ["a", "b", "a"][number], items: [number])))
     }
     let error = try await #require(throws: CoherenceError.self) {
-      try await items(client, .number(in: "page") { $0.items.isEmpty })
+      try await items(client, .cursor(in: "after") { $0.next })
     }
     #expect(error.code == .httpUnreadable)
     #expect(client.requests.count == 3)
+  }
+
+  @Test func `a cursor in a header field tells requests apart`() async throws {
+    let client = StubClient { [self] number, request in
+      .make(to: request, 200, [:], body(Page(next: ["a", "b", nil][number], items: [number])))
+    }
+    let cursor = try #require(HTTPField.Name("X-Cursor"))
+    let pagination = Pagination { page in
+      guard let next = page.content.next else { return nil }
+      var request = page.reply.request
+      request.headerFields[cursor] = next
+      return request
+    }
+    let pages = try await items(client, pagination)
+    #expect(pages == [[0], [1], [2]])
+  }
+
+  @Test func `a service whose pages never end is asked for so many`() async throws {
+    let client = StubClient { [self] _, request in .make(to: request, 200, [:], body(Page(items: [1]))) }
+    let pagination = Pagination.number(in: "page") { $0.items.isEmpty }
+    var pages = client.pages(of: Page.self, from: .get("https://example.org/"), by: pagination, limit: 2)
+      .makeAsyncIterator()
+    for _ in 1...2 { #expect(try await pages.next() != nil) }
+    let error = try await #require(throws: CoherenceError.self) { try await pages.next() }
+    #expect(error.code == .httpUnreadable)
+    #expect(client.requests.count == 2)
   }
 
   @Test func `pages that go round in a circle are an error`() async throws {

@@ -62,7 +62,7 @@ struct ReplayTests {
     let recording = try JSONEncoder().encode(recorder.exchanges)
     let text = String(decoding: recording, as: UTF8.self)
     for secret in ["secret", "Bearer", "session", "ada"] { #expect(!text.contains(secret)) }
-    #expect(recorder.exchanges[0].url == "https://example.org/a?token=hidden&page=1")
+    #expect(recorder.exchanges[0].url == "https://example.org/a?token=hidden-1&page=1")
     // Another token finds the same reply.
     let replay = HTTPReplay(recorder.exchanges)
     let reply = try await replay.send(.get("https://example.org/a?token=other&page=1"))

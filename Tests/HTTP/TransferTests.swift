@@ -62,6 +62,25 @@ struct TransferTests {
     #expect(!"\(error)".contains("secret") && !"\(error)".contains("html"))
   }
 
+  @Test func `a challenge that no credential answers is a reply`() async throws {
+    let challenge = #"WWW-Authenticate: Basic realm="albums""#
+    let server = try LoopbackServer(
+      replies: [ScriptedReply(status: "401 Unauthorized", headerFields: [challenge], body: "Who are you?")])
+    let reply = try await client.send(.get(server.url))
+    #expect(reply.status == .unauthorized)
+    #expect(reply.response.headerFields[.wwwAuthenticate] == #"Basic realm="albums""#)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func `an error tells the names that a type declares, and no keys of dictionaries`() async throws {
+    struct Shelf: Codable { var copies: [String: Int] }
+    let server = try LoopbackServer(replies: [ScriptedReply(body: #"[{"copies":{"ada@example.org":"many"}}]"#)])
+    let reply = try await client.send(.get(server.url))
+    let error = try #require(throws: CoherenceError.self) { try reply.decode([Shelf].self) }
+    #expect(error.code == .httpUnreadable)
+    #expect(error.message.contains("copies") && !error.message.contains("ada@"))
+  }
+
   @Test func `half a page is no page`() async throws {
     let server = try LoopbackServer { _, connection in
       connection.send(ScriptedReply().head(length: 100) + #"[{"title":"#)

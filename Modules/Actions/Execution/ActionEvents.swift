@@ -1,3 +1,4 @@
+import CoherenceCore
 import Dispatch
 import Foundation
 import Logging
@@ -71,7 +72,7 @@ final class ActionEvents: Sendable {
   private func log(_ handle: AnyActionHandle) {
     let name = "\(type(of: handle.action))"
     if let error = handle.error {
-      logger.error("Action threw an error.", metadata: ["action": "\(name)", "error": "\(error)"])
+      logger.error("Action threw an error.", metadata: ["action": "\(name)", "error": "\(error.logText)"])
     }
     logger.info(
       "Action \(handle.completionStatus).",

@@ -4,7 +4,8 @@ import HTTPTypes
 /// Sends a request and answers the reply.
 ///
 /// The one thing that an action needs of a web service, so that a test can stand in for it. ``URLSessionClient`` talks to
-/// servers; others wrap a client and add to it: ``RetryingClient``, ``TimeLimitedClient``, ``HTTPRecorder``.
+/// servers; others wrap a client and add to it: ``RetryingClient``, ``TimeLimitedClient``, ``RedirectingClient``,
+/// ``HTTPRecorder``.
 ///
 /// ```swift
 /// struct RefreshAlbums: AsyncEntityAction {

@@ -13,6 +13,12 @@ extension ErrorCode {
   public static let httpUnreadable = ErrorCode("httpUnreadable")
   /// A replay has no reply to the request.
   public static let httpUnmatchedRequest = ErrorCode("httpUnmatchedRequest")
+  /// A redirect, or the link to a next page, leads from `https` to `http`, or to an address that is not HTTP.
+  public static let httpRedirectRefused = ErrorCode("httpRedirectRefused")
+  /// The reply's body is larger than the client's limit.
+  public static let httpBodyTooLarge = ErrorCode("httpBodyTooLarge")
+  /// A request was redirected more often than the ``HTTPRedirectPolicy`` allows.
+  public static let httpTooManyRedirects = ErrorCode("httpTooManyRedirects")
 }
 
 /// What is known of a request that failed: the cause of a ``CoherenceError`` with one of the `http` codes.
@@ -40,10 +46,12 @@ public struct HTTPFailure: Error, Sendable, Hashable {
   }
 }
 
-extension HTTPFailure: CustomStringConvertible {
+extension HTTPFailure: CustomStringConvertible, LoggableError {
   public var description: String {
     "\(method.rawValue) to \(host)" + (status.map { ", status \($0)" } ?? "")
   }
+
+  public var logDescription: String { description }
 }
 
 // MARK: - As errors
@@ -84,6 +92,27 @@ extension HTTPFailure {
       underlying: self, isRetryable: true)
   }
 
+  func redirectRefused(_ reason: String) -> CoherenceError {
+    CoherenceError(
+      .httpRedirectRefused,
+      "\(host) sent a \(method.rawValue) on to another address, which is not asked: \(reason). Ask for the address "
+        + "itself, if that is safe, or report it to the service.", underlying: self)
+  }
+
+  func bodyTooLarge(_ limit: Int) -> CoherenceError {
+    CoherenceError(
+      .httpBodyTooLarge,
+      "\(host) answered a \(method.rawValue) with a body of more than \(limit) bytes; ask for less at once, in pages, or "
+        + "allow more.", underlying: self)
+  }
+
+  func tooManyRedirects(_ limit: Int) -> CoherenceError {
+    CoherenceError(
+      .httpTooManyRedirects,
+      "A \(method.rawValue) to \(host) was redirected more than \(limit) times; check the address, or allow more hops.",
+      underlying: self)
+  }
+
   func unreadable(_ error: DecodingError, as type: Any.Type) -> CoherenceError {
     CoherenceError(
       .httpUnreadable,
@@ -99,8 +128,7 @@ extension HTTPFailure {
   private static func place(of error: DecodingError) -> String {
     func path(_ context: DecodingError.Context, _ last: (any CodingKey)? = nil) -> String {
       let keys = context.codingPath + (last.map { [$0] } ?? [])
-      // The keys of dictionaries are data: the path is told by depth and by the names that the type itself declares.
-      return keys.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
+      return keys.map { name(of: $0) }.joined(separator: ".")
     }
     switch error {
     case .keyNotFound(let key, let context): return "'\(path(context, key))' is missing"
@@ -110,6 +138,14 @@ extension HTTPFailure {
       return context.codingPath.isEmpty ? "it is not JSON" : "'\(path(context))' has no valid value"
     @unknown default: return "it cannot be decoded"
     }
+  }
+
+  /// The keys of dictionaries are data: only an index, and a name that a type itself declares, is told.
+  private static func name(of key: any CodingKey) -> String {
+    if let index = key.intValue { return "[\(index)]" }
+    // A type declares its keys as an enumeration; those of the decoder and of the standard library begin with "_".
+    let isDeclared = Mirror(reflecting: key).displayStyle == .enum && !"\(type(of: key))".hasPrefix("_")
+    return isDeclared ? key.stringValue : "*"
   }
 }
 

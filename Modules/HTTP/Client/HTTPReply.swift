@@ -9,11 +9,15 @@ public struct HTTPReply: Sendable, Hashable {
   /// Status and header fields.
   public var response: HTTPResponse
   public var body: Data
+  /// The address that the reply came from: after redirects another one than the request's.
+  public var url: URL?
 
-  public init(to request: HTTPRequest, response: HTTPResponse, body: Data = Data()) {
+  /// - Parameter url: The request's address by default.
+  public init(to request: HTTPRequest, response: HTTPResponse, body: Data = Data(), url: URL? = nil) {
     self.request = request
     self.response = response
     self.body = body
+    self.url = url ?? request.url
   }
 
   public var status: HTTPResponse.Status { response.status }

@@ -13,9 +13,10 @@ import HTTPTypes
 /// `mergePages` of CoherenceActions saves each page and deletes once, after the last page, the albums that no page
 /// named. To merge the pages one by one in the mode `.replace` would delete the albums of all pages but the last.
 ///
-/// Every page that comes out is whole and in its place. A page that the service repeats, a page out of order, and a
-/// next page that was there before are errors with ``ErrorCode/httpUnreadable``: what follows from them would be taken
-/// for the whole content. What was merged until then stays, and merging the same pages again does no harm.
+/// Every page that comes out is whole and in its place. A page out of order, a request that was sent before, and more
+/// pages than the limit are errors with ``ErrorCode/httpUnreadable``: the pages until then would be taken for the whole
+/// content. Pages with equal contents are pages like others. Merged pages stay merged, and merging them again does no
+/// harm.
 public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable {
   public typealias Element = HTTPPage<Content>
 
@@ -23,6 +24,7 @@ public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable 
   let first: HTTPRequest
   let pagination: HTTPPagination<Content>
   let firstNumber: Int?
+  let limit: Int
   /// Makes the decoder, which is not `Sendable` itself.
   let decoder: @Sendable () -> JSONDecoder
 
@@ -32,8 +34,8 @@ public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable 
     private let pages: HTTPPages
     private var request: HTTPRequest?
     private var index = 0
-    private var addresses: Set<String> = []
-    private var fingerprints: Set<Int> = []
+    /// With their header fields, where a cursor may be, but without conditions.
+    private var requests: Set<HTTPRequest> = []
 
     init(pages: HTTPPages) {
       self.pages = pages
@@ -45,25 +47,23 @@ public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable 
       guard let request else { return nil }
       // After an error the sequence is over.
       self.request = nil
+      try checkNews(of: request)
       let reply = try await pages.client.send(request)
       let page = HTTPPage(index: index, content: try reply.decode(Content.self, by: pages.decoder()), reply: reply)
       try pages.pagination.checkNumber(of: page, first: pages.firstNumber)
-      try checkNews(of: reply)
       self.request = try pages.pagination.next(page)
       index += 1
       return page
     }
 
-    private mutating func checkNews(of reply: HTTPReply) throws {
-      let failure = HTTPFailure(to: reply.request)
-      if let address = reply.request.url?.absoluteString, !addresses.insert(address).inserted {
+    /// Before the request is sent, so that a service whose pages never end is not asked for ever.
+    private mutating func checkNews(of request: HTTPRequest) throws {
+      let failure = HTTPFailure(to: request)
+      guard requests.insert(request.unconditional).inserted else {
         throw failure.unreadable("the pages go round in a circle; report it to the service.")
       }
-      // Not the hash of `Data`, which looks at the beginning only.
-      var hasher = Hasher()
-      reply.body.withUnsafeBytes { hasher.combine(bytes: $0) }
-      if !fingerprints.insert(hasher.finalize()).inserted {
-        throw failure.unreadable("the same page came twice; ask for all pages again.")
+      guard index < pages.limit else {
+        throw failure.unreadable("there are more than \(pages.limit) pages; allow more, or report it to the service.")
       }
     }
   }
@@ -74,11 +74,13 @@ extension HTTPClient {
   ///
   /// - Parameters:
   ///   - firstNumber: The number of the first page, where pages tell their numbers.
+  ///   - limit: How many pages there may be; it ends the sequence of a service that repeats a page for each number.
   ///   - decoder: Makes the decoder of the pages.
   public func pages<Content: Decodable & Sendable>(
     of type: Content.Type, from request: HTTPRequest, by pagination: HTTPPagination<Content>, firstNumber: Int = 1,
-    decoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
+    limit: Int = 10_000, decoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }
   ) -> HTTPPages<Content> {
-    HTTPPages(client: self, first: request, pagination: pagination, firstNumber: firstNumber, decoder: decoder)
+    HTTPPages(
+      client: self, first: request, pagination: pagination, firstNumber: firstNumber, limit: limit, decoder: decoder)
   }
 }

@@ -58,15 +58,25 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
 
   /// Pages that name the next one in the header field `Link`, as `<…>; rel="next"` (RFC 8288).
   ///
-  /// A link that leads to another host gets no credentials: `Authorization` and `Cookie` are left out there.
-  public static func linkHeader(relation: String = "next") -> HTTPPagination {
+  /// A link to another origin is followed like a redirect: the request keeps only the header fields that the policy
+  /// calls portable, and a link from `https` to `http` is refused with ``ErrorCode/httpRedirectRefused``. Header fields
+  /// that a `URLSession` adds to all requests go to every host that a service links to: give credentials with the
+  /// request.
+  ///
+  /// - Parameters:
+  ///   - relation: The relation of the link, without regard to case.
+  ///   - policy: Which header fields go to another origin.
+  public static func linkHeader(
+    relation: String = "next", policy: HTTPRedirectPolicy = HTTPRedirectPolicy()
+  ) -> HTTPPagination {
     HTTPPagination { page in
       let request = page.reply.request
       guard let link = LinkHeader(page.reply).target(of: relation) else { return nil }
-      guard let base = request.url, let url = URL(string: link, relativeTo: base)?.absoluteURL, url.host != nil else {
+      let base = page.reply.url ?? request.url
+      guard let base, let url = URL(string: link, relativeTo: base)?.absoluteURL, url.host != nil else {
         throw HTTPFailure(to: request).unreadable("the link to the next page is no address; report it to the service.")
       }
-      return request.redirected(to: url)
+      return try policy.moved(request, to: url).unconditional
     }
   }
 
@@ -106,19 +116,8 @@ extension HTTPRequest {
     return request.unconditional
   }
 
-  fileprivate func redirected(to other: URL) -> HTTPRequest {
-    var request = self
-    let isSameHost = other.scheme == url?.scheme && other.host == url?.host && other.port == url?.port
-    request.url = other
-    if !isSameHost {
-      request.headerFields[.authorization] = nil
-      request.headerFields[.cookie] = nil
-    }
-    return request.unconditional
-  }
-
   /// Validators are those of one page.
-  private var unconditional: HTTPRequest {
+  var unconditional: HTTPRequest {
     var request = self
     request.headerFields[.ifNoneMatch] = nil
     request.headerFields[.ifModifiedSince] = nil

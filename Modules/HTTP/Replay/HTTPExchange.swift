@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// A request and its reply, as they are recorded: without credentials.
+/// A request and its reply, as they are recorded: without credentials, as the ``HTTPRedaction`` says.
 public struct HTTPExchange: Sendable, Hashable, Codable {
   public var method: String
   public var url: String
@@ -10,10 +10,12 @@ public struct HTTPExchange: Sendable, Hashable, Codable {
   /// The reply's header fields by name; those of one name are joined by commas.
   public var headerFields: [String: String]
   public var body: HTTPRecordedBody?
+  /// The address that the reply came from, where redirects led to another than the request's.
+  public var replyURL: String?
 
   public init(
     method: String = "GET", url: String, requestBody: HTTPRecordedBody? = nil, status: Int = 200,
-    headerFields: [String: String] = [:], body: HTTPRecordedBody? = nil
+    headerFields: [String: String] = [:], body: HTTPRecordedBody? = nil, replyURL: String? = nil
   ) {
     self.method = method
     self.url = url
@@ -21,19 +23,20 @@ public struct HTTPExchange: Sendable, Hashable, Codable {
     self.status = status
     self.headerFields = headerFields
     self.body = body
+    self.replyURL = replyURL
   }
 
-  init(_ request: HTTPRequest, _ requestBody: Data?, _ reply: HTTPReply, _ secrets: HTTPSecrets) {
-    self.init(
-      method: request.method.rawValue, url: secrets.removed(from: request),
-      requestBody: requestBody.map(HTTPRecordedBody.init), status: reply.status.code,
-      headerFields: secrets.removed(from: reply.response.headerFields),
-      body: reply.body.isEmpty ? nil : HTTPRecordedBody(reply.body))
-  }
-
-  /// Whether a request is the one that was recorded.
-  func isReply(to request: HTTPRequest, _ requestBody: Data?, _ secrets: HTTPSecrets) -> Bool {
-    method == request.method.rawValue && url == secrets.removed(from: request) && self.requestBody?.data == requestBody
+  init(_ request: HTTPRequest, _ requestBody: Data?, _ reply: HTTPReply, by redactor: inout HTTPRedactor) {
+    method = request.method.rawValue
+    url = redactor.address(of: request)
+    if let requestBody { self.requestBody = redactor.body(requestBody, of: request) }
+    status = reply.status.code
+    headerFields = redactor.fields(reply.response.headerFields)
+    if !reply.body.isEmpty { body = redactor.body(reply.body, of: reply.response) }
+    if let address = reply.url, address != request.url { replyURL = redactor.address(address.absoluteString) }
+    // Another length than the recorded body's would be that of a broken reply.
+    let length = body?.data.count ?? 0
+    if length != reply.body.count { headerFields = headerFields.filter { $0.key.lowercased() != "content-length" } }
   }
 
   func reply(to request: HTTPRequest) -> HTTPReply {
@@ -42,7 +45,8 @@ public struct HTTPExchange: Sendable, Hashable, Codable {
       if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
     }
     let response = HTTPResponse(status: HTTPResponse.Status(code: status), headerFields: fields)
-    return HTTPReply(to: request, response: response, body: body?.data ?? Data())
+    return HTTPReply(
+      to: request, response: response, body: body?.data ?? Data(), url: replyURL.flatMap { URL(string: $0) })
   }
 }
 
@@ -60,40 +64,5 @@ public enum HTTPRecordedBody: Sendable, Hashable, Codable {
     case .text(let text): Data(text.utf8)
     case .base64(let data): data
     }
-  }
-}
-
-/// What never gets into a recording.
-public struct HTTPSecrets: Sendable, Hashable {
-  /// Names of query parameters whose values are replaced, in lower case.
-  public var queryParameters: Set<String> = [
-    "access_token", "api_key", "apikey", "auth", "client_secret", "key", "password", "secret", "sig", "signature",
-    "token",
-  ]
-  /// Names of the reply's header fields that are left out, in lower case. Those of requests are not recorded at all.
-  public var headerFields: Set<String> = ["authentication-info", "set-cookie", "www-authenticate"]
-
-  public init() {}
-
-  /// The address without name, password and the values of secret parameters.
-  func removed(from request: HTTPRequest) -> String {
-    guard let url = request.url, var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
-      return ""
-    }
-    components.user = nil
-    components.password = nil
-    components.fragment = nil
-    components.queryItems = components.queryItems?.map { item in
-      queryParameters.contains(item.name.lowercased()) ? URLQueryItem(name: item.name, value: "hidden") : item
-    }
-    return components.string ?? ""
-  }
-
-  func removed(from fields: HTTPFields) -> [String: String] {
-    var result: [String: String] = [:]
-    for field in fields where !headerFields.contains(field.name.canonicalName) {
-      result[field.name.rawName] = result[field.name.rawName].map { "\($0), \(field.value)" } ?? field.value
-    }
-    return result
   }
 }

@@ -10,34 +10,44 @@ import Synchronization
 /// try await RefreshAlbums(http: recorder).run()
 /// try recorder.write(to: file)
 /// ```
+///
+/// A recording has no credentials as far as an ``HTTPRedaction`` can know them: read it before others do.
 public final class HTTPRecorder: HTTPClient {
   private let base: any HTTPClient
-  private let secrets: HTTPSecrets
-  private let recorded = Mutex<[HTTPExchange]>([])
+  private let recording: Mutex<Recording>
 
-  public init(_ base: any HTTPClient, secrets: HTTPSecrets = HTTPSecrets()) {
+  private struct Recording {
+    var redactor: HTTPRedactor
+    var exchanges: [HTTPExchange] = []
+  }
+
+  /// - Parameter redaction: What is recorded, and what is replaced.
+  public init(_ base: any HTTPClient, redaction: HTTPRedaction = HTTPRedaction()) {
     self.base = base
-    self.secrets = secrets
+    recording = Mutex(Recording(redactor: HTTPRedactor(redaction)))
   }
 
   /// What was recorded up to now, in the order of the replies.
-  public var exchanges: [HTTPExchange] { recorded.withLock { $0 } }
+  public var exchanges: [HTTPExchange] { recording.withLock { $0.exchanges } }
 
   public func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
     let reply = try await base.send(request, body: body)
-    let exchange = HTTPExchange(request, body, reply, secrets)
-    recorded.withLock { $0.append(exchange) }
+    recording.withLock { recording in
+      let exchange = HTTPExchange(request, body, reply, by: &recording.redactor)
+      recording.exchanges.append(exchange)
+    }
     return reply
   }
 
-  /// Writes what was recorded as JSON.
+  /// Writes what was recorded as JSON, into a file that its owner alone can read and write, even where it replaces one
+  /// that others could read.
   ///
   /// - Throws: ``ErrorCode/inputOutput`` when the file cannot be written.
   public func write(to file: URL) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     do {
-      try encoder.encode(exchanges).write(to: file, options: .atomic)
+      try PrivateFile.write(try encoder.encode(exchanges), to: file)
     } catch {
       throw CoherenceError(
         .inputOutput, "The recording cannot be written to '\(file.path)'; check the directory.", underlying: error)

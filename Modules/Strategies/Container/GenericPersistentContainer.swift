@@ -66,7 +66,7 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
       do {
         try persistentStoreCoordinator.remove(store)
       } catch {
-        logger.error("A store could not be closed with its container.", metadata: ["error": "\(error)"])
+        logger.error("A store could not be closed with its container.", metadata: ["error": "\(error.logText)"])
       }
     }
   }
@@ -88,7 +88,7 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
     // Serial, so that errors are heard of in the order in which they happened.
     let queue = DispatchQueue(label: "coherence.errors", target: .global())
     return { error in
-      logger.error("An error that nobody waited for.", metadata: ["error": "\(error)"])
+      logger.error("An error that nobody waited for.", metadata: ["error": "\(error.logText)"])
       if let block { queue.async { block(error) } }
     }
   }

@@ -80,6 +80,8 @@ struct ReceivedRequest: Sendable {
   let target: String
   /// By name, in lower case.
   let headerFields: [String: String]
+  /// As long as the head announced.
+  var body = Data()
 
   init?(head: String) {
     let lines = head.components(separatedBy: "\r\n")
@@ -135,17 +137,30 @@ final class Connection: Sendable {
     }
   }
 
-  /// Reads the head of a request.
+  /// Reads a request, with the body that its head announces.
   func receive() -> ReceivedRequest? {
-    var text = Data()
+    var bytes = Data()
     let end = Data("\r\n\r\n".utf8)
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    while text.range(of: end) == nil {
-      let count = read(socket, &buffer, buffer.count)
-      guard count > 0 else { return nil }
-      text += buffer[..<count]
+    while bytes.range(of: end) == nil {
+      guard readMore(into: &bytes) else { return nil }
     }
-    return ReceivedRequest(head: String(decoding: text[..<text.range(of: end)!.lowerBound], as: UTF8.self))
+    guard let head = bytes.range(of: end),
+      var request = ReceivedRequest(head: String(decoding: bytes[..<head.lowerBound], as: UTF8.self))
+    else { return nil }
+    let length = request.headerFields["content-length"].flatMap { Int($0) } ?? 0
+    while bytes.count < head.upperBound + length {
+      guard readMore(into: &bytes) else { return nil }
+    }
+    request.body = Data(bytes[head.upperBound...])
+    return request
+  }
+
+  private func readMore(into bytes: inout Data) -> Bool {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = read(socket, &buffer, buffer.count)
+    guard count > 0 else { return false }
+    bytes += buffer[..<count]
+    return true
   }
 
   /// Blocks until the client closes the connection.

@@ -6,16 +6,17 @@ import Synchronization
 /// Answers requests by a function, without a network.
 final class StubClient: HTTPClient {
   private let answer: @Sendable (Int, HTTPRequest) async throws -> HTTPReply
-  private let sent = Mutex<[HTTPRequest]>([])
+  private let sent = Mutex<[(request: HTTPRequest, body: Data?)]>([])
 
   /// - Parameter answer: Gets the number of the request, from 0.
   init(_ answer: @escaping @Sendable (Int, HTTPRequest) async throws -> HTTPReply) { self.answer = answer }
 
-  var requests: [HTTPRequest] { sent.withLock { $0 } }
+  var requests: [HTTPRequest] { sent.withLock { $0.map(\.request) } }
+  var bodies: [Data?] { sent.withLock { $0.map(\.body) } }
 
   func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
     let number = sent.withLock { sent in
-      sent.append(request)
+      sent.append((request, body))
       return sent.count - 1
     }
     return try await answer(number, request)

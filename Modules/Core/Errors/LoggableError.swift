@@ -1,0 +1,46 @@
+import Foundation
+
+/// An error whose text may be written to logs as it is.
+///
+/// The framework's logs have the text of these errors alone. Of any other error they have the type, the case of an
+/// enumeration, and the code of a system's error: its text may quote an address with a token in it, or a value that a
+/// user entered. The whole error is where it was thrown to: with the action's handle, or in the error handler.
+///
+/// ```swift
+/// enum SyncError: LoggableError {
+///   case rejected(status: Int, body: String)
+///
+///   var logDescription: String {
+///     switch self { case .rejected(let status, _): "The service rejected the batch with status \(status)." }
+///   }
+/// }
+/// ```
+public protocol LoggableError: Error {
+  /// What happened, without values of records, credentials, addresses and contents of messages.
+  var logDescription: String { get }
+}
+
+extension CoherenceError: LoggableError {
+  public var logDescription: String { description }
+}
+
+extension Error {
+  /// The text for logs; see ``LoggableError``.
+  package var logText: String {
+    if let error = self as? any LoggableError { return error.logDescription }
+    let typeName = "\(type(of: self))"
+    if let error = self as? any CustomNSError { return "\(typeName) \(error.errorCode)" }
+    let mirror = Mirror(reflecting: self)
+    guard mirror.displayStyle == .enum else { return typeName }
+    // The label of a case with values is the case's name; the values stay out.
+    if let name = mirror.children.first?.label { return "\(typeName).\(name)" }
+    return describesItself ? typeName : "\(typeName).\(self)"
+  }
+
+  /// Whether the text is the error's own, and not the name of a case.
+  private var describesItself: Bool {
+    let type = Self.self as Any.Type
+    return type is any CustomStringConvertible.Type || type is any CustomDebugStringConvertible.Type
+      || type is any TextOutputStreamable.Type
+  }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import HTTPTypes
+
+/// Replaces what of requests and replies may not be written down.
+struct HTTPRedactor: Sendable {
+  let redaction: HTTPRedaction
+  private var placeholders = HTTPPlaceholders()
+
+  init(_ redaction: HTTPRedaction) { self.redaction = redaction }
+
+  // MARK: Addresses
+
+  mutating func address(of request: HTTPRequest) -> String { address(request.url?.absoluteString ?? "") }
+
+  mutating func address(_ text: String) -> String {
+    guard var components = HTTPAddress.components(of: text) else { return placeholders.placeholder(for: text) }
+    if let query = components.percentEncodedQuery { components.percentEncodedQuery = parameters(query) }
+    return components.string ?? placeholders.placeholder(for: text)
+  }
+
+  /// `name=value&…`: the query of an address, or a form.
+  private mutating func parameters(_ text: String) -> String {
+    var parts: [String] = []
+    for part in text.split(separator: "&", omittingEmptySubsequences: false) { parts.append(parameter(part)) }
+    return parts.joined(separator: "&")
+  }
+
+  private mutating func parameter(_ text: Substring) -> String {
+    let equals = text.firstIndex(of: "=") ?? text.endIndex
+    let name = decoded(text[..<equals])
+    if text.isEmpty || redaction.allows(parameter: name) { return String(text) }
+    // Without a name, the text may be the secret itself.
+    guard equals < text.endIndex else { return placeholders.placeholder(for: name) }
+    let value = decoded(text[text.index(after: equals)...])
+    return value.isEmpty ? String(text) : String(text[...equals]) + placeholders.placeholder(for: value)
+  }
+
+  private func decoded(_ text: Substring) -> String {
+    String(text.map { $0 == "+" ? " " : $0 }).removingPercentEncoding ?? String(text)
+  }
+
+  // MARK: Header fields
+
+  /// The fields by name; those of one name are joined by commas.
+  mutating func fields(_ fields: HTTPFields) -> [String: String] {
+    var result: [String: String] = [:]
+    for field in fields {
+      let text = value(of: field)
+      result[field.name.rawName] = result[field.name.rawName].map { "\($0), \(text)" } ?? text
+    }
+    return result
+  }
+
+  private mutating func value(of field: HTTPField) -> String {
+    guard redaction.allows(headerField: field.name.canonicalName) else {
+      return placeholders.placeholder(for: field.value)
+    }
+    switch field.name.canonicalName {
+    case "location", "content-location": return address(field.value)
+    case "link": return links(field.value)
+    default: return field.value
+    }
+  }
+
+  /// `<address>; rel="next", <address>; …`
+  private mutating func links(_ text: String) -> String {
+    var result = ""
+    var rest = text[...]
+    while let open = rest.firstIndex(of: "<"), let close = rest[open...].firstIndex(of: ">") {
+      result.append(contentsOf: rest[...open])
+      result.append(address(String(rest[rest.index(after: open)..<close])))
+      rest = rest[close...]
+    }
+    result.append(contentsOf: rest)
+    return result
+  }
+
+  // MARK: Bodies
+
+  mutating func body(_ data: Data, of request: HTTPRequest) -> HTTPRecordedBody {
+    if let body = readable(data, request.headerFields, isRequest: true) { return body }
+    if data.isEmpty || redaction.recordsOpaqueBodies { return HTTPRecordedBody(data) }
+    return .text(placeholders.placeholder(for: data.base64EncodedString()))
+  }
+
+  mutating func body(_ data: Data, of response: HTTPResponse) -> HTTPRecordedBody {
+    readable(data, response.headerFields, isRequest: false) ?? HTTPRecordedBody(data)
+  }
+
+  /// The body with its secrets replaced; `nil` for one that is neither JSON nor a form.
+  private mutating func readable(_ data: Data, _ fields: HTTPFields, isRequest: Bool) -> HTTPRecordedBody? {
+    guard let text = String(validating: data, as: UTF8.self) else { return nil }
+    if fields[.contentType]?.lowercased().contains("x-www-form-urlencoded") == true { return .text(parameters(text)) }
+    guard let json = JSONText(text) else { return nil }
+    return .text(json.replacing(secrets(of: json, isRequest: isRequest)))
+  }
+
+  private mutating func secrets(of json: JSONText, isRequest: Bool) -> [JSONText.Edit] {
+    var edits: [JSONText.Edit] = []
+    // A body has few names, and many times each.
+    var known: [String: Bool] = [:]
+    let values = json.values { name in
+      if let isSecret = known[name] { return isSecret }
+      let isSecret = redaction.isSecret(field: name)
+      known[name] = isSecret
+      return isSecret
+    }
+    for value in values {
+      // A reply's type wants a number where a number was; texts are what credentials are.
+      guard value.isText || isRequest, !value.content.isEmpty, value.content != "null" else { continue }
+      edits.append(JSONText.Edit(range: value.range, text: "\"\(placeholders.placeholder(for: value.content))\""))
+    }
+    return edits
+  }
+}
+
+/// An address as recordings have it: without name, password and fragment.
+enum HTTPAddress {
+  static func components(of text: String) -> URLComponents? {
+    guard var components = URLComponents(string: text) else { return nil }
+    components.user = nil
+    components.password = nil
+    components.fragment = nil
+    return components
+  }
+}

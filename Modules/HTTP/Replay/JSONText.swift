@@ -1,0 +1,103 @@
+import Foundation
+
+/// JSON as it stands in a text, in which values can be replaced while everything else keeps its form: numbers their
+/// digits, objects their order.
+struct JSONText: Sendable {
+  private let bytes: [UInt8]
+  let root: JSONNode
+
+  /// `nil` for a text that is not JSON, or nested too deeply.
+  init?(_ text: String) {
+    var reader = JSONReader(text)
+    guard let root = reader.document() else { return nil }
+    bytes = reader.bytes
+    self.root = root
+  }
+
+  /// A text or another single value.
+  struct Value {
+    /// Its place, with quotation marks.
+    let range: Range<Int>
+    let isText: Bool
+    /// Without quotation marks and escapes.
+    let content: String
+  }
+
+  struct Edit {
+    let range: Range<Int>
+    let text: String
+  }
+
+  /// The single values, in order, of fields with certain names, and all that is nested in such fields.
+  func values(where isWanted: (_ name: String) -> Bool) -> [Value] {
+    var values: [Value] = []
+    collect(root, isInside: false, isWanted, into: &values)
+    return values
+  }
+
+  private func collect(
+    _ node: JSONNode, isInside: Bool, _ isWanted: (String) -> Bool, into values: inout [Value]
+  ) {
+    switch node {
+    case .object(let members):
+      for member in members {
+        collect(member.value, isInside: isInside || isWanted(member.name), isWanted, into: &values)
+      }
+    case .array(let nodes): for node in nodes { collect(node, isInside: isInside, isWanted, into: &values) }
+    case .text(let range, let content):
+      if isInside { values.append(Value(range: range, isText: true, content: content)) }
+    case .literal(let range, let content):
+      if isInside { values.append(Value(range: range, isText: false, content: content)) }
+    }
+  }
+
+  /// - Parameter edits: In the order of their ranges.
+  func replacing(_ edits: [Edit]) -> String {
+    var result: [UInt8] = []
+    var end = 0
+    for edit in edits {
+      result += bytes[end..<edit.range.lowerBound]
+      result += edit.text.utf8
+      end = edit.range.upperBound
+    }
+    result += bytes[end...]
+    return String(decoding: result, as: UTF8.self)
+  }
+}
+
+/// A value of JSON, and its place in the text where it is a single one.
+indirect enum JSONNode: Sendable {
+  case object([JSONMember])
+  case array([JSONNode])
+  case text(Range<Int>, String)
+  /// A number, `true`, `false` or `null`.
+  case literal(Range<Int>, String)
+}
+
+struct JSONMember: Sendable {
+  let name: String
+  let value: JSONNode
+}
+
+// MARK: - Comparing
+
+extension JSONNode {
+  /// Whether two values are equal, but for the order of members.
+  ///
+  /// - Parameter isMatching: Whether a placeholder in this one matches every value.
+  func equals(_ other: JSONNode, isMatching: Bool) -> Bool {
+    if isMatching, case .text(_, let content) = self, HTTPPlaceholders.isPlaceholder(content) { return true }
+    switch (self, other) {
+    case (.object(let members), .object(let others)):
+      guard members.count == others.count else { return false }
+      return zip(members.sorted { $0.name < $1.name }, others.sorted { $0.name < $1.name }).allSatisfy {
+        $0.name == $1.name && $0.value.equals($1.value, isMatching: isMatching)
+      }
+    case (.array(let nodes), .array(let others)):
+      return nodes.count == others.count && zip(nodes, others).allSatisfy { $0.equals($1, isMatching: isMatching) }
+    case (.text(_, let content), .text(_, let other)): return content == other
+    case (.literal(_, let content), .literal(_, let other)): return content == other
+    default: return false
+    }
+  }
+}

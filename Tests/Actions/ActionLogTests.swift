@@ -1,0 +1,80 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceInMemory
+import CoherenceStrategies
+import Foundation
+import Logging
+import Testing
+
+@Suite("The log of actions")
+struct ActionLogTests {
+  private let log = LogRecorder()
+
+  private struct ThrowingAction: GenericAction {
+    let error: any Error
+
+    func execute() throws { throw error }
+  }
+
+  private enum ServiceError: Error {
+    case unauthorized(url: String)
+    case closed
+  }
+
+  private struct DescribedError: Error, CustomStringConvertible {
+    var description: String { "GET https://example.org/?token=sesame failed" }
+  }
+
+  private struct ReportedError: LoggableError {
+    let token: String
+    var logDescription: String { "The service is closed." }
+  }
+
+  /// What is logged of an action that throws an error.
+  private func entries(of error: any Error) async throws -> [String] {
+    let connect = TestConnect(name: "Log", managedObjectModel: ConnectModels.main, logger: log.logger)
+    try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    try await connect.start()
+    let (stream, continuation) = AsyncStream<Void>.makeStream()
+    _ = try connect.execute(ThrowingAction(error: error)) { _ in continuation.finish() }
+    // The completion is called after the entry was written.
+    for await _ in stream {}
+    try await connect.stop()
+    return log.texts(.error)
+  }
+
+  @Test func `an error of a web service is logged without the values in it`() async throws {
+    let texts = try await entries(of: ServiceError.unauthorized(url: "https://example.org/?token=sesame"))
+    #expect(texts.count == 1)
+    #expect(texts.allSatisfy { !$0.contains("sesame") && !$0.contains("example.org") })
+    #expect(texts.allSatisfy { $0.contains("ServiceError.unauthorized") })
+  }
+
+  @Test func `an error that describes itself is logged by its type`() async throws {
+    let texts = try await entries(of: DescribedError())
+    #expect(texts.allSatisfy { !$0.contains("sesame") && $0.contains("DescribedError") })
+    #expect(texts.count == 1)
+  }
+
+  @Test func `a case without values is logged by its name`() async throws {
+    let texts = try await entries(of: ServiceError.closed)
+    #expect(texts.count == 1)
+    #expect(texts.allSatisfy { $0.contains("ServiceError.closed") })
+  }
+
+  @Test func `a system's error is logged by its code`() async throws {
+    let path = "/home/ada/sesame"
+    let texts = try await entries(of: CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: path]))
+    #expect(texts.count == 1)
+    let code = CocoaError.Code.fileNoSuchFile.rawValue
+    #expect(texts.allSatisfy { !$0.contains("sesame") && $0.contains("CocoaError \(code)") })
+  }
+
+  @Test func `errors of the framework, and loggable ones, are logged with their text`() async throws {
+    let reported = try await entries(of: ReportedError(token: "sesame"))
+    #expect(reported.count == 1)
+    #expect(reported.allSatisfy { $0.contains("The service is closed.") && !$0.contains("sesame") })
+    let known = try await entries(of: CoherenceError(.illegalState, "The store is closed; open it."))
+    #expect(known.last?.contains("illegalState: The store is closed; open it.") == true)
+  }
+}

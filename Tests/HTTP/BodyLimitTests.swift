@@ -1,0 +1,81 @@
+import CoherenceCore
+import CoherenceHTTP
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("The limit of a body's size")
+struct BodyLimitTests {
+  private let client = URLSessionClient(maximumBodySize: 10_000)
+  private static let head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+
+  @Test func `a body within the limit arrives as a whole`() async throws {
+    let text = String(repeating: "x", count: 10_000)
+    let server = try LoopbackServer { request, connection in
+      if request.target == "/" {
+        connection.send(ScriptedReply(body: text))
+      } else {
+        connection.send(Self.head + text)
+      }
+    }
+    for path in ["", "unannounced"] {
+      let reply = try await client.send(.get(server.url.appending(path: path)))
+      #expect(reply.status == .ok)
+      #expect(reply.body == Data(text.utf8))
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `a body beyond the limit is an error, and the connection is closed`(isAnnounced: Bool) async throws {
+    let isClosed = Gate()
+    let server = try LoopbackServer { _, connection in
+      connection.send(isAnnounced ? ScriptedReply().head(length: 1_000_000) : Self.head)
+      connection.send(String(repeating: "x", count: 100_000))
+      connection.waitUntilClientCloses()
+      isClosed.open()
+    }
+    let error = try await #require(throws: CoherenceError.self) { try await client.send(.get(server.url)) }
+    #expect(error.code == .httpBodyTooLarge)
+    #expect(!error.isRetryable)
+    await isClosed.wait()
+  }
+
+  @Test func `a client with a limit takes redirects, statuses and broken connections like others`() async throws {
+    let server = try LoopbackServer { request, connection in
+      switch request.target {
+      case "/old": connection.send(ScriptedReply(status: "307 Moved", headerFields: ["Location: /new"], body: "Moved"))
+      case "/new": connection.send(ScriptedReply(status: "404 Not Found", body: "[1]"))
+      case "/private":
+        let challenge = #"WWW-Authenticate: Basic realm="albums""#
+        connection.send(ScriptedReply(status: "401 Unauthorized", headerFields: [challenge]))
+      default: connection.send(ScriptedReply().head(length: 100) + "[")
+      }
+    }
+    let reply = try await client.send(.get(server.url.appending(path: "old")))
+    #expect(reply.status == .notFound)
+    #expect(reply.body == Data("[1]".utf8))
+    let refusal = try await client.send(.get(server.url.appending(path: "private")))
+    #expect(refusal.status == .unauthorized)
+    let error = try await #require(throws: CoherenceError.self) {
+      try await client.send(.get(server.url.appending(path: "half")))
+    }
+    #expect(error.code == .httpTransferFailed)
+  }
+
+  @Test func `canceling closes the connection of a client with a limit`() async throws {
+    let isHalfway = Gate()
+    let isClosed = Gate()
+    let server = try LoopbackServer { _, connection in
+      connection.send(ScriptedReply().head(length: 5_000) + "x")
+      isHalfway.open()
+      connection.waitUntilClientCloses()
+      isClosed.open()
+    }
+    let client = client
+    let task = Task { try await client.send(.get(server.url)) }
+    await isHalfway.wait()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await isClosed.wait()
+  }
+}

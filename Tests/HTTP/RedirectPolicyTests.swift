@@ -1,0 +1,111 @@
+import CoherenceCore
+import CoherenceHTTP
+import Foundation
+import HTTPTypes
+import Testing
+
+/// What the policy makes of redirects, whatever client sends the requests.
+@Suite("Redirect policies")
+struct RedirectPolicyTests {
+  private func authorized(_ url: String = "https://example.org/a") -> HTTPRequest {
+    var request = HTTPRequest.get(url)
+    request.headerFields[.authorization] = "Bearer sesame"
+    request.headerFields[.ifMatch] = "\"1\""
+    return request
+  }
+
+  /// A client that is redirected to one address after the other, and then answered.
+  private func redirected(to locations: String..., status: Int = 302) -> StubClient {
+    StubClient { number, request in
+      guard number < locations.count else { return .make(to: request, 200, [:], "[1]") }
+      return .make(to: request, status, ["Location": locations[number]])
+    }
+  }
+
+  struct Turn: Sendable, CustomStringConvertible {
+    let status: Int
+    let method: HTTPRequest.Method
+    let result: HTTPRequest.Method
+    var description: String { "\(status) of \(method)" }
+  }
+
+  @Test(arguments: [
+    Turn(status: 301, method: .post, result: .get), Turn(status: 302, method: .post, result: .get),
+    Turn(status: 303, method: .post, result: .get), Turn(status: 303, method: .put, result: .get),
+    Turn(status: 301, method: .put, result: .put), Turn(status: 302, method: .delete, result: .delete),
+    Turn(status: 303, method: .head, result: .head), Turn(status: 307, method: .post, result: .post),
+    Turn(status: 308, method: .patch, result: .patch),
+  ])
+  func `a redirect keeps method and body, or makes a GET without one`(turn: Turn) async throws {
+    let base = redirected(to: "/b", status: turn.status)
+    var request = authorized()
+    request.method = turn.method
+    request.headerFields[.contentType] = "text/plain"
+    _ = try await base.redirecting().send(request, body: Data("text".utf8))
+    let isKept = turn.method == turn.result
+    #expect(base.requests.map(\.method) == [turn.method, turn.result])
+    #expect(base.bodies == [Data("text".utf8), isKept ? Data("text".utf8) : nil])
+    #expect(base.requests.last?.headerFields[.contentType] == (isKept ? "text/plain" : nil))
+  }
+
+  @Test(arguments: [
+    ("https://example.org/b", true), ("https://EXAMPLE.org:443/b", true), ("//example.org/b", true), ("?page=2", true),
+    ("https://example.org:8443/b", false), ("https://api.example.org/b", false), ("https://example.com/b", false),
+    ("//example.com/b", false),
+  ])
+  func `an origin is scheme, host and port`(location: String, isSameOrigin: Bool) async throws {
+    let base = redirected(to: location)
+    _ = try await base.redirecting().send(authorized())
+    #expect(base.requests.count == 2)
+    #expect(base.requests.last?.headerFields[.authorization] == (isSameOrigin ? "Bearer sesame" : nil))
+    // What a request asks for, and on which condition, is the same everywhere.
+    #expect(base.requests.last?.headerFields[.ifMatch] == "\"1\"")
+  }
+
+  @Test func `a redirect from http to https is one to another origin`() async throws {
+    let base = redirected(to: "https://example.org/a")
+    _ = try await base.redirecting().send(authorized("http://example.org/a"))
+    #expect(base.requests.map { $0.headerFields[.authorization] } == ["Bearer sesame", nil])
+  }
+
+  @Test func `credentials that were left out stay out when a redirect leads back`() async throws {
+    let base = redirected(to: "https://elsewhere.example/", "https://example.org/b")
+    _ = try await base.redirecting().send(authorized())
+    #expect(base.requests.map(\.authority) == ["example.org", "elsewhere.example", "example.org"])
+    #expect(base.requests.map { $0.headerFields[.authorization] } == ["Bearer sesame", nil, nil])
+  }
+
+  @Test(arguments: ["http://example.org/sesame", "http://other.example/sesame", "ftp://example.org/sesame", "sms:1"])
+  func `a redirect that gives up https, or HTTP, is refused`(location: String) async throws {
+    let base = redirected(to: location)
+    let error = try await #require(throws: CoherenceError.self) { try await base.redirecting().send(authorized()) }
+    #expect(error.code == .httpRedirectRefused)
+    #expect(!error.isRetryable)
+    #expect(!"\(error)".contains("sesame"))
+    #expect(base.requests.count == 1)
+  }
+
+  @Test func `redirects end at the limit`() async throws {
+    let base = StubClient { number, request in .make(to: request, 302, ["Location": "/\(number)"]) }
+    let client = base.redirecting(HTTPRedirectPolicy(maximumHops: 3))
+    let error = try await #require(throws: CoherenceError.self) { try await client.send(authorized()) }
+    #expect(error.code == .httpTooManyRedirects)
+    #expect(base.requests.count == 4)
+  }
+
+  @Test func `a limit of zero makes every redirect an error`() async throws {
+    let base = redirected(to: "/b")
+    let client = base.redirecting(HTTPRedirectPolicy(maximumHops: 0))
+    let error = try await #require(throws: CoherenceError.self) { try await client.send(authorized()) }
+    #expect(error.code == .httpTooManyRedirects)
+    #expect(base.requests.count == 1)
+  }
+
+  @Test func `a field that is declared portable goes everywhere`() async throws {
+    let base = redirected(to: "https://elsewhere.example/")
+    var policy = HTTPRedirectPolicy()
+    policy.portableFields.insert(.authorization)
+    _ = try await base.redirecting(policy).send(authorized())
+    #expect(base.requests.last?.headerFields[.authorization] == "Bearer sesame")
+  }
+}

@@ -1,0 +1,102 @@
+import CoherenceCore
+import CoherenceHTTP
+import Foundation
+import HTTPTypes
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What a redirect does to a request, between real servers. Two ports of one host are two origins.
+@Suite("Redirects")
+struct RedirectTests {
+  private let client = URLSessionClient()
+
+  private func makeServer(redirectingTo url: URL, status: Int) throws -> LoopbackServer {
+    try LoopbackServer(replies: [
+      ScriptedReply(
+        status: "\(status) Moved", headerFields: ["Location: \(url.absoluteString)"], body: "<html>Moved</html>")
+    ])
+  }
+
+  private func authorized(_ url: URL, method: HTTPRequest.Method = .get) throws -> HTTPRequest {
+    let key = try #require(HTTPField.Name("X-Api-Key"))
+    var request = HTTPRequest(method: method, url: url)
+    request.headerFields[.authorization] = "Bearer sesame"
+    request.headerFields[.cookie] = "session=sesame"
+    request.headerFields[key] = "sesame"
+    request.headerFields[.accept] = "application/json"
+    return request
+  }
+
+  @Test(arguments: [301, 302, 303, 307, 308])
+  func `credentials do not follow a redirect to another origin`(status: Int) async throws {
+    let target = try LoopbackServer(replies: [ScriptedReply(body: "[1]")])
+    let source = try makeServer(redirectingTo: target.url.appending(path: "moved"), status: status)
+    let request = try authorized(source.url)
+    let reply = try await client.send(request)
+    #expect(try reply.decode([Int].self) == [1])
+    #expect(source.requests.first?.headerFields["authorization"] == "Bearer sesame")
+    let received = try #require(target.requests.first)
+    #expect(received.target == "/moved")
+    #expect(received.headerFields.values.filter { $0.contains("sesame") } == [])
+    #expect(received.headerFields["accept"] == "application/json")
+    #expect(reply.request == request)
+    #expect(reply.url == target.url.appending(path: "moved"))
+  }
+
+  @Test func `credentials follow a redirect within an origin`() async throws {
+    let server = try LoopbackServer { request, connection in
+      let moved = ScriptedReply(status: "302 Found", headerFields: ["Location: /new?page=2"])
+      connection.send(request.target == "/old" ? moved : ScriptedReply(body: "[1]"))
+    }
+    let reply = try await client.send(try authorized(server.url.appending(path: "old")))
+    #expect(reply.status == .ok)
+    #expect(server.requests.map(\.target) == ["/old", "/new?page=2"])
+    #expect(server.requests.last?.headerFields["authorization"] == "Bearer sesame")
+    #expect(server.requests.last?.headerFields["x-api-key"] == "sesame")
+  }
+
+  @Test(arguments: [307, 308], [HTTPRequest.Method.put, .post])
+  func `a temporary redirect keeps method and body`(status: Int, method: HTTPRequest.Method) async throws {
+    let target = try LoopbackServer(replies: [ScriptedReply()])
+    let source = try makeServer(redirectingTo: target.url, status: status)
+    var request = try authorized(source.url, method: method)
+    request.headerFields[.contentType] = "application/json"
+    let reply = try await client.send(request, body: Data(#"{"title":"Blue"}"#.utf8))
+    #expect(reply.status == .ok)
+    let received = try #require(target.requests.first)
+    #expect(received.method == method.rawValue)
+    #expect(String(decoding: received.body, as: UTF8.self) == #"{"title":"Blue"}"#)
+    #expect(received.headerFields["content-type"] == "application/json")
+    #expect(received.headerFields["authorization"] == nil)
+  }
+
+  @Test func `header fields of the session do not follow a redirect to another origin`() async throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["X-Api-Key": "sesame", "Accept-Language": "de"]
+    let client = URLSessionClient(session: URLSession(configuration: configuration))
+    let target = try LoopbackServer(replies: [ScriptedReply()])
+    let source = try makeServer(redirectingTo: target.url, status: 302)
+    for _ in 1...2 { _ = try await client.send(.get(source.url)) }
+    #expect(source.requests.map { $0.headerFields["x-api-key"] } == ["sesame", "sesame"])
+    #expect(target.requests.map { $0.headerFields["x-api-key"] } == [nil, nil])
+    #expect(target.requests.map { $0.headerFields["accept-language"] } == ["de", "de"])
+  }
+
+  @Test func `a client that follows nothing hands a redirect back`() async throws {
+    let target = try LoopbackServer(replies: [ScriptedReply()])
+    let source = try makeServer(redirectingTo: target.url, status: 307)
+    let reply = try await URLSessionClient(redirects: .manual).send(.get(source.url))
+    #expect(reply.status == .temporaryRedirect)
+    #expect(reply.response.headerFields[.location] == target.url.absoluteString)
+    #expect(target.requests.isEmpty)
+  }
+
+  @Test func `a redirect without an address is a reply`() async throws {
+    let server = try LoopbackServer(replies: [ScriptedReply(status: "302 Found")])
+    #expect(try await client.send(.get(server.url)).status == .found)
+    #expect(server.requests.count == 1)
+  }
+}
