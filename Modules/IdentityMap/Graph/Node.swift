@@ -36,7 +36,8 @@ class Node {
   @usableFromInline func remove(_ child: Node) -> Bool { false }
 
   /// Tells the queries over the node's type that the node is new, has changed or is gone.
-  @usableFromInline func tellQueries() {}
+  /// - Parameter isTold: Whether their observers are told of a change that moves nothing in the result.
+  @usableFromInline func tellQueries(isTold: Bool) {}
 
   /// Larger than that of all nodes that the value is made of.
   @usableFromInline var heightAmongChanges: Int32 { relations?.height ?? 0 }

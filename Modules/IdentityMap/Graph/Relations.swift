@@ -11,6 +11,8 @@ final class Relations {
   @exclusivity(unchecked) var pins: Int32 = 0
   /// How many of the children close a circle.
   @exclusivity(unchecked) var backLinks: Int32 = 0
+  /// The value is out of date, and observers have not been told of it; see ``Node/isUntold``.
+  @exclusivity(unchecked) var isUntold = false
   /// The places of the children in the value; a `Plan` of the value's type.
   @exclusivity(unchecked) var plan: AnyPlan?
   /// What few nodes have.

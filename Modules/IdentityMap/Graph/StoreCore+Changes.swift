@@ -26,8 +26,9 @@ extension StoreCore {
         if link.isBack {
           // Only readers of the parent itself see the change.
           parent.advance()
-        } else if !parent.flags.contains(.dirty) {
+        } else if !parent.flags.contains(.dirty) || parent.isUntold {
           parent.flags.insert(.dirty)
+          parent.isUntold = false
           parent.advance()
           if parent.hasParents { stack.append(.passUnretained(parent)) }
         }

@@ -2,6 +2,7 @@ extension StoreCore {
   /// Ends a transaction.
   /// - Returns: What has to be done when the lock is free.
   func commit() -> Aftermath? {
+    endMarkedObservations()
     // Dropping a node can change others, and telling of a change can drop nodes.
     while !loose.isEmpty || tables.hasOverdue { dropUnheld() }
     settleQueries()
@@ -52,7 +53,7 @@ extension StoreCore {
 
   private func settleQueries() {
     guard !tables.withQueries.isEmpty else { return }
-    for node in changed where node.flags.contains(.queried) { node.tellQueries() }
+    for node in changed where node.flags.contains(.queried) { node.tellQueries(isTold: true) }
     for table in tables.withQueries { table.settleQueries() }
   }
 }

@@ -57,6 +57,12 @@ final class StoreCore: @unchecked Sendable {
   }
   /// What a closure has changed in the aggregate or the content that is being stored.
   var edits: UpdateEdits?
+  /// The change whose place the values take that are being stored.
+  var replacedChange: OptimisticEntries?
+  /// The observers of all nodes.
+  var audiences: [ObjectIdentifier: AnyAudience] = [:]
+  /// Observations that end with the transaction that is going on.
+  var ending: [(AnyAudience, [AnyObservation])] = []
   /// The origin that the operations going on were given.
   @exclusivity(unchecked) var origin: String?
   /// Raised by whatever leaves work for the commit, so that operations that do not pay nothing.

@@ -11,7 +11,8 @@ public struct TypePolicy<T: Identifiable & Sendable>: Sendable {
   /// Makes one value of the stored and the incoming one, for sources that send a part of the fields or a page of a list.
   /// Runs under the store's lock. Without it, the incoming value replaces the stored one.
   public var merge: (@Sendable (_ stored: T, _ incoming: T) -> T)?
-  /// Whether two values are so equal that observers are not told; without it, `==` when the type has it.
+  /// Whether two values are so equal that observers are not told; without it, `==` when the type has it. The value is
+  /// stored in any case, and everything that contains the entity shows it.
   public var areEqual: (@Sendable (T, T) -> Bool)?
   /// What an entity counts for a lifetime of limited memory, in bytes; its own size without what it refers to by default.
   public var cost: @Sendable (T) -> Int = { _ in MemoryLayout<T>.stride }

@@ -16,13 +16,16 @@ final class NestedAccessor<Root> {
   @usableFromInline let refreshAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
   /// Takes the removed entity out, and says whether the place cannot be without, so that the aggregate has to go too.
   @usableFromInline let remove: (inout Root, inout LinkCursor) -> Bool
+  /// The place in the memory of a value; `nil` when a setter writes it.
+  @usableFromInline let stored: StoredPlace?
 
   @inlinable init(
     adopt: @escaping (Root, inout Adoption) -> Void, count: @escaping (Root) -> Int,
     refresh: @escaping (inout Root, inout LinkCursor) -> Void,
     remove: @escaping (inout Root, inout LinkCursor) -> Bool,
-    refreshAddress: ((UnsafeMutableRawPointer, inout LinkCursor) -> Void)? = nil
+    refreshAddress: ((UnsafeMutableRawPointer, inout LinkCursor) -> Void)? = nil, stored: StoredPlace? = nil
   ) {
+    self.stored = stored
     self.adopt = adopt
     self.count = count
     self.refresh = refresh
@@ -61,7 +64,7 @@ final class NestedAccessor<Root> {
           return false
         }
         return write(&root) { shape.remove(&$0, &cursor) }
-      }, refreshAddress: refreshingPart(at: offset, shape))
+      }, refreshAddress: refreshingPart(at: offset, shape), stored: StoredPlace(at: offset, shape))
   }
 
   @inlinable static func refreshingPart<Part>(at offset: Int, _ shape: NestedShape<Part>)

@@ -30,6 +30,12 @@ extension NestedShape where Part: MutableCollection {
         guard let rebuilt = Part.made(of: kept) else { return true }
         part = rebuilt
         return false
+      },
+      isRepetition: { part, former in
+        if haveSameBytes(part, former) { return true }
+        // Other collections may have more to them than their elements.
+        guard Part.self == Array<Part.Element>.self, part.count == former.count else { return false }
+        return zip(part, former).allSatisfy { shape.isRepetition($0.0, $0.1) }
       })
   }
 }

@@ -17,12 +17,16 @@ final class NestedShape<Part> {
   @usableFromInline let refreshAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
   /// Takes out the entity that is removed, and says whether the part itself has to go, because it cannot be without.
   @usableFromInline let remove: (inout Part, inout LinkCursor) -> Bool
+  /// Whether two parts are known to be the same by their bytes, and those of their elements.
+  @usableFromInline let isRepetition: (Part, Part) -> Bool
 
   @inlinable init(
     fixedCount: Int? = nil, adopt: @escaping (Part, inout Adoption) -> Void, count: @escaping (Part) -> Int,
     refresh: @escaping (inout Part, inout LinkCursor) -> Void,
-    remove: @escaping (inout Part, inout LinkCursor) -> Bool
+    remove: @escaping (inout Part, inout LinkCursor) -> Bool,
+    isRepetition: @escaping (Part, Part) -> Bool = { haveSameBytes($0, $1) }
   ) {
+    self.isRepetition = isRepetition
     self.fixedCount = fixedCount
     self.adopt = adopt
     self.count = count
@@ -64,6 +68,10 @@ extension NestedShape {
         guard var wrapped = part else { return false }
         part = shape.remove(&wrapped, &cursor) ? nil : wrapped
         return false
+      },
+      isRepetition: { part, former in
+        guard let part, let former else { return part == nil && former == nil }
+        return shape.isRepetition(part, former)
       })
   }
 }

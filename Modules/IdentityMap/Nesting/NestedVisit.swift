@@ -33,11 +33,20 @@ final class GivenEntities: EntityVisitor {
   /// By node. All places have one value, unless one of them closes a circle elsewhere.
   private var values: [ObjectIdentifier: [Any]] = [:]
   private var path: [Node]
+  /// Whether there are entities of which the store has none any more.
+  private(set) var hasRemoved = false
 
   /// - Parameter value: What the closure is given of an entity.
   init<T: Identifiable & Sendable>(in value: T, of node: EntityNode<T>, _ table: EntityTable<T>) {
     path = [node]
     table.visit(value, self)
+  }
+
+  /// - Parameter content: What the closure is given of an alias.
+  init<Content>(in content: Content, _ shape: NestedShape<Content>, _ core: StoreCore) {
+    path = []
+    var adoption = Adoption(core: core, stamp: nil, visitor: self)
+    shape.adopt(content, &adoption)
   }
 
   /// Whether the closure was given an entity at any place.
@@ -49,7 +58,11 @@ final class GivenEntities: EntityVisitor {
   }
 
   func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
-    guard let node = table.node(entity.id) else { return EntityNode(entity, core: table.core) }
+    // Also one that has been removed since.
+    guard let node = table.index.node(entity.id, hash: table.index.hash(entity.id)) else {
+      return EntityNode(entity, core: table.core)
+    }
+    if node.isRemoved { hasRemoved = true }
     guard !path.contains(where: { $0 === node }), !contains(entity, of: node) else { return node }
     values[ObjectIdentifier(node), default: []].append(entity)
     path.append(node)

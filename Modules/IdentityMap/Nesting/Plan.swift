@@ -13,11 +13,14 @@ class AnyPlan {
 final class Plan<T>: AnyPlan {
   private let paths: [PartialIdentifiableKeyPath<T>]
   private let accessors: [NestedAccessor<T>]
+  /// Where the memory of a value is that of its own fields; `nil` when a place is not a plain stored property.
+  private let ownBytes: [Range<Int>]?
 
   init(_ paths: [PartialIdentifiableKeyPath<T>]) {
     self.paths = paths
     let accessors = paths.map { $0.makeAccessor() }
     self.accessors = accessors
+    ownBytes = Plan<T>.bytes(besides: accessors.map { $0.stored?.bytes })
     if accessors.count == 1 {
       super.init(refresh: accessors[0].refreshAddress)
     } else {
@@ -34,6 +37,32 @@ final class Plan<T>: AnyPlan {
       guard path.kind == known.kind, path.place === known.place || path.place == known.place else { return false }
     }
     return true
+  }
+
+  private static func bytes(besides places: [Range<Int>?]) -> [Range<Int>]? {
+    let known = places.compactMap { $0 }.sorted { $0.lowerBound < $1.lowerBound }
+    guard known.count == places.count else { return nil }
+    var (own, start): ([Range<Int>], Int) = ([], 0)
+    for place in known {
+      if start < place.lowerBound { own.append(start..<place.lowerBound) }
+      start = max(start, place.upperBound)
+    }
+    if start < MemoryLayout<T>.size { own.append(start..<MemoryLayout<T>.size) }
+    return own
+  }
+
+  /// Whether two values are known to be the same: by their own bytes, and by those of the entities in them, which may
+  /// be in other buffers.
+  func isRepetition(_ value: T, of former: T) -> Bool {
+    guard let ownBytes else { return false }
+    return withUnsafeBytes(of: value) { value in
+      withUnsafeBytes(of: former) { former in
+        guard let start = value.baseAddress, let formerStart = former.baseAddress else { return true }
+        return ownBytes.allSatisfy { bytes in
+          areSameBytes(UnsafeRawBufferPointer(rebasing: value[bytes]), UnsafeRawBufferPointer(rebasing: former[bytes]))
+        } && accessors.allSatisfy { $0.stored?.isRepetition(start, formerStart) ?? false }
+      }
+    }
   }
 
   func adopt(_ value: T, by adoption: inout Adoption) {

@@ -20,6 +20,12 @@ class AnyAudience: @unchecked Sendable {
   /// Observers that were told of a version need not be told of a newer one, because its value is the same. Under the
   /// store's lock.
   func skip(from version: UInt32, to newer: UInt32) {}
+
+  /// The observers. Under the store's lock.
+  var all: [AnyObservation] { [] }
+
+  /// Takes out an observer that has ended. Under the store's lock.
+  func takeOut(_ observation: AnyObservation) {}
 }
 
 // Sendable because the node is immutable here and touched under the store's lock only, as the observations are.
@@ -35,12 +41,12 @@ final class Audience<Value: Sendable>: AnyAudience, @unchecked Sendable {
   }
 
   override func deliver() {
-    let due: (value: Value, observations: [AnyObservation])? = core.exclusively {
-      // After a removal there is nothing to be told.
-      guard !node.isVacant else { return nil }
-      let due = AnyObservation.takeDue(observations, version: node.version)
+    let due: (value: Value?, observations: [AnyObservation])? = core.exclusively {
+      let isRemoved = node.isVacant
+      let due = AnyObservation.takeDue(observations, version: node.version, ofRemoval: isRemoved)
+      guard !due.isEmpty else { return nil }
       // Reading can bring the node up to date, but never changes its version.
-      return due.isEmpty ? nil : (node.read(), due)
+      return (isRemoved ? nil : .some(node.read()), due)
     }
     guard let due else { return }
     for observation in due.observations {
@@ -49,6 +55,12 @@ final class Audience<Value: Sendable>: AnyAudience, @unchecked Sendable {
   }
 
   override var count: Int { observations.count }
+
+  override var all: [AnyObservation] { observations }
+
+  override func takeOut(_ observation: AnyObservation) {
+    node.takeOut(observation, mailbox)
+  }
 
   // MARK: Under the lock
 
@@ -61,7 +73,7 @@ final class Audience<Value: Sendable>: AnyAudience, @unchecked Sendable {
   }
 
   /// - Returns: Whether nobody is left.
-  func remove(_ observation: Observation<Value>) -> Bool {
+  func remove(_ observation: AnyObservation) -> Bool {
     if let place = AnyObservation.place(of: observation, in: observations) { observations.remove(at: place) }
     return observations.isEmpty
   }
@@ -75,9 +87,15 @@ class AnyObservation: @unchecked Sendable {
   private final var seen: UInt32
   /// Being told the first value, or pausing: it is told nothing else meanwhile.
   private final var isWaiting = true
+  /// Whether it is told of removals. After a removal, others wait until there is an entity again.
+  private let hearsOfRemovals: Bool
+  /// Called when the store ends the observation.
+  final let onEnd: (@Sendable () -> Void)?
 
-  fileprivate init(seen: UInt32) {
+  fileprivate init(seen: UInt32, hearsOfRemovals: Bool, onEnd: (@Sendable () -> Void)?) {
     self.seen = seen
+    self.hearsOfRemovals = hearsOfRemovals
+    self.onEnd = onEnd
   }
 
   /// Whether nothing may be told any more.
@@ -107,9 +125,12 @@ class AnyObservation: @unchecked Sendable {
   }
 
   /// Those that have not been told of a version, and now count as told.
-  static func takeDue(_ observations: [AnyObservation], version: UInt32) -> [AnyObservation] {
+  /// - Parameter isRemoval: Whether there is no entity any more.
+  static func takeDue(
+    _ observations: [AnyObservation], version: UInt32, ofRemoval isRemoval: Bool
+  ) -> [AnyObservation] {
     observations.filter { observation in
-      guard observation.isDue(version) else { return false }
+      guard observation.isDue(version), !isRemoval || observation.hearsOfRemovals else { return false }
       observation.seen = version
       return true
     }
@@ -123,14 +144,16 @@ class AnyObservation: @unchecked Sendable {
 /// One observer.
 // Sendable because the closure is.
 final class Observation<Value: Sendable>: AnyObservation, @unchecked Sendable {
-  private let onChange: @Sendable (Value) -> Void
+  private let actions: ObserverActions<Value>
 
-  init(seen: UInt32, onChange: @escaping @Sendable (Value) -> Void) {
-    self.onChange = onChange
-    super.init(seen: seen)
+  init(seen: UInt32, _ actions: ObserverActions<Value>) {
+    self.actions = actions
+    super.init(seen: seen, hearsOfRemovals: actions.onRemoval != nil, onEnd: actions.onEnd)
   }
 
-  func tell(_ value: Value) {
-    if !hasEnded { onChange(value) }
+  /// - Parameter value: `nil` when the entity was removed.
+  func tell(_ value: Value?) {
+    guard !hasEnded else { return }
+    if let value { actions.onChange(value) } else { actions.onRemoval?() }
   }
 }

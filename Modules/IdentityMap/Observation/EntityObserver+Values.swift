@@ -1,10 +1,13 @@
 extension EntityObserver {
   /// The value that is current, and from then on each new one; of those that come faster than they are taken, the
-  /// newest. The sequence ends when the task that takes the values is cancelled, and keeps the entity until then.
+  /// newest. The sequence ends when the task that takes the values is cancelled or the store is cleared, and keeps the
+  /// entity until then.
   public var values: AsyncStream<T> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       // Nothing but a hand-over happens on the thread that ends the transaction.
-      let subscription = node.observe(on: node.core.mailboxes.immediate, keeping: handle) { continuation.yield($0) }
+      let subscription = node.observe(
+        on: node.core.mailboxes.immediate, keeping: handle,
+        ObserverActions(onChange: { continuation.yield($0) }, onEnd: { continuation.finish() }))
       continuation.onTermination = { _ in subscription.unsubscribe() }
     }
   }

@@ -36,14 +36,14 @@ public struct EntityObserver<T: Sendable>: Sendable {
   }
 
   /// Calls a closure with the value that is current, before this returns, and from then on with each new one, on the
-  /// store's delivery. Nothing is lost between the two.
+  /// store's delivery. Nothing is lost between the two. A removal is not told; see ``observeEvents(on:onEvent:)``.
   /// - Returns: What keeps the observer; it ends when this is released.
   public func observe(onChange: @escaping OnChange) -> EntityStore.Subscription {
-    node.observe(on: node.core.mailboxes.standard, keeping: handle, onChange)
+    node.observe(on: node.core.mailboxes.standard, keeping: handle, ObserverActions(onChange: onChange))
   }
 
   /// The same with a delivery of its own, whose order is not bound to that of other observers.
   public func observe(on delivery: Delivery, onChange: @escaping OnChange) -> EntityStore.Subscription {
-    node.observe(on: Mailbox(delivery), keeping: handle, onChange)
+    node.observe(on: Mailbox(delivery), keeping: handle, ObserverActions(onChange: onChange))
   }
 }

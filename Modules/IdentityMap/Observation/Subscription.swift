@@ -1,6 +1,6 @@
 extension EntityStore {
-  /// Stands for an observer: it is called as long as this exists, or until it is unsubscribed. The entity is kept as
-  /// long as this exists.
+  /// Stands for an observer: it is called as long as this exists, until it is unsubscribed or the store is cleared. The
+  /// entity is kept as long as this exists.
   // Sendable because all of it is: the closures only do what the store does under its lock.
   public final class Subscription: @unchecked Sendable {
     /// Ends the observation. No call begins after this has returned, but for one that another thread had just begun.

@@ -1,17 +1,10 @@
 extension ValueNode {
   /// Calls an observer with the value and from now on with each change.
   final func observe(
-    on mailbox: Mailbox, keeping handle: Handle, _ onChange: @escaping @Sendable (Value) -> Void
+    on mailbox: Mailbox, keeping handle: Handle, _ actions: ObserverActions<Value>
   ) -> EntityStore.Subscription {
     let core = core
-    let (observation, value) = core.exclusively {
-      // Before the version: what is read then is up to date.
-      let value = read()
-      let observation = Observation(seen: version, onChange: onChange)
-      noteBeginning()
-      audience(of: mailbox).add(observation)
-      return (observation, value)
-    }
+    let (observation, value) = core.exclusively { begin(actions, on: mailbox) }
     observation.tell(value)
     letGo(observation, mailbox)
     return EntityStore.Subscription(
@@ -19,6 +12,17 @@ extension ValueNode {
       unsubscribe: { self.end(observation, mailbox) },
       pause: { core.exclusively { observation.pause() } },
       resume: { self.letGo(observation, mailbox) })
+  }
+
+  /// - Returns: The observation and the value that it begins with; `nil` for an observer of removals when there is no
+  ///   entity.
+  private func begin(_ actions: ObserverActions<Value>, on mailbox: Mailbox) -> (Observation<Value>, Value?) {
+    // Before the version: what is read then is up to date.
+    let value: Value? = actions.onRemoval != nil && isVacant ? nil : .some(read())
+    let observation = Observation(seen: version, actions)
+    noteBeginning()
+    audience(of: mailbox).add(observation)
+    return (observation, value)
   }
 
   /// In a transaction that may be undone.
@@ -44,19 +48,25 @@ extension ValueNode {
     }
     let made = Audience(of: self, mailbox: mailbox)
     relations.audiences.append(made)
+    core.audiences[ObjectIdentifier(made)] = made
     return made
   }
 
   private func end(_ observation: Observation<Value>, _ mailbox: Mailbox) {
     guard observation.end() else { return }
-    core.exclusively {
-      guard let relations, let place = relations.audiences.firstIndex(where: { $0.mailbox === mailbox }) else { return }
-      if unsafeDowncast(relations.audiences[place], to: Audience<Value>.self).remove(observation) {
-        relations.audiences.remove(at: place)
-      }
-      // The closure may hold anything, so it goes when the lock is free.
-      core.aftermath.refuse.append(observation)
-      core.hasWork = true
+    core.exclusively { takeOut(observation, mailbox) }
+  }
+
+  /// Takes out an observer that has ended. Under the lock.
+  final func takeOut(_ observation: AnyObservation, _ mailbox: Mailbox) {
+    guard let relations, let place = relations.audiences.firstIndex(where: { $0.mailbox === mailbox }) else { return }
+    let audience = unsafeDowncast(relations.audiences[place], to: Audience<Value>.self)
+    if audience.remove(observation) {
+      relations.audiences.remove(at: place)
+      core.audiences[ObjectIdentifier(audience)] = nil
     }
+    // The closure may hold anything, so it goes when the lock is free.
+    core.aftermath.refuse.append(observation)
+    core.hasWork = true
   }
 }

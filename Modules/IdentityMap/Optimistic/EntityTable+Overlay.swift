@@ -66,7 +66,8 @@ extension EntityTable {
   /// A sure value takes the place of the one before; the changes that are not sure go on top of it again.
   func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?, isUpdate: Bool) -> Placement<T> {
     node.note(stamp)
-    let patches = node.overlay?.patches ?? []
+    // A value that takes the place of a change has the change in it.
+    let patches = (node.overlay?.patches ?? []).filter { $0.change !== core.replacedChange }
     let shown = node.built()
     if nature.isAggregate {
       setAggregate(

@@ -23,7 +23,7 @@ extension EntityTable {
 
   private func show(_ value: T, of node: EntityNode<T>, instead former: T?) {
     let wasHidden = node.flags.contains(.hidden)
-    if wasHidden { show(node) } else if former == nil, areEqual(node.read(), value) { return }
+    if wasHidden { show(node) } else if former == nil, isShown(value, by: node) { return }
     let before = former ?? node.built()
     if nature.isAggregate {
       setAggregate(node, to: value, stamp: nil, keepsKnown: true)
@@ -31,9 +31,18 @@ extension EntityTable {
     } else {
       _ = node.exchange(for: value)
     }
-    guard wasHidden || !areEqual(before, node.built()) else { return }
+    guard wasHidden || !areEqual(before, node.built()) else {
+      if !areSame(before, node.built()) { core.spreadQuietly(from: node) }
+      return
+    }
     spreadChange(of: node)
     if former == nil, core.isLogging { core.tellStored(T.self, node.value.id) }
+  }
+
+  /// Whether a value is shown already, in every field.
+  private func isShown(_ value: T, by node: EntityNode<T>) -> Bool {
+    let shown = node.read()
+    return areEqual(shown, value) && areSame(shown, value)
   }
 
   /// There is no such entity for the time being, and what it is in cannot show it any more either.

@@ -4,6 +4,15 @@
 /// made of the sure values, of the entity and of what is in it. Changes made one after the other lie on top of each other;
 /// each can be taken back or confirmed by itself. When this is released before either, the changes are taken back.
 ///
+/// ```swift
+/// let change = store.optimistically { $0.update(Post.self, id: 1) { $0.likes += 1 } }
+/// do {
+///   change.commit(replacingWith: try await server.like(1))   // has the like in it, and those of others
+/// } catch {
+///   change.rollback()
+/// }
+/// ```
+///
 /// A policy that merges is given the sure value of an entity, but what is in it as it is shown.
 public final class OptimisticChange: Sendable {
   private let core: StoreCore
@@ -26,6 +35,36 @@ public final class OptimisticChange: Sendable {
   /// Makes the changes sure, as they are.
   public func commit() {
     core.exclusively { entries.confirm() }
+  }
+
+  /// Stores the answer to the changes, which takes the place of everything that they did: they are taken back, and
+  /// observers are told once of the difference. Other changes that are open go on top of the answer. An entity that was
+  /// stored by the changes and has another identifier in the answer is gone then.
+  ///
+  /// The answer is sure, so it is stored also when the changes have been taken back or confirmed already.
+  /// - Parameters:
+  ///   - answer: What the server has made of the changes.
+  ///   - modifiedAt: How fresh the answer is. When the store has a fresher value, that one stays.
+  /// - Returns: The entity as it is stored now. When nobody keeps it, the entity goes.
+  @discardableResult
+  public func commit<T: Identifiable & Sendable>(
+    replacingWith answer: T, modifiedAt: Stamp? = nil
+  ) -> EntityObserver<T> {
+    core.exclusively {
+      EntityObserver(entries.replace { core.place(answer, stamp: modifiedAt, ifPresent: nil) })
+    }
+  }
+
+  /// Stores the answers to changes of several entities, which take the place of everything that the changes did; see
+  /// ``commit(replacingWith:modifiedAt:)``.
+  @discardableResult
+  public func commit<C: Collection & Sendable>(
+    replacingWith answers: C, modifiedAt: Stamp? = nil
+  ) -> EntityObserver<[C.Element]> where C.Element: Identifiable & Sendable {
+    core.exclusively {
+      let nodes = entries.replace { answers.map { core.place($0, stamp: modifiedAt, ifPresent: nil) } }
+      return EntityObserver(ListNode<C.Element>.make(nodes, core: core))
+    }
   }
 
   /// What can be done optimistically.

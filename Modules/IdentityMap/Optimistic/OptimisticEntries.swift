@@ -56,6 +56,16 @@ final class OptimisticEntries: @unchecked Sendable {
     isEnding = false
   }
 
+  /// Stores values that take the place of everything that the change did.
+  func replace<R>(storing body: () -> R) -> R {
+    let outer = core.replacedChange
+    core.replacedChange = self
+    let stored = body()
+    core.replacedChange = outer
+    takeBack()
+    return stored
+  }
+
   func confirm() {
     isEnding = true
     for entry in list { entry.confirm() }

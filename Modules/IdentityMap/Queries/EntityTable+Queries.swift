@@ -16,8 +16,8 @@ extension EntityTable {
     index.forEach { $0.flags.remove(.queried) }
   }
 
-  func noteForQueries(_ node: EntityNode<T>, isChanged: Bool) {
-    notedForQueries.append(.init(node: node, isChanged: isChanged))
+  func noteForQueries(_ node: EntityNode<T>, isChanged: Bool, isTold: Bool = true) {
+    notedForQueries.append(.init(node: node, isChanged: isChanged, isTold: isTold))
   }
 
   /// What the queries will have to look at when the transaction ends.

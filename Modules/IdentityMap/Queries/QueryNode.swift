@@ -14,6 +14,8 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     let node: EntityNode<T>
     /// Its value is another one. If not, it only matters when it comes or goes.
     let isChanged: Bool
+    /// Observers are told of it. If not, they are told only when the result has other members or another order.
+    var isTold = true
   }
 
   init(where matches: @escaping @Sendable (T) -> Bool, sort precedes: Order?, core: StoreCore) {
@@ -35,11 +37,20 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   /// Looks at entities that may belong to the result, or may not any more. The cost is that of the result once and of
   /// the entities, not that of the type.
   func settle(_ noted: [Note]) {
-    guard let settled = settled(noted) else { return }
+    guard let settled = settled(noted), isNews(settled, of: noted) else { return }
     members = settled.members
     identities.subtract(settled.met)
     identities.formUnion(settled.belonging.map(ObjectIdentifier.init))
     tell()
+  }
+
+  /// Whether observers have to be told: of a change, or because the result has other members or another order.
+  private func isNews(_ settled: Settled, of noted: [Note]) -> Bool {
+    if noted.contains(where: { $0.isTold && settled.met.contains(ObjectIdentifier($0.node)) }) { return true }
+    if settled.met.intersection(identities) != Set(settled.belonging.map(ObjectIdentifier.init)) { return true }
+    guard let precedes else { return false }
+    let values = members.map { $0.read() }
+    return zip(values, values.dropFirst()).contains { precedes($0.1, $0.0) }
   }
 
   /// Looks at all entities anew.

@@ -2,8 +2,9 @@ extension EntityStore {
   /// Changes an entity.
   ///
   /// What the closure changes counts, at whichever place of an aggregate; what it leaves alone keeps its value and its
-  /// stamp. Where it changes one entity at several places to different values, the last place counts, and the logger is
-  /// told of ``EntityError/differentChanges``.
+  /// stamp. The closure may use the store for the entities in the aggregate: what it stores, updates and removes there
+  /// counts where it leaves their places in its value alone. Where it changes one entity at several places to different
+  /// values, the last place counts, and the logger is told of ``EntityError/differentChanges``.
   /// - Parameter update: Changes the stored value. It may use the store. When it throws, the entity is left as it was.
   /// - Returns: Whether the entity is changed: `false` when there is none, when its stamp is not lower than
   ///   `modifiedAt`, and when the closure gave it another identifier. Then the logger is told why.
@@ -59,9 +60,16 @@ extension StoreCore {
   ) throws(E) -> Bool {
     guard let node = aliases[key], var content = node.basis else { return false }
     if let stamp, node.refuses(stamp) { return false }
+    let (original, version) = (content, node.version)
     try update(&content)
     let shape = shape()
-    storingEdits { setAlias(key, to: content, shape: shape, stamp: stamp, mode: .updating) }
+    let given = node.isAsGiven(since: version) ? nil : GivenEntities(in: original, shape, self)
+    if let given {
+      // An entity that the closure has removed does not come back with the alias.
+      guard let reduced = shape.withoutRemoved(content, given: given, self) else { return false }
+      content = reduced
+    }
+    storing(UpdateEdits(given: given)) { setAlias(key, to: content, shape: shape, stamp: stamp, mode: .updating) }
     return true
   }
 }

@@ -13,6 +13,9 @@ import Dispatch
 /// lifetime (see ``TypePolicy``) keeps it. All methods may be called from every thread, and from inside of the closures
 /// that the store calls: what is done there is part of the operation that is going on.
 ///
+/// The store always takes the value that it is given. The `==` of a type, or the equality of its ``TypePolicy``, says
+/// whether observers are told, and nothing else; so it may compare as little as the identifier.
+///
 /// What a write replaces, the store lets go before the call returns, with the store to itself, and when the entity has its
 /// new value. So the `deinit` of an object in a value may use the store, but must not wait for another thread that does.
 /// What aggregates still had of it, entities that nothing keeps any more, and what a transaction that throws has undone,

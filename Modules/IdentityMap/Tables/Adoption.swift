@@ -77,7 +77,8 @@ struct Adoption {
       if let node = untouched(entity, in: table) {
         children.append(node)
         let isAsGiven =
-          core.openChanges.isEmpty && !node.flags.contains(.dirty) && core.edits?.formerValue(of: node) == nil
+          core.openChanges.isEmpty && !node.flags.contains(.dirty) && core.edits?.given == nil
+          && core.edits?.formerValue(of: node) == nil
         return versions.append(isAsGiven ? node.version : node.version &- 1)
       }
       noteEdit(entity, in: table)
@@ -106,6 +107,7 @@ struct Adoption {
   private func untouched<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
     guard let node = table.node(entity.id) ?? table.hiddenNode(entity.id) else { return nil }
     guard !node.flags.contains(.onPath), !node.isUnsure else { return nil }
+    if let given = core.edits?.given, given.contains(node) { return given.contains(entity, of: node) ? node : nil }
     let given = core.edits?.formerValue(of: node) ?? table.givenValue(of: node)
     return areSame(given, entity) ? node : nil
   }

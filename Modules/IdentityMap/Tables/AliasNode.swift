@@ -47,7 +47,10 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     self.content = content
     var adoption = Adoption(core: core, stamp: stamp, mode: mode)
     core.unsettle(self) { shape.adopt(content, &adoption) }
-    if adoption.link(self) { flags.insert(.dirty) }
+    if adoption.link(self) {
+      flags.insert(.dirty)
+      isUntold = true
+    }
     // Of entities that changed, it has been told already.
     if wasNothing || former != adoption.children.map({ ObjectIdentifier($0) }) { tell() }
   }

@@ -10,11 +10,19 @@ extension EntityNode: Removable {
     guard !isVacant else { return }
     let table = core.table(of: T.self)
     flags.insert(.vacant)
+    tellOfRemoval()
     table.isGone(self, id: value.id)
     let former = setOverlay(nil)
     defer { withExtendedLifetime(former) {} }
     core.loosen(self)
     core.forgetInChanges(self)
+  }
+
+  /// Has those told who hear of removals.
+  private func tellOfRemoval() {
+    guard let relations, relations.hasAudiences else { return }
+    advance()
+    core.enqueue(self)
   }
 
   /// What was removed for the time being is not brought back any more.

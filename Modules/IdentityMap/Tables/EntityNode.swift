@@ -82,8 +82,8 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     core.table(of: T.self).forget(self)
   }
 
-  @usableFromInline override func tellQueries() {
-    core.table(of: T.self).noteForQueries(self, isChanged: true)
+  @usableFromInline override func tellQueries(isTold: Bool) {
+    core.table(of: T.self).noteForQueries(self, isChanged: true, isTold: isTold)
   }
 
   @usableFromInline override func snapshot() -> () -> Void { restoration() }

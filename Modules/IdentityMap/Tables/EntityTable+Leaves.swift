@@ -9,7 +9,8 @@ extension EntityTable {
       return .passUnretained(createSimply(entity, hash: hash))
     }
     guard found._withUnsafeGuaranteedRef({ $0.isSimple }) else { return nil }
-    found._withUnsafeGuaranteedRef { if !nature.areEqual($0.value, entity) { set($0, entity) } }
+    // Not by its `==`, which may leave fields out. Of a leaf in which nobody takes part, nobody has to be told anyway.
+    found._withUnsafeGuaranteedRef { if !haveSameBytes($0.value, entity) { set($0, entity) } }
     return found
   }
 
@@ -36,7 +37,11 @@ extension EntityTable {
     guard let node = index.node(entity.id, hash: hash) else {
       return createSimply(entity, hash: hash)
     }
-    return node.flags.subtracting([.related, .journaled]).isEmpty && nature.areEqual(node.value, entity) ? node : nil
+    guard node.flags.subtracting([.related, .journaled]).isEmpty else { return nil }
+    if haveSameBytes(node.value, entity) { return node }
+    guard !core.isJournaling, nature.areEqual(node.value, entity) else { return nil }
+    setEqual(node, to: entity)
+    return node
   }
 
   /// Changes an entity; `nil` when it has to go the long way.
@@ -49,7 +54,7 @@ extension EntityTable {
     guard value.id == node.value.id, isSimple, core.isPlain, node.isSimple else {
       return finish(node, value)
     }
-    if !nature.areEqual(node.value, value) { set(node, value) }
+    set(node, value)
     return true
   }
 

@@ -51,18 +51,22 @@ extension EntityTable {
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool = false
   ) -> Placement<T> {
     if core.journal != nil { core.record(node) }
+    let entity = isUpdate ? withoutRemoved(entity) : entity
     if node.overlay != nil { return rebase(node, on: entity, stamp: stamp, isUpdate: isUpdate) }
     guard nature.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
     let before = node.built()
     defer { withExtendedLifetime(before) {} }
     let isEqual = areEqual(before, entity) || node.closesCircles && areEqual(node.read(), entity)
+    let isUnchanged = isEqual && isRepetition(entity, of: node)
     // What is in it can be equal to what is shown and not sure.
-    if isEqual, stamp == nil, core.openChanges.isEmpty || isUpdate { return confirm(node, stamp: nil) }
+    if isUnchanged, stamp == nil, core.openChanges.isEmpty || isUpdate { return confirm(node, stamp: nil) }
     setAggregate(node, to: entity, stamp: stamp, keeping: isUpdate ? node.closedCircles : [], isUpdate: isUpdate)
     takeOutHidden(of: node)
     // Fresher children that were kept can make of another value the same one.
     let isAdjusted = node.flags.contains(.dirty)
     if isEqual || isAdjusted && areEqual(before, node.built()) {
+      if !isUnchanged { core.spreadQuietly(from: node) }
+      if node.flags.contains(.dirty) { node.isUntold = true }
       let placement = confirm(node, stamp: stamp)
       return isAdjusted ? Placement(node: node, outcome: .adjusted) : placement
     }
@@ -72,12 +76,34 @@ extension EntityTable {
   }
 
   private func replaceLeaf(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
-    if areEqual(node.value, entity) { return confirm(node, stamp: stamp) }
+    if areEqual(node.value, entity) {
+      setEqual(node, to: entity)
+      return confirm(node, stamp: stamp)
+    }
     let former = node.exchange(for: entity)
     defer { withExtendedLifetime(former) {} }
     node.note(stamp)
     wrote(node)
     return Placement(node: node, outcome: .changed)
+  }
+
+  /// Gives a leaf a value that is equal to its own. The equality may leave fields out, so the value is stored, and
+  /// everything that contains the leaf is made of it; nobody is told.
+  @usableFromInline func setEqual(_ node: EntityNode<T>, to entity: T) {
+    if isRepetition(entity, of: node) { return }
+    let former = node.exchange(for: entity)
+    defer { withExtendedLifetime(former) {} }
+    core.spreadQuietly(from: node)
+  }
+
+  /// Whether an equal value is known to be the stored one in every field, so that there is nothing to store.
+  ///
+  /// The bytes tell, which costs less than `==`. The fields, which cost microseconds, are compared only where it costs
+  /// more to make everything anew that contains the entity, and where that closes a circle.
+  private func isRepetition(_ entity: T, of node: EntityNode<T>) -> Bool {
+    if node.closesCircles { return areSame(node.value, entity) || areSame(node.read(), entity) }
+    if haveSameBytes(node.value, entity) || node.plan?.isRepetition(entity, of: node.value) ?? false { return true }
+    return node.relations.map { $0.parents.count > 64 } ?? false && haveSameFields(node.value, entity)
   }
 
   /// Takes note of a write that changes nothing, of which nobody is told.

@@ -1,5 +1,6 @@
 extension EntityTable {
-  /// Lets a closure change an entity. The closure may use the store; what it leaves in its value counts.
+  /// Lets a closure change an entity. The closure may use the store: what it changes in its value counts, and of the
+  /// entities in it that it leaves alone there, what it does to them in the store.
   /// - Returns: Whether the entity has the value now.
   @usableFromInline func update<E: Error>(
     _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
@@ -9,8 +10,9 @@ extension EntityTable {
       return false
     }
     var value = basis(of: node)
-    // Copied only where it is needed: a second copy would have the closure copy what it changes.
-    let given: T? = node.isUnsure && nature.isAggregate ? value : nil
+    // Shares its buffers with the stored value, as the closure's does, so it has the closure copy nothing more.
+    let given: T? = nature.isAggregate ? value : nil
+    let version = node.version
     try update(&value)
     guard value.id == node.value.id else {
       core.tellRefused(T.self, node.value.id, EntityError.identifierChanged)
@@ -24,19 +26,33 @@ extension EntityTable {
       patch(node, .init(change: change, effect: .value(value)))
       for edit in edits { edit.store(stamp) }
     } else {
-      core.storingEdits { _ = replace(node, with: value, stamp: stamp, isUpdate: true) }
+      let edits = UpdateEdits(given: given.flatMap { entities(in: $0, givenOf: node, since: version) })
+      core.storing(edits) { _ = replace(node, with: value, stamp: stamp, isUpdate: true) }
     }
     return true
   }
-  /// The value of an entity in what a closure is given. Of an aggregate in which something is not sure it may be another
-  /// one: then each entity in it is looked at by itself.
+
+  /// The entities in the value that a closure was given, when their stored values may be others: the closure has
+  /// changed them in the store, or it was given sure values while others are shown.
+  private func entities(in given: T, givenOf node: EntityNode<T>, since version: UInt32) -> GivenEntities? {
+    node.isAsGiven(since: version) ? nil : GivenEntities(in: given, of: node, self)
+  }
+
+  /// The value of an entity in what a closure is given.
   func givenValue(of node: EntityNode<T>) -> T { sureValue(of: node) ?? node.built() }
 
-  /// What an update is made of: the sure value, if there is one, with the sure values of what is in it. What is not sure
-  /// lies on top of it.
+  /// What an update is made of: the sure value, if there is one, with the sure values of what is in it. What is not
+  /// sure lies on top of it.
   private func basis(of node: EntityNode<T>) -> T {
     guard let sure = sureValue(of: node) else { return node.built() }
     guard !core.openChanges.isEmpty, core.hasUnsure(in: contents(of: sure)) else { return sure }
     return core.withSureValues { node.built() }
+  }
+}
+
+extension Node {
+  /// Whether a closure that was given the value at a version was given stored values, and none has changed since.
+  func isAsGiven(since version: UInt32) -> Bool {
+    self.version == version && !flags.contains(.dirty) && core.openChanges.isEmpty
   }
 }

@@ -128,6 +128,20 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     for node in nodes where !node.isVacant || node.flags.contains(.hidden) { node.removeEverywhere() }
   }
 
+  @usableFromInline override func clear() {
+    removeAll()
+    var nodes: [EntityNode<T>] = []
+    index.forEach { nodes.append($0) }
+    for node in nodes {
+      core.record(node)
+      // Not remembered when the node goes either.
+      node.stamp = .nan
+    }
+    guard let former = stampMemory else { return }
+    core.record { [self] in stampMemory = former }
+    stampMemory = StampMemory(time: former.time)
+  }
+
   @usableFromInline override func forEachNode(_ body: (Node) -> Void) {
     index.forEach(body)
   }

@@ -18,6 +18,9 @@ class AnyEntityTable {
   /// Removes every entity.
   @usableFromInline func removeAll() {}
 
+  /// Removes every entity, and forgets the stamps.
+  @usableFromInline func clear() {}
+
   @usableFromInline func forEachNode(_ body: (Node) -> Void) {}
 }
 

@@ -1,9 +1,16 @@
 /// The entities that a closure has changed in an aggregate, each with its value from before the closure.
 ///
-/// A closure is given an aggregate in which an entity may occur at several places, all with one value. Where a place still
-/// has that value, the closure did not touch it, whatever another place says by now.
+/// A closure is given an aggregate in which an entity may occur at several places, all with one value. Where a place
+/// still has that value, the closure did not touch it, whatever another place says by now.
 final class UpdateEdits {
+  /// The entities that the closure was given. Kept only when their stored values may be others by now, because the
+  /// closure has used the store; otherwise the stored values are the given ones.
+  let given: GivenEntities?
   private var former: [ObjectIdentifier: Any] = [:]
+
+  init(given: GivenEntities? = nil) {
+    self.given = given
+  }
 
   /// The value of an entity from before the closure, if it has been changed at some place.
   func formerValue<T>(of node: EntityNode<T>) -> T? { former[ObjectIdentifier(node)] as? T }
@@ -19,10 +26,10 @@ final class UpdateEdits {
 }
 
 extension StoreCore {
-  /// Stores what a closure made of an aggregate or of the content of an alias.
-  func storingEdits<R>(_ body: () -> R) -> R {
+  /// Stores the edits that a closure made in an aggregate or in the content of an alias.
+  func storing<R>(_ made: UpdateEdits, _ body: () -> R) -> R {
     let outer = edits
-    edits = UpdateEdits()
+    edits = made
     defer { edits = outer }
     return body()
   }

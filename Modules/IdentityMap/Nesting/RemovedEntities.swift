@@ -1,0 +1,68 @@
+/// The entities directly in a value that a closure left there as they were given, while it removed them from the store.
+/// The removal counts. An entity that the closure changed in its value is stored again.
+final class RemovedEntities: EntityVisitor {
+  private let given: GivenEntities
+  private var untouched: [Node] = []
+  private var changed: Set<ObjectIdentifier> = []
+
+  init(_ given: GivenEntities) {
+    self.given = given
+  }
+
+  func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
+    guard let node = table.index.node(entity.id, hash: table.index.hash(entity.id)), node.isRemoved,
+      given.contains(node)
+    else { return EntityNode(entity, core: table.core) }
+    if given.contains(entity, of: node) { untouched.append(node) } else { changed.insert(ObjectIdentifier(node)) }
+    return node
+  }
+
+  /// Takes the entities out of a value.
+  /// - Parameters:
+  ///   - nodes: The nodes that the visit of the value returned.
+  ///   - remove: Takes out of a value what stands for the node that is removed; returns whether the value is of no use
+  ///     then.
+  /// - Returns: `nil` when the value cannot be without the entities.
+  func takeOut<Value>(
+    of value: Value, with nodes: [Node], remove: (inout Value, inout LinkCursor) -> Bool
+  ) -> Value? {
+    var (reduced, left) = (value, nodes)
+    for node in untouched where !changed.contains(ObjectIdentifier(node)) {
+      let isUseless = LinkCursor.walk(over: left, removing: node) { remove(&reduced, &$0) }
+      if isUseless { return nil }
+      left.removeAll { $0 === node }
+    }
+    return reduced
+  }
+}
+
+extension Node {
+  /// There is no such entity, and none that a change which is not sure has taken away.
+  var isRemoved: Bool { isVacant && !flags.contains(.hidden) }
+}
+
+extension EntityTable {
+  /// The result of a closure without the entities that the closure removed from the store and left alone in its value.
+  /// An aggregate that cannot be without them keeps them.
+  func withoutRemoved(_ entity: T) -> T {
+    guard let given = core.edits?.given, given.hasRemoved, let plan = plan(for: entity) else { return entity }
+    let removed = RemovedEntities(given)
+    let nodes = visit(entity, removed)
+    guard let reduced = removed.takeOut(of: entity, with: nodes, remove: { plan.remove(from: &$0, along: &$1) }),
+      reduced.id == entity.id
+    else { return entity }
+    return reduced
+  }
+}
+
+extension NestedShape {
+  /// The same for the content of an alias.
+  /// - Returns: `nil` when the content cannot be without the entities.
+  func withoutRemoved(_ content: Part, given: GivenEntities, _ core: StoreCore) -> Part? {
+    guard given.hasRemoved else { return content }
+    let removed = RemovedEntities(given)
+    var adoption = Adoption(core: core, stamp: nil, visitor: removed)
+    adopt(content, &adoption)
+    return removed.takeOut(of: content, with: adoption.children) { remove(&$0, &$1) }
+  }
+}

@@ -1,0 +1,223 @@
+import CoherenceIdentityMap
+import Dispatch
+import Testing
+
+@Suite("Events of removals")
+struct RemovalEventTests {
+  private struct Refusal: Error {}
+  private let store = makeStore()
+
+  private func events<T: Identifiable & Sendable>(
+    of observer: EntityObserver<T>
+  ) -> (told: Told<EntityEvent<T>>, subscription: EntityStore.Subscription) {
+    let told = Told<EntityEvent<T>>()
+    return (told, observer.observeEvents { told.append($0) })
+  }
+
+  @Test func `an observer of events is told of values and of the removal and of the entity that is stored again`() {
+    let (told, subscription) = events(of: store.store(entity: Leaf(1, "a")))
+    store.update(Leaf.self, id: 1) { $0.text = "b" }
+    store.remove(Leaf.self, id: 1)
+    _ = store.store(entity: Leaf(1, "c"))
+    store.removeAll()
+    #expect(
+      told.values == [.value(Leaf(1, "a")), .value(Leaf(1, "b")), .removed, .value(Leaf(1, "c")), .removed])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an observer of events is told of a removal with an entity that its own cannot be without`() {
+    let root = Root(id: 1, leaf: Leaf(2))
+    let (told, subscription) = events(of: store.store(entity: root))
+    store.remove(Leaf.self, id: 2)
+    #expect(told.values == [.value(root), .removed])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an observer of events is told of a removal that is taken back and of the value then`() {
+    let (told, subscription) = events(of: store.store(entity: Leaf(1)))
+    let change = store.optimistically { $0.remove(Leaf.self, id: 1) }
+    change.rollback()
+    #expect(told.values == [.value(Leaf(1)), .removed, .value(Leaf(1))])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an observer of events is told nothing of a removal that is undone`() {
+    let (told, subscription) = events(of: store.store(entity: Leaf(1)))
+    try? store.transaction { store throws in
+      store.remove(Leaf.self, id: 1)
+      throw Refusal()
+    }
+    #expect(told.values == [.value(Leaf(1))])
+    store.update(Leaf.self, id: 1) { $0.text = "new" }
+    #expect(told.values == [.value(Leaf(1)), .value(Leaf(1, "new"))])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a removal that is followed by a new value in one transaction is left out`() {
+    let (told, subscription) = events(of: store.store(entity: Leaf(1, "old")))
+    store.transaction { store in
+      store.remove(Leaf.self, id: 1)
+      _ = store.store(entity: Leaf(1, "new"))
+    }
+    #expect(told.values == [.value(Leaf(1, "old")), .value(Leaf(1, "new"))])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an observer of events of a removed entity is told so at first`() {
+    let held = store.store(entity: Leaf(1))
+    store.remove(Leaf.self, id: 1)
+    let (told, subscription) = events(of: held)
+    #expect(told.values == [.removed])
+    _ = store.store(entity: Leaf(1, "again"))
+    #expect(told.values == [.removed, .value(Leaf(1, "again"))])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a paused observer of events catches up with a removal`() {
+    let (told, subscription) = events(of: store.store(entity: Leaf(1)))
+    subscription.pause()
+    store.remove(Leaf.self, id: 1)
+    #expect(told.count == 1)
+    subscription.resume()
+    #expect(told.values == [.value(Leaf(1)), .removed])
+  }
+
+  @Test func `an observer of events has a delivery of its own when it asks for one`() {
+    let work = Told<@Sendable () -> Void>()
+    let told = Told<EntityEvent<Leaf>>()
+    let subscription = store.store(entity: Leaf(1)).observeEvents(on: .custom { work.append($0) }) { told.append($0) }
+    store.remove(Leaf.self, id: 1)
+    #expect(told.count == 1)
+    for piece in work.values { piece() }
+    #expect(told.values == [.value(Leaf(1)), .removed])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a sequence of events has values and removals`() async {
+    var events = store.store(entity: Leaf(1)).events.makeAsyncIterator()
+    #expect(await events.next() == .value(Leaf(1)))
+    store.remove(Leaf.self, id: 1)
+    #expect(await events.next() == .removed)
+    _ = store.store(entity: Leaf(1, "again"))
+    #expect(await events.next() == .value(Leaf(1, "again")))
+  }
+
+  @Test func `other observers are told nothing of a removal`() {
+    let held = store.store(entity: Leaf(1))
+    let (told, subscription) = held.changes()
+    let (heard, other) = events(of: held)
+    store.remove(Leaf.self, id: 1)
+    #expect(told.count == 0 && heard.count == 2)
+    _ = store.store(entity: Leaf(1))
+    #expect(told.values == [Leaf(1)])
+    withExtendedLifetime((subscription, other)) {}
+  }
+}
+
+@Suite("A store that is cleared")
+struct ClearTests {
+  private struct Refusal: Error {}
+  private let store = makeStore()
+
+  @Test func `nothing is left in a cleared store`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2)), named: .main)
+    _ = store.store(entities: [Leaf(3)], named: .all)
+    let change = store.optimistically { $0.remove(Leaf.self, id: 3) }
+    store.clear()
+    change.rollback()
+    #expect(store.inspect().entities.isEmpty && store.inspect().aliases.isEmpty)
+    #expect(store.find(Leaf.self, id: 3) == nil && store.find(named: .all).value == nil)
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func `no subscription from before is told of what is stored after a clear`() {
+    let (leaves, first) = store.store(entity: Leaf(1, "first user"), named: .chosen).changes()
+    let (chosen, second) = store.find(named: .chosen).changes()
+    let (all, third) = store.query(Leaf.self).changes()
+    let (awaited, fourth) = store.await(Leaf.self, id: 1).changes()
+    let (list, fifth) = store.store(entities: [Leaf(1, "first user")]).changes()
+    let events = Told<EntityEvent<Leaf>>()
+    let sixth = store.find(Leaf.self, id: 1)?.observeEvents { events.append($0) }
+    events.clear()
+    store.clear()
+    let held = store.store(entity: Leaf(1, "second user"), named: .chosen)
+    first.pause()
+    first.resume()
+    #expect(leaves.count == 0 && chosen.count == 0 && all.count == 0 && awaited.count == 0 && list.count == 0)
+    #expect(events.count == 0)
+    withExtendedLifetime((held, second, third, fourth, fifth, sixth)) {}
+  }
+
+  @Test func `deliveries that wait when a store is cleared are left out`() {
+    let gate = DispatchSemaphore(value: 0)
+    let queue = DispatchQueue(label: "deliveries")
+    let store = EntityStore(queue: queue)
+    let (told, subscription) = store.store(entity: Leaf(1)).changes()
+    queue.async { gate.wait() }
+    store.update(Leaf.self, id: 1) { $0.text = "new" }
+    store.clear()
+    gate.signal()
+    queue.sync {}
+    #expect(told.count == 0)
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `who observes after a clear is told`() {
+    let former = store.store(entity: Leaf(1)).observe { _ in }
+    store.clear()
+    let (told, subscription) = store.store(entity: Leaf(1, "new")).changes()
+    store.update(Leaf.self, id: 1) { $0.text = "newer" }
+    former.unsubscribe()
+    store.update(Leaf.self, id: 1) { $0.text = "newest" }
+    #expect(told.values == [Leaf(1, "newer"), Leaf(1, "newest")])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `sequences end when their store is cleared`() async {
+    let held = store.store(entity: Leaf(1))
+    var (values, events) = (held.values.makeAsyncIterator(), held.events.makeAsyncIterator())
+    #expect(await values.next() == Leaf(1))
+    #expect(await events.next() == .value(Leaf(1)))
+    store.clear()
+    #expect(await values.next() == nil)
+    #expect(await events.next() == nil)
+  }
+
+  @Test func `a cleared store takes lower stamps, of entities and of aliases`() {
+    store.setPolicy(for: Leaf.self) { $0.stampsOutlive = .seconds(3600) }
+    let held = store.store(entity: Leaf(1, "first user"), named: .chosen, modifiedAt: 10)
+    _ = store.store(entity: Leaf(2, "first user"), modifiedAt: 10)
+    store.clear()
+    _ = store.store(entities: [Leaf(1, "second user"), Leaf(2, "second user")], named: .all, modifiedAt: 5)
+    #expect(store.find(named: .all).value == [Leaf(1, "second user"), Leaf(2, "second user")])
+    _ = store.store(entity: Leaf(2, "second user"), named: .chosen, modifiedAt: 6)
+    #expect(store.find(named: .chosen).value?.id == 2)
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func `a clear that is undone leaves everything and everybody`() {
+    let held = store.store(entity: Leaf(1, "old"), named: .chosen, modifiedAt: 10)
+    let (told, subscription) = held.changes()
+    try? store.transaction { store throws in
+      store.clear()
+      throw Refusal()
+    }
+    #expect(store.find(named: .chosen).value == Leaf(1, "old") && told.count == 0)
+    _ = store.store(entity: Leaf(1, "late"), modifiedAt: 9)
+    store.update(Leaf.self, id: 1) { $0.text = "new" }
+    #expect(told.values == [Leaf(1, "new")])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `a subscription that begins after a clear in its transaction goes on`() {
+    let told = Told<Leaf>()
+    let former = store.store(entity: Leaf(1)).observe { _ in }
+    let subscription = store.transaction { store in
+      store.clear()
+      return store.store(entity: Leaf(1, "new")).observe { told.append($0) }
+    }
+    store.update(Leaf.self, id: 1) { $0.text = "newer" }
+    #expect(told.values == [Leaf(1, "new"), Leaf(1, "newer")])
+    withExtendedLifetime((former, subscription)) {}
+  }
+}
