@@ -3,6 +3,7 @@ import CoherenceCore
 import CoherenceInMemory
 import CoherenceService
 import CoherenceStrategies
+import Dispatch
 import Foundation
 import Logging
 import ServiceLifecycle
@@ -81,6 +82,30 @@ struct ConnectServiceTests {
     #expect(connect.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
+  @Test func `actions that ignore their cancellation do not hold up the shutdown`() async throws {
+    let connect = try makeConnect()
+    let service = ConnectService(connect, drainLimit: .zero, cancelLimit: .zero)
+    let action = StubbornAction()
+    try await testGracefulShutdown { trigger in
+      async let run: Void = service.run()
+      await wait(for: .started, of: connect)
+      try connect.execute(action)
+      await action.gate.waitUntilReached()
+      trigger.triggerGracefulShutdown()
+      var failure: (any Error)?
+      do {
+        try await run
+      } catch {
+        failure = error
+      }
+      #expect(failure.map { ErrorCode.timedOut ~= $0 } == true)
+    }
+    #expect(connect.state == .stopping && connect.persistentStoreCoordinator.persistentStores.count == 1)
+    action.end.signal()
+    try await connect.stop()
+    #expect(connect.persistentStoreCoordinator.persistentStores.isEmpty)
+  }
+
   @Test func `cancellation cancels actions at once`() async throws {
     let connect = try makeConnect()
     let gate = ServiceGate()
@@ -124,6 +149,17 @@ private struct GatedAction: AsyncGenericAction {
   func execute() async throws {
     await gate.pass()
     try Task.checkCancellation()
+  }
+}
+
+/// An action that goes on until a test ends it, whoever cancels it.
+private struct StubbornAction: GenericAction {
+  let gate = ServiceGate()
+  let end = DispatchSemaphore(value: 0)
+
+  func execute() throws {
+    gate.reach()
+    end.wait()
   }
 }
 

@@ -7,17 +7,14 @@ import TestSupport
 @Suite("Conflicts in strategies")
 struct ConflictTests {
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `edits of the view go on top of what a background context saved of the same record`(
+  func `edits of the view and of a background context of different properties of one record are merged`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
     let id = try stack.saveUser(named: "ada")
     let user = try stack.view.user(id)
     user.firstName = "mine"
-    try stack.change(id) {
-      $0.firstName = "theirs"
-      $0.lastName = "theirs"
-    }
+    try stack.change(id) { $0.lastName = "theirs" }
     try stack.view.save()
     #expect(user.firstName == "mine")
     #expect(user.lastName == "theirs")

@@ -1,3 +1,4 @@
+import CoherenceCore
 import Dispatch
 import Synchronization
 
@@ -20,7 +21,8 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
     super.init(action, in: submission)
   }
 
-  /// The result of the action, waited for. Canceling the task that waits does not end the waiting.
+  /// The result of the action, waited for. Canceling the task that waits ends the waiting, and not the action: see
+  /// ``AnyActionHandle/cancel()`` for that.
   ///
   /// - Throws: What the action threw; `CancellationError` when it was canceled and did not throw; and what
   ///   ``waitUntilFinished()`` throws.
@@ -39,7 +41,9 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
     switch body {
     case .blocking(let body):
       let beginning = DispatchTime.now().uptimeNanoseconds
-      let error = Self.$executing.withValue(self) { failure { try body(self) } }
+      let error = Self.$executing.withValue(self) {
+        MainDemand.working(for: dispatcher) { failure { try body(self) } }
+      }
       let time = DispatchTime.now().uptimeNanoseconds - beginning
       end(throwing: error)
       return time
@@ -53,7 +57,9 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
     // Detached, for it may be started by the task of the action before, whose task-local values are no affair of this one.
     let task = Task.detached { [self] in
       let beginning = DispatchTime.now().uptimeNanoseconds
-      let error = await Self.$executing.withValue(self) { await failure { try await body(self) } }
+      let error = await Self.$executing.withValue(self) {
+        await MainDemand.working(for: dispatcher) { await failure { try await body(self) } }
+      }
       let time = DispatchTime.now().uptimeNanoseconds - beginning
       end(throwing: error)
       queue.laneIsFree(lane, after: time)

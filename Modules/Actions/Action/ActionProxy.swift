@@ -31,9 +31,10 @@ public protocol ActionProxy: AnyObject, Sendable {
   /// finished, nothing changes any more.
   func cancel()
 
-  /// Waits until the action finished. Canceling the task that waits does not end the waiting.
+  /// Waits until the action finished. Canceling the task that waits ends the waiting, and not the action.
   ///
-  /// - Throws: ``ErrorCode/actionWaitsForItself`` when an action calls this, and the awaited one cannot begin or end
+  /// - Throws: `CancellationError` when the task that waits is canceled before the action finished;
+  ///   ``ErrorCode/actionWaitsForItself`` when an action calls this, and the awaited one cannot begin or end
   ///   before the caller has: it is the same action, or waits for a place that the caller holds.
   func waitUntilFinished() async throws
 }

@@ -60,7 +60,25 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
     let waiter = Self.executing
     try waiter.map { try WaitGraph.begin($0, for: [self]) }
     defer { if let waiter { WaitGraph.end(waiter, for: [self]) } }
-    await withCheckedContinuation { continuation in whenFinished { continuation.resume() } }
+    let wait = FinishWait()
+    defer { life.withLock { $0.waits[ObjectIdentifier(wait)] = nil } }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        wait.begin(continuation)
+        join(wait)
+      }
+    } onCancel: {
+      wait.end(.failure(CancellationError()))
+    }
+  }
+
+  /// Ends a wait once the action finished: at once, if it did already.
+  private final func join(_ wait: FinishWait) {
+    let isFinished = life.withLock { life in
+      if life.state != .finished { life.waits[ObjectIdentifier(wait)] = wait }
+      return life.state == .finished
+    }
+    if isFinished { wait.end(.success(())) }
   }
 
   /// Calls a block once the action finished: at once, if it did already.

@@ -31,11 +31,17 @@ public protocol Connect: PersistentContainer {
   /// Called by an action of this Connect, `stop` does not wait, for it would wait for its caller: the stop goes on
   /// by itself, and errors of it are reported to the error handler.
   ///
+  /// Called on the main actor, this form blocks the main actor. An action that waits for a main-queue context could not
+  /// end then: the call throws, and the stop goes on by itself. An action that waits for the main actor otherwise, by
+  /// `MainActor.run` for instance, cannot be told from one that takes long. The asynchronous form blocks nothing, and is
+  /// the one to call on the main actor.
+  ///
   /// - Parameters:
   ///   - mode: What becomes of the actions that are not finished.
   ///   - limit: How long to wait; `nil` for as long as it takes.
-  /// - Throws: ``ErrorCode/timedOut`` when the limit is over; the stop goes on then, and another call joins it. Otherwise
-  ///   the first error of closing a store; the others are closed all the same.
+  /// - Throws: ``ErrorCode/timedOut`` when the limit is over, and ``ErrorCode/illegalState`` on the main actor when an
+  ///   action waits for the main actor; the stop goes on then, and another call joins it. Otherwise the first error of
+  ///   closing a store; the others are closed all the same.
   func stop(_ mode: StopMode, within limit: Duration?) throws
 
   /// Stops without blocking a thread; see `stop(_:within:)` without `async`. When the task is canceled meanwhile, actions

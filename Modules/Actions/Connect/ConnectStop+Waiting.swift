@@ -4,11 +4,13 @@ import Synchronization
 
 extension ConnectStop {
   /// Blocks until the stop has finished, or the time is over.
-  func wait(within limit: Duration? = nil, of dispatcher: ActionDispatcher) -> Result<Void, any Error> {
+  ///
+  /// - Throws: ``ErrorCode/illegalState`` when an action waits for the main actor, which the call would block.
+  func wait(within limit: Duration? = nil, of dispatcher: ActionDispatcher) throws -> Result<Void, any Error> {
     let done = DispatchSemaphore(value: 0)
     let waiter = Waiter { _ in done.signal() }
     listen(waiter, within: limit, of: dispatcher)
-    done.wait()
+    try BlockedMain.wait(for: done, of: dispatcher)
     return waiter.result ?? .success(())
   }
 

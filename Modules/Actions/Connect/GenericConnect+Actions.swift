@@ -38,6 +38,7 @@ extension GenericConnect: ActionManager {
           let stack = try ActionStack(of: self, for: handle)
           try withExtendedLifetime(stack) {
             try observation.attempt { try action.execute(context: stack.context) }
+            stack.noteUnsavedChanges(of: handle)
           }
         }))
   }
@@ -54,7 +55,9 @@ extension GenericConnect: ActionManager {
         body: .asynchronous { [weak self] handle in
           let stack = try ActionStack(of: self, for: handle)
           defer { withExtendedLifetime(stack) {} }
-          return try await observation.attempt { try await action.execute(context: stack.context) }
+          let output = try await observation.attempt { try await action.execute(context: stack.context) }
+          stack.noteUnsavedChanges(of: handle)
+          return output
         }))
   }
 
@@ -82,5 +85,12 @@ private struct ActionStack {
     context.execution = handle
     let counter = context.counter
     handle.life.withLock { $0.counters.append(counter) }
+  }
+
+  /// Notes what an attempt that succeeded has left unsaved. Whoever was asked to end early is not blamed.
+  func noteUnsavedChanges(of handle: AnyActionHandle) {
+    guard context.hasUnsavedRecords, !handle.hasToEnd else { return }
+    handle.life.withLock { $0.hasUnsavedChanges = true }
+    handle.dispatcher.events.didLeaveChanges(handle)
   }
 }

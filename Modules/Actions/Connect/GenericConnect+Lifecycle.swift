@@ -17,7 +17,7 @@ extension GenericConnect {
     while let stop = try beginStart() {
       try refuseToWaitForCaller()
       // The outcome is the affair of whoever stopped.
-      _ = stop.wait(of: dispatcher)
+      _ = try stop.wait(of: dispatcher)
     }
   }
 

@@ -39,7 +39,7 @@ final class ActionEvents: Sendable {
   // MARK: What happens
 
   func didStart(_ handle: AnyActionHandle) {
-    logger.info("Action started.", metadata: ["action": "\(type(of: handle.action))"])
+    logger.debug("Action started.", metadata: ["action": "\(type(of: handle.action))"])
     send(Entry(event: .actionStarted(handle)))
   }
 
@@ -53,6 +53,16 @@ final class ActionEvents: Sendable {
   func didFinish(_ handle: AnyActionHandle, completions: [ActionSubmission.Completion]) {
     if logger.logLevel <= .error { log(handle) }
     send(Entry(event: .actionFinished(handle), completions: completions))
+  }
+
+  /// The action has succeeded, and what it changed in its context and did not save is lost.
+  func didLeaveChanges(_ handle: AnyActionHandle) {
+    logger.warning(
+      """
+      The action has ended with changes in its context that it has not saved, and they are lost. Call `save()` in the \
+      action, or `rollback()` where the changes are not wanted.
+      """,
+      metadata: ["action": "\(type(of: handle.action))"])
   }
 
   func didChange(_ state: ConnectState) { send(Entry(event: .stateChanged(state))) }
@@ -74,9 +84,9 @@ final class ActionEvents: Sendable {
     if let error = handle.error {
       logger.error("Action threw an error.", metadata: ["action": "\(name)", "error": "\(error.logText)"])
     }
-    logger.info(
+    logger.debug(
       "Action \(handle.completionStatus).",
-      metadata: ["action": "\(name)", "statistics": "\(handle.statistics)"])
+      metadata: ["action": "\(name)", "statistics": "\(handle.statistics.summary)"])
   }
 
   // MARK: Who hears of it

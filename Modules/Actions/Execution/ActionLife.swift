@@ -22,12 +22,17 @@ struct ActionLife {
   var awaited: [AnyActionHandle] = []
   var progress: SharedProgress?
   var observers: [@Sendable () -> Void] = []
+  /// Who waits for the end, and may give up waiting.
+  var waits: [ObjectIdentifier: FinishWait] = [:]
+  /// Whether the action has succeeded and left changes in its context that were never saved.
+  var hasUnsavedChanges = false
   private var completions: [ActionSubmission.Completion]
 
   init(completions: [ActionSubmission.Completion]) { self.completions = completions }
 
   var statistics: ActionStatistics {
     var statistics = ActionStatistics(startTime: startTime, finishTime: finishTime, attempts: attempts)
+    statistics.hasUnsavedChanges = hasUnsavedChanges
     if !counters.isEmpty {
       statistics.contextStatistics = counters.reduce(into: ContextStatistics()) { $0 += $1.statistics }
     }
@@ -96,15 +101,18 @@ struct ActionLife {
       task = nil
       timers = []
       observers = []
+      waits = [:]
       completions = []
     }
-    return Finish(timers: timers, observers: observers, completions: completions, progress: progress)
+    return Finish(
+      timers: timers, observers: observers, waits: Array(waits.values), completions: completions, progress: progress)
   }
 
   /// Who has to be told of the end.
   struct Finish {
     let timers: [Task<Void, Never>]
     let observers: [@Sendable () -> Void]
+    let waits: [FinishWait]
     let completions: [ActionSubmission.Completion]
     let progress: SharedProgress?
   }

@@ -47,6 +47,7 @@ extension AnyActionHandle {
     if terms != nil { dispatcher.didFinish(self) }
     dispatcher.events.didFinish(self, completions: finish.completions)
     for observer in finish.observers { observer() }
+    for wait in finish.waits { wait.end(.success(())) }
   }
 
   // MARK: Asking for the end

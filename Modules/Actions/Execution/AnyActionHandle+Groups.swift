@@ -23,13 +23,14 @@ extension [AnyActionHandle] {
 
   /// Waits for all of them, on behalf of the action that the caller may be part of.
   ///
-  /// - Throws: ``ErrorCode/actionWaitsForItself``.
+  /// - Throws: ``ErrorCode/actionWaitsForItself``; ``ErrorCode/illegalState`` on the main actor, when one of the actions
+  ///   waits for the main actor.
   func waitUntilFinished() throws {
     try AnyActionHandle.current.map { try WaitGraph.begin($0, for: self) }
+    defer { AnyActionHandle.current.map { WaitGraph.end($0, for: self) } }
     let done = DispatchSemaphore(value: 0)
     whenAllFinished(on: Self.waiting) { done.signal() }
-    done.wait()
-    AnyActionHandle.current.map { WaitGraph.end($0, for: self) }
+    try BlockedMain.wait(for: done, of: first?.dispatcher)
   }
 
   /// Waits for all of them without blocking a thread.

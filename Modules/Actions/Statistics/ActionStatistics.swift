@@ -11,10 +11,29 @@ public struct ActionStatistics: Sendable, Hashable {
   /// `nil` for generic actions, and before an entity action begins.
   public internal(set) var contextStatistics: ContextStatistics?
 
+  /// Whether an entity action has succeeded and left changes in its context that were never saved, and are lost. The log
+  /// has a warning of it.
+  public internal(set) var hasUnsavedChanges = false
+
   /// Seconds from start to finish; zero until both are known.
   public var executionTime: TimeInterval {
     guard let startTime, let finishTime else { return 0 }
     return finishTime.timeIntervalSince(startTime)
+  }
+}
+
+extension ActionStatistics {
+  /// The statistics on one line, for logs.
+  var summary: String {
+    var parts = ["\(seconds(executionTime)) s"]
+    if attempts > 1 { parts.append("\(attempts) attempts") }
+    if let counts = contextStatistics {
+      parts += [
+        "\(counts.inserts) inserted", "\(counts.updates) updated", "\(counts.deletes) deleted",
+        "\(counts.fetches) fetched", "\(seconds(counts.saveTime)) s saving", "\(seconds(counts.fetchTime)) s fetching",
+      ]
+    }
+    return parts.joined(separator: ", ")
   }
 }
 
@@ -25,6 +44,7 @@ extension ActionStatistics: CustomStringConvertible {
       "startTime: \(startTime.map(\.description) ?? "(not started)")",
       "finishTime: \(finishTime.map(\.description) ?? (startTime == nil ? "(not started)" : "(not finished)"))",
     ]
+    if hasUnsavedChanges { lines.append("unsavedChanges: true") }
     if let contextStatistics { lines.append("context: \(contextStatistics)") }
     let body = lines.joined(separator: "\n").split(separator: "\n", omittingEmptySubsequences: false)
     return "{\n" + body.map { "  \($0)\n" }.joined() + "}"

@@ -40,7 +40,7 @@ extension ManagedObjectContext {
     for record in records where isNew(record) { absorbInsert(record) }
     for record in records {
       guard let object = targets[record.id] else { continue }
-      record.kind == .deleted ? try absorbDelete(of: object) : try absorbUpdate(record, of: object)
+      record.kind == .deleted ? try absorbDelete(record, of: object) : try absorbUpdate(record, of: object)
     }
   }
 
@@ -75,6 +75,7 @@ extension ManagedObjectContext {
   private final func absorbUpdate(_ record: PendingRecord, of object: ManagedObject) throws {
     let own = try object.changeable()
     storage.withPending {
+      own.takeOverOvertaken(of: record, current: present)
       for slot in record.changed { own.set(present(record[slot]), at: slot) }
       for (relationship, changes) in record.members {
         let changes = changes.mapped(current)
@@ -91,10 +92,11 @@ extension ManagedObjectContext {
     return .reference(current(id))
   }
 
-  private final func absorbDelete(of object: ManagedObject) throws {
+  private final func absorbDelete(_ record: PendingRecord, of object: ManagedObject) throws {
     guard object.pending?.kind != .deleted else { return }
     let own = try object.changeable()
     if own.base == nil, !isParentsInsert(own) { return forgetDeleted(object) }
+    storage.withPending { own.takeOverOvertaken(of: record, current: present) }
     storage.markDeleted(own)
   }
 
@@ -129,19 +131,18 @@ extension ManagedObjectContext {
     return false
   }
 
-  /// The row that the store has below a parent's unsaved changes; `nil` when the record's base is that row.
+  /// What the store has below a parent's unsaved changes; `nil` when the record's base is that row.
   ///
   /// A parent that did not take in yet what this context saved has an older row below its changes: then the record was
   /// not read through the parent, and its own base is the one to go by.
-  final func storedBase(of record: PendingRecord) throws -> Row? {
-    var ancestor = parent
-    var result: Row?
-    while let context = ancestor {
-      let base = context.storage.withPending { context.storage.recordUnderLock(for: record.id)?.base }
-      if let base, base.version >= record.base?.version ?? base.version { result = base }
-      ancestor = context.parent
+  final func storedBase(of record: PendingRecord) throws -> StoredBase? {
+    let parents = parentEdits(of: record.id)
+    var known: Row?
+    for base in parents.map(\.base) {
+      if base.version >= record.base?.version ?? base.version { known = base }
     }
-    return try result ?? storedBaseUnderAbandonedChanges(of: record)
+    guard let row = try known ?? storedBaseUnderAbandonedChanges(of: record) else { return nil }
+    return StoredBase(row: row, overtaken: record.editsOvertaken(by: row, below: parents, current: present))
   }
 
   /// The store's row for a record that was read with a parent's unsaved changes, which the parent gave up since then.

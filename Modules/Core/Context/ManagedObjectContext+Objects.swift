@@ -111,6 +111,9 @@ extension ManagedObjectContext {
     operating { !storage.undelivered.isEmpty || storage.hasChanges }
   }
 
+  /// Whether there is anything to save. May be asked from anywhere, and waits for nobody.
+  package final var hasUnsavedRecords: Bool { storage.withPending { storage.hasChanges } }
+
   private final func objects(of kind: PendingRecord.Kind) -> Set<ManagedObject> {
     operating {
       try? processDeletes()

@@ -47,7 +47,14 @@ extension ManagedObjectContext {
   public final func perform<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     try Task.checkCancellation()
     try checkHasQueue()
-    return try await ConfinedTurn(storage.confinement).run { try self.inside(body) }
+    guard storage.confinement.isMain else {
+      return try await ConfinedTurn(storage.confinement).run { try self.inside(body) }
+    }
+    let wait = MainDemand.begin()
+    return try await ConfinedTurn(storage.confinement).run {
+      wait.end()
+      return try self.inside(body)
+    }
   }
 
   /// Runs a block in the context without blocking the caller, and tells a handler of an error, in the context too.
@@ -109,7 +116,11 @@ extension ManagedObjectContext {
     // The block does not escape: this thread waits until it ran. What it answers crosses back while both threads agree
     // on who owns it.
     func run(_ body: () throws -> T, _ fail: (any Error) throws -> Never) rethrows -> T {
-      let result: Result<T, any Error> = withoutActuallyEscaping({ Result { try self.inside(body) } }) { work in
+      let wait = MainDemand.begin()
+      let result: Result<T, any Error> = withoutActuallyEscaping({ () -> Result<T, any Error> in
+        wait.end()
+        return Result { try self.inside(body) }
+      }) { work in
         let box = MainHop(work: work)
         DispatchQueue.main.async { box.run() }
         return WorkerPool.shared.hopping(box.run) { box.wait { self.noteBlocked($0) } }

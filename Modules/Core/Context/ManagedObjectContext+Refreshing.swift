@@ -6,8 +6,8 @@ public import Foundation
 extension ManagedObjectContext {
   /// Brings an object up to date with the store, or with the parent.
   ///
-  /// - Parameter mergeChanges: Whether the object's own changes are kept on top of the fresh state; otherwise they are
-  ///   dropped and the object becomes a fault.
+  /// - Parameter mergeChanges: Whether the object's own changes are kept on top of the fresh state, so that they are no
+  ///   conflict any more with what others saved before; otherwise they are dropped and the object becomes a fault.
   public final func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     operating {
       Misuse.check(object.storage === storage, misfit(object))
@@ -23,8 +23,8 @@ extension ManagedObjectContext {
         return takeOutMissing()
       }
       if mergeChanges {
-        rebase(record)
-        return storage.withPending { record.restartLists() }
+        reread([record]) { record, row in record.rebase(onto: row) }
+        return storage.withPending { record.acceptBase() }
       }
       guard record.kind != .inserted else { return }
       revertRelationships(of: object, record)
@@ -36,19 +36,27 @@ extension ManagedObjectContext {
     }
   }
 
-  private final func rebase(_ record: PendingRecord) { rebase([record]) }
-
-  /// Puts changes on top of what is below the context now, with one read for each store.
-  private final func rebase(_ records: [PendingRecord]) {
+  /// Reads what is below the context now of changed records, with one read for each store.
+  ///
+  /// - Parameter put: Puts a row below the changes of its record. Called under the lock, for rows of other versions
+  ///   than those that the changes are on.
+  private final func reread(_ records: [PendingRecord], put: (PendingRecord, Row) -> Void) {
     let based = records.filter { $0.base != nil }
     guard !based.isEmpty, let rows = try? loadRows(based.map(\.id)) else { return }
     let fresh = Dictionary(rows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     storage.withPending {
       for record in based {
         guard let row = fresh[record.id], row.version != record.base?.version else { continue }
-        record.rebase(onto: row)
+        put(record, row)
       }
     }
+  }
+
+  /// Takes in what others saved of changed records, whose rows did not come along.
+  private final func takeInRows(of records: [PendingRecord]) {
+    var inherited: [ManagedObjectID: SlotSet] = [:]
+    if parent != nil { for record in records { inherited[record.id] = slotsEditedByParents(of: record.id) } }
+    reread(records) { record, row in record.takeIn(row, besides: inherited[record.id] ?? SlotSet()) }
   }
 
   /// Sets to-one relationships back through their inverses, so that the other side forgets the change too.
@@ -67,7 +75,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Brings every object up to date with the stores: clean ones become faults, changed ones keep their changes.
+  /// Brings every object up to date with the stores: clean ones become faults, changed ones keep their changes, which
+  /// are no conflict any more with what others saved before.
   public final func refreshAll() {
     operating {
       if !lease.isPinned { drainInbox() }
@@ -75,8 +84,8 @@ extension ManagedObjectContext {
       let objects = storage.registry.all
       for object in objects { forgetState(of: object) }
       let records = objects.compactMap(\.pending)
-      rebase(records)
-      storage.withPending { for record in records { record.restartLists() } }
+      reread(records) { record, row in record.rebase(onto: row) }
+      storage.withPending { for record in records { record.acceptBase() } }
       takeOutMissing()
       storage.reports.removeAll()
       storage.kept.outdateLists()
@@ -147,7 +156,9 @@ extension ManagedObjectContext {
 extension ManagedObjectContext {
   /// Takes in what another context saved: posts it to the inbox and returns at once. It is taken in on the context's
   /// own executor, and at the latest when somebody next enters the context. The context's own changes are kept, on top
-  /// of the newer state.
+  /// of the newer state. A property that is changed on both sides is a conflict when this context saves: its
+  /// ``mergePolicy`` decides, and changes of different properties are merged. Two ways to settle such a conflict before
+  /// are ``refresh(_:mergeChanges:)`` and ``rollback()``.
   ///
   /// May be called from anywhere.
   public final func mergeChanges(fromContextDidSave changes: ChangeSet) {
@@ -195,7 +206,7 @@ extension ManagedObjectContext {
         object.collections = nil
         if object.pending == nil { object.row = nil }
       }
-      rebase(objects.compactMap(\.pending))
+      takeInRows(of: objects.compactMap(\.pending))
       events.noteEverything()
     }
     takeOutMissing()
@@ -219,7 +230,7 @@ extension ManagedObjectContext {
       outdated.formUnion(row.entity.listsDerivedFromRows)
       takeIn(row, isNew: false, relinked: changes.relinked[row.id] ?? [])
     }
-    rebase(changes.refreshed.compactMap { storage.registry.object(for: $0)?.pending })
+    takeInRows(of: changes.refreshed.compactMap { storage.registry.object(for: $0)?.pending })
     for id in changes.refreshed {
       outdated.formUnion(id.entity.hierarchy.flatMap(\.listsDerivedFromRows))
       guard let object = storage.registry.object(for: id) else { continue }
@@ -248,9 +259,8 @@ extension ManagedObjectContext {
     if let object = storage.registry.object(for: row.id) {
       object.carryLists(to: row.version, except: relinked)
       if let record = object.pending {
-        if record.kind != .deleted, let base = record.base, base.version < row.version {
-          storage.withPending { record.rebase(onto: row) }
-        }
+        let inherited = slotsEditedByParents(of: record.id)
+        storage.withPending { record.takeIn(row, besides: inherited) }
       } else if object.row.map({ $0.version < row.version }) != false {
         object.row = row
       }

@@ -30,6 +30,10 @@ final class PendingRecord {
   @exclusivity(unchecked) var base: Row?
   /// The slots that were set to something else than the base has.
   @exclusivity(unchecked) var changed = SlotSet()
+  /// The edits that saves of others have overtaken, which the next save reports as a conflict.
+  @exclusivity(unchecked) var overtaken: OvertakenEdits?
+  /// Whether a refresh has put the edits on what is below the context, so that edits of parents hide nothing any more.
+  @exclusivity(unchecked) var isAccepted = false
   /// Without a context: what relationships lead to, which goes into a context together with this record's object.
   var companions: Companions?
   /// The store that the user chose for a fresh record.
@@ -63,9 +67,10 @@ final class PendingRecord {
   /// Whether a save writes the draft.
   var isWritten: Bool { kind == .inserted || (kind == .updated && (!changed.isEmpty || changesLists)) }
 
-  /// The version that the store must have: the base's, or the older one at which a list was read that is changed.
+  /// The version that the store must have: the base's, or an older one that an overtaken edit or a change of a list was
+  /// made on. The store does not have that version any more, so that it reports the conflict.
   var baseVersion: Int64 {
-    let version = base?.version ?? 0
+    let version = min(base?.version ?? 0, overtaken?.version ?? .max)
     guard changesLists else { return version }
     return members.reduce(version) { version, entry in
       guard entry.key.isOrdered, !entry.value.isEmpty, let origin = entry.value.origin else { return version }
@@ -103,9 +108,20 @@ final class PendingRecord {
 
   /// Writes a slot and keeps account of whether it differs from the base.
   @inline(__always) func set(_ value: consuming AttributeValue, at slot: Int) {
-    if base == nil || differsFromBase(value, at: slot) { changed.insert(slot) } else { changed.remove(slot) }
+    if base == nil || differsFromBase(value, at: slot) {
+      changed.insert(slot)
+    } else {
+      changed.remove(slot)
+      if overtaken != nil { forgetOvertaken(at: slot) }
+    }
     draft.set(value, at: slot)
     if isIndexed { leaveIndex() }
+  }
+
+  /// Forgets that the edit of a slot is overtaken, because there is no edit any more.
+  @inline(never) private func forgetOvertaken(at slot: Int) {
+    overtaken?.forget(slot)
+    if overtaken?.isEmpty == true { overtaken = nil }
   }
 
   @inline(never) private func leaveIndex() {
@@ -147,7 +163,10 @@ final class PendingRecord {
       draft.set(row[slot], at: slot)
     }
     base = row
-    for slot in changed where row[slot] == draft[slot] { changed.remove(slot) }
+    for slot in changed where row[slot] == draft[slot] {
+      changed.remove(slot)
+      if overtaken != nil { forgetOvertaken(at: slot) }
+    }
     if isIndexed { leaveIndex() }
   }
 }

@@ -1,5 +1,8 @@
 /// How a save deals with a record that somebody else changed since it was read.
 ///
+/// A save that came in before, because the context follows the other writer, is put below the changes of the context.
+/// Changes of different properties are merged by that and are no conflict. A property that both have changed is one.
+///
 /// Every policy but ``error`` loses one of two edits of the same property, and says nothing of it: choose one where that is
 /// what the program wants. Conflicts are seen record by record. Two saves that each read what the other one writes, and
 /// write different records, both pass (write skew): write the record that the decision rests on too, where that matters.

@@ -12,8 +12,13 @@ struct RecordChange {
     let row: Row?
     let isWritten: Bool
     let baseVersion: Int64
+    let overtaken: OvertakenEdits?
 
-    init(_ kind: PendingRecord.Kind, base: Row?, row: Row?, changed: SlotSet, baseVersion: Int64?) {
+    init(
+      _ kind: PendingRecord.Kind, base: Row?, row: Row?, changed: SlotSet, baseVersion: Int64?,
+      overtaken: OvertakenEdits?
+    ) {
+      self.overtaken = overtaken
       self.kind = kind
       self.base = base
       self.changed = changed
@@ -32,12 +37,13 @@ struct RecordChange {
   /// - Parameters:
   ///   - row: The row to write, references permanent; `nil` when none is written.
   ///   - baseVersion: The version that the store must have; `nil` for the base's.
+  ///   - overtaken: The edits that a conflict is to be reported for, though they are on top of the base.
   init(
     _ record: PendingRecord, kind: PendingRecord.Kind, base: Row?, row: Row?, changed: SlotSet,
-    baseVersion: Int64? = nil
+    baseVersion: Int64? = nil, overtaken: OvertakenEdits? = nil
   ) {
     unmanaged = Unmanaged.passUnretained(record)
-    terms = Terms(kind, base: base, row: row, changed: changed, baseVersion: baseVersion)
+    terms = Terms(kind, base: base, row: row, changed: changed, baseVersion: baseVersion, overtaken: overtaken)
   }
 
   var record: PendingRecord { unmanaged.takeUnretainedValue() }
@@ -54,6 +60,14 @@ struct RecordChange {
   var base: Row? { if let terms { terms.base } else { unmanaged._withUnsafeGuaranteedRef { $0.base } } }
   /// The version that the store must have.
   var baseVersion: Int64 { terms?.baseVersion ?? unmanaged._withUnsafeGuaranteedRef { $0.baseVersion } }
+  private var overtaken: OvertakenEdits? {
+    if let terms { terms.overtaken } else { unmanaged._withUnsafeGuaranteedRef { $0.overtaken } }
+  }
+  /// The state that the changes were made on: the base, but for edits that were made on an older one.
+  var ancestor: Row? {
+    guard let base, let overtaken else { return base }
+    return overtaken.ancestor(of: base)
+  }
   /// Whether the members or the order of an ordered relationship change.
   var changesLists: Bool { kind == .updated && unmanaged._withUnsafeGuaranteedRef { $0.changesLists } }
   /// Whether nothing changes but the record's places in the orders of others.
@@ -80,7 +94,8 @@ struct RecordChange {
     let written = Row.make(id: id, entity: entity, version: Self.version(after: base), values: values)
     let isWritten = kind == .inserted || !changed.isEmpty || changesLists
     return RecordChange(
-      record, kind: kind, base: base, row: isWritten ? written : nil, changed: changed, baseVersion: baseVersion)
+      record, kind: kind, base: base, row: isWritten ? written : nil, changed: changed, baseVersion: baseVersion,
+      overtaken: overtaken)
   }
 
   /// Has the record give up its object: the save is through.

@@ -78,7 +78,7 @@ struct SavePlan {
 
   private var deletion: [SaveStep] {
     ranked(unit.deletes.groups, by: { -$0 }).map { group in
-      .delete(group.entity, group.changes.map { RowDelete(id: $0.id, baseVersion: $0.base?.version ?? 0) })
+      .delete(group.entity, group.changes.map { RowDelete(id: $0.id, baseVersion: $0.baseVersion) })
     }
   }
 

@@ -42,7 +42,7 @@ final class StoreSaver {
   // MARK: Gathering
 
   /// - Parameter bases: What the store has below each record, for a context with parents; empty for others.
-  private func gather(bases: [Row?]) throws {
+  private func gather(bases: [StoredBase?]) throws {
     var gathered: [(home: StoreIdentifier, unit: UnitOfWork)] = []
     // Most saves change records of one space in a row.
     var last: (id: ManagedObjectID, place: Int)?
@@ -72,10 +72,12 @@ final class StoreSaver {
   }
 
   /// - Parameter stored: What the store has below a parent's unsaved state; the parent's edits stay out of the save.
-  private func change(_ record: PendingRecord, id: ManagedObjectID, stored: Row?) throws -> RecordChange {
+  private func change(_ record: PendingRecord, id: ManagedObjectID, stored: StoredBase?) throws -> RecordChange {
     guard record.isWritten else {
       guard let stored else { return RecordChange(record) }
-      return RecordChange(record, kind: record.kind, base: stored, row: nil, changed: record.changed)
+      return RecordChange(
+        record, kind: record.kind, base: stored.row, row: nil, changed: record.changed,
+        baseVersion: stored.version(for: record), overtaken: stored.overtaken)
     }
     guard let stored else {
       storage.withPending { record.seal(as: id, version: RecordChange.version(after: record.base)) }
@@ -85,15 +87,15 @@ final class StoreSaver {
       if row.isIdentical(to: record.draft) { return RecordChange(record) }
       return RecordChange(
         record, kind: record.kind, base: record.base, row: row, changed: record.changed,
-        baseVersion: record.baseVersion)
+        baseVersion: record.baseVersion, overtaken: record.overtaken)
     }
-    var row = stored
+    var row = stored.row
     for slot in record.changed { row.set(record[slot], at: slot) }
-    row.seal(id: id, version: RecordChange.version(after: stored))
+    row.seal(id: id, version: RecordChange.version(after: stored.row))
     if record.entity.hasReferences { try makePermanent(&row, record, store: id.storeIdentifier) }
     return RecordChange(
-      record, kind: record.kind, base: stored, row: row, changed: record.changed,
-      baseVersion: min(stored.version, record.baseVersion))
+      record, kind: record.kind, base: stored.row, row: row, changed: record.changed,
+      baseVersion: stored.version(for: record), overtaken: stored.overtaken)
   }
 
   private func makePermanent(_ row: inout Row, _ record: PendingRecord, store: StoreIdentifier?) throws {
@@ -230,8 +232,8 @@ final class StoreSaver {
         continue
       }
       let conflict = Conflict(
-        objectID: change.id, ancestor: change.base, mine: change.kind == .deleted ? nil : change.row, store: storeRow,
-        lists: storeRow == nil ? [] : try lists.lists(of: change))
+        objectID: change.id, ancestor: change.ancestor, mine: change.kind == .deleted ? nil : change.row,
+        store: storeRow, lists: storeRow == nil ? [] : try lists.lists(of: change))
       switch try policy.resolve(conflict, changed: change.changed) {
       case .fail: failed.append(conflict)
       // A member that somebody deleted is not put back for the sake of its place.

@@ -9,6 +9,8 @@ extension ContextStrategy {
   ///
   /// A background context sees the unsaved edits of the view. Its save carries its own changes, and nothing else,
   /// through view and root into the stores before it returns; the view takes them as its new base, keeping its edits.
+  /// A background context that changes a property where it has read an edit of the view meets a conflict when another
+  /// background context has saved the property meanwhile.
   public final class IndirectNested: ContextStrategy, ContextStrategyType {
     public let viewContext: ManagedObjectContext
 

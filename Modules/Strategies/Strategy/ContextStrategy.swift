@@ -5,6 +5,10 @@ import CoherenceCore
 /// What every strategy of the framework guarantees:
 /// - A save of a background context, and of the view context, is in the stores when it returns.
 /// - A save of a background context never saves the edits of the view context.
+/// - The view context goes on to show its edits over what a background context saved. A property that both have changed
+///   is a conflict when the view is saved, which the view's merge policy reports or resolves; edits of different
+///   properties are merged. The view of ``DirectIndependent``, which follows nobody, meets a conflict over different
+///   properties too.
 /// - A save never waits for the main actor: changes are posted to the view context, which takes them in when it is next
 ///   entered. A read there, after the save returned, sees them.
 open class ContextStrategy {

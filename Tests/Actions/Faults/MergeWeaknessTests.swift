@@ -175,6 +175,9 @@ struct MergeWeaknessTests {
       view.performAndWait {}
       #expect(try shown.value(for: "name", as: String.self) == "edited" && view.hasChanges)
       #expect(try stack.names() == [1: "new 1"])
+      // Nor do the edits overwrite the merge unless that is wanted.
+      #expect { try view.save() } throws: { ErrorCode.versionConflict ~= $0 }
+      view.mergePolicy = .objectTrumps
       try view.save()
     }
     #expect(try stack.names() == [1: "edited"])

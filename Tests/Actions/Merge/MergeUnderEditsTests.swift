@@ -34,6 +34,10 @@ struct MergeUnderEditsTests {
     #expect(draft.isInserted && stage.view.hasChanges, "\(strategy)")
 
     try draft.setValue(Int32(9), for: "id")
+    // The merge has changed a name that the view has edited: saving the edit over it has to be wanted.
+    #expect { try stage.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
+    #expect(try stage.stored() == [1: "new", 2: "new", 4: "new"], "\(strategy)")
+    stage.view.mergePolicy = .objectTrumps
     try stage.view.save()
     #expect(try stage.stored() == [1: "edited", 2: "new", 4: "new", 9: "a draft"], "\(strategy)")
   }

@@ -3,6 +3,7 @@ import CoherenceCore
 extension ConformanceSubject {
   static let conflictSeen = ConformanceSubject("Conflict seen") {
     reports
+    incomingConflicts
     races
   }
 

@@ -1,0 +1,85 @@
+import Synchronization
+
+/// Which work waits for the main actor by way of a main-queue context, so that a call that is about to block the main
+/// actor until that work has ended can refuse to.
+///
+/// Work has an owner, by which the one who waits for it knows it: an action has the dispatcher of its Connect.
+package enum MainDemand {
+  private struct Content {
+    /// How many calls wait, by owner.
+    var waiting: [ObjectIdentifier: Int] = [:]
+    var watches: [ObjectIdentifier: [Int: @Sendable () -> Void]] = [:]
+    var nextNumber = 0
+  }
+
+  @TaskLocal private static var owner: ObjectIdentifier?
+  private static let content = Mutex(Content())
+
+  // MARK: Work
+
+  /// Runs work of an owner.
+  package static func working<T>(for party: some AnyObject, operation: () throws -> T) rethrows -> T {
+    try $owner.withValue(ObjectIdentifier(party), operation: operation)
+  }
+
+  /// Runs asynchronous work of an owner.
+  package static func working<T>(
+    for party: some AnyObject & Sendable, isolation: isolated (any Actor)? = #isolation,
+    operation: () async throws -> T
+  ) async rethrows -> T {
+    try await $owner.withValue(ObjectIdentifier(party), operation: operation, isolation: isolation)
+  }
+
+  /// The caller waits for the main actor from now on.
+  ///
+  /// - Returns: What to end the wait with, once the main actor has begun with the caller's block.
+  static func begin() -> Wait {
+    guard let owner else { return Wait(owner: nil) }
+    let watches = content.withLock { content in
+      content.waiting[owner, default: 0] += 1
+      return content.watches[owner].map { Array($0.values) } ?? []
+    }
+    for notify in watches { notify() }
+    return Wait(owner: owner)
+  }
+
+  /// A call that waits for the main actor.
+  struct Wait: Sendable {
+    fileprivate let owner: ObjectIdentifier?
+
+    /// Called once.
+    func end() {
+      guard let owner else { return }
+      content.withLock { content in
+        let count = content.waiting[owner, default: 0] - 1
+        content.waiting[owner] = count > 0 ? count : nil
+      }
+    }
+  }
+
+  // MARK: Watches
+
+  /// Calls a block whenever work of an owner begins to wait for the main actor, and at once when some waits already.
+  package static func watch(_ party: some AnyObject, _ notify: @escaping @Sendable () -> Void) -> Watch {
+    let owner = ObjectIdentifier(party)
+    let (number, isNeeded) = content.withLock { content in
+      content.nextNumber += 1
+      content.watches[owner, default: [:]][content.nextNumber] = notify
+      return (content.nextNumber, content.waiting[owner] != nil)
+    }
+    if isNeeded { notify() }
+    return Watch(owner: owner, number: number)
+  }
+
+  package struct Watch: Sendable {
+    fileprivate let owner: ObjectIdentifier
+    fileprivate let number: Int
+
+    package func end() {
+      content.withLock { content in
+        content.watches[owner]?[number] = nil
+        if content.watches[owner]?.isEmpty == true { content.watches[owner] = nil }
+      }
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/// What a parent context has edited of a record and not saved, as a save of its child past it has to know.
+struct ParentEdits {
+  /// The row below the edits.
+  let base: Row
+  let slots: SlotSet
+  private let overtaken: OvertakenEdits?
+
+  /// - Returns: `nil` for a record that is in no store and no farther parent.
+  init?(_ record: PendingRecord) {
+    guard let base = record.base else { return nil }
+    self.base = base
+    slots = record.changed
+    overtaken = record.overtaken
+  }
+
+  /// The value that the edit of a slot was made on; `nil` for a slot that the parent has not edited.
+  fileprivate func origin(of slot: Int) -> AttributeValue? {
+    slots.contains(slot) ? overtaken?[slot] ?? base[slot] : nil
+  }
+}
+
+extension [ParentEdits] {
+  /// The stored value that the edit of a slot was made on; `nil` for a slot that no parent has edited. A nearer parent
+  /// has made its edit on that of a farther one.
+  func origin(of slot: Int) -> AttributeValue? {
+    for edits in reversed() {
+      if let origin = edits.origin(of: slot) { return origin }
+    }
+    return nil
+  }
+}
+
+/// What the store has below the unsaved changes of parents.
+struct StoredBase {
+  let row: Row
+  /// The edits of the record that are a conflict with the row.
+  let overtaken: OvertakenEdits?
+
+  /// The version that the store must have for a save of the record.
+  func version(for record: PendingRecord) -> Int64 {
+    min(row.version, record.baseVersion, overtaken?.version ?? .max)
+  }
+}
+
+extension ManagedObjectContext {
+  /// What the parents have edited of a record, the nearest first.
+  final func parentEdits(of id: ManagedObjectID) -> [ParentEdits] {
+    var result: [ParentEdits] = []
+    var ancestor = parent
+    while let context = ancestor {
+      let storage = context.storage
+      if let edits = storage.withPending({ storage.recordUnderLock(for: id).flatMap { ParentEdits($0) } }) {
+        result.append(edits)
+      }
+      ancestor = context.parent
+    }
+    return result
+  }
+
+  /// The slots of a record that parents have edited.
+  final func slotsEditedByParents(of id: ManagedObjectID) -> SlotSet {
+    parentEdits(of: id).reduce(SlotSet()) { $0.union($1.slots) }
+  }
+}

@@ -1,0 +1,104 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceInMemory
+import CoherenceStrategies
+import Logging
+import Testing
+import TestSupport
+
+@Suite("What is logged of actions")
+struct ActionMessageTests {
+  private let log = LogRecorder()
+  private let directory = TemporaryDirectory()
+  private let connect: TestConnect
+
+  init() throws {
+    connect = TestConnect(
+      name: "Log", managedObjectModel: ConnectModels.main, storeLocation: directory.url, logger: log.logger)
+    try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    try connect.start()
+  }
+
+  /// What is warned of actions. The model has an entity that is warned of too.
+  private var warnings: [String] { log.texts(.warning).filter { $0.hasPrefix("The action ") } }
+
+  /// An action that inserts a record.
+  private func inserting(isSaved: Bool) -> ClosureAction<ConnectEntity1> {
+    ClosureAction(ConnectEntity1.self) { context in
+      try context.performAndWait {
+        context.insert(ConnectEntity1.make(1, "one"))
+        if isSaved { try context.save() }
+      }
+    }
+  }
+
+  /// Submits an action, and returns it when everything is logged of it: before its completion block is called.
+  private func finish(
+    _ submit: (@escaping @Sendable (any ActionProxy) -> Void) throws -> Void
+  ) async throws -> any ActionProxy {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<any ActionProxy, any Error>) in
+      do {
+        try submit { continuation.resume(returning: $0) }
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+  }
+
+  @Test func `an action is logged at its start and at its end, on one line each, for debugging`() async throws {
+    _ = try await finish { _ = try connect.execute(inserting(isSaved: true), completionBlock: $0) }
+    let texts = log.texts(.debug).filter { $0.hasPrefix("Action ") }
+    #expect(texts.count == 2)
+    #expect(texts.allSatisfy { !$0.contains("\n") })
+    #expect(texts.last?.contains("1 inserted") == true)
+    #expect(log.texts(.info).allSatisfy { !$0.hasPrefix("Action ") })
+    #expect(warnings.isEmpty)
+  }
+
+  @Test func `an action that fails is logged as an error`() async throws {
+    let action = MockGenericAction(script: MockScript(fails: true))
+    _ = try await finish { _ = try connect.execute(action, completionBlock: $0) }
+    #expect(log.texts(.error).count { $0.contains("Action threw an error.") } == 1)
+  }
+
+  @Test func `an action that succeeds with unsaved changes is warned of, and its statistics say so`() async throws {
+    let handle = try connect.execute(inserting(isSaved: false))
+    try await handle.value
+    #expect(handle.completionStatus == .successful)
+    #expect(handle.statistics.hasUnsavedChanges)
+    #expect("\(handle.statistics)".contains("unsavedChanges: true"))
+    #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains("ClosureAction") && $0.contains("save") })
+  }
+
+  @Test func `an asynchronous action that succeeds with unsaved changes is warned of too`() async throws {
+    let handle = try connect.execute(
+      EntityTaskAction { context in
+        try await context.perform { context.insert(ConnectEntity1.make(1, "one")) }
+      })
+    try await handle.value
+    #expect(handle.statistics.hasUnsavedChanges && warnings.count == 1)
+  }
+
+  @Test func `an action that saves, takes its changes back, or fails is not warned of`() async throws {
+    let saving = try connect.execute(inserting(isSaved: true))
+    let undoing = try connect.execute(
+      ClosureAction(ConnectEntity1.self) { context in
+        context.performAndWait {
+          context.insert(ConnectEntity1.make(2, "two"))
+          context.rollback()
+        }
+      })
+    let failing = try connect.execute(
+      ClosureAction(ConnectEntity1.self) { context in
+        try context.performAndWait {
+          context.insert(ConnectEntity1.make(3, "three"))
+          throw MockError()
+        }
+      })
+    for handle in [saving, undoing, failing] {
+      try await handle.waitUntilFinished()
+      #expect(!handle.statistics.hasUnsavedChanges)
+    }
+    #expect(warnings.isEmpty)
+  }
+}

@@ -1,0 +1,51 @@
+import CoherenceActions
+import CoherenceCore
+import Testing
+
+@Suite("Canceling whoever waits for an action")
+struct CanceledWaitTests {
+  private let stack: ConnectStack
+  private var connect: TestConnect { stack.connect }
+
+  init() throws { stack = try ConnectStack.started() }
+
+  @Test func `a canceled task stops waiting for an action, which goes on`() async throws {
+    let script = MockScript(waits: true)
+    let handle = try connect.execute(MockGenericAction(script: script))
+    await script.untilBegun()
+    let waits = [Task { try await handle.value }, Task { try await handle.waitUntilFinished() }]
+    for wait in waits {
+      wait.cancel()
+      await #expect(throws: CancellationError.self) { try await wait.value }
+    }
+    #expect(handle.state == .executing)
+    script.release()
+    try await handle.value
+    #expect(handle.completionStatus == .successful && script.cancelCount == 0)
+  }
+
+  @Test func `a canceled task gets the value of an action that has finished`() async throws {
+    let handle = try connect.execute(TaskAction { 3 })
+    try await handle.waitUntilFinished()
+    let gate = TaskGate()
+    let wait = Task {
+      await gate.pass()
+      return try await handle.value
+    }
+    wait.cancel()
+    let value = try await wait.value
+    #expect(value == 3)
+  }
+
+  @Test func `an action that is canceled stops waiting for another one, which goes on`() async throws {
+    let script = MockScript(waits: true)
+    let inner = try connect.execute(MockGenericAction(script: script))
+    await script.untilBegun()
+    let outer = try connect.execute(TaskAction { try await inner.value })
+    outer.cancel()
+    try await outer.waitUntilFinished()
+    #expect(outer.completionStatus == .canceled && inner.state == .executing)
+    script.release()
+    try await inner.value
+  }
+}

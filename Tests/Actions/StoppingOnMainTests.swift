@@ -1,0 +1,83 @@
+import CoherenceActions
+import CoherenceCore
+import Dispatch
+import Foundation
+import Testing
+
+/// Calls that block the main actor for actions that need the main actor.
+///
+/// Each test is a process of its own: where the two wait for each other, it ends with another code after a minute.
+@Suite("Stopping on the main actor")
+struct StoppingOnMainTests {
+  @Test func `a stop that blocks the main actor is refused when an action waits for the view, and goes on`() async {
+    await #expect(processExitsWith: .success) {
+      Self.endWhenStuck()
+      let stack = try ConnectStack.started()
+      let connect = stack.connect
+      let handle = try await MainActor.run {
+        let handle = try connect.execute(TaskAction { try await connect.viewContext.perform { 3 } })
+        #expect(Self.refusal(of: connect, .drain)?.code == .illegalState)
+        return handle
+      }
+      let value = try await handle.value
+      #expect(value == 3)
+      try await connect.stop(.drain)
+      #expect(connect.state == .stopped)
+    }
+  }
+
+  @Test func `a stop that blocks the main actor is refused when an action blocks for the view`() async {
+    await #expect(processExitsWith: .success) {
+      Self.endWhenStuck()
+      let stack = try ConnectStack.started()
+      let connect = stack.connect
+      let handle = try await MainActor.run {
+        let handle = try connect.execute(
+          ClosureAction(ConnectEntity1.self) { _ in connect.viewContext.performAndWait {} })
+        #expect(Self.refusal(of: connect, .drain)?.code == .illegalState)
+        return handle
+      }
+      try await handle.waitUntilFinished()
+      try await connect.stop()
+      #expect(connect.state == .stopped)
+    }
+  }
+
+  @Test func `a stop that blocks the main actor waits for actions that do not need it`() async {
+    await #expect(processExitsWith: .success) {
+      Self.endWhenStuck()
+      let stack = try ConnectStack.started()
+      let connect = stack.connect
+      let handle = try await MainActor.run {
+        let handle = try connect.execute(
+          ClosureAction(ConnectEntity1.self) { context in
+            try context.performAndWait {
+              context.insert(ConnectEntity1.make(1, "one"))
+              try context.save()
+            }
+          })
+        #expect(Self.refusal(of: connect, .drain) == nil)
+        return handle
+      }
+      #expect(handle.completionStatus == .successful && connect.state == .stopped)
+    }
+  }
+
+  /// The error of a stop that blocks; `nil` when it passes.
+  private static func refusal(of connect: TestConnect, _ mode: StopMode) -> CoherenceError? {
+    do {
+      try connect.stop(mode)
+      return nil
+    } catch {
+      return error as? CoherenceError
+    }
+  }
+
+  /// Ends the process, not successfully, if it is still there after a minute.
+  private static func endWhenStuck() {
+    Thread.detachNewThread {
+      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .seconds(60))
+      exit(3)
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import CoherenceCore
+import CoherenceStrategies
+import Testing
+import TestSupport
+
+/// Edits of the view, and background saves that change the same property before the view is saved.
+@MainActor
+@Suite("Edits of the view that background saves overtake")
+struct OvertakenEditTests {
+  /// What becomes of an edit of the view by the view's merge policy.
+  enum Resolution: String, CaseIterable, Sendable {
+    case storeTrumps, objectTrumps, overwrite, rollback
+
+    var policy: MergePolicy {
+      switch self {
+      case .storeTrumps: .storeTrumps
+      case .objectTrumps: .objectTrumps
+      case .overwrite: .overwrite
+      case .rollback: .rollback
+      }
+    }
+    /// The property that both have changed.
+    var userName: String { self == .objectTrumps || self == .overwrite ? "mine" : "theirs" }
+    /// A property that the view alone has changed.
+    var firstName: String { self == .rollback ? "First ada" : "mine" }
+  }
+
+  /// The error of a save; `nil` when it passes.
+  private func refusal(of context: ManagedObjectContext) -> CoherenceError? {
+    do {
+      try context.save()
+      return nil
+    } catch {
+      return error as? CoherenceError
+    }
+  }
+
+  @Test(arguments: StrategyKind.following, Backend.available)
+  func `an edit of a property that a background save has changed is shown, and a conflict when the view is saved`(
+    strategy: StrategyKind, backend: Backend
+  ) throws {
+    let stack = try Stack(strategy, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    let user = try stack.view.user(id)
+    user.userName = "mine"
+    try stack.change(id) { $0.userName = "theirs" }
+    stack.view.performAndWait {}
+    #expect(user.userName == "mine")
+
+    let error = refusal(of: stack.view)
+    #expect(error?.code == .versionConflict)
+    let conflict = try #require(error?.conflicts.first)
+    let slot = try #require(user.entity.attribute(named: "userName")).slot
+    #expect(conflict.ancestor?[slot] == .string("ada"))
+    #expect(conflict.mine?[slot] == .string("mine"))
+    #expect(conflict.store?[slot] == .string("theirs"))
+    #expect(user.userName == "mine" && stack.view.hasChanges)
+    #expect(try stack.storedName(of: id) == "theirs")
+
+    stack.view.mergePolicy = .objectTrumps
+    try stack.view.save()
+    #expect(try stack.storedName(of: id) == "mine")
+    // Nothing is stuck anywhere: later saves of both pass.
+    stack.view.mergePolicy = .error
+    try stack.change(id) { $0.userName = "grace" }
+    #expect(try stack.view.user(id).userName == "grace")
+    user.userName = "hedy"
+    try stack.view.save()
+    #expect(try stack.storedName(of: id) == "hedy")
+  }
+
+  @Test(arguments: StrategyKind.following, Resolution.allCases)
+  func `the view's merge policy decides over a property that view and background have changed`(
+    strategy: StrategyKind, resolution: Resolution
+  ) throws {
+    let stack = try Stack(strategy, on: .sqlite)
+    let id = try stack.saveUser(named: "ada")
+    let user = try stack.view.user(id)
+    user.userName = "mine"
+    user.firstName = "mine"
+    try stack.change(id) {
+      $0.userName = "theirs"
+      $0.lastName = "theirs"
+    }
+    stack.view.mergePolicy = resolution.policy
+    try stack.view.save()
+    #expect(!stack.view.hasChanges)
+    #expect(user.userName == resolution.userName)
+    #expect(user.firstName == resolution.firstName)
+    #expect(user.lastName == "theirs")
+    #expect(try stack.storedName(of: id) == resolution.userName)
+  }
+
+  @Test(arguments: StrategyKind.following, Backend.available)
+  func `a background context that takes its change back leaves no conflict for the view`(
+    strategy: StrategyKind, backend: Backend
+  ) throws {
+    let stack = try Stack(strategy, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    try stack.view.user(id).userName = "mine"
+    let background = stack.container.newBackgroundContext()
+    try background.performAndWait {
+      let user = try background.user(id)
+      for name in ["theirs", "ada"] {
+        user.userName = name
+        try background.save()
+      }
+    }
+    try stack.view.save()
+    #expect(try stack.storedName(of: id) == "mine")
+  }
+
+  @Test(arguments: StrategyKind.following)
+  func `a refresh or a rollback of the view ends a conflict with a background save`(strategy: StrategyKind) throws {
+    let stack = try Stack(strategy, on: .sqlite)
+    let id = try stack.saveUser(named: "ada")
+    let user = try stack.view.user(id)
+    user.userName = "mine"
+    try stack.change(id) { $0.userName = "theirs" }
+    #expect(refusal(of: stack.view)?.code == .versionConflict)
+    stack.view.refresh(user, mergeChanges: true)
+    #expect(user.userName == "mine")
+    try stack.view.save()
+    #expect(try stack.storedName(of: id) == "mine")
+
+    user.userName = "mine again"
+    try stack.change(id) { $0.userName = "theirs again" }
+    #expect(refusal(of: stack.view)?.code == .versionConflict)
+    stack.view.rollback()
+    #expect(user.userName == "theirs again")
+    user.userName = "mine at last"
+    try stack.view.save()
+    #expect(try stack.storedName(of: id) == "mine at last")
+  }
+
+  @Test(arguments: StrategyKind.following, Backend.available)
+  func `an edit of a record that a background save has deleted is a conflict when the view is saved`(
+    strategy: StrategyKind, backend: Backend
+  ) throws {
+    let stack = try Stack(strategy, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    let user = try stack.view.user(id)
+    user.userName = "mine"
+    let background = stack.container.newBackgroundContext()
+    try background.performAndWait {
+      background.delete(try background.user(id))
+      try background.save()
+    }
+    let error = refusal(of: stack.view)
+    #expect(error?.code == .versionConflict && error?.conflicts.first?.store == nil)
+    #expect(user.userName == "mine")
+    stack.view.mergePolicy = .storeTrumps
+    try stack.view.save()
+    #expect(try stack.storedName(of: id) == nil)
+    #expect(!stack.view.hasChanges)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a nested background context that reads an edit of the view does not overwrite what another one has saved`(
+    backend: Backend
+  ) throws {
+    let stack = try Stack(.indirectNested, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    try stack.view.user(id).userName = "mine"
+    try stack.change(id) { $0.userName = "theirs" }
+    // First while the view knows nothing of it, then after the view has taken it in.
+    for isTakenIn in [false, true] {
+      if isTakenIn { stack.view.performAndWait {} }
+      let background = stack.container.newBackgroundContext()
+      try background.performAndWait {
+        let user = try background.user(id)
+        #expect(user.userName == "mine")
+        user.userName = "late"
+        let error = refusal(of: background)
+        #expect(error?.code == .versionConflict)
+      }
+      #expect(try stack.storedName(of: id) == "theirs")
+    }
+    let background = stack.container.newBackgroundContext()
+    try background.performAndWait {
+      let user = try background.user(id)
+      user.userName = "late"
+      background.refresh(user, mergeChanges: true)
+      try background.save()
+    }
+    #expect(try stack.storedName(of: id) == "late")
+    #expect(try stack.view.user(id).userName == "mine")
+  }
+}
