@@ -129,7 +129,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "TestSupport",
-      dependencies: ["CoherenceCore", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite"],
+      dependencies: ["CoherenceCore", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite", logging],
       path: "Tests/Support", swiftSettings: strict),
     .testTarget(
       name: "CoreTests", dependencies: ["CoherenceCore", "CoherenceInMemory"], path: "Tests/Core",
@@ -138,9 +138,9 @@ let package = Package(
       name: "InMemoryTests", dependencies: ["CoherenceInMemory", "CoherenceConformance"], path: "Tests/InMemory",
       swiftSettings: strict),
     .testTarget(
-      name: "SQLiteTests", dependencies: ["CoherenceSQLite", "CoherenceInMemory", "CoherenceConformance", grdb],
-      path: "Tests/SQLite",
-      swiftSettings: strict),
+      name: "SQLiteTests",
+      dependencies: ["CoherenceSQLite", "CoherenceInMemory", "CoherenceConformance", "TestSupport", grdb],
+      path: "Tests/SQLite", swiftSettings: strict),
     .testTarget(
       name: "PostgreSQLTests", dependencies: ["CoherencePostgreSQL", "CoherenceConformance", "TestSupport"],
       path: "Tests/PostgreSQL", swiftSettings: strict),

@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// What in-memory stores of one name share: the present state, and the keys that are still to be had.
+/// The shared content of in-memory stores of one name: the present state, and the keys not handed out yet.
 final class InMemoryContent: Sendable {
   let schema: InMemorySchema
   private let emptyMetadata: StoreMetadata
@@ -48,7 +48,7 @@ final class InMemoryContent: Sendable {
     }
   }
 
-  /// Never hands out keys up to the one given: records have them that were inserted with keys of somebody else.
+  /// Never hands out keys up to the given one: inserted records have them from another origin.
   func retireKeys(through key: Int64, of root: EntityDescription) {
     nextKeys.withLock { next in
       next[ObjectIdentifier(root)] = max(next[ObjectIdentifier(root), default: 1], key + 1)

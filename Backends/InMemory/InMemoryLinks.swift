@@ -7,7 +7,7 @@ struct InMemoryLinks: Sendable {
   private var bySource: TreeDictionary<Int64, TreeDictionary<Int64, Link>> = [:]
   private var sources: TreeDictionary<Int64, TreeSet<Int64>> = [:]
 
-  /// Whether there is a link between the same ends.
+  /// Whether a link connects the same ends.
   func contains(_ link: Link) -> Bool { bySource[link.source]?[link.target] != nil }
 
   /// The keys linked to a target.
@@ -32,7 +32,7 @@ struct InMemoryLinks: Sendable {
     }
   }
 
-  /// Adds a link, or gives one that is there the positions that the link has.
+  /// Adds a link, or gives its positions to an existing link.
   mutating func insert(_ link: Link) {
     var link = link
     if let known = bySource[link.source]?[link.target] {

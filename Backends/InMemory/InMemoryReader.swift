@@ -1,7 +1,7 @@
 import CoherenceCore
 import HashTreeCollections
 
-/// A unit of reading: all answers come from the state that was there at the first read.
+/// A unit of reading: all reads are of the state at the first of them.
 final class InMemoryReader: StoreReader {
   private let store: InMemoryStore
   private var snapshot: InMemoryState?
@@ -45,7 +45,7 @@ final class InMemoryReader: StoreReader {
   }
 }
 
-/// Hands out rows that were found already, some at a time.
+/// Hands out rows found already, some at a time.
 final class InMemoryCursor: RowCursor {
   private let store: InMemoryStore
   private var rows: ArraySlice<Row>

@@ -15,9 +15,9 @@ enum InMemoryRegistry {
   private struct Reference { weak var content: InMemoryContent? }
   private static let known = Mutex<[Key: Reference]>([:])
 
-  /// The content of that name, made when there is none.
+  /// The content of that name, made by the first store.
   ///
-  /// - Throws: ``ErrorCode/incompatibleModel`` when it is open with entities that are not the environment's.
+  /// - Throws: ``ErrorCode/incompatibleModel`` when it is open with other entities than the environment's.
   static func content(named name: String, for environment: StoreEnvironment) throws -> InMemoryContent {
     try known.withLock { known in
       known = known.filter { $0.value.content != nil }

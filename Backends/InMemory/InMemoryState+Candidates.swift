@@ -2,7 +2,7 @@ import CoherenceCore
 import HashTreeCollections
 
 extension InMemoryState {
-  /// The keys of all records that can satisfy a query's predicate, where an index tells; `nil` where only a scan does.
+  /// The keys of the candidates for a query's predicate, where an index knows them; `nil` where only a scan does.
   ///
   /// An index tells when the predicate, or one part of a conjunction, asks that the record itself, or a record reached
   /// over to-one relationships, is a given one or one of several, or has one of some values in an attribute that is unique
@@ -54,8 +54,8 @@ extension InMemoryState {
     return values.reduce(into: []) { keys, value in keys.formUnion(keysByValue[lookup.number][value] ?? []) }
   }
 
-  /// The keys of identifiers; those of other stores are nobody's here. `nil` when a value is no identifier: a missing
-  /// value is in no index.
+  /// The keys of identifiers; those of other stores lead to no record here. `nil` when a value is no identifier: a
+  /// missing value is in no index.
   private func keys(of values: [AttributeValue], in root: EntityDescription) -> Set<Int64>? {
     guard tables[ObjectIdentifier(root)] != nil else { return nil }
     let space = schema.spaces[root]

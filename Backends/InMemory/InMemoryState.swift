@@ -36,7 +36,7 @@ struct InMemoryState: Sendable {
     return table
   }
 
-  /// The row of a record, if there is one.
+  /// The row of a record; `nil` for none.
   func row(_ key: Int64, of root: EntityDescription) -> Row? { tables[ObjectIdentifier(root)]?[key] }
 
   /// The links of a table.
@@ -65,7 +65,7 @@ extension InMemoryState {
     tables[ObjectIdentifier(root)]?[key] = row
   }
 
-  /// Adds links to a table, or gives the ones that are there other positions.
+  /// Adds links to a table, or gives other positions to existing ones.
   mutating func insert(_ added: [Link], into table: LinkTable) {
     for link in added { links[table]?.insert(link) }
   }
@@ -99,7 +99,7 @@ extension InMemoryState {
 
   /// Writes down which record has the values of a constraint; `nil` for none.
   ///
-  /// - Returns: The record that had them.
+  /// - Returns: The former holder of the values.
   @discardableResult
   mutating func setHolder(_ key: Int64?, of values: [AttributeValue], under constraint: InMemorySchema.Constraint)
     -> Int64?

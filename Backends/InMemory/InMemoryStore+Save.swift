@@ -19,7 +19,7 @@ extension InMemoryStore {
 }
 
 extension InMemoryState {
-  /// Every row that a save is based on at another version than the one that is here.
+  /// Every row with another version than the one that a save is based on.
   fileprivate func conflicts(with request: StoreSaveRequest) -> [StoreConflict] {
     request.steps.flatMap { step -> [StoreConflict] in
       switch step {

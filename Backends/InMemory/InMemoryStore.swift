@@ -2,8 +2,8 @@ import CoherenceCore
 
 /// A store that keeps its records in memory: the shortest statement of what a store does.
 ///
-/// The content is one immutable value. A reader takes the value that is there at its first read; a save builds the next
-/// value and puts it in the place of the last. So a reader never waits for a save, and a save is whole or not at all.
+/// The content is one immutable value. A reader takes the present value at its first read; a save builds the next value
+/// and puts it in the place of the last. So a reader never waits for a save, and a save is whole or not at all.
 final class InMemoryStore: PersistentStore, BatchExecuting {
   let environment: StoreEnvironment
   let spaces: IDSpaces

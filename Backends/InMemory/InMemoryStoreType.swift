@@ -10,8 +10,8 @@ public enum InMemoryOption {
   /// A name that in-memory stores of one process share their content by. A `string`.
   ///
   /// Stores opened with the same name and the same model configuration have one content and one identity. The content
-  /// lives while at least one of them is open. They must be opened with the same model, not with one that is built anew
-  /// from the same declarations: ``ErrorCode/incompatibleModel`` otherwise. A store without a name is alone.
+  /// lives while at least one of them is open. They must be opened with the same model, not with another one built from
+  /// the same declarations: ``ErrorCode/incompatibleModel`` otherwise. A store without a name is alone.
   public static let sharedName = "sharedName"
 }
 
@@ -26,13 +26,13 @@ struct InMemoryFactory: StoreFactory {
     return InMemoryStore(environment: environment, content: try InMemoryRegistry.content(named: name, for: environment))
   }
 
-  /// The metadata of a shared content that is alive; `nil` when there is none, and for a store without a name.
+  /// The metadata of a live shared content; `nil` without one, and for a store without a name.
   func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? {
     guard let name = try sharedName(environment) else { return nil }
     return InMemoryRegistry.liveContent(named: name, for: environment)?.metadata
   }
 
-  /// Takes the name away from a shared content, which stays with the stores that are open.
+  /// Takes the name away from a shared content, which stays with the open stores.
   func setAside(_ environment: StoreEnvironment) throws -> String {
     guard let name = try sharedName(environment) else { return "nowhere: an in-memory store begins empty" }
     InMemoryRegistry.forget(name, for: environment)
@@ -51,6 +51,6 @@ struct InMemoryFactory: StoreFactory {
 }
 
 extension InMemoryFactory: StoreErasing {
-  /// Takes the name away from a shared content, which goes with the last store that is open.
+  /// Takes the name away from a shared content, which is released with its last open store.
   func erase(_ environment: StoreEnvironment) throws { _ = try setAside(environment) }
 }

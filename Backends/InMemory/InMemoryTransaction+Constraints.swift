@@ -25,7 +25,7 @@ extension InMemoryTransaction {
     return next
   }
 
-  /// Sorted by key, so that of several violations always the same one is reported.
+  /// Sorted by key, so that of several violations always the same is reported.
   private func changes(of root: EntityDescription) -> [Change] {
     (touched[ObjectIdentifier(root)] ?? []).sorted().map { key in
       Change(key: key, before: base.row(key, of: root), after: next.row(key, of: root))
@@ -67,7 +67,7 @@ extension InMemoryTransaction {
 }
 
 extension Row {
-  /// The values that a constraint compares; `nil` when one is missing, for then nothing is compared.
+  /// The values that a constraint compares; `nil` when a value is missing, for then nothing is compared.
   fileprivate func uniqueValues(of constraint: InMemorySchema.Constraint) -> [AttributeValue]? {
     let values = constraint.slots.map { self[$0] }
     return values.contains(where: \.isNull) ? nil : values
@@ -113,7 +113,7 @@ extension InMemoryTransaction {
     }
   }
 
-  /// A record that is there must not refer to one that is not; one that is not must not be referred to.
+  /// A present record must not refer to a missing one; a missing record must not be referred to.
   private func checkReferences(of change: Change, root: EntityDescription) throws {
     if let row = change.after {
       for relationship in base.schema.references(of: row.entity) where relationship.isConstrained {
@@ -151,7 +151,7 @@ extension InMemoryTransaction {
     ManagedObjectID(space: base.schema.spaces[entity], key: key)
   }
 
-  /// - Returns: The error, with the record that is there first and the missing one second.
+  /// - Returns: The error, with the present record first and the missing one second.
   private func dangling(
     _ relationship: RelationshipDescription, from present: ManagedObjectID, to missing: ManagedObjectID
   ) -> CoherenceError {

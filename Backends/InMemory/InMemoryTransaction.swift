@@ -1,13 +1,13 @@
 import CoherenceCore
 
 /// The way from one state to the next: steps change rows and links, and at the end the outcome is put to the model's
-/// constraints. What steps do in between, two records of one unique value for instance, is nobody's concern.
+/// constraints. A violation between steps, two records of one unique value for instance, does not matter.
 struct InMemoryTransaction {
   let base: InMemoryState
   var next: InMemoryState
-  /// The keys of rows that were added, changed or removed, by root.
+  /// The keys of added, changed or removed rows, by root.
   private(set) var touched: [ObjectIdentifier: Set<Int64>] = [:]
-  /// The links that were added.
+  /// The added links.
   private(set) var linked: [(table: LinkTable, link: Link)] = []
 
   init(_ base: InMemoryState) {
@@ -54,8 +54,8 @@ struct InMemoryTransaction {
     try setRow(row, key: row.key, of: entity)
   }
 
-  /// Writes some slots of a row. One that is gone is passed over: versions were looked at before, so this can only be
-  /// a reference to clear in a record that somebody else deleted.
+  /// Writes some slots of a row. A missing row is passed over: versions were looked at before, so this can only be a
+  /// reference to clear in a record deleted by another context.
   private mutating func change(_ row: Row, of entity: EntityDescription, slots: SlotSet, version: Int64?) throws {
     guard let stored = next.row(row.key, of: entity.root) else { return }
     try setRow(stored.taking(slots, from: row, version: version ?? stored.version), key: row.key, of: entity)
@@ -63,7 +63,7 @@ struct InMemoryTransaction {
 }
 
 extension Row {
-  /// This row with some of another's values. The other itself, where that comes to the same, so that one buffer serves
+  /// This row with some of another's values. The other itself, where the values are equal, so that one buffer serves
   /// the store and the contexts.
   fileprivate func taking(_ slots: SlotSet, from other: Row, version: Int64) -> Row {
     let isSame = (0..<count).allSatisfy { slots.contains($0) || self[$0] == other[$0] }

@@ -5,19 +5,19 @@ import Foundation
 
 /// An attempt to connect, on a thread of its own.
 ///
-/// libpq looks host names up, and asks other services, in calls that nothing ends. `connect_timeout` counts for each address
-/// anew, and is the user's. So the caller waits for the thread, and no longer than the attempt may take; a thread that comes
-/// back later closes the connection that it has made.
+/// libpq looks host names up, and asks other services, in calls that nothing ends. `connect_timeout` counts for each
+/// address anew, and is the user's. So the caller waits for the thread no longer than the attempt may take; a thread
+/// that returns later closes the connection made by it.
 final class PostgreSQLAttempt: Sendable {
   /// What libpq made of the attempt. The one who takes it closes the connection.
   struct Outcome: @unchecked Sendable {
     // Sendable: a connection is used by one thread at a time, and the thread that made it hands it over.
 
-    /// `nil` when there was no memory for it.
+    /// `nil` when memory for it was lacking.
     let raw: OpaquePointer?
     /// What libpq said of the failure.
     var message = ""
-    /// What libpq said, with all details, of a second attempt that failed as well; `nil` when there was none.
+    /// libpq's message, with all details, of a failed second attempt; `nil` without one.
     var details: String?
   }
 
@@ -25,9 +25,9 @@ final class PostgreSQLAttempt: Sendable {
   private let state = Locked<State>(.running)
   private let end = DispatchSemaphore(value: 0)
 
-  /// Attempts that nobody waits for any more and whose threads have not come back.
+  /// The number of abandoned attempts whose threads have not come back.
   private static let abandoned = Locked<Int>(0)
-  /// The most threads that are left behind in calls that do not end.
+  /// The most threads left behind in calls that do not end.
   static let mostAbandoned = 32
   static var abandonedCount: Int { abandoned.withLock { $0 } }
 
@@ -36,7 +36,7 @@ final class PostgreSQLAttempt: Sendable {
   /// - Parameters:
   ///   - duration: How long the attempt may take.
   ///   - connect: Makes the connection, however long it takes.
-  /// - Returns: `nil` when the time is over, or too many attempts before are stuck still.
+  /// - Returns: `nil` after the duration, or when too many earlier attempts are still stuck.
   static func run(within duration: Duration, _ connect: @escaping @Sendable () -> Outcome) -> Outcome? {
     guard abandonedCount < mostAbandoned else { return nil }
     let attempt = PostgreSQLAttempt()
@@ -72,8 +72,8 @@ final class PostgreSQLAttempt: Sendable {
 extension PostgreSQLAttempt.Outcome {
   /// Connects with libpq's settings, as long as libpq takes for it.
   ///
-  /// libpq tells the code of a refusal only in a message that it was asked to write with all the details before it
-  /// connects. So a server that refuses at once is asked a second time.
+  /// libpq names the code of a refusal only in a message with all details, which must be asked for before it connects.
+  /// So a server that refuses at once is asked a second time.
   init(connectingWith settings: [(String, String)]) {
     let keywords = settings.map { strdup($0.0) }
     let values = settings.map { strdup($0.1) }
@@ -85,7 +85,7 @@ extension PostgreSQLAttempt.Outcome {
     guard PQconnectionNeedsPassword(raw) != 1, ContinuousClock.now - beginning < .seconds(2) else { return }
     PQsetErrorVerbosity(raw, PQERRORS_VERBOSE)
     PQreset(raw)
-    // A server that is in a better mood by now is taken as it is.
+    // If the second attempt succeeds, its connection is taken.
     if PQstatus(raw) != CONNECTION_OK { details = String(cString: PQerrorMessage(raw)) }
     PQsetErrorVerbosity(raw, PQERRORS_DEFAULT)
   }

@@ -54,10 +54,10 @@ enum PostgreSQLBinary {
 // MARK: - Writing
 
 extension ByteBuffer {
-  /// Appends a value that is not null, without its length.
+  /// Appends a value other than null, without its length.
   ///
   /// - Parameter clampsDates: Whether a point in time before all that the server can keep is written as its negative
-  ///   infinity, which compares to every kept one alike. For conditions, never for what is to be kept.
+  ///   infinity, which compares to every kept date alike. For conditions, never for values to be kept.
   /// - Throws: ``ErrorCode/invalidValue`` for what the server's type cannot hold.
   func append(_ value: AttributeValue, as storage: StorageType, clampsDates: Bool = false) throws {
     switch (storage, value) {
@@ -105,7 +105,7 @@ extension ByteBuffer {
     for value in values { try appendField(value, as: storage, clampsDates: clampsDates) }
   }
 
-  /// Appends a value with its length before it; a missing one has the length -1.
+  /// Appends a value with its length before it; a missing value has the length -1.
   @inline(__always)
   func appendField(_ value: AttributeValue, as storage: StorageType, clampsDates: Bool = false) throws {
     if value.isNull { return append(-1 as Int32) }

@@ -15,7 +15,7 @@ struct PostgreSQLBulkStatement {
     self.parameters = parameters
   }
 
-  /// Writes slots and version of the rows that are at their base version.
+  /// Writes slots and version of the rows at their base version.
   static func update(_ entity: EntityDescription, slots: SlotSet, in schema: SQLSchema) throws -> Self {
     let table = try schema.requireTable(for: entity)
     let columns = slots.map { (slot: $0, column: table.column($0, of: entity)) }
@@ -29,7 +29,7 @@ struct PostgreSQLBulkStatement {
     return Self(text, parameters)
   }
 
-  /// Removes the rows that are at their base version.
+  /// Removes the rows at their base version.
   static func delete(_ entity: EntityDescription, in schema: SQLSchema) throws -> Self {
     let table = try schema.requireTable(for: entity)
     let text: SQLFragment = """
@@ -38,7 +38,7 @@ struct PostgreSQLBulkStatement {
     return Self(text, [.id, .baseVersion])
   }
 
-  /// Clears a left-out reference to records that are deleted.
+  /// Clears a left-out reference to deleted records.
   static func clear(_ reference: SQLLeftOutReference) -> Self {
     let keys = SQLFragment(.text(PostgreSQLDialect().placeholder(1)))
     return Self(
@@ -53,7 +53,7 @@ struct PostgreSQLBulkStatement {
   /// What a row has for the parameter at a place.
   private static func given(_ place: Int) -> SQLFragment { .column("c\(place)", of: source) }
 
-  /// The rows that are given, as a table.
+  /// The given rows, as a table.
   private static func rows(_ count: Int) -> SQLFragment {
     let columns = (0..<count).map { place in
       "pg_catalog.unnest(\(SQLFragment(.text(PostgreSQLDialect().placeholder(place + 1)))))" as SQLFragment

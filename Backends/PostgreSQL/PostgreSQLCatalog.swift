@@ -66,7 +66,7 @@ struct PostgreSQLCatalog {
     }
     // Rows of former sessions may stay, where the user has no right to delete them.
     _ = try? connection.run(PostgreSQLCommitMark.removal(in: schema), isKept: false)
-    // After the commit, because the log tells what has happened.
+    // After the commit, because the log records completed changes.
     if made.isNeeded { made.log(losses, backup: nil) }
     return made
   }
@@ -84,7 +84,7 @@ struct PostgreSQLCatalog {
       tables.map { "LOCK TABLE \(name: self.schema).\(name: $0) IN ACCESS EXCLUSIVE MODE" }, isKept: false)
   }
 
-  /// Whether the store lacks the table of commits, or has rows in it that nobody needs any more.
+  /// Whether the store lacks the table of commits, or has expired rows in it.
   private func needsCommits(_ environment: StoreEnvironment) throws -> Bool {
     guard !environment.isReadOnly else { return false }
     guard try hasTable(PostgreSQLCommitMark.table) else { return true }
@@ -148,7 +148,7 @@ struct PostgreSQLCatalog {
     }
   }
 
-  /// Moves the store's tables into a fresh schema, whatever it was made by.
+  /// Moves the store's tables into a fresh schema, also those of other models and programs.
   func setAside() throws -> String {
     try inTransaction {
       guard let state = try state() else { return "nowhere: \(place.lowercased()) has no store" }
@@ -193,7 +193,7 @@ struct PostgreSQLCatalog {
 
   // MARK: Transactions
 
-  /// Runs a block in a transaction while nobody else changes the schema's definition.
+  /// Runs a block in a transaction while no other connection changes the schema's definition.
   private func inTransaction<T>(_ body: () throws -> T) throws -> T {
     _ = try connection.run(
       ["BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "SELECT pg_catalog.pg_advisory_xact_lock(\(key: lock))"],
@@ -208,7 +208,7 @@ struct PostgreSQLCatalog {
     }
   }
 
-  /// Commits. Where the answer is lost, whether it did is not known.
+  /// Commits. When the response is lost, the outcome is unknown.
   private func commit() throws {
     do {
       _ = try connection.uninterrupted { try connection.run("COMMIT", isKept: false) }

@@ -5,16 +5,16 @@ import Foundation
 /// What a transaction writes to prove that it was committed: its number, in the row of its session in the table of
 /// commits.
 ///
-/// Nothing that the server says of a transaction would prove it. After a crash the server gives numbers of transactions
-/// out again, so a transaction that was lost seems committed when another one has its number by now; and versions of
-/// rows can be those of somebody else. A session's identifier is random and its numbers rise, so only the transaction
-/// itself can have written the mark. See "Transaction ID" and `pg_xact_status` in PostgreSQL's manual for the limits of
-/// what the server knows.
+/// No statement of the server about a transaction would prove it. After a crash the server gives numbers of
+/// transactions out again, so a lost transaction seems committed once another one got its number; and versions of rows
+/// may be another writer's. A session's identifier is random and its numbers rise, so only the transaction itself can
+/// have written the mark. See "Transaction ID" and `pg_xact_status` in PostgreSQL's manual for the limits of the
+/// server's knowledge.
 ///
-/// The row is written again by each transaction of the session, in its place (a HOT update), beside the row's lock that
-/// nobody else wants.
+/// The row is written again by each transaction of the session, in its place (a HOT update), beside the row's lock, for
+/// which no other session competes.
 struct PostgreSQLCommitMark: Sendable {
-  /// The table of commits, with a row for each session that has written.
+  /// The table of commits, with a row for each session that wrote.
   static let table = "$commits"
 
   private let session: UUID
@@ -32,7 +32,7 @@ struct PostgreSQLCommitMark: Sendable {
 
   // MARK: Writing
 
-  /// Queues the statement that writes the mark. It changes one row, or none when somebody removed the session's row.
+  /// Queues the statement that writes the mark. It changes one row, or none when the session's row was removed.
   func send(on connection: PostgreSQLConnection) throws {
     try send(hasRow ? Self.updating : Self.inserting, on: connection)
   }
@@ -76,7 +76,7 @@ struct PostgreSQLCommitMark: Sendable {
   /// - Parameter process: The process that the transaction was made by. One that waits for a commit that never came is
   ///   ended.
   /// - Returns: `nil` when the row that the session had is gone, which proves nothing.
-  /// - Throws: When the server does not say: it refuses to write, or does not answer in time.
+  /// - Throws: When the server leaves it open: it refuses to write, or does not respond in time.
   func isCommitted(of process: PostgreSQLProcess?, askedOn connection: PostgreSQLConnection) throws -> Bool? {
     if let process {
       try connection.run(
@@ -109,7 +109,7 @@ struct PostgreSQLCommitMark: Sendable {
     """
   }
 
-  /// The statement that removes the rows of sessions that are over as a rule. A session that is not makes its row anew.
+  /// The statement that removes old rows, mostly of ended sessions. A session still in use makes its row anew.
   static func removal(in schema: String) -> SQLFragment {
     """
     DELETE FROM \(name: schema).\(name: table) WHERE \(name: "written") < pg_catalog.now() - INTERVAL '7 days'

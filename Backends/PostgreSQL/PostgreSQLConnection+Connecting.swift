@@ -8,12 +8,12 @@ extension PostgreSQLConnection {
   /// Opens a connection and prepares its session.
   ///
   /// - Throws: ``ErrorCode/serverUnreachable``, ``ErrorCode/authenticationFailed``, ``ErrorCode/tooManyConnections``,
-  ///   ``ErrorCode/storeInaccessible``, ``ErrorCode/invalidOption`` for a connection string that cannot be read.
+  ///   ``ErrorCode/storeInaccessible``, ``ErrorCode/invalidOption`` for a malformed connection string.
   /// - Parameters:
   ///   - host: The one host to connect to; `nil` for those of the connection string.
   ///   - timeout: How long it may take in all, the look-up of names included; two seconds at least. The option
-  ///     'poolTimeout' by default. Each host has its part of it, ten seconds at most, or the `connect_timeout` that is in the
-  ///     connection string.
+  ///     'poolTimeout' by default. Each host has its part of it, ten seconds at most, or the connection string's
+  ///     `connect_timeout`.
   static func connect(
     _ options: PostgreSQLOptions, to host: PostgreSQLHost? = nil, within timeout: Duration? = nil, logger: Logger
   ) throws -> PostgreSQLConnection {
@@ -98,7 +98,7 @@ extension PostgreSQLConnection {
 
   // MARK: Refusals
 
-  /// Why there is no connection.
+  /// The error for the failed connection.
   private func refusal(_ outcome: PostgreSQLAttempt.Outcome) -> CoherenceError {
     let message = safe(outcome.message)
     if PQconnectionNeedsPassword(raw) == 1 {
@@ -148,7 +148,7 @@ extension PostgreSQLConnection {
       WHERE pg_catalog.current_setting('synchronous_commit') = 'off'
       """,
     ]
-    // The server notices a client that is gone within a minute, in place of two hours.
+    // The server notices a vanished client within a minute, in place of two hours.
     for (name, seconds) in [("idle", "30"), ("interval", "10"), ("count", "3")] {
       settings.append("SELECT pg_catalog.set_config(\(text: "tcp_keepalives_" + name), \(text: seconds), false)")
     }

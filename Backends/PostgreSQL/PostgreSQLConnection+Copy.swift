@@ -11,7 +11,7 @@ extension PostgreSQLConnection {
   /// Runs a `COPY … FROM STDIN (FORMAT binary)`, the fastest way to add many rows. Everything before was answered.
   ///
   /// - Parameter write: Appends the rows to the buffer: for each, the number of fields and the fields. Called until it
-  ///   answers `false`; what is in the buffer goes out after each call.
+  ///   returns `false`; the buffer is sent after each call.
   func copy(_ text: String, write: (ByteBuffer) throws -> Bool) throws {
     try leavePipeline()
     defer { enterPipeline() }
@@ -33,7 +33,7 @@ extension PostgreSQLConnection {
     try flush()
   }
 
-  /// Ends the rows that go to the server.
+  /// Ends the rows sent to the server.
   ///
   /// - Parameter failure: Why the server has to forget them; `nil` to keep them.
   private func endCopy(_ failure: String?) throws {
@@ -60,7 +60,7 @@ extension PostgreSQLConnection {
     buffer.removeAll()
   }
 
-  /// Waits for an answer of a status and, unless the rows go or come now, for the end of the command.
+  /// Waits for a response of a status and, unless a copy of rows begins now, for the end of the command.
   func receiveCopy(expecting status: ExecStatusType) throws {
     var failure: CoherenceError?
     var isMet = false

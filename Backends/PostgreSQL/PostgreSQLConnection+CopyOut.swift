@@ -5,7 +5,7 @@ extension PostgreSQLConnection {
   /// Starts a `COPY … TO STDOUT (FORMAT binary)`, the fastest way to read many rows: none of them becomes a result of
   /// libpq's. They come by ``receiveCopiedRow(into:)``. Everything before was answered.
   ///
-  /// - Parameter statements: The copy, and before it what goes in the same round trip.
+  /// - Parameter statements: The copy, after the statements to send in the same round trip.
   func beginCopiedRows(_ statements: [String]) throws {
     try leavePipeline()
     do {
@@ -32,7 +32,7 @@ extension PostgreSQLConnection {
     return false
   }
 
-  /// Takes what is left of the copy, and of its failure when it was cancelled.
+  /// Takes the rest of the copy, and of its failure when it was cancelled.
   func settleCopiedRows() throws {
     while let (message, _) = try copiedMessage() { PQfreemem(message) }
     do {

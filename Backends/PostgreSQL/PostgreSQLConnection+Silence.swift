@@ -2,7 +2,7 @@ import CLibPQ
 import CoherenceCore
 import Foundation
 
-// How long an answer is waited for, and how a statement is ended before it has one.
+// How long a response is waited for, and how a statement is ended before its response.
 
 extension PostgreSQLConnection {
   // MARK: Silence
@@ -47,7 +47,7 @@ extension PostgreSQLConnection {
     PostgreSQLProbe(options, logger: logger).endLater(process, on: host)
   }
 
-  /// Runs a block that ends within a time, whatever the server is at, and that a cancelled task does not interrupt.
+  /// Runs a block that ends within a time, also against a busy server, and that a cancelled task does not interrupt.
   func within<T>(_ duration: Duration, _ body: () throws -> T) rethrows -> T {
     let outer = deadline
     deadline = min(outer ?? .now + duration, .now + duration)
@@ -59,8 +59,8 @@ extension PostgreSQLConnection {
 
   /// Asks the server to end what it is at. The statement fails, unless it was at its end already.
   ///
-  /// libpq connects to the server for it and waits, so a thread does that whose end is waited for a while only. The wait
-  /// cannot be left out: a cancellation that is late would hit the next statement.
+  /// libpq connects to the server for it and waits, so a thread does that whose end is waited for a while only. The
+  /// wait cannot be left out: a late cancellation would hit the next statement.
   ///
   /// - Throws: ``ErrorCode/cancelled`` when the server cannot be reached in time; the connection is closed then.
   func cancel() throws {

@@ -14,7 +14,7 @@ extension PostgreSQLConnection {
 
   /// Runs statements in one round trip. When one fails, those after it are not run and the connection is ready again.
   ///
-  /// - Returns: The answer to each.
+  /// - Returns: The result of each.
   func run(_ statements: [SQLFragment], isKept: Bool = true, clampsDates: Bool = false) throws -> [PostgreSQLResult] {
     let statements = statements.map { $0.rendered(by: PostgreSQLDialect()) }
     return try timed(statements.map(\.text)) {
@@ -53,13 +53,13 @@ extension PostgreSQLConnection {
     do {
       return try body()
     } catch {
-      // Where the connection is gone there is nothing to settle, and the first error says so.
+      // On a lost connection settling fails too, and the first error says so.
       try? abandon()
       throw error
     }
   }
 
-  /// Ends a batch that was not sent to its end.
+  /// Ends a batch that a failure left unfinished.
   private func abandon() throws {
     guard !isBroken else { return }
     if !isSynchronized { try synchronize() }

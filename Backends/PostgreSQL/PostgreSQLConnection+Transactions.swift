@@ -2,14 +2,14 @@ import CoherenceCore
 import CoherenceSQL
 
 extension PostgreSQLConnection {
-  /// Ends the transaction, if there is one, and keeps nothing of it. A connection on which that fails is not used again.
+  /// Ends the transaction, if any, and keeps nothing of it. A connection on which this fails is not used again.
   func rollBack() {
     guard !isBroken else { return }
     _ = try? within(.seconds(10)) { try run(.rollback) }
   }
 
-  /// Takes a transaction back to a savepoint. A cancellation that came too late for its statement may hit this one
-  /// instead, so there is a second try.
+  /// Takes a transaction back to a savepoint. A cancellation too late for its statement may hit this one instead, so a
+  /// second try follows.
   func rollBack(to savepoint: String) throws {
     let statement = PostgreSQLText("ROLLBACK TO \(savepoint)", isControl: true)
     try uninterrupted {

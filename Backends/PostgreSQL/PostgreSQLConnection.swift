@@ -21,19 +21,19 @@ final class PostgreSQLConnection {
   var lastMark: ContinuousClock.Instant?
   /// The server's process; `nil` until the session is prepared.
   var process: PostgreSQLProcess?
-  /// The moment at which every exchange ends, whatever the server is at; `nil` where its work is waited for.
+  /// The moment at which every exchange ends, the server's work included; `nil` where its work is waited for.
   var deadline: ContinuousClock.Instant?
   private let fields = PostgreSQLFields()
   private var prepared = PreparedStatements()
   /// What the server has not answered yet.
   private var queue: [Awaited] = []
   private var answered = 0
-  /// How far the rows of a COPY have come that are on their way; `nil` when there are none.
+  /// How far the rows of a running COPY have come; `nil` without one.
   var copyOut: CopyOut?
   /// When the cancellation was sent that no statement has ended by yet.
   var cancellation: ContinuousClock.Instant?
   var isCancelling: Bool { cancellation != nil }
-  /// Since when the server has sent nothing and taken nothing, as far as somebody waits for it.
+  /// Since when the server has sent nothing and taken nothing, as far as a caller waits for it.
   var silence: ContinuousClock.Instant?
   /// Whether the link was closed here, because nothing came through it any more.
   var isClosed = false
@@ -43,7 +43,7 @@ final class PostgreSQLConnection {
   var isInterruptible = true
 
   private enum Awaited {
-    /// Of a statement that the text is kept as, or of something that goes before.
+    /// Of the text of a kept statement, or of a statement sent before another.
     case preparation(PostgreSQLText?)
     case execution
     case synchronization
@@ -62,9 +62,9 @@ final class PostgreSQLConnection {
   deinit { PQfinish(raw) }
 
   var isBroken: Bool { isClosed || PQstatus(raw) != CONNECTION_OK }
-  /// Whether there is nothing that the server has not answered.
+  /// Whether the server has responded to everything.
   var isSettled: Bool { answered == queue.count && copyOut == nil }
-  /// Whether the end of a transaction was let go whose answer nobody has waited for.
+  /// Whether the end of a transaction was sent without a wait for its response.
   private var isEnding = false
 
   /// Whether the connection can go back to the pool.
@@ -72,8 +72,8 @@ final class PostgreSQLConnection {
 
   /// Gets a connection that lay idle ready for something new.
   ///
-  /// - Returns: Whether that can be: the server may have closed it, or its answer to the end of the last transaction may
-  ///   not come.
+  /// - Returns: Whether it is ready: the server may have closed it, or its response to the end of the last transaction
+  ///   may not come.
   func makeReady() -> Bool {
     if isEnding {
       isEnding = false
@@ -84,23 +84,23 @@ final class PostgreSQLConnection {
     return isSettled && !isBroken && PQtransactionStatus(raw) == PQTRANS_IDLE
   }
 
-  /// Whether the server has said something since the connection was used last. That is its last word as a rule, and the end
-  /// of the link comes some milliseconds later.
+  /// Whether the server has sent a message since the connection was used last. It is its last message as a rule, and
+  /// the end of the link comes some milliseconds later.
   private var hasGoneStale: Bool { isReadable(within: 0) }
 
-  /// Whether the link is as the last answer left it.
+  /// Whether the link is as the last response left it.
   var isOpenAndQuiet: Bool { isSettled && !isBroken && !hasGoneStale }
 
-  /// Whether a transaction is open, as the last answer says.
+  /// Whether a transaction is open, as the last response says.
   var isInTransaction: Bool { PQtransactionStatus(raw) != PQTRANS_IDLE }
 
-  /// Queues the end of a transaction that changed nothing. Its answer is taken in before that of the next statement.
+  /// Queues the end of a transaction that changed nothing. Its response is taken in before that of the next statement.
   func sendEnd() throws {
     try send(.rollback)
     queue[queue.count - 1] = .preparation(nil)
   }
 
-  /// Lets go the end of a transaction that changed nothing. Whoever uses the connection next takes in the answer.
+  /// Sends the end of a transaction that changed nothing. The next user of the connection takes in the response.
   func endTransactionLater() {
     guard !isBroken, PQtransactionStatus(raw) != PQTRANS_IDLE || !isSettled else { return }
     do {
@@ -110,7 +110,7 @@ final class PostgreSQLConnection {
       try synchronize()
       isEnding = true
     } catch {
-      // The pool closes what is in the midst of something.
+      // The pool closes a connection in the midst of an exchange.
       isEnding = false
     }
   }
@@ -118,7 +118,7 @@ final class PostgreSQLConnection {
   /// Where the connection ended of the hosts that the connection string has.
   var host: PostgreSQLHost { PostgreSQLHost(raw) }
 
-  /// Forgets a cancellation that came too late for what it was meant for.
+  /// Forgets a cancellation too late for its statement.
   func endCancellation() { cancellation = nil }
 
   func enterPipeline() {
@@ -174,20 +174,20 @@ final class PostgreSQLConnection {
     if success != 1 { throw connectionLost() }
   }
 
-  /// Whether all that was queued was let go.
+  /// Whether everything queued was sent.
   var isSynchronized: Bool {
     if case .synchronization? = queue.last { return true }
     return queue.isEmpty
   }
 
-  /// Lets go what was queued, and has the server answer all of it.
+  /// Sends the queued statements, and has the server respond to all of them.
   func synchronize() throws {
     try check(PQpipelineSync(raw))
     queue.append(.synchronization)
     try flush()
   }
 
-  /// Writes what is queued. What the server answers meanwhile is taken in, so that it never waits for us.
+  /// Writes the queue. The server's responses are taken in at the same time, so that it never waits for us.
   func flush() throws {
     while true {
       switch PQflush(raw) {
@@ -200,7 +200,7 @@ final class PostgreSQLConnection {
 
   // MARK: Receiving
 
-  /// The answer to the next statement.
+  /// The result of the next statement.
   ///
   /// - Throws: What the statement failed by, or the one before it that made the server skip it.
   func receive() throws -> PostgreSQLResult {
@@ -210,7 +210,7 @@ final class PostgreSQLConnection {
     return try nextResult()
   }
 
-  /// Makes the next statement answer row by row. Its rows come by ``receiveRow()``.
+  /// Makes the next statement return row by row. Its rows come by ``receiveRow()``.
   func beginRows() throws {
     try receivePreparations()
     try check(PQsetSingleRowMode(raw))
@@ -232,7 +232,7 @@ final class PostgreSQLConnection {
     return nil
   }
 
-  /// Takes what is left of the answers, whatever it is.
+  /// Takes the rest of the responses, errors included.
   func settle() throws {
     if copyOut != nil { try settleCopiedRows() }
     while answered < queue.count {
@@ -279,11 +279,11 @@ final class PostgreSQLConnection {
     }
   }
 
-  /// The error for a result that is one.
+  /// The error for a failed result.
   func error(for result: OpaquePointer) -> CoherenceError {
     let failure = PostgreSQLFailure(result, isFatal: isBroken)
     if failure.sqlState.isEmpty || failure.isDisconnection {
-      // Nothing comes any more, whatever is awaited still.
+      // Nothing comes any more, also for the awaited statements.
       if failure.isFatal { isClosed = true }
       return .connectionLost(failure)
     }
@@ -305,7 +305,7 @@ final class PostgreSQLConnection {
     if events == 0, isInterruptible, !isCancelling, Task.isCancelled { try cancel() }
   }
 
-  /// Waits a while until the link can be read or written, and reads what is there.
+  /// Waits a while until the link can be read or written, and reads the available input.
   ///
   /// - Throws: ``ErrorCode/connectionLost`` when the link broke or nothing comes through it any more,
   ///   ``ErrorCode/cancelled`` when a cancelled statement does not end.

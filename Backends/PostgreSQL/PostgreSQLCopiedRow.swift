@@ -3,7 +3,7 @@ import CoherenceCore
 
 /// A row of a COPY: the number of its fields and, one after the other, each with its length before it.
 ///
-/// What it answers is valid until the next row is taken in, for its memory is used again and again.
+/// The fields are valid until the next row is taken in, for the memory is used again and again.
 final class PostgreSQLCopiedRow: PostgreSQLRow {
   private struct Field {
     var start: UnsafeRawPointer
@@ -27,7 +27,7 @@ final class PostgreSQLCopiedRow: PostgreSQLRow {
   /// Takes in a message, and with it its memory.
   ///
   /// - Parameter start: Where in the message the row begins.
-  /// - Returns: Whether there is a row in it: the last one has none.
+  /// - Returns: Whether the message has a row: the last message has none.
   func take(_ message: UnsafeMutablePointer<CChar>, count: Int, from start: Int) throws -> Bool {
     PQfreemem(self.message)
     self.message = message

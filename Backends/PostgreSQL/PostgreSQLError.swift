@@ -7,7 +7,7 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
   public let sqlState: String
   /// The server's sentence; `nil` where it could have a value in it.
   public let message: String?
-  /// The name of the constraint that was violated.
+  /// The name of the violated constraint.
   public let constraint: String?
   /// The name of the table concerned.
   public let table: String?
@@ -21,7 +21,7 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
     func field(_ name: Character) -> String? {
       PQresultErrorField(result, Int32(name.asciiValue!)).map { String(cString: $0) }
     }
-    // The severity in English, whatever the server's language.
+    // The severity in English, in every language of the server.
     let severity = field("V")
     self.init(
       sqlState: field("C") ?? "", message: field("M"), constraint: field("n"), table: field("t"),
@@ -38,7 +38,7 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
     self.isFatal = isFatal
   }
 
-  /// Data exceptions, and whatever triggers raise, name values.
+  /// Data exceptions, and errors that triggers raise, name values.
   private static let classesWithoutValues: Set = [
     "08", "0A", "23", "25", "26", "28", "34", "3D", "3F", "40", "42", "53", "54", "55", "57", "58", "XX",
   ]

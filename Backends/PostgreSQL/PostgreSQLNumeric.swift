@@ -7,7 +7,7 @@ import Foundation
 extension ByteBuffer {
   /// Appends a decimal number, exactly.
   ///
-  /// - Throws: ``ErrorCode/invalidValue`` for what is not a number.
+  /// - Throws: ``ErrorCode/invalidValue`` for a value other than a number.
   func append(_ number: Decimal) throws {
     guard !number.isNaN else {
       throw CoherenceError(.invalidValue, "A decimal attribute cannot hold what is not a number; assign a number.")
@@ -60,7 +60,7 @@ private struct DecimalDigits {
 }
 
 extension PostgreSQLBinary {
-  /// The number in the bytes of a `numeric`; `nil` for what is none, and for numbers out of range. Of more digits than
+  /// The number in the bytes of a `numeric`; `nil` for other values, and for numbers out of range. Of more digits than
   /// a `Decimal` holds, the last are left out.
   static func decimal(_ bytes: UnsafeRawPointer, count: Int) -> Decimal? {
     guard count >= 8 else { return nil }

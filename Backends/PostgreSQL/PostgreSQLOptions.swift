@@ -11,8 +11,8 @@ public enum PostgreSQLOption {
   /// The most connections that the store has open at once, one of which is kept for saves. An `int` from 2 on, 8 by
   /// default.
   ///
-  /// A caller that finds all of them in use is given the connection of a unit of reading that is idle; that unit goes on
-  /// in a later state of the store. Snapshots inside one another on one thread have connections beyond this number.
+  /// A caller that finds all of them in use is given the connection of an idle unit of reading; that unit continues in
+  /// a later state of the store. Snapshots inside one another on one thread have connections beyond this number.
   public static let poolSize = "poolSize"
   /// How many seconds to wait for a connection before ``ErrorCode/tooManyConnections``, for a new connection, the look-up of
   /// the host's name included, before ``ErrorCode/serverUnreachable``, and for a server that went away while it committed to
@@ -23,8 +23,8 @@ public enum PostgreSQLOption {
   /// fails with ``ErrorCode/connectionLost``, and whether it was applied is found out as when the server went away.
   ///
   /// A link from which nothing comes for a second longer, or for 15 seconds without this option, is looked at over a
-  /// connection of its own: where the server is not at work on the statement, or cannot be reached within a few seconds,
-  /// the link is closed with ``ErrorCode/connectionLost``. So no call waits for a link that is dead.
+  /// connection of its own: where the server is not at work on the statement, or cannot be reached within a few
+  /// seconds, the link is closed with ``ErrorCode/connectionLost``. So no call waits for a dead link.
   public static let statementTimeout = "statementTimeout"
   /// The connection string, `host=… dbname=…` or `postgresql://…`, in place of the store's URL: for several hosts that
   /// a URL cannot hold. A `string`.

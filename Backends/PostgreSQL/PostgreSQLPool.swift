@@ -5,12 +5,12 @@ import Logging
 
 /// The connections of a store, made when they are needed and kept for the next time.
 ///
-/// One connection is always left for saves: a thread that reads can save without waiting for readers. A caller that would
-/// have to wait gets the connection of an idle unit of reading. A thread with a snapshot, which cannot give its connection
-/// up, gets another one beyond the size of the pool. So no holder of a connection waits for one that cannot come.
+/// One connection is always left for saves: a reading thread can save without waiting for readers. A caller that would
+/// have to wait gets the connection of an idle unit of reading. A thread with a snapshot, which cannot give its
+/// connection up, gets another one beyond the size of the pool. So no holder of a connection waits forever.
 ///
-/// Threads wait in line, first in, first out. A saver passes readers only for the connection that readers cannot have, so
-/// nobody starves. A connection that is given back wakes the one thread that gets it.
+/// Threads wait in line, first in, first out. A saver passes readers only for the connection that readers cannot have,
+/// so no thread starves. A connection given back wakes the one thread that gets it.
 final class PostgreSQLPool: @unchecked Sendable {
   // Sendable: the state is used under `lock` only. A connection is either idle in there or held by one thread.
 
@@ -20,7 +20,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   let logger: Logger
   private let lock = Lock()
   private var idle: [PostgreSQLConnection] = []
-  /// The number of connections that are open or about to be.
+  /// The number of open connections, and of connections about to be opened.
   private var count = 0
   private var readers = 0
   private var closed = false
@@ -107,7 +107,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     }
   }
 
-  /// Gives a connection back. One that is not fit for something new is closed.
+  /// Gives a connection back. A connection unfit for further use is closed.
   func release(_ connection: PostgreSQLConnection, from purpose: Purpose) {
     giveUp(connection.isReusable ? connection : nil, from: purpose)
   }
@@ -126,8 +126,8 @@ final class PostgreSQLPool: @unchecked Sendable {
     return try body(connection)
   }
 
-  /// Runs a block with a connection to save with. It is the one that a unit of reading of this thread offers, if there is
-  /// one, with the transaction of the reading open.
+  /// Runs a block with a connection to save with: the one that a unit of reading of this thread offers, if any, with
+  /// the transaction of the reading open.
   func withSaver<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
     let connection = try offeredConnection() ?? acquire(for: .saving)
     defer { release(connection, from: .saving) }
@@ -163,7 +163,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     return connection
   }
 
-  /// Closes every connection, those that are in use once they are given back.
+  /// Closes every connection; connections in use once they are given back.
   func close() {
     let waiting = lock.withLock {
       closed = true
@@ -180,7 +180,7 @@ final class PostgreSQLPool: @unchecked Sendable {
       defer { idle = [] }
       return idle
     }
-    // Closed here, when nobody waits for the lock any more.
+    // Closed here, after the lock was released.
     withExtendedLifetime(connections) {}
   }
 
@@ -188,7 +188,7 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// Gets a place, and waits for it if need be.
   ///
-  /// - Returns: An idle connection; `nil` when there is room to make one.
+  /// - Returns: An idle connection; `nil` when the caller may make one.
   private func reserve(
     for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
   ) throws -> PostgreSQLConnection? {
@@ -204,7 +204,7 @@ final class PostgreSQLPool: @unchecked Sendable {
       waiter = newcomer
       return nil
     }
-    // Not over the wait: a reader that nobody else holds would not give its connection back.
+    // Not over the wait: a reader without any other reference would not give its connection back.
     seen = []
     while place == nil, let waiter {
       let rest = min(deadline - .now, Self.patience)
@@ -242,7 +242,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     return served
   }
 
-  /// A place for a thread that has just come; `nil` when it has to wait. Called under the lock.
+  /// A place for a newcomer; `nil` when it has to wait. Called under the lock.
   private func presentPlace(
     for purpose: Purpose, by reader: PostgreSQLReader?, _ seen: inout [PostgreSQLReader]
   ) throws -> Place? {
@@ -268,7 +268,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     return Place(connection: nil)
   }
 
-  /// The place of a thread that has waited; `nil` when it has to wait on. Called under the lock.
+  /// The place of a waiting thread; `nil` when it has to wait on. Called under the lock.
   private func placeAfterWait(
     of waiter: Waiter, until deadline: ContinuousClock.Instant, _ seen: inout [PostgreSQLReader]
   ) throws -> Place? {

@@ -21,9 +21,9 @@ struct PostgreSQLProbe {
   /// - Parameters:
   ///   - process: The process that serves the connection; `nil` when it is not known.
   ///   - host: Where the process is.
-  ///   - hasAnswered: Whether an answer came meanwhile, looked at before the process is ended.
-  /// - Returns: `false` when the server does not answer, too. A server that answers and cannot be asked is taken to be at
-  ///   work.
+  ///   - hasAnswered: Whether a response has come by now, looked at before the process is ended.
+  /// - Returns: `false` also for a server that does not respond. A server that responds and cannot be asked counts as
+  ///   at work.
   func isWorking(
     _ process: PostgreSQLProcess?, on host: PostgreSQLHost, unless hasAnswered: () -> Bool = { false }
   ) -> Bool {
@@ -55,7 +55,7 @@ struct PostgreSQLProbe {
     try connection.run("SELECT 1 \(process.activity)", isKept: false).rowCount > 0
   }
 
-  /// Whether a process has waited for its client for a while. One that has just answered waits too.
+  /// Whether a process has waited for its client for a while. A process waits right after its response, too.
   private func waits(_ process: PostgreSQLProcess, _ connection: PostgreSQLConnection) throws -> Bool {
     try connection.run(
       """
@@ -75,7 +75,7 @@ struct PostgreSQLProbe {
 }
 
 extension Error {
-  /// Whether a server answered and refused the connection. One that is starting has no former process any more.
+  /// Whether a server responded and refused the connection. A starting server has no former process any more.
   fileprivate var isRefusalOfServer: Bool {
     guard let failure = (self as? CoherenceError)?.underlying as? PostgreSQLFailure else { return false }
     return failure.sqlState != "57P03"

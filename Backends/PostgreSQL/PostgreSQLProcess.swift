@@ -14,7 +14,7 @@ struct PostgreSQLProcess: Sendable {
     SELECT CAST(pid AS bigint), \(startTime) FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid())
     """
 
-  // A number, because a text would depend on the time zones of the two sessions that are compared.
+  // A number, because a text would depend on the time zones of the two compared sessions.
   private static let startTime: SQLFragment = "CAST(EXTRACT(EPOCH FROM backend_start) * 1000000 AS bigint)"
 
   init(number: Int64, start: Int64) {
@@ -36,7 +36,7 @@ struct PostgreSQLProcess: Sendable {
     """
   }
 
-  /// Whether the process waits for its client, which the server tells whatever else it keeps track of.
+  /// Whether the process waits for its client, which the server shows with every setting of its statistics.
   static let waitsForClient: SQLFragment = "COALESCE(wait_event_type, '') = 'Client'"
 }
 

@@ -22,7 +22,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   private var isFinished = false
   /// Whether a save of the same thread may have the connection.
   private var isOffered = false
-  /// What the transaction failed by. There is nothing more to be read in it then.
+  /// The error that the transaction failed by. Nothing more can be read in it then.
   private var failure: (any Error)?
   /// The fetch whose rows are still coming.
   private weak var cursor: PostgreSQLCursor?
@@ -36,7 +36,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   func fetch(_ query: StoreQuery) throws -> StoreFetch {
     let plan = try store.planner.fetch(query)
     let statement = plan.statement.rendered(by: PostgreSQLDialect())
-    // Where the caller has to filter up to a limit it stops before the end, and goes on to read in the same state.
+    // A caller which has to filter up to a limit stops before the end, and continues to read in the same state.
     let isStoppable = query.limit != nil && !plan.isRangeExact
     let decoder = PostgreSQLRowDecoder(plan.layout, spaces: store.spaces)
     // A COPY takes no parameters.
@@ -290,7 +290,7 @@ final class PostgreSQLCursor: RowCursor {
   private let isStoppable: Bool
   /// Where the rows come in when they come by a COPY.
   private let copiedRow: PostgreSQLCopiedRow?
-  /// Rows that were taken in before they were asked for.
+  /// Rows received before they were asked for.
   private var waiting: [Row] = []
   private(set) var isAtEnd = false
   private static let batchSize = 1024
@@ -309,7 +309,7 @@ final class PostgreSQLCursor: RowCursor {
     try connection.timed([text]) { try receive(1, into: &waiting, connection) }
   }
 
-  /// Takes in all that is still to come.
+  /// Receives all remaining rows.
   fileprivate func takeIn(_ connection: PostgreSQLConnection) throws {
     try receive(.max, into: &waiting, connection)
   }
@@ -326,7 +326,7 @@ final class PostgreSQLCursor: RowCursor {
     }
   }
 
-  /// Reads the values of the next row. Answers `false` at the end.
+  /// Reads the values of the next row. Returns `false` at the end.
   private func receive(
     _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>, _ connection: PostgreSQLConnection
   ) throws -> Bool {
@@ -353,7 +353,7 @@ final class PostgreSQLCursor: RowCursor {
     return rows.count > count
   }
 
-  /// Takes what was taken in before it was asked for.
+  /// Returns the rows received before they were asked for.
   private func takeWaiting() -> [Row] {
     defer { waiting = [] }
     return waiting
@@ -377,7 +377,7 @@ extension PostgreSQLCursor: ValueCursor {
     return sink.count > known
   }
 
-  /// Reads a batch. Answers what the sink threw.
+  /// Reads a batch. Returns the sink's error.
   private func read(into sink: any ValueSink, _ connection: PostgreSQLConnection) throws -> (any Error)? {
     let slots = sink.slots
     return try withUnsafeTemporaryAllocation(of: AttributeValue.self, capacity: max(slots.count, 1)) { room in

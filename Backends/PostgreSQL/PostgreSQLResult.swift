@@ -2,14 +2,14 @@ import CLibPQ
 import CoherenceCore
 import Foundation
 
-/// The answer to a statement, or one row of it.
+/// The result of a statement, or one row of it.
 final class PostgreSQLResult {
   let raw: OpaquePointer
 
   init(_ raw: OpaquePointer) { self.raw = raw }
   deinit { PQclear(raw) }
 
-  /// Whether this is one row of an answer that comes row by row.
+  /// Whether this is one row of a result that arrives row by row.
   var isRow: Bool { PQresultStatus(raw) == PGRES_SINGLE_TUPLE }
   var rowCount: Int { Int(PQntuples(raw)) }
   var columnCount: Int { Int(PQnfields(raw)) }

@@ -15,7 +15,7 @@ extension PostgreSQLRow {
   }
 }
 
-/// A row of an answer.
+/// A row of a result.
 struct PostgreSQLResultRow: PostgreSQLRow {
   let result: PostgreSQLResult
   let index: Int

@@ -2,7 +2,7 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 
-/// Turns a row of an answer into a row of a hierarchy. How to read each column is decided once.
+/// Turns a row of a result into a row of a hierarchy. How to read each column is decided once.
 final class PostgreSQLRowDecoder: Sendable {
   private let layout: RowLayout
   private let space: IDSpace
@@ -13,7 +13,7 @@ final class PostgreSQLRowDecoder: Sendable {
     let entity: EntityDescription
     let name: [UInt8]
     let columns: [Column]
-    /// For each column, the space of the keys in it; the row's own where there are none.
+    /// For each column, the space of the keys in it; the row's own for columns without keys.
     let spaces: [IDSpace]
 
     init(_ entity: EntityDescription, positions: [Int], spaces: [IDSpace]) {
@@ -37,7 +37,7 @@ final class PostgreSQLRowDecoder: Sendable {
     }
   }
 
-  /// All rows of an answer.
+  /// All rows of a result.
   func rows(_ result: PostgreSQLResult) throws -> [Row] {
     try (0..<result.rowCount).map { try row(PostgreSQLResultRow(result: result, index: $0)) }
   }
@@ -64,7 +64,7 @@ final class PostgreSQLRowDecoder: Sendable {
 
   /// Reads the values of some slots of the row that the fields are of, into a place without values.
   ///
-  /// - Throws: As ``row(_:)``; there are no values in the place then.
+  /// - Throws: As ``row(_:)``; the place is left without values then.
   func read(_ fields: some PostgreSQLRow, _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>) throws {
     let kind = try kind(fields)
     try kind.columns.withUnsafeBufferPointer { columns in
@@ -96,7 +96,7 @@ final class PostgreSQLRowDecoder: Sendable {
 
   // MARK: Comparing
 
-  /// Puts the one row of an answer to an expectation, making no more values than have to be.
+  /// Puts the one row of a result to an expectation, making no more values than necessary.
   ///
   /// - Parameter key: Room for the values of the key, used again from row to row.
   /// - Throws: As ``row(_:_:)``, and what the expectation throws.

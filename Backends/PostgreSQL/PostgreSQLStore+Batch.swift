@@ -37,8 +37,8 @@ extension PostgreSQLStore: BatchExecuting {
     query.limit == nil && query.offset == 0 ? try planner.keys(query) : nil
   }
 
-  /// Runs a block in a transaction, with a statement for the keys that were chosen in the beginning: what the block
-  /// changes may change what a predicate finds.
+  /// Runs a block in a transaction, with a statement for the keys chosen in the beginning: the block's changes may
+  /// change which records a predicate finds.
   private func transaction<T>(
     choosing keys: SQLFragment, of entity: EntityDescription, _ body: (SQLFragment, PostgreSQLConnection) throws -> T
   ) throws -> T {

@@ -26,7 +26,7 @@ final class PostgreSQLKeys: Sendable {
     }
   }
 
-  /// Forgets what was set aside, because somebody has used keys without asking.
+  /// Forgets the keys set aside, because another writer used keys without allocating them.
   func discard(of root: EntityDescription) { blocks.withLock { $0[ObjectIdentifier(root)]?.keys = 0..<0 } }
 
   private func taken(_ count: Int, of root: EntityDescription) -> Range<Int64>? {
@@ -46,7 +46,7 @@ extension PostgreSQLStore {
     return try keys.take(count, of: root.root) { number in try setAside(number, of: table) }
   }
 
-  /// Takes keys out of the key table, in a transaction of its own. Rows that somebody wrote without asking for keys are
+  /// Takes keys out of the key table, in a transaction of its own. The keys of rows that other programs wrote are
   /// skipped.
   private func setAside(_ number: Int, of table: SQLTable) throws -> Range<Int64> {
     let used: SQLFragment = "(SELECT COALESCE(MAX(\(name: SQLTable.id)), 0) FROM \(name: table.name))"

@@ -15,7 +15,7 @@ extension PostgreSQLStore {
       return StoreConflict.Failure(conflicts: conflicts.map { StoreConflict(id: $0.id, storeRow: rows[$0.id]) })
     }
     guard let failure = refusal.failure else {
-      // Somebody put the version back between the save and the look at it: what was met is still a conflict.
+      // The version was put back between the save and the look at it: the version met by the save is still a conflict.
       let ids = refusal.subjects.compactMap(\.objectID)
       return StoreConflict.Failure(conflicts: ids.map { StoreConflict(id: $0, storeRow: rows[$0]) })
     }
@@ -124,7 +124,7 @@ extension PostgreSQLStore {
     return ManagedObjectID(space: spaces[reference.table.root], key: key)
   }
 
-  /// The ends of a link, the one that is there first.
+  /// The ends of a link, the existing one first.
   private func ends(
     of link: Link, in links: LinkTable, on connection: PostgreSQLConnection
   ) throws -> [ManagedObjectID] {

@@ -34,7 +34,7 @@ extension PostgreSQLStore {
 
 /// Steps of a save that could not be taken.
 struct SaveRefusal: Error {
-  /// What the steps were about; empty for statements that are about many rows, which do not say.
+  /// The subjects of the steps; empty for statements on many rows, which do not name them.
   var subjects: [SaveSubject]
   /// What the server said; `nil` when records were at another version.
   var failure: PostgreSQLFailure?
@@ -73,7 +73,7 @@ private struct PostgreSQLSave {
     case lock
     /// Some elements of a step.
     case step(Int, Range<Int>)
-    /// Clears left-out references to records that are deleted.
+    /// Clears left-out references to deleted records.
     case clearing
     case count(MemberCountCheck)
   }
@@ -186,7 +186,7 @@ private struct PostgreSQLSave {
     }
   }
 
-  /// Has the server answer what was queued, and looks at every answer.
+  /// Has the server respond to the queued statements, and looks at every response.
   private mutating func receive(in transaction: inout PostgreSQLTransaction) throws {
     if hasBegun, sent.isEmpty { return }
     try connection.timed(["save, \(sent.count) statements"]) {
@@ -218,8 +218,8 @@ private struct PostgreSQLSave {
 
   // MARK: Numbers of members
 
-  /// Locks the owners before the first step, in one order for all saves, so that what is counted after the last step has
-  /// every save in it that had the lock before.
+  /// Locks the owners before the first step, in one order for all saves, so that the numbers counted after the last
+  /// step include every save with the lock before this one.
   private mutating func sendLocks() throws {
     let statements = MemberCountStatements(schema: store.schema)
     for check in request.memberCounts {
@@ -334,7 +334,7 @@ extension SaveStep {
     }
   }
 
-  /// What a statement about these elements is about; empty when there are many.
+  /// The subject of a statement on these elements; empty for several.
   fileprivate func subjects(at elements: Range<Int>) -> [SaveSubject] {
     elements.count == 1 ? [subject(at: elements.lowerBound)] : []
   }

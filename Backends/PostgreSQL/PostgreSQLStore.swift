@@ -65,7 +65,7 @@ final class PostgreSQLStore: PersistentStore {
   // MARK: Metadata
 
   func metadata() throws -> StoreMetadata {
-    // One short call, so it has the place that is kept for saves: a unit of reading of the same thread may hold another.
+    // One short call, so it uses the place kept for saves: a unit of reading of the same thread may hold another.
     try pool.withConnection(for: .saving) { connection in
       guard let state = try catalog(connection).state() else {
         throw CoherenceError(
@@ -87,7 +87,7 @@ final class PostgreSQLStore: PersistentStore {
 
   // MARK: Writing
 
-  /// Runs a block with a connection that may write.
+  /// Runs a block with a connection for writing.
   ///
   /// - Parameter endsReading: Whether a transaction of reading may be open on the connection, which the block ends.
   /// - Throws: ``ErrorCode/storeReadOnly``, ``ErrorCode/storeDetached``, ``ErrorCode/tooManyConnections``.

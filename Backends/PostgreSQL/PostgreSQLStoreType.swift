@@ -6,8 +6,8 @@ extension StoreType {
   /// A store in a schema of a PostgreSQL database, named by the configuration's location:
   /// `postgresql://user@host/database?sslmode=verify-full`.
   ///
-  /// The URL may have all that libpq understands; several hosts go into `?host=a,b&port=5432,5433`. See
-  /// ``PostgreSQLOption`` for what can be chosen beside it.
+  /// The URL may have all parameters of libpq; several hosts are given as `?host=a,b&port=5432,5433`. See
+  /// ``PostgreSQLOption`` for the options beside it.
   public static let postgreSQL = StoreType("PostgreSQL", factory: PostgreSQLStoreFactory())
 }
 

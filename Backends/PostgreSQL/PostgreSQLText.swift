@@ -69,7 +69,7 @@ struct PreparedStatements {
 
   mutating func remove(_ text: PostgreSQLText) { entries[text] = nil }
 
-  /// When there is no room for a statement: the name of the one that was used the longest time ago, which is removed.
+  /// When no room is left for a statement: the name of the least recently used one, which is removed.
   mutating func removeLeastUsed(for text: PostgreSQLText) -> String? {
     guard !text.isControl, entries.count >= Self.capacity,
       let least = entries.lazy.filter({ !$0.key.isControl }).min(by: { $0.value.lastUse < $1.value.lastUse })

@@ -43,7 +43,7 @@ struct PostgreSQLTransaction {
   /// applied then. It is never made again when the link broke.
   ///
   /// - Parameter body: Sends ``sendBeginning()`` before its first statement and calls ``receiveBeginning()`` before it
-  ///   receives the first answer.
+  ///   receives the first response.
   static func run<T>(
     on connection: PostgreSQLConnection, of pool: PostgreSQLPool, _ isolation: Isolation = .readCommitted,
     _ body: (inout PostgreSQLTransaction) throws -> T
@@ -67,8 +67,8 @@ struct PostgreSQLTransaction {
 
   // MARK: Beginning
 
-  /// Queues the beginning of the transaction, and its mark. A transaction of reading that is open ends before, for the sake
-  /// of a round trip.
+  /// Queues the beginning of the transaction, and its mark. An open transaction of reading ends before, for the sake of
+  /// a round trip.
   func sendBeginning() throws {
     if connection.isInTransaction { try connection.sendEnd() }
     try connection.send(isolation.beginning)
@@ -91,7 +91,7 @@ struct PostgreSQLTransaction {
       }
       connection.lastMark = .now
     } catch let error as CoherenceError where error.code == .connectionLost || connection.isBroken {
-      // Whatever the error is called, a link that is gone proves nothing.
+      // A lost link proves nothing, with any code of the error.
       try findOut(error)
     }
   }
@@ -120,7 +120,7 @@ struct PostgreSQLTransaction {
     throw unknown(error)
   }
 
-  /// Asks the host that has the transaction; another one of the connection string when that is gone, or a standby by now.
+  /// Asks the host of the transaction; another of the connection string when that host is lost, or a standby by now.
   private func isCommitted(by deadline: ContinuousClock.Instant) throws -> Bool? {
     do {
       return try isCommitted(on: connection.host, by: deadline)
@@ -147,7 +147,7 @@ struct PostgreSQLTransaction {
 }
 
 extension CoherenceError {
-  /// Whether the server that refused is no primary any more. A server that is starting is waited for.
+  /// Whether the server that refused is no primary any more. A starting server is waited for.
   fileprivate var isOfAnotherPrimary: Bool {
     let isStarting = (underlying as? PostgreSQLFailure)?.sqlState == "57P03"
     return code == .storeReadOnly || (code == .serverUnreachable && !isStarting)

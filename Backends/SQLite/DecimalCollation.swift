@@ -1,7 +1,7 @@
 import GRDBSQLite
 
-/// The order of decimal numbers that are kept as plain text: an optional minus, digits, and optionally a point and more
-/// digits. By it, `9` comes before `10`, and `1.5` and `1.50` are one.
+/// The order of decimal numbers kept as plain text: an optional minus, digits, and optionally a point and more digits.
+/// By it, `9` comes before `10`, and `1.5` and `1.50` are one.
 enum DecimalCollation {
   /// Makes the collation known to a connection.
   static func register(in connection: OpaquePointer) -> CInt {

@@ -6,12 +6,12 @@
   import Darwin
 #endif
 
-/// What tells files apart, however they are named.
+/// The identity of a file, the same for all its names.
 struct FileIdentity: Hashable, Sendable {
   private let device: UInt64
   private let inode: UInt64
 
-  /// The identity of the file that a path leads to; `nil` when there is none.
+  /// The identity of the file that a path leads to; `nil` for none.
   init?(path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
@@ -19,7 +19,7 @@ struct FileIdentity: Hashable, Sendable {
     inode = UInt64(truncatingIfNeeded: status.st_ino)
   }
 
-  /// How many bytes the file has that a path leads to; `nil` when there is none.
+  /// How many bytes the file has that a path leads to; `nil` for none.
   static func size(path: String) -> Int? {
     var status = stat()
     return stat(path, &status) == 0 ? Int(status.st_size) : nil

@@ -14,14 +14,14 @@ import Foundation
 enum SQLiteBackup {
   /// Copies the state that a connection reads.
   ///
-  /// The writing transaction that is going to drop something may be open meanwhile, so that nobody else writes: with a log,
-  /// a reading connection sees the state before it. The copy has its name when it is whole and on the disk.
+  /// The caller's writing transaction may be open while this copies, so that no other connection writes: with a log, a
+  /// reading connection sees the state before it. The copy has its name when it is whole and on the disk.
   ///
   /// - Parameters:
   ///   - path: The store's file.
   ///   - session: A connection that reads, outside any transaction.
   /// - Returns: The path of the copy, `<path>.<timestamp>.backup`.
-  /// - Throws: ``ErrorCode/storeFull``, ``ErrorCode/storeInaccessible`` and the like. There is no copy then.
+  /// - Throws: ``ErrorCode/storeFull``, ``ErrorCode/storeInaccessible`` and the like. No copy is left then.
   static func make(of path: String, reading session: SQLiteSession) throws -> String {
     let target = SQLiteStoreFactory.freeName(path, suffix: "backup")
     let unfinished = target + "-unfinished"

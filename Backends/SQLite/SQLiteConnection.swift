@@ -7,7 +7,7 @@ import Logging
 
 /// A connection to a store's file, with the statements prepared on it.
 final class SQLiteConnection: @unchecked Sendable {
-  // Sendable: what can change is touched inside `use` only, which runs one block at a time on the connection's queue;
+  // Sendable: mutable state is touched inside `use` only, which runs one block at a time on the connection's queue;
   // `logIndex` is set before others know the connection.
 
   private let queue: DatabaseQueue
@@ -15,20 +15,20 @@ final class SQLiteConnection: @unchecked Sendable {
   private let logger: Logger
   /// The files that the connection has open.
   fileprivate let files: SQLiteFiles
-  /// Statements that nobody uses at the moment, by text.
+  /// The statements not in use at the moment, by text.
   private var idle: [String: SQLiteStatement] = [:]
   /// The statements that read a row by key, by hierarchy. They are never left in the middle of a run.
   private var rowStatements: [ObjectIdentifier: SQLiteStatement] = [:]
 
   private static let idleLimit = 128
 
-  /// The index of the log that the connection has open; `nil` when nobody has asked for it, or when there is no log.
+  /// The index of the connection's log; `nil` before it was found, or without a log.
   private(set) var logIndex: SQLiteLogIndex?
 
   enum Role {
     /// The connection that writes and checkpoints.
     case writer
-    /// A connection that cannot write.
+    /// A connection for reading only.
     case reader
   }
 
@@ -67,14 +67,14 @@ final class SQLiteConnection: @unchecked Sendable {
     }
     if role == .reader { stopWhenCancelled(handle) }
     try database.execute(sql: "PRAGMA trusted_schema = OFF")
-    // What is written comes once and goes: a cache that stays in the processor's own is faster than a large one.
+    // Written pages are used once: a cache that stays in the processor's own is faster than a large one.
     if role == .reader { try database.execute(sql: "PRAGMA cache_size = -16000") }
   }
 
   /// Has SQLite end a statement when the task that runs it is cancelled.
   ///
   /// SQLite asks on the thread of the statement, every so many of its instructions, some two milliseconds apart.
-  /// Interrupting from another thread instead could hit a statement that came later.
+  /// Interrupting from another thread instead could hit a later statement.
   private static func stopWhenCancelled(_ handle: OpaquePointer) {
     sqlite3_progress_handler(handle, 20_000, { _ in Task.isCancelled ? 1 : 0 }, nil)
   }
@@ -82,7 +82,7 @@ final class SQLiteConnection: @unchecked Sendable {
   /// Finds the index of the log. To be called before others know the connection.
   func findLogIndex() {
     logIndex = try? queue.inDatabase { database -> SQLiteLogIndex? in
-      // Asking has SQLite open the log, if there is one.
+      // Asking has SQLite open the log, if the file has one.
       guard try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal" else { return nil }
       return SQLiteLogIndex(of: database.sqliteConnection)
     }
@@ -189,7 +189,7 @@ struct SQLiteSession {
     try with(fragment) { try $0.step() ? $0.string(0) : nil }
   }
 
-  /// Runs a block in a transaction that is the only one to write.
+  /// Runs a block in the only writing transaction of the file.
   func inWriteTransaction<T>(_ body: () throws -> T) throws -> T {
     try execute("BEGIN IMMEDIATE")
     do {
@@ -203,7 +203,7 @@ struct SQLiteSession {
     }
   }
 
-  /// Commits. When the disk fails meanwhile, it is found out whether the commit stands in the log nevertheless.
+  /// Commits. When the disk fails, the log is searched for the commit: it may stand there nevertheless.
   private func commit() throws {
     try checkIsInPlace()
     do {
@@ -215,11 +215,11 @@ struct SQLiteSession {
     }
   }
 
-  /// Whether it is certain that nobody finds the transaction whose commit failed.
+  /// Whether it is certain that no process will find the transaction whose commit failed.
   ///
-  /// A write that failed left the record of the commit incomplete: then there is nothing to find. Where the record is whole,
-  /// because what came after it failed, this process goes on without it, but a process that opens the file after a crash
-  /// would find it. So the shortest of all transactions is written over it.
+  /// A failed write left the record of the commit incomplete: then no process finds it. Where the record is whole,
+  /// because only a later write failed, this process continues without it, but a process that opens the file after a
+  /// crash would find it. So the shortest of all transactions is written over it.
   private func isUndone() -> Bool {
     do {
       try execute("BEGIN IMMEDIATE")
@@ -234,8 +234,8 @@ struct SQLiteSession {
     }
   }
 
-  /// Refuses a file that was moved or deleted while it was open: what it takes would be gone with the last who has it
-  /// open. With a log, SQLite itself does not look.
+  /// Refuses a file moved or deleted while it was open: its changes would be lost with the last open connection. With a
+  /// log, SQLite itself does not look.
   private func checkIsInPlace() throws {
     var hasMoved: CInt = 0
     let code = sqlite3_file_control(database.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
@@ -250,7 +250,7 @@ struct SQLiteSession {
   /// Notes which files the connection has open. Called in a transaction, when SQLite has opened them.
   func noteFiles() { connection.files.note() }
 
-  /// Brings what a deleted log holds into the database, as long as nobody has begun another log.
+  /// Brings the content of a deleted log into the database, as long as no process has begun another log.
   func rescue() {
     if isInTransaction { try? execute("ROLLBACK") }
     guard !connection.files.hasOtherLog else { return }

@@ -47,7 +47,7 @@ struct SQLiteDialect: SQLDialect {
     case .bool(let value): return value ? "1" : "0"
     // SQLite reads the digits of the least integer as a real number.
     case .int(let value): return value == .min ? nil : text("\(value)")
-    // In rows that are older than the column SQLite reads a default without fraction as an integer, which has no -0.0.
+    // In rows older than the column SQLite reads a default without fraction as an integer, which has no -0.0.
     case .double(let value): return value.isFinite && !(value == 0 && value.sign == .minus) ? text("\(value)") : nil
     case .date(let value): return value.microseconds == .min ? nil : text("\(value.microseconds)")
     case .string(let value): return literal(value)

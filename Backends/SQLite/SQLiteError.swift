@@ -37,10 +37,10 @@ public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
 struct SQLiteError {
   /// The store's file.
   let path: String
-  /// The files that are open; `nil` where nobody watches them.
+  /// The open files; `nil` where they are not watched.
   var files: SQLiteFiles?
 
-  /// An error of the framework for whatever a block that uses SQLite threw.
+  /// The framework's error for an error of SQLite; other errors stay as they are.
   func translated(_ error: any Error) -> any Error {
     switch error {
     case let failure as SQLiteFailure: coherenceError(failure)
@@ -136,7 +136,7 @@ struct SQLiteError {
     }
   }
 
-  /// What keeps a file from being opened: a missing or forbidden directory or file. `nil` when there is nothing.
+  /// The obstacle to opening a file: a missing or forbidden directory or file. `nil` for none.
   static func obstacle(_ path: String) -> String? {
     let files = FileManager.default
     let directory = (path as NSString).deletingLastPathComponent
@@ -178,12 +178,12 @@ extension SQLiteFailure {
     }
   }
 
-  /// Whether a statement, or what it makes, goes beyond a limit of the engine.
+  /// Whether a statement, or its result, exceeds a limit of the engine.
   fileprivate var namesLimit: Bool {
     ["parser stack overflow", "too large", "too many", "at most", "too deep"].contains { message.contains($0) }
   }
 
-  /// Whether a statement names a table or a column that is not there.
+  /// Whether a statement names a missing table or column.
   fileprivate var isMissingName: Bool {
     message.hasPrefix("no such column") || message.hasPrefix("no such table")
       || message.contains(" has no column named ")

@@ -14,7 +14,7 @@ import Synchronization
 
 /// A store's file in this process, with the one connection that writes to it and checkpoints its log.
 ///
-/// All stores on one file share it, by whatever path they name the file.
+/// All stores on one file share it, also when they name the file by different paths.
 final class SQLiteFile: Sendable {
   let path: String
   let writer: SQLiteConnection
@@ -22,7 +22,7 @@ final class SQLiteFile: Sendable {
   /// Held during a save. A running thread takes the lock as soon as it is free. The connection's own queue would hand the
   /// connection over to the longest waiting thread, and all others would wait until that thread is scheduled.
   let writing = Lock()
-  /// Tells the file's states apart; `nil` when SQLite does not show the index of its log.
+  /// Distinguishes the file's states; `nil` when SQLite does not show the index of its log.
   let states: SQLiteStates?
   private let synchronous: Mutex<SQLiteOptions.Synchronous?> = Mutex(nil)
 
@@ -34,7 +34,7 @@ final class SQLiteFile: Sendable {
       path: path, role: .writer, busyTimeout: busyTimeout, logger: logger, files: files)
     self.writer = writer
     states = try writer.use { session -> SQLiteStates? in
-      // The log lets readers go on while somebody writes.
+      // The log lets readers continue during a write.
       guard try session.string("PRAGMA journal_mode = WAL") == "wal" else {
         throw CoherenceError(
           .storeInaccessible,
@@ -51,7 +51,7 @@ final class SQLiteFile: Sendable {
 
   deinit { writer.close() }
 
-  /// Makes the writer at least as strict as an option asks for, and makes sure that it is.
+  /// Makes the writer at least as strict as an option asks for, and checks the result.
   private func require(_ wanted: SQLiteOptions.Synchronous) throws {
     try synchronous.withLock { current in
       if let current, current >= wanted { return }
@@ -90,7 +90,7 @@ final class SQLiteFile: Sendable {
     }
   }
 
-  /// Refuses another name that is not a symbolic link: SQLite finds a file's log by the name, and would miss it.
+  /// Refuses another name, except a symbolic link: SQLite finds a file's log by the name, and would miss it.
   private func checkName(_ other: String) throws {
     func resolved(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
     guard resolved(other) != resolved(path) else { return }
@@ -109,7 +109,7 @@ final class SQLiteFile: Sendable {
     return identity
   }
 
-  /// Creates an empty file. Answers whether it did; a file that is there already is left alone.
+  /// Creates an empty file. Returns whether it did; an existing file is left alone.
   static func create(_ path: String) throws -> Bool {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The files of a store as this process has them open: the database, its log, and the index of the log.
 ///
-/// Another process may delete or replace them meanwhile. SQLite does not look, and its failures name something else then.
+/// Another process may delete or replace them. SQLite does not look, and its failures name another cause then.
 final class SQLiteFiles: Sendable {
   private struct File: Sendable {
     let path: String
@@ -21,7 +21,7 @@ final class SQLiteFiles: Sendable {
   private var logPath: String { path + "-wal" }
   private var indexPath: String { path + "-shm" }
 
-  /// Notes which files there are. Called in a transaction, when SQLite has opened them.
+  /// Notes which files exist. Called in a transaction, when SQLite has opened them.
   func note() {
     let files = [path, logPath, indexPath].compactMap { path in
       FileIdentity(path: path).map { File(path: path, identity: $0) }
@@ -29,10 +29,10 @@ final class SQLiteFiles: Sendable {
     known.withLock { $0 = files }
   }
 
-  /// The path of a file that is not where it was, if one is not.
+  /// The path of a file missing from its place; `nil` when all are in place.
   var missing: String? { known.withLock { $0 }.first { !$0.isInPlace }?.path }
 
-  /// The path of the log, or of its index, that is not where it was, if one is not.
+  /// The path of the log, or of its index, when it is missing from its place; `nil` otherwise.
   ///
   /// With a deleted index another process would make a new one, and both would append to one log.
   var missingLog: String? { known.withLock { $0 }.first { $0.path != path && !$0.isInPlace }?.path }

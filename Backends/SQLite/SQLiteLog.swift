@@ -3,15 +3,15 @@ import Foundation
 
 /// The write-ahead log of a database as a process that recovers it would read it.
 ///
-/// The format is documented: https://www.sqlite.org/walformat.html. Reading needs no space on the disk, so that there is an
-/// answer when nothing can be written any more.
+/// The format is documented: https://www.sqlite.org/walformat.html. Reading needs no space on the disk, so that it
+/// works when no write succeeds any more.
 struct SQLiteLog {
   /// The log, as it is on the disk or on its way there.
   private let log: [UInt8]
-  /// The header of the log's index, by which the processes that have the database open read.
+  /// The header of the log's index, by which the processes with the database open read.
   private let index: [UInt8]
 
-  /// Reads the log of a connection that has the right to write, so that nobody writes meanwhile.
+  /// Reads the log of a connection that holds the right to write, so that no other connection writes.
   ///
   /// - Throws: ``ErrorCode/inputOutput`` when the log cannot be read.
   init(of connection: OpaquePointer?, path: String) throws {
@@ -28,17 +28,17 @@ struct SQLiteLog {
   /// Whether the log has a whole transaction that its index does not know of.
   var hasUnseenCommit: Bool {
     guard log.count >= Self.headerSize else { return false }
-    // With other salts it is a log that was written into the database before, and that nobody has begun anew.
+    // With other salts it is a log already written into the database, and not begun anew.
     guard log[16..<24].elementsEqual(index[32..<40]) else { return false }
     let seen = index.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 16, as: UInt32.self) }
     return lastCommit > Int(seen)
   }
 
   /// The header of the index, from the memory that the connection shares with others. The file itself is left alone:
-  /// whoever closes it drops the locks that this process has on it.
+  /// closing it would drop the locks that this process has on it.
   private static func indexHeader(_ connection: OpaquePointer?) -> [UInt8]? {
     guard let bytes = SQLiteLogIndex(of: connection)?.bytes else { return nil }
-    // Two copies, which differ while somebody writes.
+    // Two copies, which differ during a write.
     return bytes[0..<48].elementsEqual(bytes[48..<96]) ? bytes : nil
   }
 
@@ -47,7 +47,7 @@ struct SQLiteLog {
   private static let headerSize = 32
   private static let frameHeaderSize = 24
 
-  /// The number of the last frame that ends a transaction, of those that are whole; zero when there is none.
+  /// The number of the last whole frame that ends a transaction; zero for none.
   private var lastCommit: Int {
     let magic = Self.number(log, 0)
     guard magic & ~1 == 0x377F_0682 else { return 0 }

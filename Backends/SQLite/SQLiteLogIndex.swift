@@ -6,14 +6,14 @@ import Synchronization
 ///
 /// The format is documented: https://www.sqlite.org/walformat.html.
 struct SQLiteLogIndex: Equatable, @unchecked Sendable {
-  // Sendable: the memory is mapped as long as any connection of the process has the log open. It is read as SQLite's own
-  // readers read it: `state` notices when somebody writes meanwhile.
+  // Sendable: the memory is mapped as long as any connection of the process has the log open. It is read as SQLite's
+  // own readers read it: `state` notices a simultaneous write.
   private let start: UnsafeRawPointer
 
   private static let regionSize: CInt = 32_768
   private static let headerSize = 48
 
-  /// The index of the log that a connection has open, as every connection has that has read something.
+  /// The index of a connection's log, which is open once the connection has read a page.
   init?(of connection: OpaquePointer?) {
     var file: UnsafeMutablePointer<sqlite3_file>?
     guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
@@ -27,9 +27,9 @@ struct SQLiteLogIndex: Equatable, @unchecked Sendable {
   /// The two copies of the header.
   var bytes: [UInt8] { [UInt8](UnsafeRawBufferPointer(start: start, count: 2 * Self.headerSize)) }
 
-  /// The state that a transaction sees which begins now; `nil` while somebody writes the header.
+  /// The state that a transaction sees which begins now; `nil` while the header is written.
   @inline(__always) var state: SQLiteLogState? {
-    // Whoever writes the header begins with the second copy; whoever reads it begins with the first.
+    // A writer begins with the second copy of the header; a reader begins with the first.
     atomicMemoryFence(ordering: .acquiring)
     let first = words(at: 0)
     atomicMemoryFence(ordering: .acquiring)
@@ -48,7 +48,7 @@ struct SQLiteLogIndex: Equatable, @unchecked Sendable {
     let fifth: UInt64
     let sixth: UInt64
 
-    /// A counter that rises with each transaction that was committed.
+    /// A counter that rises with each committed transaction.
     var commits: UInt32 { withUnsafeBytes(of: second) { $0.load(as: UInt32.self) } }
     var isInUse: Bool { withUnsafeBytes(of: second) { $0[4] } != 0 }
   }
@@ -59,13 +59,13 @@ struct SQLiteLogIndex: Equatable, @unchecked Sendable {
   }
 }
 
-/// A state of a database with a write-ahead log, as the header of the log's index tells it.
+/// A state of a database with a write-ahead log, as the header of the log's index describes it.
 ///
-/// A reader sees the database, and of the log what comes before a frame. The header names that frame, the checksum of all
-/// frames up to it, and the salts of the log, which change whenever the log begins anew. So equal states have equal content,
-/// and as long as a connection of the process has the log open, no state comes back.
+/// A reader sees the database, and the log up to a frame. The header names that frame, the checksum of all frames up to
+/// it, and the salts of the log, which change whenever the log begins anew. So equal states have equal content, and as
+/// long as a connection of the process has the log open, no state comes back.
 struct SQLiteLogState: Hashable, Sendable {
-  /// A counter that rises with each transaction that was committed. It is no part of the mark: a recovery sets it back.
+  /// A counter that rises with each committed transaction. It is no part of the mark: a recovery sets it back.
   let commits: UInt32
   /// The last frame, and the number of the database's pages.
   fileprivate let frames: UInt64

@@ -8,7 +8,7 @@ import Foundation
 public enum SQLiteOption {
   /// When a save is durable: a `string`.
   ///
-  /// - `full`, the default: before it returns, whatever happens to the machine afterwards.
+  /// - `full`, the default: before it returns, so that no failure of the machine undoes it.
   /// - `normal`: a power failure may undo the last saves, but not damage the store.
   /// - `off`: a power failure may damage the store.
   public static let synchronous = "synchronous"

@@ -14,7 +14,7 @@ final class SQLiteReader: StoreReader {
   /// The state that the transaction sees, where it is known for certain.
   private var state: SQLiteLogState?
   private var mark: StateMark?
-  /// How rows are read by key, for each hierarchy that was asked for.
+  /// The statements that read rows by key, for each hierarchy read so far.
   private var rowLookups: [RowLookup] = []
   /// The fetches that did not come to their end.
   private var running: [ObjectIdentifier: SQLiteRowCursor] = [:]
@@ -60,7 +60,7 @@ final class SQLiteReader: StoreReader {
     stateAtBegin = nil
   }
 
-  /// SQLite may have ended the transaction at an error, and what is read from now on may be of another state.
+  /// SQLite may have ended the transaction at an error, and later reads may be of another state.
   private func forgetState() {
     stateAtBegin = nil
     state = nil
@@ -169,7 +169,7 @@ final class SQLiteReader: StoreReader {
     if isUsable == nil { connection.close() } else { store.pool.give(back: connection) }
   }
 
-  /// Forgets a fetch that came to its end.
+  /// Forgets a fetch at its end.
   fileprivate func ended(_ cursor: SQLiteRowCursor) { running[ObjectIdentifier(cursor)] = nil }
 }
 
@@ -242,7 +242,7 @@ final class SQLiteRowCursor: RowCursor {
     return rows.count > count
   }
 
-  /// Reads on, if there is more.
+  /// Reads further rows, unless the fetch has ended.
   private func pull(_ body: (SQLiteSession) throws -> Void) throws {
     guard statement != nil else { return }
     guard let reader else { throw SQLiteReader.ended }

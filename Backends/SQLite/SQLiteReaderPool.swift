@@ -5,8 +5,8 @@ import Synchronization
 
 /// The connections of a store that read.
 ///
-/// A connection is lent to one reader at a time. When none is idle another one is opened, so that a reader never waits;
-/// only as many as the option `readers` says are kept afterwards.
+/// A connection is lent to one reader at a time. When none is idle, another connection is opened, so that a reader
+/// never waits; only as many as the option `readers` says are kept afterwards.
 final class SQLiteReaderPool: Sendable {
   private let path: String
   private let options: SQLiteOptions
@@ -45,7 +45,7 @@ final class SQLiteReaderPool: Sendable {
     if !isKept { connection.close() }
   }
 
-  /// Closes the idle connections; those that are lent are closed when they come back.
+  /// Closes the idle connections; lent connections are closed when they come back.
   func close() {
     let idle = state.withLock { state in
       state.isClosed = true

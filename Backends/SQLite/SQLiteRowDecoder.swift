@@ -14,7 +14,7 @@ final class SQLiteRowDecoder: Sendable {
     let entity: EntityDescription
     let name: [UInt8]
     let columns: [Column]
-    /// For each column, the space of the keys in it; the row's own where there are none.
+    /// For each column, the space of the keys in it; the row's own for columns without keys.
     let spaces: [IDSpace]
 
     init(_ entity: EntityDescription, positions: [Int], spaces: [IDSpace]) {
@@ -53,7 +53,7 @@ final class SQLiteRowDecoder: Sendable {
 
   /// Reads the values of some slots of the row that the statement is at, into a place without values.
   ///
-  /// - Throws: As ``row(_:)``; there are no values in the place then.
+  /// - Throws: As ``row(_:)``; the place is left without values then.
   @inline(__always)
   func read(_ statement: OpaquePointer, _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>) throws {
     let kind = try kind(statement)

@@ -2,8 +2,8 @@ import CoherenceCore
 import CoherenceSQL
 
 extension SQLiteSession {
-  /// Checks numbers of members at the end of a transaction. There is one writer at a time, over all processes, so nobody
-  /// changes them in between.
+  /// Checks numbers of members at the end of a transaction. SQLite allows one writer at a time, over all processes, so
+  /// no other transaction changes them in between.
   ///
   /// - Throws: ``ErrorCode/validationFailed``.
   func check(_ checks: [MemberCountCheck], _ store: SQLiteStore) throws {

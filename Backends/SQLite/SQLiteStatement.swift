@@ -21,7 +21,7 @@ final class SQLiteStatement {
     connection = database.sqliteConnection!
   }
 
-  /// Goes on to the next row; `false` at the end.
+  /// Moves to the next row; `false` at the end.
   func step() throws -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true
@@ -30,7 +30,7 @@ final class SQLiteStatement {
     }
   }
 
-  /// Runs a statement that answers no rows, and makes it ready for the next run. Parameters keep their values.
+  /// Runs a statement without rows, and makes it ready for the next run. Parameters keep their values.
   func run() throws {
     let result = sqlite3_step(handle)
     guard result == SQLITE_DONE || result == SQLITE_ROW else {

@@ -1,10 +1,10 @@
 import CoherenceCore
 
-/// Tells the states of a file apart, for all stores of the process that have the file open to write. Their one writing
+/// Distinguishes the states of a file, for all stores of the process with the file open to write. Their one writing
 /// connection has the log open all the time, see ``SQLiteLogState``.
 final class SQLiteStates: Sendable {
   let index: SQLiteLogIndex
-  /// The latest state that has the mark of an earlier one, because the commit between the two changed no rows of records.
+  /// The latest state with the mark of an earlier one, because the commit between the two changed no rows of records.
   private let renamed = Locked<(state: SQLiteLogState, mark: StateMark)?>(nil)
 
   init(_ index: SQLiteLogIndex) { self.index = index }
@@ -16,9 +16,9 @@ final class SQLiteStates: Sendable {
   /// The states that the transaction lies between that the caller has just committed.
   ///
   /// - Parameters:
-  ///   - former: The state at the beginning of the transaction, when nobody else could commit any more.
+  ///   - former: The state at the beginning of the transaction, when no other connection could commit any more.
   ///   - hasWritten: Whether the transaction has certainly changed a page.
-  /// - Returns: `nil` when another process may have committed meanwhile.
+  /// - Returns: `nil` when another process may have committed in between.
   func change(since former: SQLiteLogState?, hasWritten: Bool) -> StateChange? {
     guard let former, let present = index.state, present.isNext(to: former, hasWritten: hasWritten) else { return nil }
     return StateChange(from: mark(of: former), to: mark(of: present))
@@ -26,7 +26,7 @@ final class SQLiteStates: Sendable {
 
   /// Has the state after a transaction keep the mark, because the transaction changed pages, but no rows of records.
   ///
-  /// - Parameter former: The state at the beginning of the transaction, when nobody else could commit any more.
+  /// - Parameter former: The state at the beginning of the transaction, when no other connection could commit any more.
   func keepMark(since former: SQLiteLogState?) {
     guard let former, let present = index.state, present.isNext(to: former, hasWritten: true) else { return }
     let mark = mark(of: former)

@@ -30,7 +30,7 @@ final class SQLiteKeys: Sendable {
     }
   }
 
-  /// Forgets what was set aside, because somebody has used keys without asking.
+  /// Forgets the keys set aside, because another writer used keys without allocating them.
   func discard(of root: EntityDescription) { blocks.withLock { $0[ObjectIdentifier(root)]?.keys = 0..<0 } }
 }
 
@@ -44,14 +44,14 @@ extension SQLiteStore {
           try inTransactionBesideRecords(session) { try setAside(number, of: table, session) }
         }
       } catch var error as CoherenceError {
-        // Keys that are set aside and never used change nothing.
+        // Keys set aside and never used change nothing.
         error.outcome = .notApplied
         throw error
       }
     }
   }
 
-  /// Takes keys out of the key table. Rows that somebody wrote without asking for keys are skipped.
+  /// Takes keys out of the key table. The keys of rows that other programs wrote are skipped.
   private func setAside(_ number: Int, of table: SQLTable, _ session: SQLiteSession) throws -> Range<Int64> {
     let noted = try session.integers(
       "SELECT \(name: "next") FROM \(name: SQLSchema.keyTable) WHERE \(name: "entity") = \(text: table.root.name)")

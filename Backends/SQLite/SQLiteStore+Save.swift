@@ -9,7 +9,7 @@ extension SQLiteStore {
 
   /// Saves on the connection that writes.
   ///
-  /// - Parameter began: Called when nobody else can commit any more.
+  /// - Parameter began: Called when no other connection can commit any more.
   func save(_ request: StoreSaveRequest, _ session: SQLiteSession, began: () -> Void) throws {
     try SQLiteSave(request, store: self, session: session).run(began)
   }

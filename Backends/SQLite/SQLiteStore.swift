@@ -19,7 +19,7 @@ final class SQLiteStore: PersistentStore {
   let rowQueries: [ObjectIdentifier: RowQuery]
   let pool: SQLiteReaderPool
   let keys = SQLiteKeys()
-  /// Tells the file's states apart; `nil` in a store that only reads.
+  /// Distinguishes the file's states; `nil` in a store that only reads.
   let states: SQLiteStates?
   private let path: String
   /// The shared file; `nil` in a store that only reads.
@@ -97,7 +97,7 @@ final class SQLiteStore: PersistentStore {
         if change.isChange { try session.apply(change) }
         return change
       }
-      // After the commit, because the log tells what has happened.
+      // After the commit, because the log records completed changes.
       if made.isNeeded { made.log(losses, backup: backup) }
       return made
     }
@@ -142,7 +142,7 @@ final class SQLiteStore: PersistentStore {
     }
   }
 
-  /// Runs a block that reads. When it finds that a file of the store is gone, what was saved is brought into the database.
+  /// Runs a block that reads. When a file of the store is missing, committed changes are brought into the database.
   @inline(__always) func rescuing<T>(_ body: () throws -> T) throws -> T {
     do {
       return try body()
@@ -152,15 +152,15 @@ final class SQLiteStore: PersistentStore {
     }
   }
 
-  /// Brings what a deleted log holds into the database, when an error of a reader tells of it. Only the connection that
-  /// writes still has the log.
+  /// Brings the content of a deleted log into the database, when a reader's error shows the loss. Only the writing
+  /// connection still has the log.
   @inline(never) func rescue(after error: any Error) {
     guard let error = error as? CoherenceError, error.isOfMissingFile, let file = file.withLock({ $0 }) else { return }
     file.writing.withLock {
       do {
         try file.writer.use { $0.rescue() }
       } catch {
-        // The reader's error says all that can be said.
+        // The reader's error explains the failure already.
       }
     }
   }

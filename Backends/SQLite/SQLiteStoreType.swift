@@ -9,7 +9,7 @@ extension StoreType {
 
 /// Opens SQLite stores.
 ///
-/// A fresh file can be read and written by its owner only. See ``SQLiteOption`` for what can be chosen.
+/// Only its owner can read and write a fresh file. See ``SQLiteOption`` for the options.
 public struct SQLiteStoreFactory: StoreFactory {
   public init() {}
 
@@ -22,7 +22,7 @@ public struct SQLiteStoreFactory: StoreFactory {
   public func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? {
     let path = try Self.path(environment)
     guard FileManager.default.fileExists(atPath: path) else { return nil }
-    // A connection that may write removes the log files that looking at the store brings about.
+    // A connection with the right to write removes the log files that looking at the store brings about.
     let role: SQLiteConnection.Role = FileManager.default.isWritableFile(atPath: path) ? .writer : .reader
     let options = try SQLiteOptions(environment)
     let connection = try SQLiteConnection(
@@ -58,7 +58,7 @@ public struct SQLiteStoreFactory: StoreFactory {
     throw CoherenceError(.storeBusy, "'\(path)' is open in this process; detach its stores before it is \(what).")
   }
 
-  /// `<name>.<timestamp>.<suffix>`, with a number when that is taken.
+  /// `<name>.<timestamp>.<suffix>`, with a number when that name is taken.
   static func freeName(_ path: String, suffix: String = "incompatible") -> String {
     let stamp = Date.now.formatted(
       .iso8601.year().month().day().dateSeparator(.omitted).time(includingFractionalSeconds: false)
@@ -86,7 +86,7 @@ extension SQLiteStoreFactory: StoreErasing {
     let path = try Self.path(environment)
     try Self.checkIsClosed(path, before: "erased")
     do {
-      // The database first: a log without it is dropped, but a database without its log has lost what was acknowledged.
+      // The database first: a log without it is dropped, but a database without its log has lost acknowledged commits.
       for suffix in Self.suffixes.reversed() where FileManager.default.fileExists(atPath: path + suffix) {
         try FileManager.default.removeItem(atPath: path + suffix)
       }

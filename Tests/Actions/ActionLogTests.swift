@@ -4,11 +4,12 @@ import CoherenceInMemory
 import CoherenceStrategies
 import Foundation
 import Logging
+import TestSupport
 import Testing
 
 @Suite("The log of actions")
 struct ActionLogTests {
-  private let log = LogRecorder()
+  private let log = MessageLog()
 
   private struct ThrowingAction: GenericAction {
     let error: any Error

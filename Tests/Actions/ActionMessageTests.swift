@@ -8,7 +8,7 @@ import TestSupport
 
 @Suite("What is logged of actions")
 struct ActionMessageTests {
-  private let log = LogRecorder()
+  private let log = MessageLog()
   private let directory = TemporaryDirectory()
   private let connect: TestConnect
 

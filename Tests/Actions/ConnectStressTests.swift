@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// 64 tasks that do everything at once to one Connect. What they do is fixed, what comes in between what is not; the
+/// 64 tasks that do everything at once to one Connect. Their steps are fixed, the order between the tasks is not; the
 /// checks are of counts that hold in any case.
 @Suite("A Connect under stress")
 struct ConnectStressTests {

@@ -63,7 +63,7 @@ struct WaitingActionTests {
     try await outer.value
   }
 
-  @Test func `an action of a Connect that is stopping does not await what waits for the next start`() async throws {
+  @Test func `an action of a stopping Connect does not await an action that waits for the next start`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(
       EntityTaskAction { [connect] _ in
@@ -150,7 +150,7 @@ struct WaitingActionTests {
     await #expect(performing: { try await handle.value }, throws: waitsForItself)
   }
 
-  @Test func `actions that have every lane and wait for one behind them do not wait forever`() async throws {
+  @Test func `actions that occupy every lane and wait for an action behind them do not wait forever`() async throws {
     connect.suspended = true
     let last = Mutex<ActionHandle<Void>?>(nil)
     let action = TaskAction { try await last.withLock { $0 }?.waitUntilFinished() }
@@ -163,7 +163,7 @@ struct WaitingActionTests {
     #expect(waiting.contains { $0.error.map(waitsForItself) == true })
   }
 
-  @Test func `actions that have every place of a limit and wait for one without do not wait forever`() async throws {
+  @Test func `actions that fill a limit and wait for an action that it keeps out do not wait forever`() async throws {
     let options = ActionOptions(limit: ConcurrencyLimit("host", 1))
     let handle = try connect.execute(
       TaskAction { [connect] in try await connect.execute(TaskAction {}, options: options).value }, options: options)

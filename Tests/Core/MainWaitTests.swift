@@ -138,7 +138,7 @@ import Testing
 
   // MARK: Stage
 
-  /// Ends the process that is still there after a minute.
+  /// Ends a stuck process after a minute.
   private static func endWhenStuck() {
     Thread.detachNewThread {
       _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .seconds(60))

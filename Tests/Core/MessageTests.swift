@@ -12,7 +12,7 @@ import Testing
     #expect(error?.message.contains("write #") == true, "\(error?.message ?? "")")
   }
 
-  @Test func `a property that is named like a constant is compared when it is marked`() throws {
+  @Test func `a property named like a constant is compared when it is marked`() throws {
     let no = FetchPredicate.comparison(.path(PropertyPath("no")), .equal, .value(.int(1)))
     #expect(try FetchPredicate(format: "#no == 1") == no)
     #expect(try FetchPredicate(format: "`no` == 1") == no)

@@ -3,7 +3,7 @@ import CoherenceInMemory
 import Dispatch
 import Foundation
 
-/// Something that nobody should do, and what has to be said when somebody does. It ends the process that commits it.
+/// A wrong use, and the advice that its message must contain. It ends the process that commits it.
 struct WrongUse: Sendable, CustomStringConvertible {
   let description: String
   /// A part of the sentence: what to do instead.
@@ -203,7 +203,7 @@ private final class Fan: ManagedObject {
     return ManagedObjectContext(concurrencyType: type, coordinator: coordinator)
   }
 
-  /// An object that was smuggled out of its context.
+  /// An object smuggled out of its context.
   static func inContext(_ type: ManagedObjectContext.ConcurrencyType) throws -> (ManagedObjectContext, Contraband) {
     let context = try context(type)
     return (context, try context.performAndWait { Contraband(object: try Fan(context: context)) })

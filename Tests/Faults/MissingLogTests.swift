@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  /// Readers that have all idle connections, so that the next reader opens one.
+  /// Readers with all idle connections, so that the next reader opens one.
   private static func occupyIdleReaders(of store: any PersistentStore) throws -> [any StoreReader] {
     try (0..<16).map { _ in
       let reader = try store.makeReader()
@@ -45,7 +45,7 @@ import Testing
     #expect(error.code == .storeInaccessible)
     #expect(error.message.contains("moved or deleted"))
     #expect(error.message.contains("-wal"))
-    // A reader that had the log open goes on.
+    // A reader with the log open can still read.
     let deposits = StoreQuery(entity: try #require(ledger.store.environment.model.entitiesByName["Deposit"]))
     #expect(try held[0].count(deposits) == 9)
   }
@@ -77,7 +77,7 @@ import Testing
     #expect(try Ledger(type: .sqlite, at: directory.store).audit() == 9)
   }
 
-  @Test func `a store that is open by a symbolic link watches the log of the file that the link leads to`() throws {
+  @Test func `a store opened by a symbolic link watches the log of the file that the link leads to`() throws {
     let directory = try TemporaryDirectory()
     let target = directory.url.appendingPathComponent("elsewhere.sqlite")
     try Data().write(to: target)

@@ -11,7 +11,7 @@ struct InterleavingTests {
     (ProcessInfo.processInfo.environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 40_000) / 20
 
   @Test(arguments: SeededRandom.seeds)
-  func `observers know what there is, and what was undone was never there`(seed: UInt64) {
+  func `observers have the present values, and never those of undone changes`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var run = Mixture(seed: seed, isPinned: false)
     for step in 0..<Self.steps {
@@ -26,7 +26,7 @@ struct InterleavingTests {
   }
 
   @Test(arguments: SeededRandom.seeds)
-  func `what was never sure leaves nothing behind`(seed: UInt64) {
+  func `unconfirmed changes leave nothing behind`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var run = Mixture(seed: seed, isPinned: true)
     for step in 0..<Self.steps {
@@ -63,7 +63,7 @@ private struct Shelf: Aggregate, Equatable {
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.group)] }
 }
 
-/// All that can be seen of a store.
+/// Everything visible of a store.
 private struct Sight: Equatable {
   var leaves: [Leaf]
   var items: [Item]
@@ -103,7 +103,7 @@ private struct Mixture {
   private var watches: [Watch] = []
   private(set) var fault: String?
 
-  /// An observer, and whether what it was told last is what there is.
+  /// An observer, and whether its last notification is the present state.
   private struct Watch {
     let count: () -> Int
     let isCurrent: () -> Bool
@@ -161,7 +161,7 @@ private struct Mixture {
     return Shelf(id: any(3), name: any(3) == 0 ? "same" : "\(number)", group: any(4) == 0 ? nil : group())
   }
 
-  // MARK: What is sure
+  // MARK: Confirmed changes
 
   /// Does something, and says how to do the same with another store.
   private mutating func change() -> (EntityStore) -> Bool {
@@ -217,7 +217,7 @@ private struct Mixture {
     }
   }
 
-  // MARK: What is not
+  // MARK: Tentative changes
 
   private mutating func beginChange() {
     let (id, other, text) = (any(8), any(4), "draft \(number)")
@@ -302,7 +302,7 @@ private struct Mixture {
         count: { told.count }, isCurrent: { told.values.last == observer.current }, subscription: subscription))
   }
 
-  /// Much that is undone, after which all is as it was.
+  /// Many undone changes, after which the store is as it was.
   private mutating func undo() {
     let (before, counts) = (Sight(store), watches.map { $0.count() })
     let doings = (0..<4).map { _ in change() }
@@ -331,7 +331,7 @@ private struct Mixture {
     if watches.map({ $0.count() }) != counts { fault = "Observers were told of what was undone" }
   }
 
-  /// Lets go of everything.
+  /// Releases everything.
   mutating func isEmptyAfterAll() -> Bool {
     (held, changes, watches) = ([], [], [])
     store.removeAllAlias()
@@ -347,7 +347,7 @@ private struct Mixture {
     if !watches.allSatisfy({ $0.isCurrent() }) { fault = "An observer was told something else" }
   }
 
-  // MARK: Against a store in which everything is sure
+  // MARK: Against a store without tentative changes
 
   mutating func stepWithTwin() {
     switch any(6) {
@@ -360,8 +360,8 @@ private struct Mixture {
     }
   }
 
-  /// An update of an aggregate that is not sure makes sure what it edits in it. The twin, which has no such aggregate, could
-  /// not follow.
+  /// An update of a tentative aggregate confirms the entities that it edits. The twin, which has no such aggregate,
+  /// could not follow.
   private func appliesToTwin(_ change: (EntityStore) -> Bool) -> Bool {
     var applies = false
     try? twin.transaction { twin in

@@ -33,7 +33,7 @@ struct OptimisticPlaceTests {
   }
 
   @Test(arguments: Spot.allCases)
-  func `an optimistic change at one of several places is sure after it was confirmed`(spot: Spot) {
+  func `an optimistic change at one of several places lasts after it was confirmed`(spot: Spot) {
     let held = document()
     store.optimistically { $0.update(Document.self, id: 1) { spot.change(&$0) { $0 = "new" } } }.commit()
     #expect(texts(held.current) == ["new", "new", "new"])
@@ -42,7 +42,7 @@ struct OptimisticPlaceTests {
   }
 
   @Test(arguments: Spot.allCases)
-  func `sure data goes below an optimistic change at one of several places`(spot: Spot) {
+  func `confirmed data is placed below an optimistic change at one of several places`(spot: Spot) {
     let held = document()
     let change = store.optimistically { $0.update(Document.self, id: 1) { spot.change(&$0) { $0? += "!" } } }
     _ = store.store(entity: Leaf(2, "surer"))
@@ -54,7 +54,7 @@ struct OptimisticPlaceTests {
     #expect(held.current == Document(id: 1, author: whole, editor: Leaf(4), readers: [Leaf(3), whole]))
   }
 
-  @Test func `sure data of other fields shows through an optimistic change of an entity in an aggregate`() {
+  @Test func `confirmed data of other fields shows through an optimistic change of an entity in an aggregate`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), note: Note(id: 3, fields: ["a": "1"])))
     let change = store.optimistically { $0.update(Root.self, id: 1) { $0.note?.fields["a"] = "draft" } }
     _ = store.store(entity: Note(id: 3, fields: ["a": "2", "b": "2"]))
@@ -63,7 +63,7 @@ struct OptimisticPlaceTests {
     #expect(held.current.note?.fields == ["a": "2", "b": "2"])
   }
 
-  @Test func `of two different optimistic changes of one entity the last place counts and the logger is told`() {
+  @Test func `of two different optimistic changes of one entity the last place counts and the logger is notified`() {
     let held = document()
     let change = store.optimistically { draft in
       draft.update(Document.self, id: 1) { document in
@@ -123,7 +123,7 @@ struct OptimisticPlaceTests {
     #expect(held.current.readers == [Leaf(3), Leaf(2, "old")] && held.current.editor == Leaf(2, "old"))
   }
 
-  @Test func `of an entity that is removed for the time being a place that was left as it was says nothing`() {
+  @Test func `an untouched place of a tentatively removed entity is no change of it`() {
     let other = Leaf(3)
     let held = store.store(entity: Document(id: 1, author: other, editor: other, readers: [Leaf(2, "old")]))
     let change = store.optimistically { $0.remove(Leaf.self, id: 2) }
@@ -151,7 +151,7 @@ struct OptimisticPlaceTests {
     #expect(texts(held.current) == ["old2", "old2", "old2"])
   }
 
-  @Test func `an optimistic change of an aggregate that is in itself changes what is between`() {
+  @Test func `an optimistic change of an aggregate inside itself changes the entities in between`() {
     let held = store.store(entity: Person(1, "a", [Person(2, "b", [Person(1, "a")])]))
     let change = store.optimistically { $0.update(Person.self, id: 1) { $0.friends[0].name = "new" } }
     #expect(store.find(Person.self, id: 2)?.value.name == "new" && held.current.name == "a")
@@ -160,7 +160,7 @@ struct OptimisticPlaceTests {
   }
 
   @Test(arguments: Spot.allCases)
-  func `an update of an aggregate that is not sure counts for the sure entities in it`(spot: Spot) {
+  func `an update of a tentative aggregate counts for the confirmed entities in it`(spot: Spot) {
     let leaf = store.store(entity: Leaf(2, "old"))
     let change = store.optimistically { draft in
       draft.store(Document(id: 1, author: Leaf(2), editor: Leaf(2), readers: [Leaf(3), Leaf(2)]))

@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: ["PANIC", "FATAL"])
-  func `a commit that a failing server both applies and answers with its end is acknowledged`(
+  func `a commit applied by a server that fails before it responds is acknowledged`(
     _ severity: String
   ) throws {
     let store = try open()
@@ -47,7 +47,7 @@ import Testing
   @Test func `a save whose cancellation comes late is applied as a whole or known not to be applied`() async throws {
     let store = try schema.open(PeopleModel.make())
     let administration = try schema.administration()
-    // What is cancelled here goes on, and the commit waits four seconds for a lock.
+    // The cancelled trigger continues, and the commit waits four seconds for a lock.
     _ = try administration.run(
       [
         """
@@ -105,7 +105,7 @@ import Testing
     #expect(try store.metadata().userInfo == ["a": "b"])
   }
 
-  @Test func `a save that is cancelled over a link that stalls leaves no lock`() async throws {
+  @Test func `a save cancelled over a stalled link leaves no lock`() async throws {
     // The end of the test would wait for the lock as well.
     defer { proxy.releaseAll() }
     let store = try schema.open(

@@ -12,7 +12,7 @@ import Testing
 
   init() throws { schema = try TemporarySchema() }
 
-  @Test func `a server that takes connections and says nothing is given up, whatever the URL says of the time`()
+  @Test func `a server that takes connections and stays silent is given up, with any timeout in the URL`()
     throws
   {
     let proxy = try SocketProxy(to: schema.url)
@@ -55,7 +55,7 @@ import Testing
     let administration = try schema.administration()
     try administration.run(
       "SELECT pg_catalog.pg_advisory_lock(pg_catalog.hashtext(\(text: schema.name)))", isKept: false)
-    // The server's limit of a statement does not count for what is done at the commit.
+    // The server's limit of a statement does not apply to deferred triggers at the commit.
     try administration.run(
       """
       CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql \
@@ -82,7 +82,7 @@ import Testing
 
 /// Without a server.
 @Suite struct AttemptTests {
-  @Test func `attempts that are stuck do not grow without bound`() async {
+  @Test func `stuck attempts do not grow in number without bound`() async {
     await #expect(processExitsWith: .success) {
       for _ in 0..<PostgreSQLAttempt.mostAbandoned {
         _ = PostgreSQLAttempt.run(within: .zero) {

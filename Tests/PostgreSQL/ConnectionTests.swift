@@ -2,8 +2,7 @@ import CoherenceCore
 @testable import CoherencePostgreSQL
 import CoherenceSQL
 import Foundation
-import Logging
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.needsServer) struct ConnectionTests {
@@ -135,33 +134,5 @@ import Testing
     #expect(error?.isRetryable == true)
     reader.finish()
     #expect(try store.fetch("Person").isEmpty)
-  }
-}
-
-/// Keeps what is logged.
-final class MessageLog: Sendable {
-  private let entries = Mutex<[String]>([])
-
-  var messages: [String] { entries.withLock { $0 } }
-
-  var logger: Logger {
-    var logger = Logger(label: "test", factory: { _ in Handler(log: self) })
-    logger.logLevel = .trace
-    return logger
-  }
-
-  private struct Handler: LogHandler {
-    let log: MessageLog
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-      get { metadata[key] }
-      set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-      log.entries.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
-    }
   }
 }

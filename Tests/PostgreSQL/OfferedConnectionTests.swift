@@ -83,7 +83,7 @@ import Testing
     #expect(try store.current(row)?.version == 3)
   }
 
-  @Test func `a fresh record may refer to one that came after the read`() throws {
+  @Test func `a fresh record may refer to a record inserted after the read`() throws {
     let row = try store.insert("Person")
     let other = try schema.open(store.environment.model)
     let boss = try store.row("Person")

@@ -58,7 +58,7 @@ import Testing
     #expect(try store.fetch("Person").isEmpty)
   }
 
-  @Test func `a save whose answer is lost is known to be applied`() throws {
+  @Test func `a save whose response is lost is known to be applied`() throws {
     let proxy = try SocketProxy(to: schema.url)
     let store = try schema.open(PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]))
     let row = try store.row("Person")
@@ -68,7 +68,7 @@ import Testing
     #expect(try store.fetch("Person").map(\.id) == [row.id])
   }
 
-  @Test func `a save whose answer is lost for good is of unknown outcome`() throws {
+  @Test func `a save whose response is lost with the server is of unknown outcome`() throws {
     let proxy = try SocketProxy(to: schema.url)
     let store = try schema.open(
       PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
@@ -87,7 +87,7 @@ import Testing
     let store = try schema.open(
       PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
       options: [PostgreSQLOption.statementTimeout: 5])
-    // The text of a statement goes to the server once for each connection.
+    // The text of a statement is sent once for each connection.
     try schema.open(PeopleModel.make()).insert("Person", ["name": .string("old")])
     let row = try #require(try store.fetch("Person").first)
     proxy.stall(at: "COMMIT\0")

@@ -56,7 +56,7 @@ import Testing
     group.wait()
   }
 
-  @Test func `a reader that waits is not passed by saves that came later`() throws {
+  @Test func `a waiting reader is not passed by later saves`() throws {
     let connections = try [pool.acquire(for: .saving), pool.acquire(for: .saving)]
     let order = Order()
     let group = DispatchGroup()

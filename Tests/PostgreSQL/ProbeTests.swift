@@ -5,7 +5,7 @@ import Foundation
 import Logging
 import Testing
 
-/// Whether a server from which nothing comes is at work is seen right in whatever way the server is set up.
+/// A probe sees whether a silent server is at work, with every setting of the server.
 @Suite(.needsServer, .timeLimit(.minutes(15))) struct ProbeTests {
   private let schema: TemporarySchema
 
@@ -35,13 +35,13 @@ import Testing
     let isWorking = PostgreSQLProbe(options, logger: Logger(label: "test")).isWorking(
       connection.process, on: connection.host)
     try holder.run("SELECT pg_catalog.pg_advisory_unlock_all()", isKept: false)
-    // Only who was not ended gets the lock.
+    // Only a session not ended by the probe gets the lock.
     _ = try connection.receive()
     try connection.settle()
     return isWorking
   }
 
-  /// Runs a block while there is a role of the schema's name.
+  /// Runs a block while a role of the schema's name exists.
   private func withRole(_ options: SQLFragment, _ body: (PostgreSQLConnection) throws -> Void) throws {
     let administration = try connect()
     try administration.run("CREATE ROLE \(name: schema.name) LOGIN \(options)", isKept: false)
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `a server that has no connection left for the question is taken to be at work`() throws {
+  @Test func `a server without a connection left for the probe counts as at work`() throws {
     try withRole("CONNECTION LIMIT 1") { _ in
       let connection = try connect(["user": schema.name])
       #expect(try isFoundWaiting(connection, options(["user": schema.name])))

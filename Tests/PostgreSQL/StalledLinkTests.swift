@@ -6,7 +6,7 @@ import Logging
 import TestSupport
 import Testing
 
-/// A link through which nothing comes any more, though nobody closed it.
+/// A link through which nothing comes any more, though neither side closed it.
 @Suite(.needsServer, .timeLimit(.minutes(15))) struct StalledLinkTests {
   private let schema: TemporarySchema
   private let proxy: SocketProxy
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a fetch over a link that stalls fails, and the next one has a fresh connection`(_ isForGood: Bool) throws {
+  func `a fetch over a stalled link fails, and the next fetch has a fresh connection`(_ isForGood: Bool) throws {
     let store = try open()
     try store.insert("Person")
     proxy.stall(at: "FROM \"Person\"", forGood: isForGood)
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a fetch that is cancelled over a link that stalls ends`(_ isForGood: Bool) async throws {
+  func `a fetch cancelled over a stalled link ends`(_ isForGood: Bool) async throws {
     // So long that nothing but the cancellation ends the fetch.
     let store = try schema.open(
       PeopleModel.make(), url: schema.url(with: ["host": proxy.directory.path]),
@@ -90,7 +90,7 @@ import Testing
     #expect((error as? CoherenceError)?.code == .cancelled)
   }
 
-  @Test func `a server that is at work is waited for, and one that waits for its client is not`() async throws {
+  @Test func `a server at work is waited for, and a server that waits for its client is not`() async throws {
     let options = try PostgreSQLOptions(schema.environment(PeopleModel.make()))
     let probe = PostgreSQLProbe(options, logger: Logger(label: "test"))
     let administration = try schema.administration()
@@ -105,12 +105,12 @@ import Testing
     try administration.run("ROLLBACK", isKept: false)
     _ = try connection.receive()
     try connection.settle()
-    // A process that has just answered is not ended for it.
+    // A process is not ended right after its response.
     while probe.isWorking(connection.process, on: connection.host) { await Task.yield() }
     #expect(throws: CoherenceError.self) { try connection.run("SELECT 1") }
   }
 
-  @Test func `a process is not ended for another one that had its number before`() throws {
+  @Test func `a process is not ended in place of a former process with its number`() throws {
     let options = try PostgreSQLOptions(schema.environment(PeopleModel.make()))
     let connection = try schema.administration()
     var process = try #require(connection.process)

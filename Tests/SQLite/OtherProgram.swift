@@ -1,6 +1,6 @@
 import GRDB
 
-/// A program of its own that has a store's file open and knows nothing of stores.
+/// Another program with the store's file open, which knows nothing of stores.
 final class OtherProgram {
   private let queue: DatabaseQueue
 

@@ -1,6 +1,7 @@
 import CoherenceInMemory
 import CoherenceSQLite
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CoherenceCore
@@ -8,7 +9,7 @@ import Testing
 /// What the row cache of a coordinator spares a SQLite store, and when it must not.
 @Suite struct RowCacheTests {
   private let place: TemporaryStore
-  private let log = StatementRecorder()
+  private let log = MessageLog()
   private let model: ManagedObjectModel
   private let coordinator: PersistentStoreCoordinator
 
@@ -53,7 +54,7 @@ import Testing
     }
   }
 
-  /// The name of a record, read by a fresh context; `nil` when there is no record.
+  /// The name of a record, read by a fresh context; `nil` for a missing record.
   private func name(_ id: ManagedObjectID, in coordinator: PersistentStoreCoordinator? = nil) throws -> String? {
     let reader = context(coordinator)
     return try reader.performAndWait {
@@ -92,7 +93,7 @@ import Testing
 
   // MARK: Hits
 
-  @Test func `a record that is read for the third time is loaded without a statement that reads records`() throws {
+  @Test func `a record read for the third time is loaded without a statement that reads records`() throws {
     let ids = try fill(3)
     for id in ids { _ = try name(id) }
     #expect(statistics.rows == 0)
@@ -104,7 +105,7 @@ import Testing
     #expect(statistics.hits == 3)
   }
 
-  @Test func `faults that load together are read for the records alone that are not kept`() throws {
+  @Test func `faults loaded together send statements for the records outside of the cache alone`() throws {
     let ids = try fill(1_300)
     try warm(Array(ids.prefix(10)))
     let before = statistics
@@ -157,12 +158,12 @@ import Testing
     #expect(statistics == before)
   }
 
-  @Test func `keys that are set aside leave the kept rows as they are`() throws {
+  @Test func `keys set aside leave the kept rows as they are`() throws {
     let id = try fill(1)[0]
     try warm([id])
     let writer = context()
     try writer.performAndWait {
-      // More than any block of keys that was set aside before.
+      // More than any block of keys set aside before.
       let things = try (0..<5_000).map { _ in try writer.insertNewObject(forEntityName: "Thing") }
       try writer.obtainPermanentIDs(for: things)
     }
@@ -283,7 +284,7 @@ import Testing
 
   // MARK: One state
 
-  @Test func `a unit of work that is given a kept row stays at the state of the row`() throws {
+  @Test func `a unit of work with a kept row stays at the state of the row`() throws {
     let ids = try fill(2)
     try warm(ids)
     let other = try anotherCoordinator()
@@ -299,7 +300,7 @@ import Testing
     #expect(try ids.map { try name($0) } == ["new", "new"])
   }
 
-  @Test func `a snapshot takes no newer row from the cache, and puts no older one there`() throws {
+  @Test func `a snapshot takes no newer row from the cache, and enters no older row`() throws {
     let ids = try fill(2)
     let reader = context()
     try reader.performAndWait {
@@ -371,7 +372,7 @@ import Testing
     #expect(statistics.evictions == 1)
   }
 
-  @Test func `rows of a store in memory and of a store that is opened to read only are not kept`() throws {
+  @Test func `rows of a store in memory and of a read-only store are not kept`() throws {
     let id = try fill(1)[0]
     let reading = PersistentStoreCoordinator(managedObjectModel: model)
     try reading.addPersistentStore(type: .sqlite, at: place.url, options: [StoreOption.readOnly: true])
@@ -393,7 +394,7 @@ import Testing
 
   // MARK: Mixture
 
-  /// A coordinator with a cache and a twin without one must show the same at each step, whoever writes.
+  /// A coordinator with a cache and a twin without one must show the same at each step, after writes of all origins.
   @Test(arguments: RowCacheTests.seeds)
   func `a coordinator with a cache shows what one without shows`(seed: UInt64) throws {
     var random = StepNumbers(state: seed)

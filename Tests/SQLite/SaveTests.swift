@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func `a reference to nothing is refused with the record that has it`() throws {
+  @Test func `a dangling reference is refused with its record named`() throws {
     let nobody = ManagedObjectID(space: store.spaces[store.entity("Person")], key: 4711)
     let row = try store.row("Person", ["boss": .reference(nobody)])
     let error = #expect(throws: CoherenceError.self) { try save(.insert(row.entity, [row])) }
@@ -137,7 +137,7 @@ import Testing
     #expect(try again.allocateKeys(1, for: entity).lowerBound > 100_000)
   }
 
-  @Test func `a batch update raises versions and answers identifiers`() throws {
+  @Test func `a batch update raises versions and returns identifiers`() throws {
     let batch = try #require(store as? any BatchExecuting)
     let one = try store.insert("Person", ["name": .string("a")])
     let two = try store.insert("Person", ["name": .string("b")])

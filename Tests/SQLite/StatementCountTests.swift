@@ -1,12 +1,13 @@
 import CoherenceCore
 import CoherenceSQLite
 import Foundation
+import TestSupport
 import Testing
 
 /// What the log of a SQLite store shows of a walk.
 @Suite struct StatementCountTests {
   private let place: TemporaryStore
-  private let log = StatementRecorder()
+  private let log = MessageLog()
   private let context: ManagedObjectContext
 
   private final class Album: ManagedObject {
@@ -97,7 +98,7 @@ import Testing
     #expect(log.reads.count <= 8, "\(log.reads)")
   }
 
-  @Test func `a to-one target that is read again sends no statement`() throws {
+  @Test func `a to-one target read again sends no statement`() throws {
     try fill()
     try context.performAndWait {
       let track = try #require(try context.fetch(FetchRequest(Track.self).limit(1)).first)

@@ -57,7 +57,7 @@ struct BackgroundTaskTests {
   }
 
   @Test func `an error that nobody waits for is logged once, before the handler is told`() async throws {
-    let log = LogRecorder()
+    let log = MessageLog()
     let errors = await withCheckedContinuation { continuation in
       let container = GenericPersistentContainer<ContextStrategy.Mixed>(
         name: "Logged", managedObjectModel: ContainerModels.users,

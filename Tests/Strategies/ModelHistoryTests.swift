@@ -10,7 +10,7 @@ import TestSupport
 struct ModelHistoryTests {
   typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
   private let directory = TemporaryDirectory()
-  private let log = LogRecorder()
+  private let log = MessageLog()
 
   private func attach(
     _ model: ManagedObjectModel, _ configuration: StoreConfiguration = StoreConfiguration(type: .sqlite)

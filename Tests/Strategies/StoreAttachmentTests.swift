@@ -94,7 +94,7 @@ struct StoreAttachmentTests {
   }
 
   @Test func `a configuration that the model does not know is warned of once`() throws {
-    let log = LogRecorder()
+    let log = MessageLog()
     let container = Container(
       name: "Stores", managedObjectModel: ContainerModels.users, storeLocation: directory.url, logger: log.logger)
     try container.attachPersistentStore(for: StoreConfiguration(name: "Unknown", type: .inMemory))

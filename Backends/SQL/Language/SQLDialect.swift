@@ -13,7 +13,7 @@ package protocol SQLDialect: Sendable {
 
   /// How much a condition may be nested, in entries of the engine's parser stack.
   var nestingRoom: Int { get }
-  /// The most tables that are joined in one FROM.
+  /// The most tables joined in one FROM.
   var maximumJoins: Int { get }
   /// The most columns of a table.
   var maximumColumns: Int { get }
@@ -45,7 +45,7 @@ package protocol SQLDialect: Sendable {
 
   // MARK: Expressions
 
-  /// A value that was made of a column, with the collation that the column has.
+  /// A value made of a column, with the column's collation.
   func collated(_ value: SQLFragment, as storage: StorageType) -> SQLFragment
   /// A boolean constant, as the operand of AND and OR.
   func boolean(_ value: Bool) -> SQLFragment

@@ -56,7 +56,7 @@ extension SQLFragment: ExpressibleByStringInterpolation {
   package init(stringLiteral value: String) { segments = value.isEmpty ? [] : [.text(value)] }
   package init(stringInterpolation: StringInterpolation) { segments = stringInterpolation.segments }
 
-  /// Takes names, values and fragments. There is no way to interpolate a plain string.
+  /// Takes names, values and fragments. A plain string cannot be interpolated.
   package struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var segments: [Segment] = []
 
@@ -110,7 +110,7 @@ extension Array<SQLFragment> {
   }
 
   /// The fragments in parentheses, joined by an operator. Many are joined in groups, and these in groups again, because
-  /// some engines take a list for a tree that is as deep as the list is long.
+  /// some engines take a list for a tree as deep as the list is long.
   package func joinedInGroups(by operation: SQLFragment) -> SQLFragment {
     var level = map { "(\($0))" as SQLFragment }
     while level.count > Self.groupSize {

@@ -6,7 +6,7 @@ package struct BatchStatements: Sendable {
 
   package init(schema: SQLSchema) { self.schema = schema }
 
-  /// Changes the records and answers their keys.
+  /// Changes the records and returns their keys.
   ///
   /// - Parameter keys: A statement that selects keys.
   package func update(_ entity: EntityDescription, keys: SQLFragment, values: [Int: AttributeValue]) throws
@@ -24,7 +24,7 @@ package struct BatchStatements: Sendable {
       """
   }
 
-  /// Removes records and answers their keys. Links go with them.
+  /// Removes records and returns their keys. Their links are removed too.
   package func delete(_ entity: EntityDescription, keys: SQLFragment) throws -> SQLFragment {
     let table = try schema.requireTable(for: entity)
     return "DELETE FROM \(name: table.name) WHERE \(name: SQLTable.id) IN (\(keys)) RETURNING \(name: SQLTable.id)"
@@ -37,9 +37,9 @@ package struct BatchStatements: Sendable {
     }
   }
 
-  /// For each table with to-one relationships that lead to the hierarchy: clears the references to the records, with their
-  /// places in order, and answers the keys of the records changed, which are of `root`. A record that loses several
-  /// references is changed once.
+  /// For each table with to-one relationships that lead to the hierarchy: clears the references to the records, with
+  /// their places in order, and returns the keys of the records changed, which are of `root`. A record that loses
+  /// several references is changed once.
   package func clearReferences(to root: EntityDescription, keys: SQLFragment) -> [(
     root: EntityDescription, statement: SQLFragment
   )] {

@@ -9,7 +9,7 @@ enum IntegerBound {
   /// Greater, or less, than all integers.
   case beyondAll(isAbove: Bool)
 
-  /// The place of a constant that is compared with an operand; `nil` when the operand is no integer, or the constant is.
+  /// The place of a constant compared with an operand; `nil` when the operand is no integer, or the constant is one.
   init?(_ value: AttributeValue, for operand: QueryOperand) {
     guard [.int16, .int32, .int64].contains(operand.storage) else { return nil }
     switch value {

@@ -18,7 +18,7 @@ struct PredicateTranslator {
     room = dialect.nestingRoom
   }
 
-  /// The same with less room; `nil` when there is not enough.
+  /// The same with less room; `nil` for too little.
   private func nested(by entries: Int) -> PredicateTranslator? {
     guard room >= entries else { return nil }
     var inner = self
@@ -103,8 +103,8 @@ struct PredicateTranslator {
     }
   }
 
-  /// An attribute's value. Records of other entities of the hierarchy have none, whatever the engine has written into their
-  /// column by default.
+  /// An attribute's value. Records of other entities of the hierarchy have none, also where the engine wrote a default
+  /// into their column.
   private func value(
     of attribute: AttributeDescription, in column: String, _ alias: String, of entity: EntityDescription
   ) -> SQLFragment {
@@ -127,7 +127,7 @@ struct PredicateTranslator {
 
   // MARK: Comparisons
 
-  /// A condition that may be null, and how to make it total.
+  /// A possibly null condition, and how to make it total.
   private struct Comparison {
     var sql: SQLFragment
     var isTotal: Bool
@@ -187,7 +187,7 @@ struct PredicateTranslator {
     }
   }
 
-  /// A column of integers and a number that is none, by the integers on its either side.
+  /// A column of integers and a fractional or out-of-range number, by the integers on its either side.
   private func compare(_ operand: QueryOperand, _ comparison: ComparisonOperator, _ bound: IntegerBound) -> Comparison?
   {
     let isBelow: Bool
@@ -376,8 +376,8 @@ extension ComparisonOperator {
 }
 
 extension String {
-  /// The least text, by UTF-8 bytes, that comes after every text beginning with this one; `nil` when there is none. The
-  /// order of UTF-8 bytes is the order of scalars.
+  /// The least text, by UTF-8 bytes, after every text beginning with this one; `nil` for none. The order of UTF-8 bytes
+  /// is the order of scalars.
   fileprivate var successorOfPrefix: String? {
     var scalars = Array(unicodeScalars)
     while let last = scalars.popLast() {

@@ -18,7 +18,7 @@ extension QueryOperand {
     case unreachable
   }
 
-  /// A constant that the engine compares with the operand exactly as the evaluator does; `nil` when there is none.
+  /// A constant that the engine compares with the operand exactly as the evaluator does; `nil` for none.
   func constant(_ value: AttributeValue, spaces: IDSpaces) -> Constant? {
     switch (storage, value) {
     case (.int16, .int), (.int32, .int), (.int64, .int):

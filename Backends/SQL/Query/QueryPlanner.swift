@@ -41,14 +41,14 @@ package struct QueryPlanner: Sendable {
       isRangeExact: canLimit)
   }
 
-  /// The statement for the number of records that satisfy the query's predicate, whatever its limit and offset; `nil`
-  /// when that cannot be said exactly.
+  /// The statement for the number of records that satisfy the query's predicate, without its limit and offset; `nil`
+  /// when SQL cannot express it exactly.
   package func count(_ query: StoreQuery) throws -> SQLFragment? {
     try matching(query, select: "COUNT(*)")
   }
 
-  /// The statement for the keys of the records that satisfy the query's predicate, in no order; `nil` when that cannot
-  /// be said exactly.
+  /// The statement for the keys of the records that satisfy the query's predicate, in no order; `nil` when SQL cannot
+  /// express it exactly.
   package func keys(_ query: StoreQuery) throws -> SQLFragment? {
     try matching(query, select: .column(SQLTable.id, of: "t"))
   }

@@ -58,10 +58,10 @@ struct QueryScope {
     return alias
   }
 
-  /// The entity's table and what is joined to it, to stand after FROM.
+  /// The entity's table and the tables joined to it, to stand after FROM.
   var tables: SQLFragment { "\(name: table.name) AS \(name: alias)" + joinClauses }
 
-  /// What is joined to the entity's table.
+  /// The joins to the entity's table.
   var joinClauses: SQLFragment {
     joins.reduce(into: SQLFragment()) { clauses, join in
       clauses += """

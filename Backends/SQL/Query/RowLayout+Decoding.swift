@@ -3,7 +3,7 @@ import CoherenceCore
 // What decoders of rows have in common but for how a cell is read, which is each store's own.
 
 extension RowLayout {
-  /// For each slot of an entity, the space of the keys in it; the row's own where there are none.
+  /// For each slot of an entity, the space of the keys in it; the row's own for slots without keys.
   package func spaces(of entity: EntityDescription, in spaces: IDSpaces) -> [IDSpace] {
     entity.slots.map { slot in
       if case .reference(let relationship) = slot { return spaces[relationship.destination] }

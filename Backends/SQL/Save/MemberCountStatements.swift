@@ -6,7 +6,7 @@ package struct MemberCountStatements: Sendable {
 
   package init(schema: SQLSchema) { self.schema = schema }
 
-  /// Keeps other transactions from changing the members of owners until this one has ended.
+  /// Keeps other transactions from changing the members of owners until the end of this one.
   ///
   /// The statement is an update, so that a transaction that reads an older state fails, and changes no key, so that
   /// references to the owners do not wait for it. The versions of the owners stay.
@@ -34,7 +34,7 @@ package struct MemberCountStatements: Sendable {
     return "\(name: table) AS \(name: "m") WHERE \(.column(column, of: "m")) = \(owner)"
   }
 
-  /// The table that has a row for each member of each owner, and the column of the owner.
+  /// The table with a row for each member of each owner, and the column of the owner.
   private func source(of relationship: RelationshipDescription) throws -> (table: String, column: String) {
     switch relationship.storage {
     case .column:

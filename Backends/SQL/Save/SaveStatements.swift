@@ -28,7 +28,7 @@ package final class SaveStatements: Sendable {
   private let schema: SQLSchema
   private let dialect: any SQLDialect
   private let known = Mutex<[Use: SaveStatement]>([:])
-  /// Beyond it everything is forgotten: there are many sets of slots.
+  /// The most remembered statements. Beyond it all are forgotten: an entity has many sets of slots.
   private static let limit = 256
 
   /// What a remembered statement is for.
@@ -57,7 +57,7 @@ package final class SaveStatements: Sendable {
     try remembered(.insert(ObjectIdentifier(entity), rows: rows)) { try makeInsert(entity, rows: rows) }
   }
 
-  /// Writes slots and version of a row that is at the base version. Changes one row, or none when it is not.
+  /// Writes slots and version of a row at the base version. Changes one row, or none at another version.
   package func update(_ entity: EntityDescription, slots: SlotSet) throws -> SaveStatement {
     try remembered(.update(ObjectIdentifier(entity), slots)) { try makeUpdate(entity, slots: slots) }
   }
@@ -86,7 +86,7 @@ package final class SaveStatements: Sendable {
     return statement(text, parameters + [.version, .id, .baseVersion])
   }
 
-  /// Writes slots of a row, whatever its version; `nil` when there are none to write.
+  /// Writes slots of a row at any version; `nil` for no slots.
   package func fix(_ entity: EntityDescription, slots: SlotSet) throws -> SaveStatement? {
     guard !slots.isEmpty else { return nil }
     let table = try schema.requireTable(for: entity)
@@ -98,7 +98,7 @@ package final class SaveStatements: Sendable {
     return statement(text, parameters + [.id])
   }
 
-  /// Removes a row that is at the base version. Changes one row, or none when it is not.
+  /// Removes a row at the base version. Changes one row, or none at another version.
   package func delete(_ entity: EntityDescription) throws -> SaveStatement {
     let table = try schema.requireTable(for: entity)
     let text: SQLFragment = """
@@ -107,7 +107,7 @@ package final class SaveStatements: Sendable {
     return statement(text, [.id, .baseVersion])
   }
 
-  /// Clears a left-out reference to a record that is deleted.
+  /// Clears a left-out reference to a deleted record.
   package func clear(_ reference: SQLLeftOutReference) -> SaveStatement {
     statement(
       """
@@ -115,7 +115,7 @@ package final class SaveStatements: Sendable {
       """, [.id])
   }
 
-  /// Adds a link, or gives the positions that it has to one that is there, which keeps the others.
+  /// Adds a link, or gives the link's positions to an existing one, which keeps the others.
   package func link(_ links: LinkTable) throws -> SaveStatement {
     let table = try schema.requireLinkTable(links)
     let positions = [table.sourcePosition, table.targetPosition]

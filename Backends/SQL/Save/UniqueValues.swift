@@ -17,7 +17,7 @@ package struct UniqueValues {
     if members.contains(where: \.value.isNull) { return nil }
   }
 
-  /// The key of the record of the store that has the values.
+  /// The key of the stored record with the values.
   package var holder: SQLFragment {
     var conditions: [SQLFragment] = members.map {
       "\(name: $0.column.name) = \(value: $0.value, as: $0.column.storage)"
@@ -51,7 +51,7 @@ package struct UniqueValues {
 
   /// The error of a save that would make two records equal.
   ///
-  /// - Parameter holder: The key of the record of the store that has the values.
+  /// - Parameter holder: The key of the stored record with the values.
   package func violation(in request: StoreSaveRequest, holder: Int64?) -> CoherenceError {
     let names = members.map { "'\($0.column.slot.name)'" }.joined(separator: ", ")
     var error = CoherenceError(

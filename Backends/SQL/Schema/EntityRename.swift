@@ -21,7 +21,7 @@ struct EntityRename: Sendable, Hashable {
     return statements
   }
 
-  /// The key counter goes on. A program with the other model that has the store open may have begun another one meanwhile.
+  /// The key counter continues. A program with the other model and the store open may have begun another counter.
   private var keyStatements: [SQLFragment] {
     let keys: SQLFragment = "\(name: SQLSchema.keyTable)"
     let (entity, next): (SQLFragment, SQLFragment) = ("\(name: "entity")", "\(name: "next")")
@@ -60,7 +60,7 @@ struct EntityRename: Sendable, Hashable {
 extension StoredSchema {
   /// Gives the entities the names that a model has for them.
   ///
-  /// - Returns: What has another name in the store.
+  /// - Returns: The entities with another name in the store.
   mutating func renameEntities(for environment: StoreEnvironment) -> [EntityRename] {
     let declared = Set(environment.model.entitiesByName.keys)
     var renames: [EntityRename] = []

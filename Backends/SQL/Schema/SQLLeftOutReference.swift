@@ -4,13 +4,13 @@ import CoherenceCore
 package struct SQLLeftOutReference: Sendable {
   package let table: String
   package let column: String
-  /// The column of the record's place among the target's members, if there is one.
+  /// The column of the record's place among the target's members, if any.
   package let position: String?
   /// The name of the constraint, in dialects that name constraints.
   package let constraint: String
   /// The name of the table referred to.
   package let target: String
-  /// Whether a record that is referred to must not be deleted.
+  /// Whether a referred-to record must not be deleted.
   package let retainsTarget: Bool
   /// Whether the model knows the table's records: then their version is their own model's affair.
   package let isTableKnown: Bool

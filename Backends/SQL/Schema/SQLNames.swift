@@ -1,4 +1,4 @@
-/// Gives out names that are new to an engine: not too long, not reserved, and told apart from those given before.
+/// Gives out names new to an engine: not too long, not reserved, and distinct from the earlier ones.
 package struct SQLNames {
   private let dialect: any SQLDialect
   private var taken: Set<String> = []
@@ -8,7 +8,7 @@ package struct SQLNames {
   /// Marks a name as given.
   package mutating func reserve(_ name: String) { taken.insert(dialect.identity(ofName: name)) }
 
-  /// The first candidate that can be had; failing that, the first one shortened and marked with a digest of `key`.
+  /// The first free candidate; failing that, the first candidate shortened and marked with a digest of `key`.
   package mutating func allocate(_ candidates: [String], key: String) -> String {
     if let name = candidates.first(where: isFree) {
       reserve(name)

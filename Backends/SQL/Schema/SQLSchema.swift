@@ -3,8 +3,8 @@ import CoherenceCore
 /// The tables of a store: where each entity, property and link is kept.
 ///
 /// A hierarchy has one table, named as its root entity, with a column for each property of its entities. Names that the
-/// engine cannot tell apart or keep whole are changed in a way that depends on the model alone; names that a store has
-/// already are kept for ever.
+/// engine confuses or shortens are changed in a way that depends on the model alone; names that a store has already are
+/// kept for ever.
 package struct SQLSchema: Sendable {
   /// The table of what the store says of itself: text by key.
   package static let metadataTable = "$coherence"

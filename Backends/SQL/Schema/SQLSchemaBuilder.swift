@@ -158,14 +158,14 @@ struct SQLSchemaBuilder {
 }
 
 extension EntityDescription {
-  /// The hierarchy below the entity, ancestors first and siblings by name: the same whatever the order of declaration.
+  /// The hierarchy below the entity, ancestors first and siblings by name: the same for every order of declaration.
   fileprivate var hierarchyByName: [EntityDescription] {
     [self] + subentities.sorted { $0.name < $1.name }.flatMap(\.hierarchyByName)
   }
 }
 
 extension StoredSchema.Table {
-  /// Whether a table that has all columns of an index does not have the index.
+  /// Whether a table with all columns of an index does not have the index.
   fileprivate func lacks(_ index: SQLIndex) -> Bool {
     !indexes.contains { $0.isEquivalent(to: index) }
       && index.columns.allSatisfy { name in name == SQLTable.entity || columns.contains { $0.name == name } }

@@ -52,7 +52,7 @@ package final class SQLTable: Sendable {
 
 /// The column of a property.
 package struct SQLColumn: Sendable {
-  /// What a column is found by, whatever its name: the declaring entity's name and the slot's.
+  /// The identity of a column, independent of its name: the declaring entity's name and the slot's.
   package struct Key: Hashable, Sendable {
     package var entity: String
     package var slot: String
@@ -96,7 +96,7 @@ package struct SQLIndex: Sendable, Hashable, Codable {
   }
 }
 
-/// The table of a relationship that is kept as links.
+/// The table of a relationship kept as links.
 package struct SQLLinkTable: Sendable {
   // The columns as they are made. A table keeps them for ever: programs with either name of a relationship may have the store
   // open at once.

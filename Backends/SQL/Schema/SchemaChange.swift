@@ -9,7 +9,7 @@ package struct SchemaChange {
   package private(set) var statements: [SQLFragment] = []
   /// What the store says of itself then.
   package private(set) var state: StoreState
-  /// Whether there is anything to look up or to write.
+  /// Whether the store needs a look-up or a write.
   package private(set) var isNeeded = true
   private let environment: StoreEnvironment
   private let dialect: any SQLDialect
@@ -20,7 +20,7 @@ package struct SchemaChange {
   /// The entities whose records have another name in the store.
   private let renames: [EntityRename]
   private let age: ModelAge
-  /// What may stand in the way, to be looked up before the statements run.
+  /// Possible obstacles, to be looked up before the statements run.
   private var faults: [SchemaFault] = []
 
   /// Compares what a store has with what an environment asks for.
@@ -96,7 +96,7 @@ package struct SchemaChange {
     }
   }
 
-  /// Whether there is anything to write.
+  /// Whether the change writes to the store.
   package var isChange: Bool { !statements.isEmpty || state != before }
 
   private var canMigrate: Bool { environment.allowsMigration && !environment.isReadOnly }
@@ -111,14 +111,14 @@ package struct SchemaChange {
     schema = SQLSchema(environment: environment, dialect: dialect, stored: rest, keepsRules: age == .older)
     let migration = SchemaMigration(
       from: view, to: schema, renaming: renames, dropping: drops, isHandOver: isHandOver, dialect: dialect)
-    // Who has no right to change the store reads it without being completed.
+    // A user without the right to change the store reads it without the completion.
     statements = migration.statements + (canMigrate ? migration.completion : [])
     state.schema = rest.merging(StoredSchema(schema))
   }
 
   // MARK: Refusals
 
-  /// Refuses a store that has entities, and none in common with the model.
+  /// Refuses a store with entities, none of which the model shares.
   private static func checkIsRelated(
     _ environment: StoreEnvironment, to stored: StoreState, as view: StoredSchema, place: String, elsewhere: String
   ) throws {
@@ -146,7 +146,7 @@ package struct SchemaChange {
       .incompatibleModel, "The store differs from the model in: \(list(names)). \(advice)")
   }
 
-  /// The first names of a list, and how many more there are.
+  /// The first names of a list, and the number of the others.
   private static func list(_ names: [String]) -> String {
     names.count > 12
       ? names.prefix(12).joined(separator: ", ") + " and \(names.count - 12) more" : names.joined(separator: ", ")
@@ -154,7 +154,7 @@ package struct SchemaChange {
 
   // MARK: Losses
 
-  /// The tables whose content decides whether the change can be made. Nobody else may write to them until it is made.
+  /// The tables whose content decides whether the change can be made. No other writer may change them until it is made.
   package var countedTables: [String] { Set(faults.filter { $0.count != nil }.map(\.table)).sorted() }
 
   /// Looks up what stands in the way of the change. To be called in the transaction that makes it, before its statements
@@ -162,14 +162,14 @@ package struct SchemaChange {
   ///
   /// - Parameter count: Runs a statement that counts.
   /// - Returns: What the change drops, which the environment allows. Empty when it drops nothing.
-  /// - Throws: ``ErrorCode/incompatibleModel``, with every difference that cannot be bridged, or not without loss.
+  /// - Throws: ``ErrorCode/incompatibleModel``, with every difference that no change bridges, or none without loss.
   package mutating func resolve(_ count: (SQLFragment) throws -> Int) throws -> [DataLoss] {
     var obstacles: [String] = []
     var losses: [DataLoss] = []
     var drops: [SchemaDrops] = []
     for fault in faults {
       let number = try fault.count.map(count)
-      // A column without values may have any form; of an entity without records there is nothing to delete.
+      // A column without values may have any form; an entity without records has nothing to delete.
       if number == 0, fault.drops?.entities.isEmpty != false { fault.drops.map { drops.append($0) } }
       if number == 0 { continue }
       if let number, let lost = fault.drops {
@@ -209,7 +209,7 @@ package struct SchemaChange {
 
   /// Writes to the log what the change did.
   ///
-  /// - Parameter backup: Where a copy of the store is as it was before, if there is one.
+  /// - Parameter backup: The place of a copy of the store as it was before; `nil` without one.
   package func log(_ losses: [DataLoss], backup: String?) {
     let logger = environment.logger
     guard let before else { return }

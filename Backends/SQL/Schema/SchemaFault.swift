@@ -1,7 +1,7 @@
 import CoherenceCore
 
-/// A difference between a store and a model that adding to the store's schema does not bridge, if the store holds what is
-/// counted.
+/// A difference between a store and a model that additions to the store's schema do not bridge, if the store holds
+/// counted values or records.
 package struct SchemaFault: Sendable {
   /// What differs, as a sentence that names the property or the entity.
   let sentence: String
@@ -18,7 +18,7 @@ package struct SchemaFault: Sendable {
     SchemaFault(sentence: sentence, table: table, column: nil, count: count, drops: nil)
   }
 
-  /// A difference that costs what is counted.
+  /// A difference whose bridging drops the counted values or records.
   static func loss(
     _ sentence: String, table: String, column: String?, count: SQLFragment, drops: SchemaDrops
   ) -> SchemaFault {

@@ -4,7 +4,7 @@ import CoherenceCore
 ///
 /// What the model leaves out stays. Dropped is only what the model has in another form, and whose values were counted.
 package struct SchemaMigration: Sendable {
-  /// The statements, in order. Empty when there is nothing to do.
+  /// The statements, in order. Empty when the store needs no change.
   package private(set) var statements: [SQLFragment] = []
   /// The statements, to be run afterwards, that complete the records of programs that do not know what the model requires.
   private(set) var completion: [SQLFragment] = []
@@ -93,14 +93,14 @@ package struct SchemaMigration: Sendable {
     }
   }
 
-  /// Whether a program that does not know a subentity's column may write records without a value there: the engine knows no
-  /// such default, or the column was made before it was told of it.
+  /// Whether a program that does not know a subentity's column may write records without a value there: the engine
+  /// knows no such default, or learned of it after the column was made.
   private func mayLackEngineDefault(_ column: SQLColumn, of table: SQLTable) -> Bool {
     column.slot.entity !== table.root
       && !table.indexes.contains { $0.isUnique && $0.columns.contains(column.name) }
   }
 
-  /// The statement that gives the default to the records that have no value; `nil` when no entity has such records.
+  /// The statement that gives the default to the records without a value; `nil` when no entity has such records.
   private func fill(_ column: SQLColumn, of table: SQLTable) -> SQLFragment? {
     let entities = column.slot.entity.concreteEntities.map { AttributeValue.string($0.name) }
     guard !entities.isEmpty else { return nil }

@@ -22,7 +22,7 @@ package struct StoreState: Sendable, Hashable {
   ///   - entries: The metadata table's texts by key.
   ///   - place: Where the store is, for messages.
   /// - Throws: ``ErrorCode/incompatibleModel`` for the state of a later version of the framework,
-  ///   ``ErrorCode/storeCorrupt`` for one that cannot be read.
+  ///   ``ErrorCode/storeCorrupt`` for an unreadable one.
   package init(entries: [String: String], place: String) throws {
     if let format = entries["format"], !Self.readableFormats.contains(format) {
       throw CoherenceError(

@@ -57,8 +57,8 @@ extension StoredSchema {
     }
   }
 
-  /// The links that the store has under another name, and whether their relationships stand in the other order there: names
-  /// decide which one comes first.
+  /// The links that the store has under another name, and whether their relationships stand in the other order there:
+  /// names decide the order.
   private func formerLinks(
     of links: CoherenceCore.LinkTable, besides names: Set<String>
   ) -> (index: Int, isReversed: Bool)? {
@@ -123,7 +123,7 @@ extension Slot {
 }
 
 extension [String] {
-  /// Former names once the present one was replaced by another.
+  /// Former names after a replacement of the present one.
   func renamed(_ present: String, to name: String) -> [String]? {
     let names = Set(self + [present]).subtracting([name]).sorted()
     return names.isEmpty ? nil : names

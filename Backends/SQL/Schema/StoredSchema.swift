@@ -2,7 +2,7 @@ import CoherenceCore
 
 /// The schema that a store has, as it is written down in the store: what a later model is compared with.
 ///
-/// It is the union of the schemas of all models that have opened the store. Tables and columns that a model leaves out
+/// It is the union of the schemas of all models that ever opened the store. Tables and columns that a model leaves out
 /// stay in the store and in here.
 package struct StoredSchema: Sendable, Hashable, Codable {
   package var tables: [Table]
@@ -101,7 +101,7 @@ extension StoredSchema {
       + linkTables.flatMap { [$0.name, $0.targetIndex] }
   }
 
-  /// The entities by name. A name stands for one entity: a model that has it in another hierarchy is refused.
+  /// The entities by name. A name stands for one entity: a model with the entity in another hierarchy is refused.
   var entitiesByName: [String: Entity] {
     Dictionary(tables.flatMap(\.entities).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }

@@ -2,9 +2,9 @@ import CoherenceCore
 
 /// A piece of work that a ``Connect`` executes and keeps account of.
 ///
-/// An action is `Sendable`: it is made by whoever submits it, runs on another thread, and may be canceled from a third.
-/// One that only reads what it was made with is a structure. One that keeps something of its own while it runs keeps it
-/// behind a lock:
+/// An action is `Sendable`: it is made by its submitter, runs on another thread, and may be canceled from a third. An
+/// action with immutable properties is a structure. An action with state of its own while it runs keeps it behind a
+/// lock:
 ///
 /// ```swift
 /// final class Import: GenericAction {
@@ -21,11 +21,11 @@ import CoherenceCore
 /// }
 /// ```
 public protocol Action: Sendable {
-  /// Asks the work to end early: because somebody canceled the action, or because its time is over.
+  /// Asks the work to end early: because a caller canceled the action, or because its time is up.
   ///
-  /// Called at most once, on the thread of whoever cancels, while the work may be running on another, or may just have
-  /// ended. Not called for an action that is known to have finished. Is part of the action: to wait here for what cannot
-  /// end before the action has throws, and to stop the Connect here does not wait.
+  /// Called at most once, on the canceling thread, while the work may be running on another, or may just have ended.
+  /// Not called for a finished action. Runs as part of the action. Waiting here for an action that depends on this one
+  /// throws ``ErrorCode/actionWaitsForItself``; stopping the Connect here returns at once.
   func cancel()
 
   /// How the action wants to be executed.
@@ -33,14 +33,14 @@ public protocol Action: Sendable {
 }
 
 extension Action {
-  /// Does nothing: an action that cannot be interrupted runs to its end, and counts as canceled.
+  /// Does nothing: an uninterruptible action runs to its end, and counts as canceled.
   public func cancel() {}
 
   /// Nothing in particular.
   public var options: ActionOptions { ActionOptions() }
 }
 
-/// An action that is not bound to an entity. Up to five run at once, unless ``ConnectOptions`` say otherwise.
+/// An action not bound to an entity. Up to five run at once, unless ``ConnectOptions`` say otherwise.
 public protocol GenericAction: Action {
   /// Does the work. May block; runs on a thread of its own.
   func execute() throws

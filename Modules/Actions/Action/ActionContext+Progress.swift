@@ -1,6 +1,6 @@
 import Foundation
 
 extension ActionContext {
-  /// The progress of the action that the context was made for, for it to set; `nil` in a context that was made otherwise.
+  /// The progress of the context's action, to be set by it; `nil` in a context made without an action.
   public var progress: Progress? { execution?.progress }
 }

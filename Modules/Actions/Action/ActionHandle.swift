@@ -2,7 +2,7 @@ import CoherenceCore
 import Dispatch
 import Synchronization
 
-/// An action that was submitted, and its result.
+/// A submitted action, and its result.
 ///
 /// ```swift
 /// let handle = try connect.execute(CountAlbums())

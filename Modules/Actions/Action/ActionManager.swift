@@ -3,9 +3,9 @@
 /// A completion block is called once for each call of `execute`, on a global queue, after the action finished and after
 /// `ActionDidFinishExecuting` was posted. It does not delay other actions.
 ///
-/// `options` say how this one execution differs from what the action says of itself with ``Action/options``; `nil` for
-/// not at all. When an equal action is on its way, which a ``ActionOptions/uniqueKey`` tells, its handle is the answer:
-/// the two are one from then on, with the options of the first, and to cancel one is to cancel both.
+/// `options` say how this one execution differs from the action's own ``Action/options``; `nil` for no difference. When
+/// an equal action, with the same ``ActionOptions/uniqueKey``, is on its way, its handle is returned: the two are one
+/// from then on, with the options of the first, and canceling one cancels both.
 public protocol ActionManager {
   /// Submits an action. Before the start of the Connect it waits for it.
   @discardableResult

@@ -2,9 +2,9 @@ import Foundation
 
 /// How far an action is, at one moment.
 public struct ActionProgress: Sendable, Hashable {
-  /// The units of work that are done; what a unit is, the action decides.
+  /// The finished units of work; the action decides what a unit is.
   public let completedUnitCount: Int64
-  /// The units of work in all; zero while that is not known.
+  /// The units of work in all; zero while the number is not known.
   public let totalUnitCount: Int64
 
   /// From 0 to 1; zero while the total is not known.

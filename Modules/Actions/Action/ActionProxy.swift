@@ -1,13 +1,13 @@
 import Foundation
 
-/// What is known of an action that was submitted. May be asked from any thread, and always answers one consistent state.
+/// The state of a submitted action. May be asked from any thread, and always shows one consistent state.
 ///
 /// What becomes known when an action finished, in this order:
-/// 1. State, status, error and statistics change, all at once, and for good.
+/// 1. State, status, error and statistics change, all at once, and permanently.
 /// 2. ``Connect/events`` has the event, and then `ActionDidFinishExecuting` is posted; both after those of the start.
 /// 3. The completion block is called, on a global queue.
 ///
-/// ``waitUntilFinished()`` and ``ActionHandle/value`` answer after 1, and do not wait for 2 or 3.
+/// ``waitUntilFinished()`` and ``ActionHandle/value`` return after 1, and do not wait for 2 or 3.
 public protocol ActionProxy: AnyObject, Sendable {
   var action: any Action { get }
   var state: ActionState { get }
@@ -22,8 +22,8 @@ public protocol ActionProxy: AnyObject, Sendable {
   /// without a lock on Linux: take the fraction from ``progressUpdates``, and ask the proxy whether it was canceled.
   /// Children cannot be added to it.
   var progress: Progress { get }
-  /// How far the action is: the state of now, then the latest of the changes that came since the last look, until the
-  /// action finished. Every access makes a sequence of its own.
+  /// How far the action is: the present state, then the latest of the changes since the last look, until the action
+  /// finished. Every access makes a sequence of its own.
   var progressUpdates: AsyncStream<ActionProgress> { get }
 
   /// Asks the action to end early. One that waits is taken out of its queue and finishes at once, without running; one

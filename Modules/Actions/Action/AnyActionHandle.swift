@@ -2,9 +2,9 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-/// The handle of an action, whatever its result is: what ``ActionHandle`` is but for the value.
+/// The handle of an action with any type of result: ``ActionHandle`` without the value.
 public class AnyActionHandle: ActionProxy, @unchecked Sendable {
-  // Sendable: every property is immutable, or behind the mutex; the compiler cannot check a class that is not final.
+  // Sendable: every property is immutable, or behind the mutex; the compiler cannot check a non-final class.
 
   /// The handle of the action that the current thread or task executes.
   ///
@@ -30,7 +30,7 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
     life = Mutex(ActionLife(completions: submission.completions))
   }
 
-  // MARK: What is known
+  // MARK: State
 
   public final var state: ActionState { life.withLock { $0.state } }
   public final var completionStatus: ActionCompletionStatus { life.withLock { $0.status } }

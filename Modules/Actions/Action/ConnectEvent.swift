@@ -2,7 +2,7 @@
 public enum ConnectEvent: Sendable {
   /// The Connect is in another state.
   case stateChanged(ConnectState)
-  /// An action began, at its first attempt. One that never runs is told of too, before its end.
+  /// An action began, at its first attempt. An action that never runs has this event too, before its end.
   case actionStarted(any ActionProxy)
   /// An action threw, and is run again after the delay. The attempt is the one that failed; the first is 1.
   case actionWillRetry(any ActionProxy, attempt: Int, delay: Duration)

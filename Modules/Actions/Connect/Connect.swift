@@ -3,14 +3,14 @@ import CoherenceStrategies
 
 /// A persistent container with managed entities, on which actions are executed.
 ///
-/// An entity is *managed* while a started store holds it, it is not abstract, and it says what tells its records apart:
-/// by `userInfo["uniquenessAttributes"]`, a list of attribute names separated by commas, of its own or of the nearest
-/// ancestor that has one, or else by the shortest of its uniqueness constraints.
+/// An entity is *managed* while a started store holds it, it is not abstract, and it names the attributes that identify
+/// its records: by `userInfo["uniquenessAttributes"]`, a list of attribute names separated by commas, of its own or of
+/// the nearest ancestor with such a list, or else by the shortest of its uniqueness constraints.
 ///
-/// May be used from any thread. ``ConnectState`` tells what each call does in which state.
+/// May be used from any thread. ``ConnectState`` lists the effect of each call in each state.
 public protocol Connect: PersistentContainer {
-  /// Begins to manage the entities of the attached stores. Stores that an earlier `stop` closed are attached again; when
-  /// there is no store at all, the default one is attached. Does nothing when started. Blocks while stores are opened.
+  /// Begins to manage the entities of the attached stores. Stores that an earlier `stop` closed are attached again;
+  /// without any, the default store is attached. Does nothing when started. Blocks while stores are opened.
   ///
   /// - Throws: What attaching a store throws. The Connect is not started then, and no store is attached by the call.
   ///   ``ErrorCode/illegalState`` when an action calls this while the Connect waits for the action's end to stop.
@@ -25,11 +25,11 @@ public protocol Connect: PersistentContainer {
 
   /// Ends the management of entities and detaches all stores, which `start` attaches again. Does nothing when stopped.
   ///
-  /// The stores are detached when the actions have finished, entity actions and generic ones, and not before: no action is
-  /// ever left on stores that are gone. Completion blocks may still be on their way.
+  /// The stores are detached when the actions have finished, entity actions and generic ones, and not before: no action
+  /// is ever left on closed stores. Completion blocks may still be on their way.
   ///
-  /// Called by an action of this Connect, `stop` does not wait, for it would wait for its caller: the stop goes on
-  /// by itself, and errors of it are reported to the error handler.
+  /// Called by an action of this Connect, `stop` does not wait, for it would wait for its caller: the stop continues by
+  /// itself, and its errors are reported to the error handler.
   ///
   /// Called on the main actor, this form blocks the main actor. An action that waits for a main-queue context could not
   /// end then: the call throws, and the stop goes on by itself. An action that waits for the main actor otherwise, by
@@ -37,15 +37,15 @@ public protocol Connect: PersistentContainer {
   /// the one to call on the main actor.
   ///
   /// - Parameters:
-  ///   - mode: What becomes of the actions that are not finished.
+  ///   - mode: How unfinished actions are treated.
   ///   - limit: How long to wait; `nil` for as long as it takes.
   /// - Throws: ``ErrorCode/timedOut`` when the limit is over, and ``ErrorCode/illegalState`` on the main actor when an
   ///   action waits for the main actor; the stop goes on then, and another call joins it. Otherwise the first error of
   ///   closing a store; the others are closed all the same.
   func stop(_ mode: StopMode, within limit: Duration?) throws
 
-  /// Stops without blocking a thread; see `stop(_:within:)` without `async`. When the task is canceled meanwhile, actions
-  /// are drained no longer, but canceled.
+  /// Stops without blocking a thread; see `stop(_:within:)` without `async`. When the task is canceled before the end,
+  /// actions are drained no longer, but canceled.
   func stop(_ mode: StopMode, within limit: Duration?) async throws
 
   /// Stops without blocking the caller, and calls the block on a global queue with `nil` or the error.
@@ -57,18 +57,18 @@ public protocol Connect: PersistentContainer {
   /// Where the Connect is between stopped and started.
   var state: ConnectState { get }
 
-  /// Whether actions that wait go on waiting. Actions are accepted all the same, and running ones are not affected.
+  /// Whether waiting actions continue to wait. Actions are accepted all the same, and running actions continue.
   var suspended: Bool { get set }
 
-  /// What happens from now on, in order, until the Connect is gone. Every access makes a sequence of its own, which keeps
-  /// what was not yet taken out of it, as much as there is.
+  /// The events from now on, in order, until the Connect is released. Every access makes a sequence of its own, which
+  /// keeps all events not yet taken out of it.
   var events: AsyncStream<ConnectEvent> { get }
 
   /// Whether entity actions are executed for the entity, and its records can be merged.
   func isManaged(_ entity: EntityDescription) -> Bool
 
-  /// The attributes that tell the entity's records apart, whether it is managed at the moment or not. Empty when nothing
-  /// says so.
+  /// The attributes that identify the entity's records, for managed and other entities. Empty when the model names
+  /// none.
   func uniquenessAttributes(for entity: EntityDescription) -> [String]
 }
 

@@ -1,9 +1,9 @@
-/// The state of a Connect, and the stop that is going on.
+/// The state of a Connect, and the running stop.
 struct ConnectLifecycle {
   private(set) var state = ConnectState.stopped
   /// There while stopping.
   private(set) var stop: ConnectStop?
-  /// The starts that wait for the stop to end. A stop that is called for after them comes after them.
+  /// The starts that wait for the stop to end. A stop called for after them comes after them.
   var startsInLine = 0
 
   /// Takes a transition, if it is legal now.

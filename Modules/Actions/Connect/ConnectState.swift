@@ -6,7 +6,7 @@
 ///    └──── start failed ──┘
 /// ```
 ///
-/// These are all the ways there are; ``ConnectTransition`` has them as a table. What calls do:
+/// These are all transitions; ``ConnectTransition`` has them as a table. The effects of calls:
 ///
 /// | call | stopped | starting | started | stopping |
 /// |---|---|---|---|---|
@@ -24,7 +24,7 @@ public enum ConnectState: String, Sendable, Hashable, CaseIterable {
   case starting
   /// The entities of the attached stores are managed, and actions run.
   case started
-  /// No new action runs; those that were accepted are drained or canceled. Then the stores are detached.
+  /// No new action runs; the accepted actions are drained or canceled. Then the stores are detached.
   case stopping
 }
 

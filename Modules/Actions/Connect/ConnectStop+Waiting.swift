@@ -3,7 +3,7 @@ import Dispatch
 import Synchronization
 
 extension ConnectStop {
-  /// Blocks until the stop has finished, or the time is over.
+  /// Blocks until the stop has finished, or until the time limit.
   ///
   /// - Throws: ``ErrorCode/illegalState`` when an action waits for the main actor, which the call would block.
   func wait(within limit: Duration? = nil, of dispatcher: ActionDispatcher) throws -> Result<Void, any Error> {
@@ -14,7 +14,7 @@ extension ConnectStop {
     return waiter.result ?? .success(())
   }
 
-  /// Calls a block with the outcome, or with an error when the time is over before there is one.
+  /// Calls a block with the outcome, or with an error when the time limit comes first.
   func whenFinished(within limit: Duration?, of dispatcher: ActionDispatcher, _ answer: @escaping Answer) {
     listen(Waiter(answer), within: limit, of: dispatcher)
   }
@@ -34,7 +34,7 @@ extension ConnectStop {
         + "them, or `stop` again to go on waiting.", isRetryable: true)
   }
 
-  /// Takes the first answer.
+  /// Takes the first outcome.
   private final class Waiter: Sendable {
     private let block: Answer
     private let first = Mutex<Result<Void, any Error>?>(nil)

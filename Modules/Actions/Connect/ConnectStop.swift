@@ -2,7 +2,7 @@ import CoherenceCore
 import Dispatch
 import Synchronization
 
-/// One stop of a Connect, which everybody who calls `stop` meanwhile shares.
+/// One stop of a Connect, shared by all callers of `stop` until its end.
 final class ConnectStop: Sendable {
   typealias Answer = @Sendable (Result<Void, any Error>) -> Void
 
@@ -27,7 +27,7 @@ final class ConnectStop: Sendable {
     content.withLock { $0.handles }.cancelAll()
   }
 
-  /// Ends what waits in a suspended queue, and could not run before somebody resumes it.
+  /// Cancels the actions that wait in a suspended queue, which could not run before the queue is resumed.
   func cancelSuspended() {
     for handle in content.withLock({ $0.handles }) where handle.isPending && handle.queue.isSuspended {
       handle.cancel()

@@ -1,20 +1,20 @@
 import CoherenceCore
 import Foundation
 
-/// What tells the records of an entity apart, by the model alone and in whatever order entities are looked at.
+/// The attributes that identify the records of an entity, by the model alone and in any order of entities.
 struct EntityUniqueness {
   /// The key of `userInfo` that names attributes, separated by commas.
   static let settingName = "uniquenessAttributes"
 
   let entity: EntityDescription
 
-  /// The attributes that identify a record; `nil` when the model names none that there are.
+  /// The attributes that identify a record; `nil` when the model names no existing ones.
   var validAttributes: [String]? {
     if let setting, missing(in: setting).isEmpty { return setting }
     return shortestConstraint
   }
 
-  /// The attributes that the model names, whether there are such or not.
+  /// The attributes that the model names, existing or not.
   var attributes: [String] { validAttributes ?? setting ?? [] }
 
   /// Attributes that a setting names and that the entity does not have.

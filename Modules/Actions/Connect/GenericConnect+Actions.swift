@@ -69,8 +69,8 @@ extension GenericConnect: ActionManager {
   }
 }
 
-/// What an entity action works on: its context, and the stores, which are not closed as long as somebody has this, even
-/// when the Connect is gone.
+/// The context of an entity action, and the stores, which are not closed as long as this is referenced, even when the
+/// Connect is released.
 private struct ActionStack {
   let context: ActionContext
   private let container: any PersistentContainer

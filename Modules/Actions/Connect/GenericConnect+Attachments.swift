@@ -4,7 +4,7 @@ import Foundation
 
 /// The stores of a Connect over stop and start.
 extension GenericConnect {
-  /// Attaches what an earlier stop detached, or the default store when there is none at all: all of it, or nothing.
+  /// Attaches the stores that an earlier stop detached, or the default store when none are known: all of them, or none.
   func attachMissing(_ attachments: inout [StoreAttachment]) throws {
     var wanted = attachments
     if wanted.isEmpty, persistentStoreCoordinator.persistentStores.isEmpty {
@@ -26,7 +26,7 @@ extension GenericConnect {
     attachments = wanted
   }
 
-  /// Detaches every store of the coordinator and remembers it, those that were added behind this Connect's back too.
+  /// Detaches every store of the coordinator and remembers it, also stores added without this Connect.
   func detachAll(_ attachments: inout [StoreAttachment]) throws {
     let stores = persistentStoreCoordinator.persistentStores
     attachments.removeAll { known in known.store.map { store in !stores.contains { $0 === store } } == true }
@@ -47,7 +47,7 @@ extension GenericConnect {
     if let failure { throw failure }
   }
 
-  /// The attachment of a store that was not attached by way of this Connect.
+  /// The attachment of a store added without this Connect.
   func attachment(of store: any PersistentStore) -> StoreAttachment {
     let configuration = StoreConfiguration(
       name: store.configurationName, type: store.type, options: store.environment.options, location: store.url)

@@ -35,7 +35,7 @@ extension GenericConnect {
     return context
   }
 
-  /// Manages the entities of the attached stores but for those that are about to go, if started.
+  /// Manages the entities of the attached stores but for stores about to be detached, if started.
   func manageEntities(of attachments: [StoreAttachment], logging stores: [any PersistentStore] = []) {
     guard state == .started else { return }
     let staying = persistentStoreCoordinator.persistentStores.filter { store in

@@ -16,7 +16,7 @@ extension GenericConnect {
   public final func start() throws {
     while let stop = try beginStart() {
       try refuseToWaitForCaller()
-      // The outcome is the affair of whoever stopped.
+      // The outcome matters only to the callers of the stop.
       _ = try stop.wait(of: dispatcher)
     }
   }
@@ -49,7 +49,7 @@ extension GenericConnect {
 
   /// Starts, if stopped.
   ///
-  /// - Returns: The stop that has to end first.
+  /// - Returns: The stop to wait for first.
   private func beginStart() throws -> ConnectStop? {
     try attachments.withLock { attachments in
       guard take(.start) else {
@@ -92,7 +92,7 @@ extension GenericConnect {
         }
       }
     } onCancel: {
-      // Behind the block that begins the stop, so that there is one to hurry.
+      // Behind the block that begins the stop, so that a stop exists to be hurried.
       lifecycleQueue.async { self.lifecycle.withLock { $0.stop }?.cancelAll() }
     }
   }
@@ -114,9 +114,9 @@ extension GenericConnect {
     }
   }
 
-  /// Ends the management of entities and begins to wait for actions, or joins the stop that is going on.
+  /// Ends the management of entities and begins to wait for actions, or joins the running stop.
   ///
-  /// - Returns: `nil` when there is nothing to stop.
+  /// - Returns: `nil` for a Connect that needs no stop.
   private func beginStop(_ mode: StopMode) -> ConnectStop? {
     let (stop, isFirst) = attachments.withLock { _ in
       let fresh = ConnectStop()
@@ -156,7 +156,7 @@ extension GenericConnect {
 
   // MARK: States
 
-  /// Takes a transition, if it is legal now, and tells of it.
+  /// Takes a transition, if it is legal now, and sends its event.
   private func take(_ transition: ConnectTransition, stop: ConnectStop? = nil) -> Bool {
     lifecycle.withLock { lifecycle in
       guard lifecycle.take(transition, stop: stop) else { return false }

@@ -64,9 +64,9 @@ extension GenericConnect {
 // MARK: - The way out
 
 extension GenericConnect {
-  /// Ends the management of what only these stores hold, whoever attaches or detaches others meanwhile.
+  /// Ends the management of the entities that only these stores hold, also while others attach or detach stores.
   ///
-  /// - Returns: The actions that have to end before the stores are closed.
+  /// - Returns: The actions to wait for before the stores are closed.
   private func release(_ stores: [any PersistentStore]) throws -> [AnyActionHandle] {
     let (handles, isStopping) = try attachments.withLock { attachments in
       try refuseUnknown(stores, attachments)
@@ -75,7 +75,7 @@ extension GenericConnect {
       let going = ManagedEntities(of: stores, model: managedObjectModel)
       return (dispatcher.unfinished(of: going), state == .stopping)
     }
-    // What a stop lets run to its end is not canceled for a store that goes with it.
+    // An action that a stop lets run to its end is not canceled for a store that the same stop detaches.
     if !isStopping, !handles.contains(where: { $0 === AnyActionHandle.current }) { handles.cancelAll() }
     return handles
   }
@@ -109,7 +109,7 @@ extension GenericConnect {
     }
   }
 
-  /// Closes the stores, but for those that a stop or another call closed meanwhile.
+  /// Closes the stores, but for stores that a stop or another call has closed.
   private func forget(_ stores: [any PersistentStore]) throws {
     try attachments.withLock { attachments in
       attachments.removeAll { known in stores.contains(where: known.isAttachment) }

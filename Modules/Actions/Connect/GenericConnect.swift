@@ -13,13 +13,13 @@ import Synchronization
 /// try connect.execute(RefreshAlbums()) { proxy in print(proxy.completionStatus) }
 /// ```
 ///
-/// May be used from any thread. Submitting an action never waits for a store that is being opened or closed.
+/// May be used from any thread. Submitting an action never waits for the opening or closing of a store.
 ///
-/// When the last reference to a Connect goes, its actions are canceled. Those that run keep their stores until they have
-/// ended; whoever wants to wait for them stops the Connect first.
+/// When the last reference to a Connect is released, its actions are canceled. Running actions keep their stores until
+/// they have ended; to wait for them, stop the Connect first.
 open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Sendable {
-  // Sendable: every property is immutable and Sendable, what changes is behind locks; the compiler cannot check a class
-  // that is open.
+  // Sendable: every property is immutable and Sendable, what changes is behind locks; the compiler cannot check an open
+  // class.
 
   let container: GenericPersistentContainer<Strategy>
   let dispatcher: ActionDispatcher
@@ -28,12 +28,12 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
   /// The stores, attached and remembered. Held while stores are opened and closed, so that this happens one at a time,
   /// and taken before the lock of the lifecycle.
   let attachments = Mutex<[StoreAttachment]>([])
-  /// Where starts and stops begin that nobody blocks for, in the order in which they were called for.
+  /// The queue on which non-blocking starts and stops begin, in the order in which they were called for.
   let lifecycleQueue = DispatchQueue(label: "connect.queue.synchronization", qos: .userInitiated)
 
-  /// Makes a Connect for the model that is registered by its name.
+  /// Makes a Connect for the model registered by its name.
   ///
-  /// - Throws: ``ErrorCode/modelNotFound``, listing the names that are registered.
+  /// - Throws: ``ErrorCode/modelNotFound``, listing the registered names.
   public convenience init(
     name: String, storeLocation: URL? = nil, asyncErrorBlock: AsyncErrorHandlerBlock? = nil,
     registry: StoreRegistry? = nil, logger: Logger? = nil, options: ConnectOptions = ConnectOptions()
@@ -47,8 +47,8 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
   ///
   /// - Parameters:
   ///   - storeLocation: The directory for stores whose place is not given at attach; ``defaultStoreLocation()`` without.
-  ///   - asyncErrorBlock: Called, on a global queue, with errors that nobody waits for, after they were logged.
-  ///   - registry: Where store types that are given by a bare name are looked up; the registry in force without.
+  ///   - asyncErrorBlock: Called, on a global queue, with errors that no caller receives, after they were logged.
+  ///   - registry: Where store types given by a bare name are looked up; the registry in force without.
   ///   - options: How actions are executed.
   public required init(
     name: String, managedObjectModel model: ManagedObjectModel, storeLocation: URL? = nil,
@@ -88,7 +88,7 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
 
   public final var events: AsyncStream<ConnectEvent> { events(.unbounded) }
 
-  /// What happens from now on, of which the policy says how much is kept for a listener that is slow.
+  /// The events from now on, with a policy for the number of events kept for a slow listener.
   public final func events(
     _ policy: AsyncStream<ConnectEvent>.Continuation.BufferingPolicy
   ) -> AsyncStream<ConnectEvent> { dispatcher.events.stream(policy) }

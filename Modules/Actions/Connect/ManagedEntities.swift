@@ -1,7 +1,7 @@
 import CoherenceCore
 import Logging
 
-/// The entities that are managed, and the attributes that tell their records apart.
+/// The managed entities, and the attributes that identify their records.
 struct ManagedEntities: Sendable {
   private var attributes: [String: [String]] = [:]
 
@@ -19,7 +19,7 @@ struct ManagedEntities: Sendable {
 
   func contains(_ entity: EntityDescription) -> Bool { attributes[entity.name] != nil }
 
-  /// The attributes that tell the records of a managed entity apart.
+  /// The attributes that identify the records of a managed entity.
   func uniquenessAttributes(of entity: EntityDescription) -> [String]? { attributes[entity.name] }
 
   /// The names of the hierarchies that managed entities are in.

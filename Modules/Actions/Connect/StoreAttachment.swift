@@ -7,9 +7,9 @@ struct StoreAttachment: Sendable {
   var configuration: StoreConfiguration
   /// The store; `nil` while the Connect is stopped.
   var store: (any PersistentStore)?
-  /// The store that a stop detached, for whoever wants it to be forgotten before the next start.
+  /// The store that a stop detached, so that a caller can have it forgotten before the next start.
   weak var former: (any PersistentStore)?
-  /// How many calls are about to detach the store, and wait for its actions meanwhile.
+  /// The number of calls about to detach the store, which wait for its actions first.
   var leaving = 0
 
   init(directory: URL, configuration: StoreConfiguration, store: (any PersistentStore)? = nil) {

@@ -2,12 +2,12 @@ import DequeModule
 
 /// Actions that wait for a place, in the order in which they get one: by priority, then as they came.
 ///
-/// An action that was withdrawn stays in its line until it is met, or until there are too many of its kind: taking one out
-/// of the middle would cost as much as the line is long, each time.
+/// A withdrawn action stays in its line until it is met, or until too many are withdrawn: taking an action out of the
+/// middle would cost as much as the line is long, each time.
 struct ActionBacklog {
   private var lines = Array(repeating: Deque<AnyActionHandle>(), count: ActionPriority.allCases.count)
   private var withdrawn = 0
-  /// The number of actions, those included that were withdrawn and not met yet.
+  /// The number of actions, including the withdrawn ones not met yet.
   private(set) var count = 0
 
   var isEmpty: Bool { count == 0 }

@@ -6,15 +6,15 @@ struct ActionDesk {
   /// Whether generic actions run; otherwise they wait for the start.
   var isOpen = false
   var isSuspended = false
-  /// The hierarchies that are suspended by themselves, by the name of the root entity.
+  /// The hierarchies suspended by themselves, by the name of the root entity.
   var suspendedHierarchies: Set<String> = []
   /// The entities that actions are accepted for.
   private(set) var managed = ManagedEntities()
-  /// The entities that the actions which were accepted may merge: those above, or, while these actions are drained, those
-  /// that were managed before.
+  /// The entities that the accepted actions may merge: those above, or, while these actions are drained, the entities
+  /// managed before.
   private(set) var served = ManagedEntities()
-  /// The queues of hierarchies, by the name of the root entity. A queue stays when its hierarchy is not managed any more,
-  /// so that there are never two for one, whatever still runs.
+  /// The queues of hierarchies, by the name of the root entity. A queue stays when its hierarchy is not managed any
+  /// more, so that a hierarchy never has two, while actions of the former still run.
   private(set) var queues: [String: ActionQueue] = [:]
   /// Actions that wait for the start.
   var unstarted = ActionBacklog()

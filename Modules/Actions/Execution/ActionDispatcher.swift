@@ -46,9 +46,9 @@ final class ActionDispatcher: Sendable {
     return handle
   }
 
-  /// Puts an action into its queue while the desk is locked: whoever closes the desk finds every action that it accepted.
+  /// Puts an action into its queue while the desk is locked: closing the desk finds every action that it accepted.
   ///
-  /// - Returns: Whether that is all for now.
+  /// - Returns: Whether no more is to be done for now.
   private func admit(_ handle: AnyActionHandle, _ desk: inout ActionDesk) -> Bool {
     if handle.entity == nil, !desk.isOpen {
       handle.queue.hold(handle, at: .start)
@@ -89,7 +89,7 @@ final class ActionDispatcher: Sendable {
 
   private static let failures = DispatchQueue(label: "connect.queue.dependencies", qos: .utility)
 
-  /// The time before the next attempt is over.
+  /// The time before the next attempt has passed.
   func passDelay(_ handle: AnyActionHandle) { takePlace(handle) }
 
   private func takePlace(_ handle: AnyActionHandle) {
@@ -98,7 +98,7 @@ final class ActionDispatcher: Sendable {
       return
     }
     let hasPlace = desk.withLock { desk in
-      // Ended meanwhile: it has given back what it had, and must not take anything any more.
+      // Ended before this: it has given back its place, and must not take any place again.
       guard handle.isPending else { return false }
       if desk.groups.takePlace(of: limit, for: handle) { return true }
       handle.queue.hold(handle, at: .limit)
@@ -107,7 +107,7 @@ final class ActionDispatcher: Sendable {
     if hasPlace { handle.queue.enqueue(handle) }
   }
 
-  /// Whether a stop waits for the action, which waits for somebody to resume its queue.
+  /// Whether a stop waits for the action, which waits for its queue to be resumed.
   func isStuck(_ handle: AnyActionHandle) -> Bool { handle.queue.isSuspended && desk.withLock { !$0.isOpen } }
 
   func leaveGroup(_ handle: AnyActionHandle) {
@@ -116,7 +116,7 @@ final class ActionDispatcher: Sendable {
     for handle in next { handle.queue.enqueue(handle) }
   }
 
-  /// Who has the places that the action waits for.
+  /// The actions that hold the places for which the action waits.
   func holders(ofPlacesFor handle: AnyActionHandle) -> [AnyActionHandle] {
     handle.terms?.options.limit.map { limit in desk.withLock { $0.groups.holders(of: limit) } } ?? []
   }
@@ -184,7 +184,7 @@ extension ActionDispatcher {
     desk.withLock { $0.manage(managed, model: model) }
   }
 
-  /// Lets generic actions run, those first that have waited for it.
+  /// Lets generic actions run, the waiting ones first.
   func open() {
     let rest = desk.withLock { desk in
       desk.isOpen = true
@@ -199,16 +199,16 @@ extension ActionDispatcher {
 
   /// Accepts nothing any more that would run before the next start.
   ///
-  /// - Returns: Every action that was accepted and has not finished.
+  /// - Returns: Every accepted and unfinished action.
   func close() -> [AnyActionHandle] {
-    // At one moment: what is submitted after it waits for the next start, and nobody may wait for that meanwhile.
+    // At one moment: actions submitted after it wait for the next start, and no action may wait for them before.
     desk.withLock { desk in
       desk.close()
       return (Array(desk.queues.values) + [genericActions]).flatMap(\.unfinished)
     }
   }
 
-  /// The unfinished actions on those of some entities that are not managed any more.
+  /// The unfinished actions on those of some entities no longer managed.
   func unfinished(of entities: ManagedEntities) -> [AnyActionHandle] {
     let (queues, managed) = desk.withLock { (Array($0.queues.values), $0.managed) }
     return queues.flatMap(\.unfinished).filter { handle in

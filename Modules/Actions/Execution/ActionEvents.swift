@@ -4,7 +4,7 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Tells the world of actions: the log, the event streams, the notification center, and completion blocks, in that order.
+/// Publishes events of actions to the log, the event streams, the notification center, and completion blocks, in order.
 final class ActionEvents: Sendable {
   private let logger: Logger
   private let queue = DispatchQueue(label: "connect.queue.notification")
@@ -14,7 +14,7 @@ final class ActionEvents: Sendable {
 
   private struct Source { weak var object: (any AnyObject & Sendable)? }
 
-  /// What is still to be told. It goes out in batches: a change of threads for each event would cost more than the event.
+  /// The events still to be published. They are sent in batches: a change of threads costs more than an event.
   private struct Outbox {
     var entries: [Entry] = []
     var isOnItsWay = false
@@ -67,7 +67,7 @@ final class ActionEvents: Sendable {
 
   func didChange(_ state: ConnectState) { send(Entry(event: .stateChanged(state))) }
 
-  /// The Connect is gone: nobody hears of what is left.
+  /// The Connect is released: the remaining events have no listeners.
   func end() {
     queue.async {
       let all = self.streams.withLock { streams in
@@ -144,7 +144,7 @@ final class ActionEvents: Sendable {
     NotificationCenter.default.post(name: name, object: source.withLock { $0.object }, userInfo: userInfo)
   }
 
-  /// The contents of notifications. That an action ended is often told right after that it began, with the same.
+  /// The contents of notifications. The end of an action often follows its beginning directly, with the same contents.
   private struct NotificationInfo {
     private var latest: (proxy: any ActionProxy, userInfo: [AnyHashable: Any])?
 

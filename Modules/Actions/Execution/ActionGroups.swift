@@ -23,7 +23,7 @@ struct ActionGroups {
 
   /// Takes the action's place, if it has one, or its turn, if it waits.
   ///
-  /// - Returns: Those that have a place now.
+  /// - Returns: The actions that hold a place now.
   mutating func leave(_ limit: ConcurrencyLimit, _ handle: AnyActionHandle) -> [AnyActionHandle] {
     guard var group = groups.removeValue(forKey: limit.name) else { return [] }
     if group.holders.removeValue(forKey: ObjectIdentifier(handle)) == nil { group.backlog.didWithdraw() }

@@ -1,9 +1,9 @@
 /// The lanes of a queue: which of them are at work, and which are to be woken.
 ///
-/// Actions may block, so while any wait, another lane is woken as soon as one has found something to do. Many short
-/// actions in a row are better served by one lane, though, for several would only wait for each other's locks. So a lane
-/// that has had a streak of short actions wakes no other, and one of two such lanes rests. Whether the one that goes on
-/// has met an action that is not short, the queue looks after from time to time.
+/// Actions may block, so while any wait, another lane is woken as soon as a lane found an action. Many short actions in
+/// a row are better served by one lane, though, for several would only wait for each other's locks. So a lane in a
+/// streak of short actions wakes no other, and one of two such lanes rests. Whether the other lane has met a longer
+/// action, the queue looks after from time to time.
 struct ActionLanes {
   private enum Lane {
     case idle
@@ -32,12 +32,12 @@ struct ActionLanes {
 
   var hasIdle: Bool { idle != nil }
 
-  /// Whether each of them runs an action. One that was woken looks for an action first.
+  /// Whether each of them runs an action. A woken lane looks for an action first.
   var areTaken: Bool { lanes.allSatisfy { if case .running = $0 { true } else { false } } }
 
   private var idle: Int? { lanes.firstIndex { if case .idle = $0 { true } else { false } } }
 
-  /// The lane to wake, if one is to be: one at a time, and none beside a lane that has a streak.
+  /// The lane to wake, if any: one at a time, and none beside a lane in a streak.
   mutating func wakeOne() -> Int? {
     for (index, lane) in lanes.enumerated() {
       switch lane {
@@ -74,7 +74,7 @@ struct ActionLanes {
     short[lane] = 0
   }
 
-  /// Ends the streaks of lanes that have not taken anything since the last time.
+  /// Ends the streaks of lanes that took no action since the last time.
   mutating func lookAfter() {
     for lane in lanes.indices {
       if taken[lane].now == taken[lane].before { short[lane] = 0 }

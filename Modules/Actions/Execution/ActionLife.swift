@@ -14,7 +14,7 @@ struct ActionLife {
   private(set) var isExpired = false
   /// The task of an asynchronous attempt.
   var task: Task<Void, Never>?
-  /// What is to happen at a time of its own: the end of the action's time, or its next attempt.
+  /// The tasks with a time of their own: the end of the action's time, or its next attempt.
   private var timers: [Task<Void, Never>] = []
   /// What counts the activity in the contexts of the attempts.
   var counters: [ContextActivityCounter] = []
@@ -39,7 +39,7 @@ struct ActionLife {
     return statistics
   }
 
-  /// Lets somebody who submitted an equal action share this one. Not after it finished or was asked to end.
+  /// Lets the submitter of an equal action share this one. Not after it finished or was asked to end.
   mutating func join(_ completion: ActionSubmission.Completion?) -> Bool {
     guard state != .finished, !wasAskedToEnd else { return false }
     if let completion { completions.append(completion) }
@@ -48,11 +48,11 @@ struct ActionLife {
 
   // MARK: Steps
 
-  /// From pending to executing, for the one who will see to the end: a lane that runs the action, or whoever ends it
-  /// without running it.
+  /// From pending to executing, for the one caller that sees to the end: a lane that runs the action, or a caller that
+  /// ends it without running it.
   ///
-  /// - Returns: Whether this is the first time that the action is executing; `nil` when somebody else came first, or has
-  ///   asked for the end and comes next.
+  /// - Returns: Whether this is the first time that the action is executing; `nil` when another caller came first, or
+  ///   has asked for the end and comes next.
   mutating func claim(toRun: Bool) -> Bool? {
     guard state == .pending, !(toRun && hasToEnd) else { return nil }
     state = .executing
@@ -62,7 +62,7 @@ struct ActionLife {
     return true
   }
 
-  /// Whether somebody asked for the end, and sees to it that an action which waits does not run.
+  /// Whether the end was asked for, by a caller that keeps a waiting action from running.
   var hasToEnd: Bool { status == .canceled || isExpired }
 
   /// Asks for the end, which the first one who asks has to pass on.
@@ -80,7 +80,7 @@ struct ActionLife {
     return !wasAskedToEnd
   }
 
-  /// Keeps something that is to happen later, unless the action is over.
+  /// Keeps a timer, unless the action has finished.
   mutating func keep(_ timer: Task<Void, Never>) {
     if state == .finished { timer.cancel() } else { timers.append(timer) }
   }
@@ -108,7 +108,7 @@ struct ActionLife {
       timers: timers, observers: observers, waits: Array(waits.values), completions: completions, progress: progress)
   }
 
-  /// Who has to be told of the end.
+  /// The receivers of the end.
   struct Finish {
     let timers: [Task<Void, Never>]
     let observers: [@Sendable () -> Void]

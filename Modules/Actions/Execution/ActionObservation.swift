@@ -1,9 +1,9 @@
 import CoherenceCore
 
-/// What the stack's observer is told of an action: each attempt, as a part of what submitted the action.
+/// Reports an action to the stack's observer: each attempt, as a part of the operation that submitted the action.
 struct ActionObservation: Sendable {
   private let action: any Action
-  /// Not kept: an action that goes on after its Connect is gone is nobody's to observe.
+  /// Not kept: an action that outlives its Connect is not observed any more.
   private weak let coordinator: PersistentStoreCoordinator?
   private let scope: (any StackScope)?
 

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// What somebody wants to be executed.
+/// The submission of an action.
 struct ActionOrder<Output: Sendable> {
   let action: any Action
   /// `nil` for a generic action.

@@ -3,14 +3,14 @@ import Synchronization
 
 /// Runs actions by priority and in the order in which they came, up to a number of them at once.
 ///
-/// Each of those that run at once has a lane, a serial queue: actions block, and only serial queues are sure of a thread
-/// of their own, however many others are blocked. A lane that was woken runs actions until none is left.
+/// Each of the simultaneous actions has a lane, a serial queue: actions block, and only a serial queue is certain of a
+/// thread of its own, however many others are blocked. A woken lane runs actions until none is left.
 final class ActionQueue: Sendable {
   let name: String
   private let lanes: [DispatchQueue]
   private let content: Mutex<Content>
 
-  /// What an action waits for that has no place in the backlog yet.
+  /// The condition that an action without a place in the backlog yet waits for.
   enum Gate {
     /// The start of the Connect.
     case start
@@ -25,7 +25,7 @@ final class ActionQueue: Sendable {
     var held: [ObjectIdentifier: (handle: AnyActionHandle, gate: Gate)] = [:]
     var lanes: ActionLanes
     var isSuspended: Bool
-    /// Whether somebody looks after the lanes soon.
+    /// Whether a look after the lanes is due soon.
     var isWatched = false
 
     private var hasWork: Bool { !isSuspended && !backlog.isEmpty }
@@ -49,7 +49,7 @@ final class ActionQueue: Sendable {
     }
   }
 
-  /// What is to be done once the lock is given back.
+  /// The work to do once the lock is given back.
   private struct Wake {
     var lane: Int?
     var watches = false
@@ -61,7 +61,7 @@ final class ActionQueue: Sendable {
     content = Mutex(Content(lanes: ActionLanes(width), isSuspended: isSuspended))
   }
 
-  /// Whether actions that wait go on waiting. Running ones are not affected.
+  /// Whether waiting actions continue to wait. Running actions continue.
   var isSuspended: Bool {
     get { content.withLock { $0.isSuspended } }
     set {
@@ -85,7 +85,7 @@ final class ActionQueue: Sendable {
       })
   }
 
-  /// The action waits for something else than its turn, unless somebody ended it just now.
+  /// The action waits for a condition before its turn, unless it was ended just now.
   func hold(_ handle: AnyActionHandle, at gate: Gate) {
     content.withLock { content in
       if handle.isPending { content.held[ObjectIdentifier(handle)] = (handle, gate) }
@@ -99,27 +99,27 @@ final class ActionQueue: Sendable {
     }
   }
 
-  /// Every action that has not ended.
+  /// Every unfinished action.
   var unfinished: [AnyActionHandle] {
     content.withLock { content in
       content.backlog.pending + content.held.values.map(\.handle) + content.lanes.running
     }
   }
 
-  /// What an action that is pending waits for.
+  /// The obstacle for a pending action.
   func obstacle(of handle: AnyActionHandle) -> Obstacle {
     content.withLock { content in
       if let held = content.held[ObjectIdentifier(handle)] { return .gate(held.gate) }
       if content.isSuspended { return .none }
       guard content.lanes.areTaken else { return .none }
-      // A lane that has just taken an action has not begun with it yet.
+      // A lane that took an action just now has not begun with it yet.
       let running = content.lanes.running
       return running.contains { $0 === handle } ? .none : .lanes(running)
     }
   }
 
   enum Obstacle {
-    /// Its turn comes, or somebody resumes the queue.
+    /// Its turn comes, or the queue is resumed.
     case none
     case gate(Gate)
     /// Every lane is taken, by these.

@@ -1,7 +1,7 @@
 import CoherenceCore
 import Synchronization
 
-/// The options of an action that has any, and what they have led to.
+/// The options of an action with options, and their consequences.
 final class ActionTerms: Sendable {
   /// Without the dependencies.
   let options: ActionOptions
@@ -18,10 +18,10 @@ final class ActionTerms: Sendable {
     identity = options.uniqueKey.map { ActionIdentity(type: ObjectIdentifier(type(of: action)), key: $0) }
   }
 
-  /// The actions that have to be finished first.
+  /// The actions to finish first.
   var dependencies: [AnyActionHandle] { unfinished.withLock { $0 } }
 
-  /// Lets go of the dependencies: whoever keeps the last of many actions in a row would keep them all.
+  /// Releases the dependencies: a reference to the last of many actions in a row would keep them all.
   func takeDependencies() -> [AnyActionHandle] {
     unfinished.withLock { dependencies in
       defer { dependencies = [] }

@@ -7,9 +7,9 @@ extension AnyActionHandle {
   /// Whether it waits for its turn.
   var isPending: Bool { life.withLock { $0.state == .pending } }
 
-  /// Runs the action, unless somebody ended it while it waited.
+  /// Runs the action, unless it was ended while it waited.
   ///
-  /// - Returns: How long it took, in nanoseconds; `nil` when it goes on, and tells the lane when it has ended.
+  /// - Returns: How long it took, in nanoseconds; `nil` when it continues, and notifies the lane of its end.
   func run(inLane lane: Int) -> UInt64? {
     guard let isFirst = life.withLock({ $0.claim(toRun: true) }) else { return 0 }
     if isFirst {
@@ -28,7 +28,7 @@ extension AnyActionHandle {
     if isAskedToEnd { task.cancel() }
   }
 
-  /// The attempt ended: runs the action again if that is wanted, or finishes it.
+  /// The attempt ended: runs the action again if wanted, or finishes it.
   func end(throwing error: (any Error)?) {
     if let error, let delay = delayOfNextAttempt(after: error) {
       prepareNextAttempt(after: delay)
@@ -54,7 +54,7 @@ extension AnyActionHandle {
 
   public final func cancel() { follow(markCanceled()) }
 
-  /// What whoever canceled an action has to do next.
+  /// The next steps of a caller that canceled an action.
   struct Cancellation {
     fileprivate let asksToEnd: Bool
     fileprivate let finishes: Bool
@@ -73,7 +73,7 @@ extension AnyActionHandle {
     if cancellation.finishes { finishUnlessRunning() }
   }
 
-  /// Fails the action without running it, if it still waits and nobody has asked for its end.
+  /// Fails the action without running it, if it still waits and its end was not asked for.
   func fail(_ error: CoherenceError) {
     if !hasToEnd { finishUnlessRunning(throwing: error) }
   }
@@ -97,7 +97,7 @@ extension AnyActionHandle {
     progress?.cancel()
   }
 
-  /// Takes an action that waits out of its queue. It is told of as if it had run.
+  /// Takes a waiting action out of its queue. Its events are those of an action that ran.
   private func finishUnlessRunning(throwing error: (any Error)? = nil) {
     guard let isFirst = life.withLock({ $0.claim(toRun: false) }) else { return }
     dispatcher.withdraw(self)
@@ -122,14 +122,14 @@ extension AnyActionHandle {
   }
 
   private func prepareNextAttempt(after delay: Duration) {
-    // While the action is still executing, for an end that comes right behind must not be told of before this.
+    // While the action is still executing, for the event of an end that follows at once must not come before this one.
     dispatcher.events.willRetry(self, attempt: life.withLock { $0.attempts }, delay: delay)
     let isAskedToEnd = life.withLock { life in
       life.goBack()
       return life.hasToEnd
     }
     queue.hold(self, at: .delay)
-    // Whoever asked for the end before this found the action running, and left the rest to it.
+    // A caller that asked for the end before this found the action running, and left the rest to it.
     if isAskedToEnd { return finishUnlessRunning() }
     if dispatcher.isStuck(self) { return cancel() }
     dispatcher.leaveGroup(self)

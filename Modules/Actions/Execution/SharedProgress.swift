@@ -4,7 +4,7 @@ import Synchronization
 /// The progress of an action: `Foundation.Progress`, which on Linux has no lock of its own, behind one.
 final class SharedProgress: Progress, @unchecked Sendable {
   // Sendable: what the base class stores is read and written under the lock, and the list of listeners is behind a mutex.
-  // The lock is recursive because the base class tells observers, who may look, while it is held.
+  // The lock is recursive because the base class notifies observers, which may look, while it is held.
 
   private let onCancel: @Sendable () -> Void
   private let lock = NSRecursiveLock()
@@ -17,7 +17,7 @@ final class SharedProgress: Progress, @unchecked Sendable {
   }
 
   /// - Parameters:
-  ///   - onCancel: Called, without the lock, when somebody cancels the progress.
+  ///   - onCancel: Called, without the lock, when the progress is canceled.
   init(of life: ActionLife, onCancel: @escaping @Sendable () -> Void) {
     self.onCancel = onCancel
     super.init(parent: nil, userInfo: nil)
@@ -84,7 +84,7 @@ final class SharedProgress: Progress, @unchecked Sendable {
     for listener in all.values { listener.finish() }
   }
 
-  /// Under the lock, so that of two changes at once the later one is what listeners are told last.
+  /// Under the lock, so that of two changes at once listeners receive the later one last.
   private func tell() {
     lock.withLock {
       let all = listeners.withLock { Array($0.all.values) }

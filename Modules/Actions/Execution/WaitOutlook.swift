@@ -2,9 +2,9 @@ import Synchronization
 
 /// Which actions can end while another one waits for some of them, and so cannot.
 ///
-/// An action that runs can end when those have that it waits for itself. One that is pending can begin when what it waits
-/// for can end: its dependencies, a holder of the place that its concurrency limit lacks, or one of the actions that have
-/// the lanes of its queue. Whatever is not found to end by going on from those that need nobody is part of a circle.
+/// A running action can end when the actions that it waits for have ended. A pending action can begin when its
+/// obstacles can end: its dependencies, a holder of the place that its concurrency limit lacks, or one of the actions
+/// in the lanes of its queue. Actions that remain after removing every finishable action form a cycle.
 struct WaitOutlook {
   private let waiter: AnyActionHandle
   /// By action, those that need it.

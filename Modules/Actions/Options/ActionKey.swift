@@ -1,8 +1,8 @@
 /// What makes two actions equal: while an action with a key is not finished, another one of its type with the same key
 /// is not executed, but shares the first one's handle.
 ///
-/// A key is any value that can be compared and hashed: `ActionKey("albums")`, `ActionKey(album.objectID)`, or simply the
-/// text `"albums"`.
+/// A key is any comparable and hashable value: `ActionKey("albums")`, `ActionKey(album.objectID)`, or simply the text
+/// `"albums"`.
 public struct ActionKey: Sendable, Hashable, ExpressibleByStringLiteral {
   private let value: any Hashable & Sendable
 

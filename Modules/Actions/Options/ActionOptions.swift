@@ -1,9 +1,8 @@
-/// How an action is executed. An action says it of itself with ``Action/options``, and whoever submits it may say
-/// otherwise.
+/// How an action is executed. An action states it by its own ``Action/options``, and its submitter may state otherwise.
 public struct ActionOptions: Sendable {
-  /// Which of the actions that wait goes first.
+  /// Which of the waiting actions begins first.
   public var priority: ActionPriority
-  /// The actions that have to be finished before this one begins.
+  /// The actions to finish before this one begins.
   public var dependencies: [AnyActionHandle]
   /// Whether the action runs even though one of its dependencies failed or was canceled. Otherwise it does not run, and
   /// fails with ``ErrorCode/dependencyFailed``.

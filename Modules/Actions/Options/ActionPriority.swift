@@ -1,4 +1,4 @@
-/// Which of the actions that wait in a queue goes first. Actions of one priority go in the order in which they came.
+/// Which of the waiting actions in a queue begins first. Actions of one priority begin in the order in which they came.
 public enum ActionPriority: Int, Sendable, Hashable, CaseIterable, Comparable {
   case veryLow
   case low

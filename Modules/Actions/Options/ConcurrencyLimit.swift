@@ -1,4 +1,4 @@
-/// How many actions that share a name may run at once, whatever queues they are in: those that talk to one host, say.
+/// How many actions that share a name may run at once, over all queues: actions that access one host, say.
 ///
 /// ```swift
 /// extension ConcurrencyLimit {

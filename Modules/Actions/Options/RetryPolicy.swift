@@ -8,7 +8,7 @@ import Foundation
 /// Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
 ///
 /// An action that waits for its next attempt is ``ActionState/pending`` and has left its place in the queue: others run
-/// meanwhile. Each attempt of an entity action has a context of its own.
+/// in the meantime. Each attempt of an entity action has a context of its own.
 public struct RetryPolicy: Sendable {
   /// The number of attempts in all, the first one included; at least one.
   public var attempts: Int
@@ -18,7 +18,7 @@ public struct RetryPolicy: Sendable {
   public var factor: Double
   /// The longest time between two attempts.
   public var maximumDelay: Duration
-  /// The part of the time that is left to chance: 0 for none, 1 for all of it.
+  /// The random part of the time: 0 for none, 1 for all of it.
   public var jitter: Double
   /// Whether an error is worth another attempt.
   public var isRetryable: @Sendable (any Error) -> Bool
@@ -49,7 +49,7 @@ public struct RetryPolicy: Sendable {
   }
 
   /// Whether an error may go away by itself: not a cancellation, and not an error of the framework that says that it
-  /// comes again. What is known of no other error counts as transient.
+  /// comes again. Every other error counts as transient.
   public static let isTransient: @Sendable (any Error) -> Bool = { error in
     if error is CancellationError { return false }
     return (error as? CoherenceError)?.isRetryable ?? true

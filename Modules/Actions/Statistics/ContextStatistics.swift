@@ -4,7 +4,7 @@ import Synchronization
 
 /// What an action did in its context.
 public struct ContextStatistics: Sendable, Hashable {
-  /// Records that were saved for the first time.
+  /// The records saved for the first time.
   public internal(set) var inserts = 0
   public internal(set) var updates = 0
   public internal(set) var deletes = 0
@@ -16,10 +16,10 @@ public struct ContextStatistics: Sendable, Hashable {
   public internal(set) var fetchTime: TimeInterval = 0
   /// Seconds in saves, failed ones too.
   public internal(set) var saveTime: TimeInterval = 0
-  /// Seconds in the context that were spent neither fetching nor saving.
+  /// Seconds in the context spent neither fetching nor saving.
   public var otherTime: TimeInterval { max(0, contextBlockTime - fetchTime - saveTime) }
 
-  /// Adds what was done in another context.
+  /// Adds the work of another context.
   static func += (sum: inout ContextStatistics, other: ContextStatistics) {
     sum.inserts += other.inserts
     sum.updates += other.updates

@@ -1,7 +1,7 @@
 /// What the accessors of a context, which cannot throw, could not do: one report for each object and kind of failure, and no
 /// more than a bound.
 struct AccessorReports {
-  /// The most reports that are kept.
+  /// The largest number of kept reports.
   static let bound = 100
 
   struct Report {
@@ -24,14 +24,14 @@ struct AccessorReports {
   private var isFull = false
   /// A lost change that found no place in the list.
   private var unlistedLoss: Report?
-  /// The number of failures so far, listed or not. It never goes back.
+  /// The number of failures so far, listed or not. It never decreases.
   private(set) var count = 0
   /// The last failure, listed or not.
   private(set) var latest: (any Error)?
 
   var isEmpty: Bool { list.isEmpty }
 
-  /// The first change that was lost.
+  /// The first lost change.
   var lostChange: Report? { list.first(where: \.losesChange) ?? unlistedLoss }
 
   /// The report of an object.

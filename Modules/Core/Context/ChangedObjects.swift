@@ -1,7 +1,7 @@
-/// The objects that changed in a context since it last told of changes.
+/// The objects that changed in a context since its last notification.
 ///
-/// The sets are made when somebody asks for one of them, so that changes that nobody looks at cost next to nothing. They
-/// are of the moment of the notification, whenever they are asked for, and belong to the context that sent it.
+/// The sets are made on first access, so that changes without an interested observer cost next to nothing. They are of
+/// the moment of the notification, at any time of access, and belong to the context that sent it.
 public final class ChangedObjects {
   struct Sets {
     var inserted: Set<ManagedObject> = []
@@ -18,7 +18,7 @@ public final class ChangedObjects {
   /// Changed by others.
   public var refreshed: Set<ManagedObject> { sets.refreshed }
   public var deleted: Set<ManagedObject> { sets.deleted }
-  /// Whether so much changed that it was not told apart.
+  /// Whether so much changed that the objects are not listed.
   public let isEverything: Bool
 
   /// What the context changed itself, until the sets are made.

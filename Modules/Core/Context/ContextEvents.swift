@@ -1,7 +1,7 @@
 public import Foundation
 import Synchronization
 
-/// What changed in a context since it was last told, by identifier.
+/// The changes in a context since its last notification, by identifier.
 public struct ObjectChanges: Sendable, Hashable {
   public var inserted: Set<ManagedObjectID> = []
   /// Changed in this context.
@@ -9,7 +9,7 @@ public struct ObjectChanges: Sendable, Hashable {
   /// Changed by others.
   public var refreshed: Set<ManagedObjectID> = []
   public var deleted: Set<ManagedObjectID> = []
-  /// Whether so much changed that it was not told apart.
+  /// Whether so much changed that the objects are not listed.
   public var isEverything = false
 }
 
@@ -39,7 +39,7 @@ extension ManagedObjectContext {
   /// The changes of the context's objects from now on, by identifier.
   public final var objectsDidChange: AsyncStream<ObjectChanges> { events.changes.makeStream() }
 
-  /// Applies delete rules and tells of the changes made so far.
+  /// Applies delete rules and announces the changes made so far.
   ///
   /// - Throws: Errors of the store, when members of relationships have to be loaded.
   public final func processPendingChanges() throws {
@@ -57,7 +57,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// Collects changes of objects and tells of them. Used inside the context's confinement.
+/// Collects changes of objects and announces them. Used inside the context's confinement.
 final class ContextEvents {
   let saves = Broadcast<ChangeSet>()
   let changes = Broadcast<ObjectChanges>()
@@ -69,7 +69,7 @@ final class ContextEvents {
   func noteDeleted(_ object: ManagedObject) { others.deleted.insert(object) }
   func noteEverything() { isEverything = true }
 
-  /// What others changed and, in records, what the context changed itself; `nil` when that is nothing.
+  /// The changes of others and, in records, the context's own; `nil` for none.
   func takeChanges(_ records: [PendingRecord]) -> ChangedObjects? {
     guard !records.isEmpty || !others.isEmpty || isEverything else { return nil }
     defer { (others, isEverything) = (ChangedObjects.Sets(), false) }
@@ -102,7 +102,7 @@ final class Broadcast<Element: Sendable>: Sendable {
     }
   }
 
-  /// Sends a value, which is made only if somebody listens.
+  /// Sends a value, which is made only for listeners.
   func send(_ make: () -> Element) {
     let targets = continuations.withLock { Array($0.values) }
     guard !targets.isEmpty else { return }

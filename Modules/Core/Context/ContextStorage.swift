@@ -2,7 +2,7 @@ import Synchronization
 
 /// What a context's objects need of it, kept apart so that an object that outlives its context does no harm.
 final class ContextStorage: @unchecked Sendable {
-  // Sendable: what is to be saved is changed by the context's owner under `pendingLock` and read by others under it;
+  // Sendable: the unsaved records are changed by the context's owner under `pendingLock` and read by others under it;
   // everything else mutable is used by the owner alone, which `confinement` checks.
 
   let confinement: Confinement
@@ -13,14 +13,14 @@ final class ContextStorage: @unchecked Sendable {
 
   /// Guards what child contexts read from their own threads.
   private let pendingLock = Mutex(())
-  /// What is to be saved, in the order in which it came, with gaps of records that are not current any more.
+  /// The unsaved records, in the order in which they came, with gaps where records are no longer current.
   @exclusivity(unchecked) private var sequence: [PendingRecord] = []
-  /// The same by identifier, as far as `enteredCount` goes: the addresses of records that `sequence` keeps.
+  /// The same by identifier, as far as `enteredCount` reaches: the addresses of records that `sequence` keeps.
   @exclusivity(unchecked) private var table = IDTable()
-  /// How much of `sequence` is in the table. Most records are saved before anybody looks for them. While it is all,
-  /// nobody but the owner changes the table, so that the owner may read it without the lock.
+  /// How much of `sequence` is in the table. Most records are saved before any lookup of them. While it is all, only
+  /// the owner changes the table, so that the owner may read it without the lock.
   private let enteredCount = Atomic<Int>(0)
-  /// The number of records that are to be saved.
+  /// The number of unsaved records.
   @exclusivity(unchecked) private(set) var recordCount = 0
   /// Whether there may be deletes among them.
   @exclusivity(unchecked) private(set) var hasDeletes = false
@@ -30,21 +30,21 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) private var kinds: [(root: EntityDescription, count: Int)] = []
   /// Made by the first fetch that looks for unsaved records by a value.
   @exclusivity(unchecked) private var index: UnsavedIndex?
-  /// Changed records that no notification told of yet, those that have this round's number.
+  /// Changed records that no notification has named yet: their round is this round's number.
   @exclusivity(unchecked) var unannounced: [PendingRecord] = []
   @exclusivity(unchecked) private(set) var round: UInt32 = 1
-  /// While a save prepares: the records that came since they were last taken; `nil` otherwise.
+  /// While a save prepares: the records that arrived since they were last taken; `nil` otherwise.
   @exclusivity(unchecked) private var newcomers: [PendingRecord]?
-  /// What observers are told of at the moment, the innermost last.
+  /// The changes of the running notifications, the innermost last.
   @exclusivity(unchecked) private var told: [ChangedObjects] = []
   /// Raised for a to-many relationship when loaded lists of its members may be out of date.
   var generations: [RelationshipDescription: Int] = [:]
   private var epoch = 0
-  /// Permanent identifiers by temporary ones that were handed out.
+  /// Permanent identifiers by handed-out temporary identifiers.
   var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
   /// Deleted objects whose delete rules were not applied yet.
   var undelivered: [ManagedObject] = []
-  /// What came by relationships in the unit of work.
+  /// The objects and lists read over relationships in the unit of work.
   let kept = KeptReads()
   /// Which records came together.
   var groups = FetchGroups()
@@ -67,7 +67,7 @@ final class ContextStorage: @unchecked Sendable {
     return try body()
   }
 
-  /// Takes a record into what is to be saved.
+  /// Adds a record to the unsaved records.
   func adopt(_ record: PendingRecord) {
     withPending {
       record.isCurrent = true
@@ -92,7 +92,7 @@ final class ContextStorage: @unchecked Sendable {
     return try body()
   }
 
-  /// The records that came to be saved since the last call.
+  /// The unsaved records that arrived since the last call.
   func takeNewcomers() -> [PendingRecord] {
     guard let result = newcomers, !result.isEmpty else { return [] }
     newcomers = []
@@ -110,13 +110,13 @@ final class ContextStorage: @unchecked Sendable {
     return unannounced.contains { !$0.isSilent }
   }
 
-  /// What is to be saved of a record, for the owner.
+  /// The unsaved record of an identifier, for the owner.
   @inline(__always) func record(for id: ManagedObjectID) -> PendingRecord? {
     if enteredCount.load(ordering: .acquiring) != sequence.count { withPending { enterAll() } }
     return entry(for: id)
   }
 
-  /// What is to be saved of a record. Called under the lock.
+  /// The unsaved record of an identifier. Called under the lock.
   func recordUnderLock(for id: ManagedObjectID) -> PendingRecord? {
     enterAll()
     return entry(for: id)
@@ -129,7 +129,7 @@ final class ContextStorage: @unchecked Sendable {
     if index?.isOvergrown(recordCount) == true { dropIndex() }
   }
 
-  /// What is to be saved of a hierarchy with one of some values in a slot. Called under the lock.
+  /// The unsaved records of a hierarchy with one of some values in a slot. Called under the lock.
   func unsavedRecords(
     of root: EntityDescription, at slot: Int, among values: [AttributeValue]
   ) -> [PendingRecord] {
@@ -152,7 +152,7 @@ final class ContextStorage: @unchecked Sendable {
     }
   }
 
-  /// Leaves out the records that are to be deleted. Called under the lock.
+  /// Leaves out the records to be deleted. Called under the lock.
   func withoutDeleted(_ ids: [ManagedObjectID]) -> [ManagedObjectID] {
     hasDeletes ? ids.filter { recordUnderLock(for: $0)?.kind != .deleted } : ids
   }
@@ -168,7 +168,7 @@ final class ContextStorage: @unchecked Sendable {
     kinds.append((root, change))
   }
 
-  /// The roots of the hierarchies of which there is something to save.
+  /// The roots of the hierarchies with unsaved records.
   var changedRoots: [EntityDescription] { withPending { kinds.filter { $0.count > 0 }.map(\.root) } }
 
   /// Brings the table up to date. Called under the lock.
@@ -188,23 +188,23 @@ final class ContextStorage: @unchecked Sendable {
     UInt(bitPattern: Unmanaged.passUnretained(record).toOpaque())
   }
 
-  /// What is to be saved, in the order in which it came.
+  /// The unsaved records, in the order in which they came.
   var records: [PendingRecord] {
     sequence.count == recordCount ? sequence : sequence.filter(\.isCurrent)
   }
 
-  /// Whether there is anything to save.
+  /// Whether any record has changes to save.
   var hasChanges: Bool { sequence.contains { $0.isCurrent && !$0.isVoid } }
 
   func announce(_ record: PendingRecord) {
     guard record.round != round else { return }
-    // An observer changes something: what is told stays as it was.
+    // The change comes from an observer: the changes of its notification stay as they were.
     for objects in told { objects.makeSets() }
     record.round = round
     unannounced.append(record)
   }
 
-  /// The records to tell of. What changes from now on belongs to the next round.
+  /// The records to name in a notification. Changes from now on belong to the next round.
   func takeUnannounced() -> [PendingRecord] {
     guard !unannounced.isEmpty else { return [] }
     defer { unannounced = [] }
@@ -212,7 +212,7 @@ final class ContextStorage: @unchecked Sendable {
     return unannounced.filter { !$0.isSilent }
   }
 
-  /// Tells observers of changed objects. What they keep of it stays as it is.
+  /// Notifies observers of changed objects. Copies that observers keep stay as they are.
   func deliver(_ objects: consuming ChangedObjects, _ tell: (ChangedObjects) -> Void) {
     told.append(objects)
     let place = told.count - 1
@@ -221,7 +221,7 @@ final class ContextStorage: @unchecked Sendable {
     told.removeLast()
   }
 
-  /// Drops a record from what is to be saved.
+  /// Drops a record from the unsaved records.
   func forget(_ record: PendingRecord) {
     withPending {
       drop(record)
@@ -230,10 +230,10 @@ final class ContextStorage: @unchecked Sendable {
     release(record)
   }
 
-  /// Drops records that were saved and retired, all at once when nothing else is to be saved.
+  /// Drops saved records, which are retired, all at once when no others are unsaved.
   func forget(_ saved: [RecordChange]) {
     withPending {
-      // Equal numbers alone do not tell: one of the saved may have left meanwhile, and another come.
+      // Equal numbers alone prove nothing: one of the saved records may have left since, and another come.
       if saved.count == recordCount, saved.allSatisfy(\.isCurrent) {
         dropAll()
       } else {
@@ -276,7 +276,7 @@ final class ContextStorage: @unchecked Sendable {
     record.object = nil
   }
 
-  /// Drops everything that is to be saved, and what refers to it.
+  /// Drops all unsaved records, and everything that refers to them.
   func forgetAll() {
     let dropped = records
     withPending { dropAll() }
@@ -308,7 +308,7 @@ final class ContextStorage: @unchecked Sendable {
     kept.outdateLists(of: relationship)
   }
 
-  /// Has nobody find an object any more that leaves the context.
+  /// Takes out an object that leaves the context, so that no lookup finds it any more.
   func unregister(_ object: ManagedObject) {
     kept.forget(object)
     registry.remove(object, id: object.id)

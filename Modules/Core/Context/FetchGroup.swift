@@ -4,7 +4,7 @@ final class FetchGroup {
   enum Origin {
     /// A fetch. Whether a walk follows is not known yet.
     case fetch
-    /// Members of a relationship. The walk over them goes on.
+    /// Members of a relationship. The walk over them continues.
     case members
     /// The targets of a to-one relationship of one group's records.
     case targets
@@ -56,8 +56,8 @@ final class FetchGroup {
     return ids[start..<min(start + Self.faultWindow, ids.count)]
   }
 
-  /// The neighbours to read a relationship for together with a record: few at first, more when the walk goes on. Records of
-  /// one section of the group get the same neighbours, so that the order of a walk does not matter.
+  /// The neighbours to read a relationship for together with a record: few at first, more while the walk continues.
+  /// Records of one section of the group get the same neighbours, so that the order of a walk does not matter.
   ///
   /// - Parameters:
   ///   - unit: A number that changes when lists are dropped. A walk that saves at each step drops them each time, and is

@@ -6,7 +6,7 @@ struct FetchPlan {
   let stores: [any PersistentStore]
   /// The entities whose objects may be answered.
   let entities: [EntityDescription]
-  /// Whether unsaved changes may decide what is found.
+  /// Whether unsaved changes may decide which records are found.
   let needsOverlay: Bool
   /// Whether unsaved changes of other records may decide whether a record is found, so that stores cannot.
   let dependsOnUnsaved: Bool
@@ -70,7 +70,7 @@ struct WantedRange {
   /// Whether more results are wanted.
   var isOpen: Bool { limit != 0 }
 
-  /// Counts one result off. Answers whether it is wanted.
+  /// Counts one result off. Returns whether it is wanted.
   mutating func takeOne() -> Bool {
     if offset > 0 {
       offset -= 1

@@ -21,7 +21,7 @@ struct GatheredMembers {
   private var lists: [List] = []
   private var places: [ManagedObjectID: Int] = [:]
   private var latest: (owner: ManagedObjectID, place: Int)?
-  /// How many members there are.
+  /// The number of members.
   private(set) var count = 0
 
   mutating func add(_ rows: [Row], _ column: MemberColumn) {

@@ -23,7 +23,7 @@ struct IDTable: ~Copyable {
     return nil
   }
 
-  /// The table of an identifier's space, made if there is none. Valid until the next `removeAll`.
+  /// The table of an identifier's space, made on the first call. Valid until the next `removeAll`.
   @inline(__always) mutating func makeKeys(beside id: ManagedObjectID) -> UnsafeMutablePointer<KeyTable> {
     keys(beside: id) ?? addKeys(beside: id)
   }
@@ -35,7 +35,7 @@ struct IDTable: ~Copyable {
     return keys
   }
 
-  /// The word of an identifier; zero when there is none.
+  /// The word of an identifier; zero for none.
   @inline(__always) subscript(id: ManagedObjectID) -> UInt { keys(beside: id)?.pointee[id.key] ?? 0 }
 
   @inline(__always) mutating func set(_ word: UInt, for id: ManagedObjectID) {

@@ -2,10 +2,10 @@ import Synchronization
 
 /// What others saved and this context did not take in yet.
 ///
-/// Posting never waits for the context. Above a bound the contents collapse to "everything may have changed", so that an
-/// inbox that nobody empties does not grow: that of a main context in a process that never serves its main queue, say.
+/// Posting never waits for the context. Above a bound the contents collapse to "everything may have changed", so that
+/// an unread inbox does not grow: that of a main context in a process which never serves its main queue, say.
 final class Inbox: Sendable {
-  /// The most records that an inbox tells apart, and the most of each kind of identifiers that it keeps beyond that.
+  /// The most records that an inbox keeps apart, and the most of each kind of identifiers that it keeps beyond that.
   static let bound = 10_000
 
   enum Content {
@@ -14,11 +14,11 @@ final class Inbox: Sendable {
     case everything(Overflow)
   }
 
-  /// What is kept of changes that are too many to tell apart: what cannot be found again.
+  /// The part of too many changes that no later read would find again.
   struct Overflow {
-    /// The latest permanent identifiers. Those of temporary ones that nobody asked for this long are given up.
+    /// The latest permanent identifiers. Those of temporary identifiers unused for this long are given up.
     private(set) var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
-    /// `nil` when these are too many as well: then the store has to be asked what is gone.
+    /// `nil` when these are too many as well: then the store has to be asked which records are deleted.
     private(set) var deleted: Set<ManagedObjectID>? = []
 
     mutating func add(_ changes: ChangeSet) {
@@ -31,7 +31,7 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Changed in place: whoever saves pays for its own changes, however many there are already.
+  /// Changed in place: each save pays for its own changes, not for the earlier ones.
   private struct Mail {
     var changes: [ChangeSet] = []
     var count = 0
@@ -70,7 +70,7 @@ final class Inbox: Sendable {
 
   var isEmpty: Bool { isEmptyHint.load(ordering: .acquiring) }
 
-  /// How much is kept: records told apart, or identifiers of the more numerous kind.
+  /// How much is kept: records kept apart, or identifiers of the more numerous kind.
   var size: Int {
     mail.withLock { mail in
       guard let overflow = mail.overflow else { return mail.count }
@@ -78,7 +78,7 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Adds what was saved. Answers whether the inbox was empty, so that somebody has to be told to drain it.
+  /// Adds the changes of a save. Returns whether the inbox was empty, so that its context has to be notified.
   func post(_ changes: ChangeSet) -> Bool {
     mail.withLock { mail in
       let wasEmpty = mail.isEmpty

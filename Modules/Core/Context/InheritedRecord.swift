@@ -47,7 +47,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Rows of records that parents have not saved, with one read for each store for those that may be behind.
+  /// Rows of records with unsaved changes in parents, with one read for each store for rows possibly behind.
   final func rows(of records: [InheritedRecord]) throws -> [Row] {
     let behind = records.filter(\.mayBeBehind)
     guard !behind.isEmpty else { return records.map(\.row) }

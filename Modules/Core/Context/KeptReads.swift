@@ -14,11 +14,11 @@ final class KeptReads {
 
   private var young: [ManagedObject] = []
   private var old: [ManagedObject] = []
-  /// The number of objects in `young` at which the older ones are released.
+  /// The number of objects in `young` at which the older objects are released.
   private var bound = limit / 2
   /// Targets of to-one relationships by identifier: the addresses of objects that `young` or `old` keeps.
   @exclusivity(unchecked) private var targets = IDTable()
-  /// The members of owners that were not asked yet, as the store has them. A neighbour's read brought them.
+  /// The members of owners not asked yet, as the store has them. A neighbour's read brought them.
   private var lists: [RelationshipDescription: [ManagedObjectID: KeptList]] = [:]
   /// The count of the saves that end the unit; `nil` where a lease holds the stores' state.
   private var saves: SaveCount?
@@ -33,7 +33,7 @@ final class KeptReads {
   private(set) var drops = 0
   /// Whether the end of the unit is still to be arranged.
   var needsEnd = true
-  /// Whether every row of a read becomes an object, however many there are.
+  /// Whether every row of a read becomes an object, without a limit on their number.
   private(set) var isUnbounded = false
 
   /// Whether nothing is kept.
@@ -128,7 +128,7 @@ final class KeptReads {
 
   // MARK: Members
 
-  /// Keeps the members of an owner that was not asked yet.
+  /// Keeps the members of an owner not asked yet.
   func keep(_ list: KeptList, of relationship: RelationshipDescription, owner: ManagedObjectID) {
     lists[relationship, default: [:]][owner] = list
   }
@@ -142,7 +142,7 @@ final class KeptReads {
     lists[relationship]?.removeValue(forKey: owner)
   }
 
-  /// The lists of all owners that were not asked yet.
+  /// The lists of all owners not asked yet.
   func waitingLists(of relationship: RelationshipDescription) -> some Collection<KeptList> {
     lists[relationship, default: [:]].values
   }

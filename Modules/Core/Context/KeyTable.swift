@@ -1,6 +1,6 @@
-/// A hash table from keys to words, for what is looked up for every row of a fetch or a save: objects, rows, and unsaved
-/// changes. Open addressing with linear probing and backward shift. Fibonacci hashing spreads groups of eight keys that
-/// follow each other, as the keys of records that come together do, so that they share cache lines.
+/// A hash table from keys to words, for lookups of every row of a fetch or a save: objects, rows, and unsaved changes.
+/// Open addressing with linear probing and backward shift. Fibonacci hashing spreads groups of eight keys that follow
+/// each other, as the keys of records that come together do, so that they share cache lines.
 ///
 /// A word of zero means "nothing", so it cannot be stored. An empty table has no memory of its own.
 struct KeyTable: ~Copyable {
@@ -39,7 +39,7 @@ struct KeyTable: ~Copyable {
     return Int(truncatingIfNeeded: group << 3 | key & 7)
   }
 
-  /// The word of a key; zero when there is none.
+  /// The word of a key; zero for none.
   @inline(__always) subscript(key: Int64) -> UInt {
     var index = home(key)
     while entries[index].word != 0 {
@@ -69,7 +69,7 @@ struct KeyTable: ~Copyable {
     if count * 3 > mask * 2 { grow() }
   }
 
-  /// Replaces the word of a key by what a block answers to it: zero stands for "nothing". There must be room, see
+  /// Replaces the word of a key by a block's result for it: zero stands for "nothing". There must be room, see
   /// `reserve`.
   @inline(__always) mutating func update(_ key: Int64, _ body: (UInt) -> UInt) {
     var index = home(key)

@@ -1,8 +1,8 @@
 // Records in bulk, without making objects of them.
 
 extension ManagedObjectContext {
-  /// Puts the records that a request finds, saved and unsaved, to an expectation. Its order and range are not looked at.
-  /// Rows that are handed out are states of records as this context sees them.
+  /// Puts the records that a request finds, saved and unsaved, to an expectation. Its order and range are not looked
+  /// at. The passed rows are states of records as this context sees them.
   ///
   /// - Throws: As ``fetch(_:)``, and what the expectation throws.
   package final func compare<R: ManagedObject>(_ request: FetchRequest<R>, with expectation: any RowExpectation) throws

@@ -1,7 +1,7 @@
 // Delete rules.
 
 extension ManagedObjectContext {
-  /// Applies the delete rules of everything that was deleted, and of what that deletes.
+  /// Applies the delete rules of all deleted objects, and of the objects that the rules delete.
   final func processDeletes() throws {
     guard !storage.undelivered.isEmpty else { return }
     // Objects whose rows were loaded at once stay until the rules are through.
@@ -55,7 +55,7 @@ extension ManagedObjectContext {
     } else {
       ids = []
     }
-    // A target that is gone needs no rule.
+    // A target without a record needs no rule.
     return ids.compactMap { try? object.member($0, of: relationship) }
   }
 
@@ -69,7 +69,7 @@ extension ManagedObjectContext {
     do {
       try target.leave(object, of: inverse)
     } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
-      // Somebody else deleted it: there is nothing to forget.
+      // Another context deleted it: the link ended with it.
     }
   }
 

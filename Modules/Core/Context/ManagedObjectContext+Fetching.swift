@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Finds records and answers their objects.
+  /// Finds records and returns their objects.
   ///
   /// What the context and its parents have not saved is taken into account, by the same evaluator that defines what a
   /// predicate means. The order is total: see ``SortKey``.
@@ -23,7 +23,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The entity that a request is for, as observers are told.
+  /// The entity that a request is for, in reports to observers.
   final func name<Result: ManagedObject>(of request: FetchRequest<Result>) -> String {
     request.entityName ?? "\(Result.self)"
   }
@@ -58,7 +58,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Makes objects one group that came at different times.
+  /// Makes one group of objects from different reads.
   final func group(_ objects: [ManagedObject]) {
     let group = storage.groups.make(.fetch)
     for object in objects where !object.id.isTemporaryID {
@@ -93,9 +93,9 @@ extension ManagedObjectContext {
     try forEachBatch(of: reader(for: plan.stores[0]).fetch(plan.query), plan, body)
   }
 
-  /// The same with a fetch that was begun.
+  /// The same with a running fetch.
   ///
-  /// - Parameter isSharing: Whether buffers are shared with others of the process, for rows that are kept.
+  /// - Parameter isSharing: Whether the rows to keep share buffers with others of the process.
   final func forEachBatch(
     of fetch: StoreFetch, _ plan: FetchPlan, isSharing: Bool = true, _ body: ([Row]) throws -> Void
   ) throws {
@@ -175,7 +175,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// The records that a fetch answers, saved and unsaved, in order and in range.
+  /// The records that a fetch returns, saved and unsaved, in order and in range.
   final func wantedStates(_ plan: FetchPlan) throws -> ArraySlice<RecordState> {
     try plan.isMergeable ? mergedStates(plan)[...] : plan.range(of: overlaidStates(plan))
   }
@@ -277,9 +277,9 @@ extension ManagedObject {
 }
 
 extension [ManagedObject] {
-  /// The same array, of objects that are known to be of a class.
+  /// The same array, as objects of their known class.
   fileprivate func downcast<Object: ManagedObject>(to type: Object.Type) -> [Object] {
-    // References are the same whatever the class is.
+    // References are the same for every class.
     return unsafeBitCast(self, to: [Object].self)
   }
 }

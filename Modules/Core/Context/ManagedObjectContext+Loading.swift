@@ -57,7 +57,7 @@ extension ManagedObjectContext {
     return rows[0]
   }
 
-  /// The states of records below this context; missing ones are left out.
+  /// The states of records below this context; missing records are left out.
   final func loadRows(_ ids: [ManagedObjectID]) throws -> [Row] {
     var inherited: [InheritedRecord] = []
     var committed: [ManagedObjectID] = []
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
     return try rows(of: inherited) + committedRows(committed)
   }
 
-  /// The rows of records as their stores have them; missing ones are left out.
+  /// The rows of records as their stores have them; missing records are left out.
   final func committedRows(_ ids: [ManagedObjectID]) throws -> [Row] {
     var result: [Row] = []
     var wanted: [IDSpaceKey: [Int64]] = [:]

@@ -78,7 +78,7 @@ extension ManagedObjectContext {
   /// The members of owners as their stores have them. Where their rows come along they become objects, which are kept.
   ///
   /// - Parameter limit: The most members to read.
-  /// - Returns: `nil` when there are more members than the limit.
+  /// - Returns: `nil` for more members than the limit.
   private final func membersWithObjects(
     of relationship: RelationshipDescription, owners: [ManagedObjectID], limit: Int?
   ) throws -> [ManagedObjectID: [ManagedObjectID]]? {
@@ -149,7 +149,7 @@ extension ManagedObjectContext {
 
   /// The members of a to-many relationship of several owners, as their stores have them.
   ///
-  /// - Parameter note: Called with rows of members that were read on the way.
+  /// - Parameter note: Called with rows of members read on the way.
   final func committedMembers(
     of relationship: RelationshipDescription, owners: [ManagedObjectID], note: ([Row]) throws -> Void
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
@@ -157,7 +157,7 @@ extension ManagedObjectContext {
   }
 
   /// - Parameter limit: The most rows of members to read. Links have no limit.
-  /// - Returns: `nil` when there are more rows than the limit.
+  /// - Returns: `nil` for more rows than the limit.
   private final func committedMembers(
     of relationship: RelationshipDescription, owners: [ManagedObjectID], limit: Int?, note: ([Row]) throws -> Void
   ) throws -> [ManagedObjectID: [ManagedObjectID]]? {

@@ -1,10 +1,10 @@
-// Records that are gone while objects and lists still speak of them.
+// Missing records to which objects and lists still refer.
 
 extension ManagedObjectContext {
   /// Remembers records that a load did not find. Objects and lists in use stay as they are; those whose records are really
   /// gone are taken out when the context next takes in what others saved.
   ///
-  /// A snapshot does not find what is newer than itself, and what a parent deleted may come back: neither is remembered.
+  /// A snapshot does not find newer records than itself, and a parent's deletes may be undone: neither is remembered.
   final func noteMissing(_ ids: [ManagedObjectID]) {
     guard lease.pins == 0 else { return }
     let wasEmpty = storage.missing.isEmpty
@@ -16,12 +16,12 @@ extension ManagedObjectContext {
     storage.confinement.submit { [storage] in storage.context?.inside {} }
   }
 
-  /// Takes out the objects of missing records that are really gone. Called where what others saved is taken in.
+  /// Takes out the objects of records that a second load does not find. Called where the saves of others are taken in.
   final func takeOutMissing() {
     guard !storage.missing.isEmpty, lease.pins == 0 else { return }
     let ids = storage.missing
     lease.end()
-    // A store that does not answer decides nothing.
+    // A store that fails decides nothing.
     guard let rows = try? loadRows(Array(ids)) else { return }
     lease.end()
     storage.missing = []
@@ -37,7 +37,7 @@ extension ManagedObjectContext {
     outdateLists(of: gone)
   }
 
-  /// Makes the loaded lists out of date that may have deleted records as members.
+  /// Makes the loaded lists out of date in which deleted records may be members.
   ///
   /// - Parameter withoutInverse: Only the lists of relationships without an inverse: the others hear of a delete from their
   ///   members.
@@ -53,7 +53,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Has unsaved changes of lists forget members that are gone.
+  /// Removes missing members from unsaved changes of lists.
   final func forgetMembers(_ gone: Set<ManagedObjectID>) {
     guard !gone.isEmpty else { return }
     storage.withPending {

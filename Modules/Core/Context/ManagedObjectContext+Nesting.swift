@@ -4,7 +4,7 @@ extension ManagedObjectContext {
   /// Hands the changes to the parent, in memory.
   final func save(into parent: ManagedObjectContext) throws {
     let records = storage.records.filter { !$0.isVoid }.sorted { ManagedObjectID.precedes($0.id, $1.id) }
-    // The parent reads what is changed or deleted over a connection of its own.
+    // The parent reads the changed and deleted records over a connection of its own.
     lease.endForSave()
     try enter(parent) { try parent.absorb(records) }
     persistentStoreCoordinator?.saves.rise()
@@ -15,8 +15,8 @@ extension ManagedObjectContext {
     spread(changes)
   }
 
-  /// Runs a block in the parent, in the middle of a save of this context. Where the context is the main actor's, no block of
-  /// others for main may change it meanwhile.
+  /// Runs a block in the parent, in the middle of a save of this context. Where the context is the main actor's, no
+  /// block of others for main may change it while the block runs.
   private final func enter(_ parent: ManagedObjectContext, _ body: () throws -> Void) throws {
     let confinement = parent.storage.confinement
     guard storage.confinement.isMain, !confinement.isUsedDirectly, !confinement.isEntered else {
@@ -27,7 +27,7 @@ extension ManagedObjectContext {
 
   /// Takes a child's changes as this context's own.
   private final func absorb(_ records: [PendingRecord]) throws {
-    // What is deleted or changed is loaded first, together, so that a failure leaves this context as it was.
+    // Changed and deleted records are loaded first, together, so that a failure leaves this context as it was.
     let loaded = try loadMissing(records.filter { !isNew($0) }.map(\.id))
     defer { withExtendedLifetime(loaded) {} }
     var targets: [ManagedObjectID: ManagedObject] = [:]
@@ -44,7 +44,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Loads the objects of identifiers that are not loaded, in one read for each store.
+  /// Loads the unloaded objects of identifiers, in one read for each store.
   private final func loadMissing(_ ids: [ManagedObjectID]) throws -> [ManagedObject] {
     let missing = zip(ids, storage.registry.objects(for: ids)).compactMap { id, object in
       object?.isLoaded == true ? nil : id
@@ -145,7 +145,7 @@ extension ManagedObjectContext {
     return StoredBase(row: row, overtaken: record.editsOvertaken(by: row, below: parents, current: present))
   }
 
-  /// The store's row for a record that was read with a parent's unsaved changes, which the parent gave up since then.
+  /// The store's row for a record read with a parent's unsaved changes, which the parent gave up since then.
   private final func storedBaseUnderAbandonedChanges(of record: PendingRecord) throws -> Row? {
     guard let base = record.base, base.id.space.rows.row(base.key)?.isIdentical(to: base) != true,
       let stored = try committedRow(base.id), stored.version == base.version

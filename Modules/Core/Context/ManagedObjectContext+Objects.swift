@@ -17,7 +17,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Inserts an object that has no context, with everything that it is related to.
+  /// Inserts an object without a context, with all its related objects.
   ///
   /// - Precondition: The object is in this context already, or in none.
   public final func insert(_ object: ManagedObject) {
@@ -39,8 +39,8 @@ extension ManagedObjectContext {
   }
 
   /// Marks an object to be deleted by the next save. Its delete rules are applied by the next fetch,
-  /// `processPendingChanges` or `save`. An object that was inserted and never saved is forgotten. A record that cannot be
-  /// loaded is reported as accessors do.
+  /// `processPendingChanges` or `save`. An inserted object is forgotten when it was never saved. A record that fails to
+  /// load is reported as accessors do.
   ///
   /// - Precondition: The object belongs to this context.
   public final func delete(_ object: ManagedObject) {
@@ -52,7 +52,7 @@ extension ManagedObjectContext {
         storage.markDeleted(record)
         storage.undelivered.append(object)
       } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
-        // It is gone already, which is what was asked for.
+        // The record is deleted already, as was wanted.
       } catch {
         object.becomeUnavailable(error, losesChange: true)
       }
@@ -72,8 +72,8 @@ extension ManagedObjectContext {
     operating { storage.registry.object(for: current(id)) }
   }
 
-  /// The object of an identifier: the one that the context has, or a fault, whether there is such a record or not. A
-  /// fault whose record is missing fails when it is touched.
+  /// The object of an identifier: the context's own, or a fault, whether or not the record exists. A fault whose record
+  /// is missing fails when it is touched.
   public final func object(with id: ManagedObjectID) -> ManagedObject {
     operating {
       takeInIfMain()
@@ -87,8 +87,8 @@ extension ManagedObjectContext {
 
   /// The object of an identifier, loaded.
   ///
-  /// - Throws: ``ErrorCode/objectNotFound`` when there is no such record, ``ErrorCode/objectDeleted`` when this context
-  ///   deleted it, ``ErrorCode/storeDetached``, and errors of the store.
+  /// - Throws: ``ErrorCode/objectNotFound`` when the record does not exist, ``ErrorCode/objectDeleted`` when this
+  ///   context deleted it, ``ErrorCode/storeDetached``, and errors of the store.
   public final func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     try operating {
       takeInIfMain()
@@ -100,13 +100,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// All objects that the context has at the moment. Objects that nobody holds may go at any time.
+  /// All objects that the context has at the moment. Unreferenced objects may be released at any time.
   public final var registeredObjects: Set<ManagedObject> { operating { Set(storage.registry.all) } }
   public final var insertedObjects: Set<ManagedObject> { objects(of: .inserted) }
   public final var updatedObjects: Set<ManagedObject> { objects(of: .updated) }
   public final var deletedObjects: Set<ManagedObject> { objects(of: .deleted) }
 
-  /// Whether there is anything to save.
+  /// Whether the context has unsaved changes.
   public final var hasChanges: Bool {
     operating { !storage.undelivered.isEmpty || storage.hasChanges }
   }
@@ -128,7 +128,7 @@ extension ManagedObjectContext {
 
   /// The object of an identifier; a fault if the context does not have it.
   ///
-  /// Which entity of a hierarchy a record is of is in its row: where there is a choice, the row is loaded.
+  /// A record's entity within its hierarchy is in its row: where several entities are possible, the row is loaded.
   final func fault(for id: ManagedObjectID, of entity: EntityDescription) throws -> ManagedObject {
     let id = current(id)
     if let object = storage.registry.object(for: id) { return object }
@@ -168,11 +168,11 @@ extension ManagedObjectContext {
     let rawValue: Int
     /// Fresh objects do not get their rows.
     static let asFaults = ObjectMaking(rawValue: 1)
-    /// Objects that are there and loaded stay as they are.
+    /// Objects with a row stay as they are.
     static let keepsRows = ObjectMaking(rawValue: 2)
   }
 
-  /// The objects of rows, in the same order. Clean objects that are there already take a newer row.
+  /// The objects of rows, in the same order. Clean objects already in the context take a newer row.
   ///
   /// - Parameter group: What the records come together in, if more is read of them together.
   final func objects(

@@ -10,10 +10,10 @@ extension ManagedObjectContext {
   /// block ends, at most some 30,000 beside those of the last read. Beyond that, rows may stay in the row cache of the
   /// coordinator, see ``RowCachePolicy``.
   ///
-  /// Calls nest. A main-queue context that is used off the main actor runs the block on the main queue. A main queue that
-  /// is busy is waited for, however long it takes; after ten seconds the log says that it is blocked. One that never showed
-  /// a sign of being served, and does not within thirty seconds, is served by nobody: the call fails with a sentence instead
-  /// of waiting forever. A context that belongs to a thread is used on that thread alone.
+  /// Calls nest. A main-queue context used off the main actor runs the block on the main queue. A busy main queue is
+  /// waited for without a limit; after ten seconds the log says that it is blocked. A main queue that never showed a
+  /// sign of being served, and does not within thirty seconds, counts as unserved: the call fails with a sentence
+  /// instead of waiting forever. A context that belongs to a thread is used on that thread alone.
   ///
   /// While the main actor waits for a context, it runs the blocks that the context's own block has for main-queue contexts, as
   /// if they were called from within this call.
@@ -35,11 +35,11 @@ extension ManagedObjectContext {
 
   /// Runs a block in the context without blocking the caller.
   ///
-  /// The block is synchronous, so the unit of work cannot be torn by another one; what it answers must be `Sendable`:
+  /// The block is synchronous, so the unit of work cannot be torn by another one; its result must be `Sendable`:
   /// identifiers and values, not objects.
   ///
-  /// The block is part of the calling task: it sees the task's values, and when the task is cancelled, a fetch that is
-  /// running stops with ``ErrorCode/cancelled``.
+  /// The block is part of the calling task: it sees the task's values, and when the task is cancelled, a running fetch
+  /// stops with ``ErrorCode/cancelled``.
   ///
   /// - Throws: What the block throws; `CancellationError` when the task was cancelled before the block began;
   ///   ``ErrorCode/wrongContext`` for a context that belongs to a thread.
@@ -57,7 +57,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Runs a block in the context without blocking the caller, and tells a handler of an error, in the context too.
+  /// Runs a block in the context without blocking the caller, and passes an error to a handler, in the context too.
   public final func perform(
     onError: @escaping @Sendable (any Error) -> Void, _ body: @escaping @Sendable () throws -> Void
   ) {
@@ -75,8 +75,8 @@ extension ManagedObjectContext {
       .wrongContext, "The context belongs to a thread and has no queue: use it on its thread, or another context.")
   }
 
-  /// Runs a block on a thread that may use the context. The outermost entry takes in what others saved, and on its way
-  /// out tells of changes and gives its readers back.
+  /// Runs a block on a thread entitled to use the context. The outermost entry takes in what others saved, and on its
+  /// way out announces changes and gives its readers back.
   @inline(__always) final func inside<T>(_ body: () throws -> T) rethrows -> T {
     let isOutermost = storage.confinement.enter()
     if isOutermost { drainInbox() }
@@ -91,16 +91,16 @@ extension ManagedObjectContext {
     return isOutermost ? try measured(nil, ifFailed: .block, body) { _ in .block } : try body()
   }
 
-  /// For operations of a context that is used directly on the main actor: enters, so that checks are quick and reads
-  /// within the operation share one lease.
+  /// For operations of a context used directly on the main actor: enters, so that checks are quick and reads within the
+  /// operation share one lease.
   @inline(__always) final func operating<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try body() }
     storage.confinement.check("The \(label)")
     return try inside(body)
   }
 
-  /// For loading on access to an object of a context that is used directly on the main actor: gives the readers back
-  /// afterwards, but takes nothing in, so that objects do not change under the hands of who reads them.
+  /// For loading on access to an object of a context used directly on the main actor: gives the readers back
+  /// afterwards, but takes nothing in, so that objects do not change while the caller reads them.
   @inline(__always) final func loading<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try inOneState(body) }
     storage.confinement.check("The \(label)")
@@ -113,8 +113,8 @@ extension ManagedObjectContext {
   }
 
   private final func hopToMain<T>(_ body: () throws -> T) rethrows -> T {
-    // The block does not escape: this thread waits until it ran. What it answers crosses back while both threads agree
-    // on who owns it.
+    // The block does not escape: this thread waits until it ran. Its result crosses back while both threads agree on
+    // who owns it.
     func run(_ body: () throws -> T, _ fail: (any Error) throws -> Never) rethrows -> T {
       let wait = MainDemand.begin()
       let result: Result<T, any Error> = withoutActuallyEscaping({ () -> Result<T, any Error> in
@@ -141,7 +141,7 @@ extension ManagedObjectContext {
       metadata: ["context": "\(name ?? "unnamed")", "seconds": "\(Int(seconds))"])
   }
 
-  /// Where the context writes what no caller can be told.
+  /// The log for failures that no caller receives.
   final var logger: Logger { persistentStoreCoordinator?.logger ?? Logger(label: "coherence") }
 }
 

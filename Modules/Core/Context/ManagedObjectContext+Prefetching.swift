@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Loads relationships of objects, and goes on from what they lead to.
+  /// Loads relationships of objects, and continues from their targets.
   final func prefetch(_ paths: PrefetchPaths, of objects: [ManagedObject]) throws {
     guard !objects.isEmpty, !paths.steps.isEmpty else { return }
     try loading {
@@ -112,7 +112,7 @@ struct PrefetchPaths {
     let concrete = entities.flatMap(\.concreteEntities)
     let properties = (entities + concrete).compactMap { try? $0.property(named: name) }
     guard !properties.isEmpty else {
-      // The error names what there is.
+      // The error lists the existing properties.
       for entity in entities { _ = try entity.property(named: name) }
       return []
     }

@@ -1,11 +1,11 @@
-// What comes before a save: the objects' own last changes, places in orders, validation.
+// The steps before a save: the objects' own last changes, places in orders, validation.
 
 extension ManagedObjectContext {
-  /// Applies delete rules, calls `willSave`, gives places to the members of ordered relationships, announces the changes,
-  /// and validates everything that is saved.
+  /// Applies delete rules, calls `willSave`, gives places to the members of ordered relationships, announces the
+  /// changes, and validates all unsaved records.
   ///
-  /// Objects and observers run code of the user here, which may insert, change and delete objects. What comes in that way
-  /// goes through the same steps, until nothing more comes.
+  /// Objects and observers run code of the user here, which may insert, change and delete objects. Records changed that
+  /// way pass through the same steps, until no more come.
   ///
   /// - Throws: ``ErrorCode/objectUnavailable``, ``ErrorCode/validationFailed`` and ``ErrorCode/deleteDenied``, and errors of
   ///   the store.
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Refuses a save when a change was lost, or when what is saved depends on an object that could not be loaded.
+  /// Refuses a save when a change was lost, or when the saved records depend on an object that failed to load.
   private final func checkReports() throws {
     guard !storage.reports.isEmpty else { return }
     let lost = storage.reports.lostChange.map { ($0.objectID, $0.error) }
@@ -76,9 +76,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls `willSave` of objects, then of those that come in meanwhile, with the delete rules applied in between.
+  /// Calls `willSave` of objects, then of objects that this changes, with the delete rules applied in between.
   ///
-  /// - Returns: The records of all objects that were called.
+  /// - Returns: The records of all called objects.
   @discardableResult
   private final func callWillSave(
     _ records: [PendingRecord], _ preparation: inout SavePreparation
@@ -97,13 +97,13 @@ extension ManagedObjectContext {
     return called
   }
 
-  /// Checks everything that is saved. What objects change in `validateForSave` is checked by the model's rules too.
+  /// Checks all unsaved records. Changes that objects make in `validateForSave` are checked by the model's rules too.
   private final func validate(_ preparation: inout SavePreparation) throws {
     var validation = Validation()
     guard try storage.isChanged(by: { try validation.check(storage.records) }) else { return try validation.conclude() }
     var due = storage.takeNewcomers()
     while !due.isEmpty {
-      // Objects that came in meanwhile are asked like those that came in first.
+      // Objects changed by the validation are asked like the first ones.
       for record in try callWillSave(due, &preparation) where record.isCurrent && record.kind != .deleted {
         validation.ask(record)
       }
@@ -117,7 +117,7 @@ extension ManagedObjectContext {
   /// Writes the places of members of ordered relationships into their rows, changing as few as possible. A place is the
   /// owner's business, so the members are not called for it.
   ///
-  /// Members that are added behind those that stay where they are get places without a look at the others.
+  /// Members added behind members that keep their places get places without a look at the others.
   private final func assignPositions() throws {
     guard storage.changesLists else { return }
     for record in storage.records where record.kind != .deleted && !record.members.isEmpty {
@@ -125,7 +125,7 @@ extension ManagedObjectContext {
       for (relationship, changes) in record.members where relationship.isOrdered && !changes.isEmpty {
         guard case .inverseColumn(_, let slot?) = relationship.storage else { continue }
         let version = record.base?.version
-        // What is added after this save comes from there on.
+        // Members added after this save get places from there on.
         let end = ListPlaces.first(behindVersion: (version ?? 0) + 1) ?? .max
         if changes.keepsPlaces, let first = ListPlaces.first(behindVersion: version) {
           try place(changes.added, at: slot, in: first..<end)
@@ -142,7 +142,7 @@ extension ManagedObjectContext {
     var next = places.lowerBound
     let members = try existingObjects(with: ids)
     for id in ids {
-      // A member that somebody else deleted is a conflict of the list, which the save finds.
+      // A member deleted by another context is a conflict of the list, which the save finds.
       guard let member = members[id], let value = try member.valueIfPresent(at: slot) else { continue }
       if case .int(let place) = value, place >= next, place < places.upperBound {
         next = place + 1

@@ -1,7 +1,7 @@
 import Dispatch
 public import Foundation
 
-// Going back to what is saved, and forward to what others saved.
+// Going back to the saved state, and forward to the saves of others.
 
 extension ManagedObjectContext {
   /// Brings an object up to date with the store, or with the parent.
@@ -101,7 +101,7 @@ extension ManagedObjectContext {
     if object.pending == nil { object.row = nil }
   }
 
-  /// Drops all changes. Inserted objects are forgotten, changed and deleted ones are as they were saved.
+  /// Drops all changes. Inserted objects are forgotten, changed and deleted ones return to their saved state.
   public final func rollback() {
     operating {
       var inserted: [ManagedObject] = []
@@ -129,7 +129,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Forgets all objects. Those that somebody still holds belong to no context any more.
+  /// Forgets all objects. Objects still in use belong to no context any more.
   public final func reset() {
     operating {
       // News in the middle of a snapshot is of a later state, which objects read afterwards may not have.
@@ -166,14 +166,14 @@ extension ManagedObjectContext {
     storage.confinement.submit { [storage] in storage.context?.inside {} }
   }
 
-  /// Takes in what a notification of ``Foundation/Notification/Name/managedObjectContextDidSave`` tells; see
+  /// Takes in the changes of a notification of ``Foundation/Notification/Name/managedObjectContextDidSave``; see
   /// ``mergeChanges(fromContextDidSave:)-(ChangeSet)``. Any other notification is passed over.
   public final func mergeChanges(fromContextDidSave notification: Notification) {
     guard let changes = notification.userInfo?[NotificationKey.changes] as? ChangeSet else { return }
     mergeChanges(fromContextDidSave: changes)
   }
 
-  /// A context that is used without `perform`, on the main actor or on its thread, takes in what others saved when it is
+  /// A context used without `perform`, on the main actor or on its thread, takes in the saves of others when it is
   /// asked for objects.
   @inline(__always) final func takeInIfMain() {
     if storage.confinement.isUsedDirectly, !lease.isPinned { takeInDirectly() }
@@ -212,8 +212,8 @@ extension ManagedObjectContext {
     takeOutMissing()
   }
 
-  /// The records of this context's objects that are in no store any more. Asked for when too many were deleted to be
-  /// told one by one; objects of a store that does not answer stay, as faults.
+  /// The identifiers of this context's objects without a record in any store. Used when too many records were deleted
+  /// to be named one by one; objects of a failing store stay, as faults.
   private final func goneElsewhere() -> Set<ManagedObjectID> {
     let ids = Set(storage.registry.all.map(\.id).filter { !$0.isTemporaryID })
     guard let present = try? loadRows(Array(ids)) else { return [] }
@@ -295,23 +295,23 @@ extension ManagedObjectContext {
     if isParent { tellChildren(of: permanentIDs) }
   }
 
-  /// Tells children of permanent identifiers that records got before they were saved.
+  /// Posts to the children the permanent identifiers that records got before they were saved.
   final func tellChildren(of permanentIDs: [ManagedObjectID: ManagedObjectID]) {
     var changes = ChangeSet()
     changes.permanentIDs = permanentIDs
     for child in children { child.mergeChanges(fromContextDidSave: changes) }
   }
 
-  /// Replaces identifiers in everything that is to be saved.
+  /// Replaces identifiers in all unsaved records.
   private final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
     replaceReferences(permanentIDs, in: storage.records)
     storage.outdateAllLists()
   }
 
-  /// Replaces identifiers of this context's fresh records in everything that is to be saved.
+  /// Replaces identifiers of this context's fresh records in all unsaved records.
   final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID], of renamed: [PendingRecord]) {
     let roots = Set(renamed.map { ObjectIdentifier($0.entity.root) })
-    // Both sides of a relationship name each other; without an inverse nothing tells who names a record.
+    // Both sides of a relationship name each other; without an inverse, nothing shows which records name a record.
     if persistentStoreCoordinator?.managedObjectModel.isNamedWithoutInverse(roots) != false {
       return replaceReferences(permanentIDs)
     }

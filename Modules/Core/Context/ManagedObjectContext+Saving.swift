@@ -26,10 +26,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Where a save goes, as observers are told.
+  /// The target of a save, in reports to observers.
   private final var target: String { parent == nil || savesThroughParent ? "stores" : "parent" }
 
-  /// - Parameter saved: Is set to the numbers of records that are to be saved.
+  /// - Parameter saved: Is set to the numbers of unsaved records.
   private final func saveChanges(_ saved: inout ContextActivity) throws {
     takeInIfMain()
     try prepareSave()
@@ -64,7 +64,7 @@ extension ManagedObjectContext {
     storage.reports.removeAll()
   }
 
-  /// Tells the world of a save.
+  /// Posts a save to parents, children, followers and observers.
   final func spread(_ changes: ChangeSet) {
     var ancestor = savesThroughParent ? parent : nil
     while let context = ancestor {
@@ -149,9 +149,9 @@ extension ManagedObjectContext {
     object.row = change.row
   }
 
-  /// The members with the changes that were just saved become what the store has.
+  /// Makes the members with the saved changes the lists that the store has.
   ///
-  /// - Parameter version: The version of the row that was written.
+  /// - Parameter version: The version of the written row.
   private final func keepMembers(
     of object: ManagedObject, _ record: PendingRecord, version: Int64?,
     permanent: (ManagedObjectID) -> ManagedObjectID

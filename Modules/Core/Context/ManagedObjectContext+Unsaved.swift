@@ -4,12 +4,12 @@
 struct UnsavedStates {
   /// By identifier; `nil` for deleted records.
   fileprivate var states: [ManagedObjectID: RecordState?] = [:]
-  /// The context that is asked about records without a state here; `nil` when the states are complete.
+  /// The context to ask about records without a state here; `nil` when the states are complete.
   fileprivate var context: ManagedObjectContext?
   /// How many rows of a store may be hidden.
   fileprivate(set) var hiddenCount = 0
 
-  /// The records that are not deleted, in any order.
+  /// The records not deleted, in any order.
   var present: some Sequence<RecordState> { states.values.lazy.compactMap { $0 } }
 
   /// Whether the row of a store does not count, because the record has unsaved changes.
@@ -20,8 +20,8 @@ struct UnsavedStates {
 }
 
 extension ManagedObjectContext {
-  /// The unsaved states that a fetch has to consider: for a predicate that asks for values, those of the records that have
-  /// these values.
+  /// The unsaved states that a fetch has to consider: for a predicate with wanted values, the states of the records
+  /// with these values.
   final func unsavedStates(for plan: FetchPlan) throws -> UnsavedStates {
     let count = unsavedCount
     var unsaved = UnsavedStates()
@@ -85,7 +85,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Whether this context or a parent, up to a given one, has changes of a record that are not saved.
+  /// Whether this context or a parent, up to a given one, has unsaved changes of a record.
   fileprivate final func hasUnsavedRecord(_ id: ManagedObjectID, below end: ManagedObjectContext? = nil) -> Bool {
     var context: ManagedObjectContext? = self
     while let current = context, current !== end {

@@ -29,12 +29,12 @@ open class ManagedObjectContext: @unchecked Sendable {
   final let inbox = Inbox()
   final let settings = Mutex(Settings())
   final let events = ContextEvents()
-  /// The readers of the outermost `perform` that is running.
+  /// The readers of the running outermost `perform`.
   final var lease = ReadLease()
-  /// Is told what the context spends time on. Set before the context's first use.
+  /// Receives the activities of the context. Set before the context's first use.
   package final var activityObserver: (any ContextActivityObserver)?
 
-  /// What may be read and set from anywhere.
+  /// The properties for any thread.
   struct Settings {
     var name: String?
     var coordinator: PersistentStoreCoordinator?
@@ -121,14 +121,14 @@ open class ManagedObjectContext: @unchecked Sendable {
     }
   }
 
-  /// How a save deals with records that somebody else changed. ``MergePolicy/error`` unless set.
+  /// How a save deals with records that another context changed. ``MergePolicy/error`` unless set.
   public final var mergePolicy: MergePolicy {
     get { settings.withLock { $0.mergePolicy } }
     set { settings.withLock { $0.mergePolicy = newValue } }
   }
 
-  /// Whether a save of a context with a parent goes on into the stores: its own changes, durably, before `save` returns.
-  /// Its parents take the result as their new base and keep their own edits, which are not saved. `false` unless set.
+  /// Whether a save of a context with a parent reaches the stores: its own changes, durably, before `save` returns. Its
+  /// parents take the result as their new base and keep their own edits, which are not saved. `false` unless set.
   public final var savesThroughParent: Bool {
     get { settings.withLock { $0.savesThroughParent } }
     set { settings.withLock { $0.savesThroughParent = newValue } }
@@ -141,7 +141,7 @@ open class ManagedObjectContext: @unchecked Sendable {
     other.settings.withLock { $0.followers.append(handle) }
   }
 
-  /// The contexts that are told of a save: followers and children.
+  /// The contexts that receive a save: followers and children.
   final var listeners: [ManagedObjectContext] {
     settings.withLock { settings in
       settings.children.removeAll { $0.context == nil }
@@ -156,7 +156,7 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// Whether other contexts read from this one.
   final var isParent: Bool { settings.withLock { $0.children.contains { $0.context != nil } } }
 
-  /// The coordinator, or an error that says that there is none.
+  /// The coordinator. Throws ``ErrorCode/contextWithoutStore`` without one.
   final func coordinator() throws(CoherenceError) -> PersistentStoreCoordinator {
     guard let coordinator = persistentStoreCoordinator else {
       throw CoherenceError(
@@ -184,8 +184,8 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// What accessors, which cannot throw, could not do since the last successful `save`, `rollback` or `reset`: the first
   /// failure of each object, and at most a hundred. Each is logged once.
   ///
-  /// A save refuses with ``ErrorCode/objectUnavailable`` when a change was lost, or when what is saved depends on an object
-  /// that could not be loaded. ``refresh(_:mergeChanges:)`` of the object clears its failures.
+  /// A save refuses with ``ErrorCode/objectUnavailable`` when a change was lost, or when the saved records depend on an
+  /// object that failed to load. ``refresh(_:mergeChanges:)`` of the object clears its failures.
   public final var reportedErrors: [any Error] {
     storage.confinement.check("The \(label)")
     return storage.reports.list.map(\.error)

@@ -26,7 +26,7 @@ struct MemberChanges {
 
   var isEmpty: Bool { additions.isEmpty && removed.isEmpty && arrangement == nil }
 
-  /// Whether all members that are there already keep their places, so that added ones come behind them.
+  /// Whether all present members keep their places, so that added members come behind them.
   var keepsPlaces: Bool { arrangement == nil }
 
   /// Whether a record is a member by these changes; `nil` when they say nothing of it.
@@ -48,8 +48,8 @@ struct MemberChanges {
     origin = ListOrigin(version: version, ids: keepingMembers ? known.ids : nil)
   }
 
-  /// - Parameter comesLast: Whether a member that was removed comes back behind all others, as in an ordered list, and not
-  ///   to where it was.
+  /// - Parameter comesLast: Whether a removed member comes back behind all others, as in an ordered list, and not to
+  ///   its former place.
   mutating func add(_ id: ManagedObjectID, comesLast: Bool) {
     arrangement?.append(id)
     if !comesLast, removed.remove(id) != nil { return }

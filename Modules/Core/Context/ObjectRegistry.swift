@@ -3,15 +3,15 @@ import Synchronization
 
 /// The objects that a context has, each at most once, without keeping them.
 ///
-/// The table holds plain addresses. That is sound because an object takes itself out, under the lock, in its `deinit`,
-/// before its memory goes; and whoever looks an object up takes a reference under the same lock, which the runtime
-/// refuses once deinitialisation has begun.
+/// The table holds plain addresses. This is sound because an object takes itself out, under the lock, in its `deinit`,
+/// before its memory is freed; and each lookup takes a reference under the same lock, which the runtime refuses once
+/// deinitialisation has begun.
 final class ObjectRegistry: @unchecked Sendable {
   // Sendable: `table` is used under `lock` only.
   private let lock = Mutex(())
   @exclusivity(unchecked) private var table = IDTable()
-  /// Fresh objects that are not in the table yet: most are saved before anybody looks for them, and get their permanent
-  /// identifiers then.
+  /// Fresh objects not in the table yet: most are saved before any lookup of them, and get their permanent identifiers
+  /// then.
   @exclusivity(unchecked) private var newcomers: ArraySlice<UInt> = []
 
   @inline(__always) private func locked<T>(_ body: () -> T) -> T {
@@ -40,7 +40,7 @@ final class ObjectRegistry: @unchecked Sendable {
   }
 
   private static func id(of word: UInt) -> ManagedObjectID {
-    // An object takes itself out before it goes.
+    // An object takes itself out before it is freed.
     Unmanaged<ManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: word)!)._withUnsafeGuaranteedRef { $0.id }
   }
 
@@ -51,7 +51,7 @@ final class ObjectRegistry: @unchecked Sendable {
   /// The identifier of an object, for others than its owner.
   func id(of object: ManagedObject) -> ManagedObjectID { locked { object.id } }
 
-  /// The object of that identifier, if there is one.
+  /// The object of that identifier; `nil` for none.
   func object(for id: ManagedObjectID) -> ManagedObject? {
     locked {
       enterNewcomers()
@@ -62,7 +62,7 @@ final class ObjectRegistry: @unchecked Sendable {
   /// Enters an object by its present identifier.
   func insert(_ object: ManagedObject) { locked { table.set(Self.word(object), for: object.id) } }
 
-  /// Enters an object that nobody else knows of.
+  /// Enters an object unknown to all other threads.
   func insert(fresh object: ManagedObject) { locked { newcomers.append(Self.word(object)) } }
 
   /// An object that gets another identifier.
@@ -81,8 +81,8 @@ final class ObjectRegistry: @unchecked Sendable {
   /// Makes room for objects of one space that come soon.
   func reserve(_ count: Int, beside id: ManagedObjectID) { locked { table.reserve(count, beside: id) } }
 
-  /// Gives objects other identifiers, under the lock that others read them under, and enters them by those. Somebody keeps
-  /// the objects meanwhile.
+  /// Gives objects other identifiers, under the lock that guards their reading, and enters them by those. The caller
+  /// keeps the objects while this runs.
   func move(_ moves: [Move]) {
     guard !moves.isEmpty else { return }
     locked {
@@ -98,7 +98,7 @@ final class ObjectRegistry: @unchecked Sendable {
     }
   }
 
-  /// Takes an object out, if it is the one that is entered by that identifier.
+  /// Takes an object out, if it is the entered object of that identifier.
   func remove(_ object: ManagedObject, id: ManagedObjectID) {
     locked {
       enterNewcomers()
@@ -108,11 +108,11 @@ final class ObjectRegistry: @unchecked Sendable {
 
   /// Finds or makes the objects of many rows of one space, appending them to `objects` in the order of the rows.
   ///
-  /// Nothing is released under the lock: every object that is found or made is kept in `objects`.
+  /// Nothing is released under the lock: every found or made object is kept in `objects`.
   ///
   /// - Parameters:
   ///   - make: Makes the object of a row, given the object's place in `objects`.
-  ///   - found: Called with each object that was there already, its row and its place, after the lock was given back.
+  ///   - found: Called with each object found, its row and its place, after the lock was given back.
   func objects(
     for rows: [Row], into objects: inout [ManagedObject], make: (Row, Int) -> ManagedObject,
     found: (ManagedObject, Row, Int) -> Void
@@ -144,7 +144,7 @@ final class ObjectRegistry: @unchecked Sendable {
     for (object, row, place) in known { found(object, row, place) }
   }
 
-  /// The objects of identifiers, as far as there are any.
+  /// The objects of identifiers; `nil` for an identifier without an object.
   func objects(for ids: some Collection<ManagedObjectID>) -> [ManagedObject?] {
     var result: [ManagedObject?] = []
     result.reserveCapacity(ids.count)
@@ -155,7 +155,7 @@ final class ObjectRegistry: @unchecked Sendable {
     return result
   }
 
-  /// Every object there is.
+  /// Every object of the context.
   var all: [ManagedObject] {
     locked {
       enterNewcomers()

@@ -1,4 +1,4 @@
-/// Merges unsaved records into the rows that a store hands out in order, as far as the request's range goes.
+/// Merges unsaved records into the rows that a store hands out in order, as far as the request's range reaches.
 struct OverlayMerge {
   private typealias Entry = (values: [AttributeValue], state: RecordState)
   private let order: PreparedOrder?
@@ -30,7 +30,7 @@ struct OverlayMerge {
     append(state)
   }
 
-  /// Takes what comes after the last row.
+  /// Takes the records after the last row.
   mutating func finish() {
     for entry in unsaved { append(entry.state) }
     unsaved = []

@@ -5,16 +5,16 @@
 final class PendingRecord {
   enum Kind { case inserted, updated, deleted }
 
-  // What bulk work touches for every record comes first, so that it shares cache lines, and goes without the runtime's
+  // The fields that bulk work touches for every record come first, to share cache lines, and do without the runtime's
   // check of overlapping access.
   @exclusivity(unchecked) var id: ManagedObjectID
   unowned(unsafe) let entity: EntityDescription
   @exclusivity(unchecked) var kind: Kind
   /// Whether the record is still to be saved.
   @exclusivity(unchecked) var isCurrent = false
-  /// The last round of notifications that tells of the record.
+  /// The last round of notifications that names the record.
   @exclusivity(unchecked) var round: UInt32 = 0
-  /// Whether no notification is to tell of the record any more.
+  /// Whether no notification may name the record any more.
   @exclusivity(unchecked) var isSilent = false
   /// Whether the context's ``UnsavedIndex`` has the record by its present values.
   @exclusivity(unchecked) var isIndexed = false
@@ -22,24 +22,24 @@ final class PendingRecord {
   @exclusivity(unchecked) private(set) var draft: Row
   /// The object: changed objects are kept.
   @exclusivity(unchecked) var object: ManagedObject?
-  /// The key that was set aside for a fresh record, kept when a save fails.
+  /// The key set aside for a fresh record, kept when a save fails.
   @exclusivity(unchecked) var reservedID: ManagedObjectID?
-  /// What was added to and removed from to-many relationships.
+  /// The members added to and removed from to-many relationships.
   @exclusivity(unchecked) var members: [RelationshipDescription: MemberChanges] = [:]
-  /// The state that the changes started from; `nil` for a record that is in no store and no parent.
+  /// The state that the changes started from; `nil` for a record without a state in any store or parent.
   @exclusivity(unchecked) var base: Row?
-  /// The slots that were set to something else than the base has.
+  /// The slots whose values differ from the base's.
   @exclusivity(unchecked) var changed = SlotSet()
   /// The edits that saves of others have overtaken, which the next save reports as a conflict.
   @exclusivity(unchecked) var overtaken: OvertakenEdits?
   /// Whether a refresh has put the edits on what is below the context, so that edits of parents hide nothing any more.
   @exclusivity(unchecked) var isAccepted = false
-  /// Without a context: what relationships lead to, which goes into a context together with this record's object.
+  /// Without a context: the related objects, which enter a context together with this record's object.
   var companions: Companions?
   /// The store that the user chose for a fresh record.
   var assignedStore: StoreIdentifier?
 
-  /// A record that is in no store.
+  /// A record of a fresh object, in no store.
   init(inserting id: ManagedObjectID, _ draft: Row) {
     self.id = id
     entity = draft.entity
@@ -47,7 +47,7 @@ final class PendingRecord {
     self.draft = draft
   }
 
-  /// A record with changes of what is saved, none so far.
+  /// A record for changes of a saved state, none so far.
   init(changing base: Row) {
     id = base.id
     entity = base.entity
@@ -100,7 +100,7 @@ final class PendingRecord {
   /// Whether the record has no place in a store yet.
   var needsKey: Bool { kind == .inserted && reservedID == nil && id.isTemporaryID }
 
-  /// The identifier that the record has, or will have, in its store; still temporary before one is set aside.
+  /// The identifier of the record in its store, present or future; still temporary before a key is set aside.
   var permanentID: ManagedObjectID { reservedID ?? id }
 
   /// The value of a slot as the context sees it.
@@ -142,7 +142,7 @@ final class PendingRecord {
   /// The record as a row of its own at its base's version.
   var snapshot: Row { Row.make(id: id, entity: entity, version: base?.version ?? 0, values: draft.values) }
 
-  /// Makes the draft the row to write. It is shared from then on: a later change goes to a copy.
+  /// Makes the draft the row to write. It is shared from then on: a later change is made in a copy.
   func seal(as id: ManagedObjectID, version: Int64) { draft.seal(id: id, version: version) }
 
   /// The draft as the row to write.

@@ -1,5 +1,4 @@
-/// The readers that a context holds while its outermost `perform` runs: all that it reads in there is one state of each
-/// store.
+/// The readers that a context holds while its outermost `perform` runs: all its reads are of one state of each store.
 struct ReadLease {
   private struct Entry {
     let store: any PersistentStore
@@ -21,7 +20,7 @@ struct ReadLease {
   }
 
   private var readers: [Entry] = []
-  /// The readers whose connections the save that is going on may use, one of each store.
+  /// The readers whose connections the running save may use, one of each store.
   private var offers: [(store: any PersistentStore, reader: any YieldingReader)] = []
   /// The number of operations, one inside the other, that need one state of each store.
   private var operations = 0
@@ -33,13 +32,13 @@ struct ReadLease {
   /// Whether a state is pinned: from the first read of a snapshot until a save or its end.
   var isPinned: Bool { pins > 0 && !readers.isEmpty }
 
-  /// The reader for a store, made if there is none.
+  /// The reader for a store, made on the first call.
   mutating func reader(for store: any PersistentStore) throws -> any StoreReader {
     let index = try index(for: store)
     return readers[index].reader
   }
 
-  /// The reader for a store, made if there is none, with the rows that a cache keeps of the store; `nil` for no rows.
+  /// The reader for a store, made on the first call, with the rows that a cache keeps of the store; `nil` for no rows.
   mutating func reader(
     for store: any PersistentStore, with cache: RowCache
   ) throws -> (reader: any StoreReader, kept: LeasedRows?) {
@@ -56,7 +55,7 @@ struct ReadLease {
     return (reader, LeasedRows(cache: cache, cached: cached, reader: reader, readerStep: readers[index].cacheStep))
   }
 
-  /// The place of the reader for a store, made if there is none.
+  /// The index of the reader for a store, made on the first call.
   private mutating func index(for store: any PersistentStore) throws -> Int {
     for index in readers.indices where readers[index].store === store {
       guard let yielding = readers[index].yielding else { return index }
@@ -67,7 +66,7 @@ struct ReadLease {
       }
       return index
     }
-    // A unit of work has one connection to a store: the reader gets the one that was offered.
+    // A unit of work has one connection to a store: the reader gets the offered one.
     if !offers.isEmpty, let place = offers.firstIndex(where: { $0.store === store }) {
       offers.remove(at: place).reader.finish()
     }
@@ -104,7 +103,7 @@ struct ReadLease {
   }
 
   /// Ends the state of each store, pinned or not, and offers the connections to the save that the caller begins.
-  /// ``endOffers()`` follows, whatever becomes of the save.
+  /// ``endOffers()`` follows, also when the save fails.
   mutating func offerForSave() {
     guard !readers.isEmpty else { return }
     number &+= 1
@@ -150,7 +149,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes faults of unchanged objects, so that what is held already is read in the snapshot too, many with one read.
+  /// Makes faults of unchanged objects, so that objects in use are read in the snapshot too, many with one read.
   private final func forgetRows() {
     storage.kept.removeAll()
     let objects = storage.registry.all.filter { $0.pending == nil && $0.row != nil }

@@ -1,7 +1,7 @@
-/// Lets the evaluator look at a store's records, as they are saved: what a store leaves of a predicate or an order has
-/// to mean what it would mean in the store, whatever the context has in memory.
+/// Lets the evaluator look at a store's records, as they are saved: the part of a predicate or an order that a store
+/// leaves over has to mean what it would mean in the store, without regard to the context's objects.
 ///
-/// Made for one fetch; what was read once is not read again.
+/// Made for one fetch; a record is read once.
 final class StoredRecords: RecordSource {
   private let context: ManagedObjectContext
   private var rows: [ManagedObjectID: Row?] = [:]

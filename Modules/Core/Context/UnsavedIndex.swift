@@ -27,12 +27,12 @@ struct UnsavedIndex {
   /// The least number of unsaved records for which an index is made.
   static let threshold = 64
 
-  /// Whether the list of changed records has outgrown the context, which nobody fetches from by a value any more.
+  /// Whether the list of changed records has outgrown the context, because no fetch by a value worked it off.
   func isOvergrown(_ recordCount: Int) -> Bool { changed.count > 2 * recordCount + 1_024 }
 
   mutating func note(_ record: PendingRecord) { changed.append(record) }
 
-  /// The records of a hierarchy that may have one of some values, each once.
+  /// The candidates of a hierarchy for one of some values, each once.
   ///
   /// - Parameter all: The unsaved records of the context.
   mutating func records(

@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// What tells a store from others, also from a copy of its file.
+/// The identity of a store, different from that of a copy of its file.
 package struct StorePlace: Sendable, Hashable {
   private let identifier: StoreIdentifier
-  /// Of a file alone: what else has one identifier is one store, by whatever address it is reached.
+  /// Of a file alone: other stores with one identifier are one store, at any address.
   private let path: String?
 
   package init(identifier: StoreIdentifier, url: URL?) {
@@ -15,8 +15,8 @@ package struct StorePlace: Sendable, Hashable {
   package init(_ store: any PersistentStore) { self.init(identifier: store.identifier, url: store.url) }
 }
 
-/// The stores that are attached in this process, and to which coordinators: one that is to be erased must have no other
-/// user. What other processes have open is not known.
+/// The stores attached in this process, and their coordinators: a store to be erased must have no other user. The
+/// stores that other processes have open are not known.
 final class AttachedStores: Sendable {
   private struct Attachment {
     let place: StorePlace
@@ -24,14 +24,14 @@ final class AttachedStores: Sendable {
   }
   private struct State {
     var attachments: [ObjectIdentifier: Attachment] = [:]
-    /// What somebody has to himself, how often: the calls may be nested.
+    /// The places in sole use, and how often: the calls may be nested.
     var reserved: [StorePlace: Int] = [:]
   }
   private let state = Mutex(State())
 
   static let all = AttachedStores()
 
-  /// - Throws: ``ErrorCode/storeBusy`` for a store that somebody has to himself.
+  /// - Throws: ``ErrorCode/storeBusy`` for a store in sole use.
   func add(_ store: any PersistentStore, to coordinator: PersistentStoreCoordinator) throws(CoherenceError) {
     let attachment = Attachment(place: StorePlace(store), coordinator: ObjectIdentifier(coordinator))
     let isFree = state.withLock { state in
@@ -73,7 +73,7 @@ final class AttachedStores: Sendable {
 }
 
 extension PersistentStoreCoordinator {
-  /// Does something with stores that no other coordinator of this process has, and that nobody can attach meanwhile.
+  /// Works on stores that no other coordinator of this process has, and that none can attach during the work.
   ///
   /// - Throws: ``ErrorCode/storeBusy`` when another coordinator has one of them; nothing is done then. What the block
   ///   throws.

@@ -11,7 +11,7 @@ final class CachedStore {
   }
   /// The number of the step that led to the state.
   var step = 0
-  /// The saves of the coordinator that are running.
+  /// The number of running saves of the coordinator.
   var saves = 0
   var young = RowGeneration()
   var old = RowGeneration()
@@ -23,7 +23,7 @@ final class CachedStore {
   var count: Int { young.count + old.count }
 }
 
-/// Rows that were entered one after the other, by identifier. The cache's lock guards them.
+/// Rows in the order in which they were entered, by identifier. The cache's lock guards them.
 final class RowGeneration {
   /// The addresses of the rows' buffers, each with a reference of its own.
   @exclusivity(unchecked) private var table = IDTable()
@@ -40,7 +40,7 @@ final class RowGeneration {
 
   func row(_ id: ManagedObjectID) -> Row? { count > 0 ? Self.row(table[id]) : nil }
 
-  /// Appends the rows of keys, and returns the keys that have none.
+  /// Appends the rows of keys, and returns the keys without a row.
   func find(_ keys: some Sequence<Int64>, in space: IDSpace, into rows: inout [Row]) -> [Int64] {
     guard count > 0, let known = table.keys(beside: ManagedObjectID(space: space, key: 0)) else { return Array(keys) }
     var missing: [Int64] = []
@@ -50,7 +50,7 @@ final class RowGeneration {
     return missing
   }
 
-  /// Enters a row of a record that has none here.
+  /// Enters a row of a record without a row here.
   func enter(_ row: Row) {
     table.set(Self.word(row), for: row.id)
     count += 1

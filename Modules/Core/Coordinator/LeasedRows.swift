@@ -32,7 +32,7 @@ struct LeasedRows {
     cache.renew(cached, to: mark, readerStep: readerStep)
   }
 
-  /// Keeps a row that the reader has read by itself, if that was not the first time.
+  /// Keeps a row that the reader has read by itself, unless this was the first time.
   func enter(_ row: Row) {
     guard cache.isReadAgain(row.id), let mark = try? cached.store.stateMark(of: reader) else { return }
     cache.enter(row, in: cached, at: mark, readerStep: readerStep)

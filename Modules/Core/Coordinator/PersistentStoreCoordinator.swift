@@ -2,10 +2,10 @@ public import Foundation
 public import Logging
 import Synchronization
 
-/// The stores of a stack, of whatever kinds, behind one model.
+/// The stores of a stack, of any kinds, behind one model.
 ///
-/// All of it may be used from anywhere. Stores come and go while contexts are in use: what a context asks of a store
-/// that was removed fails with ``ErrorCode/storeDetached``.
+/// All of it may be used from anywhere. Stores come and go while contexts are in use: a context's request to a removed
+/// store fails with ``ErrorCode/storeDetached``.
 public final class PersistentStoreCoordinator: Sendable {
   public let managedObjectModel: ManagedObjectModel
   public let logger: Logger
@@ -16,7 +16,7 @@ public final class PersistentStoreCoordinator: Sendable {
   let rowCache = RowCache()
   private let observing = Mutex<(any StackObserver)?>(nil)
 
-  /// Is told what the stack does. Set it before the stack is used; it does not hear of what goes on already.
+  /// Receives the events of the stack. Set it before the stack is used; work that began before is not reported.
   public var observer: (any StackObserver)? {
     get { observing.withLock { $0 } }
     set {
@@ -58,10 +58,10 @@ public final class PersistentStoreCoordinator: Sendable {
   /// - Parameters:
   ///   - configurationName: The model configuration whose entities the store holds; `nil` for all. A name that the model
   ///     does not know attaches a store without entities, with a warning in the log.
-  ///   - url: The store's file or location; `nil` for a store that has no place.
+  ///   - url: The store's file or location; `nil` for a store without a location.
   /// - Throws: ``ErrorCode/unknownStoreType``, ``ErrorCode/storeAttachedTwice``, ``ErrorCode/incompatibleModel``,
-  ///   ``ErrorCode/notADatabase`` and the other codes of stores that cannot be opened; ``ErrorCode/storeBusy`` while the
-  ///   store is destroyed elsewhere in the process. Nothing is attached then.
+  ///   ``ErrorCode/notADatabase`` and the other codes of a failed opening; ``ErrorCode/storeBusy`` while the store is
+  ///   destroyed elsewhere in the process. Nothing is attached then.
   @discardableResult
   public func addPersistentStore(
     type: StoreType, configurationName: String? = nil, at url: URL? = nil, options: [String: OptionValue] = [:]
@@ -164,7 +164,7 @@ public final class PersistentStoreCoordinator: Sendable {
 
   // MARK: Routing
 
-  /// The attached stores, or an error that says that there are none.
+  /// The attached stores. Throws ``ErrorCode/contextWithoutStore`` without any.
   func openStores() throws(CoherenceError) -> [any PersistentStore] {
     let stores = persistentStores
     guard !stores.isEmpty else {
@@ -192,7 +192,7 @@ public final class PersistentStoreCoordinator: Sendable {
     return store
   }
 
-  /// Sets keys aside for inserted records, those that have none yet, ascending in the order given.
+  /// Sets keys aside for inserted records without a key, ascending in the order given.
   func reserveIDs(for records: [PendingRecord]) throws {
     var groups: [KeyGroup] = []
     var runs: [(group: Int, length: Int)] = []
@@ -252,7 +252,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
   }
 
-  /// Where a fresh record goes: the store that was chosen, else that of an object it refers to, else the first that
+  /// The store of a fresh record: the assigned store, else that of an object it refers to, else the first store that
   /// holds the entity.
   private func destination(
     of record: PendingRecord, among candidates: [any PersistentStore]

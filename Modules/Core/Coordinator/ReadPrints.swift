@@ -1,4 +1,4 @@
-/// Tells the records that were read by themselves before from those that are read so for the first time, by a print of each.
+/// Distinguishes the records read by themselves before from those read so for the first time, by a print of each.
 ///
 /// The memory is fixed: a print takes the place of an earlier one, and of two records with the same print, which is rare, the
 /// second seems to have been read before.

@@ -2,9 +2,9 @@ import Synchronization
 
 /// The rows that a coordinator keeps for later units of work, see ``RowCachePolicy``.
 ///
-/// All rows of a store are of one state of it, the state of the mark. A reader whose mark is equal may be given them, and no
-/// other reader. Rows are kept in two generations: when the younger one has half of the limit, or half of the expiry has
-/// passed, the older one is released.
+/// All rows of a store are of one state of it, the state of the mark. A reader whose mark is equal may be given them,
+/// and no other reader. Rows are kept in two generations: when the younger one reaches half of the limit, or half of
+/// the expiry passed, the older generation is released.
 final class RowCache: Sendable {
   private let content = Locked(Content())
 
@@ -13,7 +13,7 @@ final class RowCache: Sendable {
 
   /// How often a cache of this process has gone on to another state of a store.
   private static let steps = Atomic<Int>(0)
-  /// The number of steps so far. A reader that was made after a cache's last step sees no older state than the cache's.
+  /// The number of steps so far. A reader made after a cache's last step sees no older state than the cache's.
   static var stepCount: Int { steps.load(ordering: .acquiring) }
 
   /// How many parts of caches have rows of a known state.
@@ -80,10 +80,10 @@ final class RowCache: Sendable {
 
   // MARK: Stores
 
-  /// Begins to keep rows of a store that is attached.
+  /// Begins to keep rows of an attached store.
   func add(_ store: any StateMarking) { content.withLock { $0.stores.append(CachedStore(store)) } }
 
-  /// Drops the rows of a store that is detached, and keeps none of it from now on.
+  /// Drops the rows of a detached store, and keeps none of it from now on.
   func remove(_ store: any PersistentStore) {
     change { content in
       guard let index = content.stores.firstIndex(where: { $0.store === store }) else { return }
@@ -128,7 +128,7 @@ final class RowCache: Sendable {
     var mark: StateMark
   }
 
-  /// The kept rows of several records of a hierarchy; `nil` when there are none.
+  /// The kept rows of several records of a hierarchy; `nil` for none.
   func candidates(_ keys: [Int64], in space: IDSpace, of cached: CachedStore) -> Candidates? {
     var found: Candidates?
     for start in stride(from: 0, to: keys.count, by: Self.rowsAtOnce) {
@@ -158,7 +158,7 @@ final class RowCache: Sendable {
     return found?.rows.isEmpty == false ? found : nil
   }
 
-  /// Counts rows as misses that were found and turned out to be of another state than their reader's.
+  /// Counts rows as misses: they were found, and turned out to be of another state than their reader's.
   func notePassedOver(_ count: Int) {
     content.withLock { content in
       content.statistics.hits -= count
@@ -166,7 +166,7 @@ final class RowCache: Sendable {
     }
   }
 
-  /// Goes on to a reader's state, if it is later than that of the kept rows: they are dropped.
+  /// Moves the kept rows on to a reader's state, if it is later than theirs: they are dropped.
   ///
   /// - Parameter readerStep: What ``stepCount`` was when the reader was made.
   func renew(_ cached: CachedStore, to mark: StateMark, readerStep: Int) {
@@ -177,7 +177,7 @@ final class RowCache: Sendable {
   }
 
   /// Notes that a record is read by itself.
-  /// - Returns: Whether the record was read so before. One that is read once would take the room of others.
+  /// - Returns: Whether the record was read so before. A record read only once would take the room of others.
   func isReadAgain(_ id: ManagedObjectID) -> Bool { content.withLock { $0.prints.note(id) } }
 
   /// Keeps a row that a reader read, see ``enter(_:in:at:readerStep:)``.
@@ -219,8 +219,8 @@ final class RowCache: Sendable {
 
   // MARK: Saving
 
-  /// Announces a save into a store; `nil` when no row of the store is kept. While it runs, nobody has the cache go on to
-  /// another state, which would most likely be the one that this save makes.
+  /// Announces a save into a store; `nil` when no row of the store is kept. While the save runs, no reader moves the
+  /// cache to another state, which would most likely be the state that this save makes.
   func beginSave(in store: any PersistentStore) -> CachedStore? {
     content.withLock { content in
       guard content.young + content.old > 0, let cached = content.stores.first(where: { $0.store === store }),
@@ -233,7 +233,7 @@ final class RowCache: Sendable {
 
   func endSave(in cached: CachedStore) { content.withLock { _ in cached.saves -= 1 } }
 
-  /// Goes on to the state that a save made.
+  /// Moves on to the state that a save made.
   func follow(_ step: StateChange, _ request: StoreSaveRequest, in cached: CachedStore) {
     change { content in
       guard cached.isAttached, cached.mark != step.to else { return }
@@ -258,7 +258,7 @@ extension RowCache.Content {
   /// - Returns: Whether rows of that state may be entered.
   fileprivate mutating func reach(_ mark: StateMark, in cached: CachedStore, readerStep: Int) -> Bool {
     if cached.mark == mark { return true }
-    // A reader that was made before the cache came to its state may see an older one.
+    // A reader made before the cache came to its state may see an older one.
     guard cached.saves == 0, readerStep >= cached.step else { return false }
     dropRows(of: cached)
     cached.mark = mark
@@ -275,7 +275,7 @@ extension RowCache.Content {
     if young + old > policy.limit { releaseOld() }
   }
 
-  /// Has the kept rows follow the steps of a save. Records that were not kept are left out: nobody has read them.
+  /// Applies the steps of a save to the kept rows. Records without a kept row are left out: no reader wanted them.
   fileprivate mutating func apply(_ steps: [SaveStep], to cached: CachedStore) {
     for step in steps {
       switch step {

@@ -7,16 +7,15 @@ public import Foundation
 /// sees the very state of the store that the kept row was read in. So the cache never shows an older or a newer row than
 /// the store would: changes by other contexts, coordinators, processes and batch requests are seen as without it. A save
 /// by a context of the coordinator takes the kept rows along; any other change of a store drops the rows of that store.
-/// Fetches neither read from the cache nor add to it. A fault that is loaded by itself is kept from the second time on, so
-/// that records which are read once take no room.
+/// Fetches neither read from the cache nor add to it. A fault loaded by itself is kept from the second time on, so that
+/// records which are read once take no room.
 ///
 /// The cache serves stores whose readers know their state without asking a server, see ``StateMarking``: SQLite files that
 /// are open to write. Stores in memory share their rows with every context anyway. PostgreSQL has no such knowledge: asking
 /// the server costs as much as reading the row, and therefore the rows of a PostgreSQL store are kept for their unit of work
 /// only.
 public struct RowCachePolicy: Sendable, Hashable {
-  /// The most rows that are kept, of all stores together; the rows that were read first are released first. Zero for no
-  /// cache.
+  /// The most kept rows, of all stores together; the rows read first are released first. Zero for no cache.
   public var limit: Int
   /// For how many seconds a row is kept at most, counted from its read to the beginning of the unit of reading that wants it.
   /// A row below the limit is kept for half of the time at least. Expired rows are released when a later unit of reading
@@ -40,7 +39,7 @@ public struct RowCachePolicy: Sendable, Hashable {
 /// What a coordinator's row cache has, and what it did since the coordinator was made. Reads of stores without
 /// ``StateMarking`` are not counted.
 public struct RowCacheStatistics: Sendable, Hashable {
-  /// The rows that are kept at the moment.
+  /// The number of rows kept at present.
   public internal(set) var rows = 0
   /// How many rows were loaded from the cache.
   public internal(set) var hits = 0
@@ -48,7 +47,7 @@ public struct RowCacheStatistics: Sendable, Hashable {
   public internal(set) var misses = 0
   /// How many rows were released because of ``RowCachePolicy/limit`` or ``RowCachePolicy/expiry``.
   public internal(set) var evictions = 0
-  /// How many rows were released because their record was deleted or their store was changed by somebody else.
+  /// How many rows were released because their record was deleted or their store was changed from elsewhere.
   public internal(set) var invalidations = 0
 }
 

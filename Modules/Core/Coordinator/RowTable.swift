@@ -2,15 +2,15 @@ import CoherenceRuntime
 
 /// The rows of one space that anybody in this process holds, so that contexts share buffers.
 ///
-/// Rows are not kept: the table holds plain addresses and a row takes itself out when it goes, as objects do in
+/// Rows are not retained: the table holds plain addresses and a row takes itself out in its `deinit`, as objects do in
 /// ``ObjectRegistry``.
 final class RowTable: @unchecked Sendable {
   // Sendable: `keys` is used under `lock` only.
   private let lock = Lock()
   @exclusivity(unchecked) private var keys = KeyTable()
 
-  /// Replaces rows by the ones that are known already at the same version, and enters those that are newer than what is
-  /// known. A row of which a newer one is known stays as it is: what was read together is of one moment.
+  /// Replaces rows by known rows of the same version, and enters rows newer than the known ones. A row older than the
+  /// known one stays as it is: rows read together are of one moment.
   func share(_ rows: inout [Row]) {
     // What a row replaces may be its last reference: it must not go while the lock is held.
     var replaced: [Row] = []

@@ -49,7 +49,7 @@ public enum SaveOutcome: String, Sendable, Hashable {
   case notApplied
   /// The change is in the store.
   case applied
-  /// The link broke between the request to commit and its answer, and the store could not find out.
+  /// The link broke between the request to commit and its response, and the store could not find out.
   case unknown
 }
 

@@ -67,13 +67,13 @@ extension ErrorCode {
   public static let tooManyConnections = ErrorCode("tooManyConnections")
   /// The connection broke.
   public static let connectionLost = ErrorCode("connectionLost")
-  /// Another process or connection holds a lock that was waited for in vain.
+  /// Another process or connection held a lock until the wait for it ended.
   public static let storeBusy = ErrorCode("storeBusy")
   /// The disk, or the quota, is full.
   public static let storeFull = ErrorCode("storeFull")
   /// The operating system reported an error of input or output.
   public static let inputOutput = ErrorCode("inputOutput")
-  /// The backend cannot do what was asked.
+  /// The backend does not support the request.
   public static let unsupported = ErrorCode("unsupported")
 }
 
@@ -116,7 +116,7 @@ extension ErrorCode {
   public static let missingValue = ErrorCode("missingValue")
   /// A deny rule forbids a delete.
   public static let deleteDenied = ErrorCode("deleteDenied")
-  /// Records were changed or deleted by somebody else; see ``CoherenceError/conflicts``.
+  /// Records were changed or deleted by another writer; see ``CoherenceError/conflicts``.
   public static let versionConflict = ErrorCode("versionConflict")
   /// Two records would share what a uniqueness constraint keeps apart.
   public static let uniquenessViolated = ErrorCode("uniquenessViolated")
@@ -145,7 +145,7 @@ extension ErrorCode {
   public static let timedOut = ErrorCode("timedOut")
   /// An action did not run because another, which it depends on, did not succeed.
   public static let dependencyFailed = ErrorCode("dependencyFailed")
-  /// An action would wait for what cannot happen before it has ended.
+  /// An action would wait for an event that its own end must precede.
   public static let actionWaitsForItself = ErrorCode("actionWaitsForItself")
   /// The state of the Connect does not allow the call.
   public static let illegalState = ErrorCode("illegalState")

@@ -1,4 +1,4 @@
-/// The end of a process whose program has a fault that no error could answer.
+/// The end of a process whose program has a fault beyond the reach of errors.
 ///
 /// In release builds `precondition` ends the process without its sentence; this says it in every build.
 @usableFromInline enum Misuse {

@@ -22,7 +22,7 @@ public struct Entity: Sendable {
   public var uniqueness: [[String]]
   /// Lists of property names that stores keep an index for.
   public var indexes: [[String]]
-  /// The name that the entity had in an earlier model. A store that has records of an entity of that name keeps them.
+  /// The name that the entity had in an earlier model. A store with records of an entity of that name keeps them.
   ///
   /// A program with the earlier model finds the records again when it attaches the store. While programs with both models
   /// have a store open, records that one inserts into a hierarchy of several entities are refused by the other until it
@@ -62,8 +62,8 @@ public struct Attribute: PropertyDeclaration {
   /// The value of a fresh object, and of existing records when the attribute is added to a store.
   public var defaultValue: AttributeValue
   public var validation: [ValidationRule]
-  /// The name that the property had in an earlier model. A store that has the property under that name keeps its values.
-  /// A part of a composite gives the whole former name, `size.width`.
+  /// The name that the property had in an earlier model. A store with the property under that name keeps its values. A
+  /// part of a composite gives the whole former name, `size.width`.
   public var renamingIdentifier: String?
   public var userInfo: [String: String]
 
@@ -82,7 +82,7 @@ public struct Attribute: PropertyDeclaration {
   }
 }
 
-/// Declares an attribute that is made of others, each with a slot and a column of its own.
+/// Declares an attribute made of others, each with a slot and a column of its own.
 ///
 /// The parts are attributes of the entity by the names `composite.part`, for fetches and dynamic access; a typed
 /// accessor reads and writes the whole as a `Codable` structure.
@@ -109,7 +109,7 @@ public struct Relationship: PropertyDeclaration {
   public var minimumCount: Int
   /// For a to-many relationship: how many members it may have, checked at save; `nil` for any number.
   public var maximumCount: Int?
-  /// The name that the property had in an earlier model. A store that has the property under that name keeps its values.
+  /// The name that the property had in an earlier model. A store with the property under that name keeps its values.
   public var renamingIdentifier: String?
   public var userInfo: [String: String]
 
@@ -157,9 +157,9 @@ public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
   case nullify
   /// The destination is deleted too.
   case cascade
-  /// The source cannot be deleted while there is a destination.
+  /// The source cannot be deleted while a destination exists.
   case deny
-  /// Nothing: the destination may go on pointing to a record that is gone.
+  /// Nothing: the destination may keep its reference to a deleted record.
   case noAction
 }
 

@@ -71,7 +71,7 @@ public final class EntityDescription: @unchecked Sendable {
   private(set) lazy var blankRow = Row.make(
     id: ManagedObjectID(space: root.temporarySpace, key: 0), entity: self, version: 0, values: defaultValues)
 
-  /// Makes what is made on first use, before the description is shared.
+  /// Makes, before the description is shared, the values otherwise made on first use.
   func freeze() {
     _ = temporarySpace
     checked = EntityChecks(self)
@@ -90,7 +90,7 @@ public final class EntityDescription: @unchecked Sendable {
     propertiesByName[name] as? RelationshipDescription
   }
 
-  /// The property of that name, or an error that says which names there are.
+  /// The property of that name. Throws ``ErrorCode/unknownProperty`` with the existing names.
   public func property(named name: String) throws(CoherenceError) -> PropertyDescription {
     guard let property = propertiesByName[name] else {
       let names = properties.map(\.name).joined(separator: ", ")
@@ -111,7 +111,7 @@ public final class EntityDescription: @unchecked Sendable {
 
   /// The entity and all that inherit from it, ancestors before descendants.
   public var hierarchy: [EntityDescription] { [self] + subentities.flatMap(\.hierarchy) }
-  /// The entities of the hierarchy below this one that have objects.
+  /// The instantiable entities of the hierarchy below this one.
   public var concreteEntities: [EntityDescription] { hierarchy.filter { !$0.isAbstract } }
 }
 

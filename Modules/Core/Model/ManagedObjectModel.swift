@@ -14,7 +14,7 @@ public final class ManagedObjectModel: Sendable {
   /// The names of the configurations, sorted.
   public var configurations: [String] { members.keys.sorted() }
   public let versionIdentifiers: Set<String>
-  /// What is allowed but probably not meant: a relationship without inverse.
+  /// Allowed, but probably mistaken declarations: a relationship without inverse.
   public let warnings: [String]
   let members: [String: [EntityDescription]]
   private let entitiesByClass: [ObjectIdentifier: [EntityDescription]]
@@ -68,7 +68,7 @@ public final class ManagedObjectModel: Sendable {
 
   /// The entity of that name.
   ///
-  /// - Throws: ``ErrorCode/unknownEntity``, listing the names that there are.
+  /// - Throws: ``ErrorCode/unknownEntity``, listing the existing names.
   public func entity(named name: String) throws(CoherenceError) -> EntityDescription {
     guard let entity = entitiesByName[name] else {
       let names = entities.map(\.name).joined(separator: ", ")
@@ -127,7 +127,7 @@ extension ManagedObjectModel {
 
   /// The registered model of that name.
   ///
-  /// - Throws: ``ErrorCode/modelNotFound``, listing the names that are registered.
+  /// - Throws: ``ErrorCode/modelNotFound``, listing the registered names.
   public static func named(_ name: String) throws -> ManagedObjectModel {
     try registered.withLock { known in
       if let model = known[name] { return model }

@@ -10,7 +10,7 @@ struct ModelValidation {
     self.configurations = configurations
   }
 
-  /// A sentence for each fault. A fault of an ancestor is named once, whatever inherits it.
+  /// A sentence for each fault. A fault of an ancestor is named once, not for each heir.
   var faults: [String] {
     let faults =
       nameFaults + formerNameFaults + hierarchyFaults + entities.flatMap(propertyFaults)
@@ -67,8 +67,8 @@ struct ModelValidation {
     return faults
   }
 
-  /// The entity's properties with those of its ancestors, nearest last. A line of ancestors that comes back to an entity
-  /// ends there.
+  /// The entity's properties with those of its ancestors, nearest last. A line of ancestors ends at the first entity
+  /// that it contains already.
   private func allProperties(_ entity: Entity) -> [any PropertyDeclaration] {
     var visited: Set<String> = []
     var generations: [[any PropertyDeclaration]] = []

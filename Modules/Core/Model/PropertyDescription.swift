@@ -87,7 +87,7 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
     return nil
   }
 
-  /// Whether stores can rely on the target's existence: somebody clears the reference when the target is deleted.
+  /// Whether stores can rely on the target's existence: a delete rule clears the reference when the target is deleted.
   public var isConstrained: Bool {
     guard !isToMany, let inverse else { return false }
     return inverse.deleteRule != .noAction
@@ -101,13 +101,13 @@ public enum RelationshipStorage: Sendable {
   /// A to-many relationship whose inverse is to-one: the members' rows hold the owner. For an ordered relationship they
   /// hold their place too, in the position slot.
   case inverseColumn(RelationshipDescription, positionSlot: Int?)
-  /// A to-many relationship kept as links beside the rows. `isForward` tells whether the owner is the link's source.
+  /// A to-many relationship kept as links beside the rows. `isForward`: whether the owner is the link's source.
   case links(LinkTable, isForward: Bool)
 }
 
 /// The links of a many-to-many relationship, or of a to-many relationship without inverse.
 ///
-/// A relationship that is its own inverse is kept as links in both directions.
+/// A relationship inverse to itself is kept as links in both directions.
 public final class LinkTable: @unchecked Sendable, Hashable {
   // Sendable: immutable once its model is in use.
 
@@ -121,7 +121,7 @@ public final class LinkTable: @unchecked Sendable, Hashable {
     self.backward = backward
   }
 
-  /// A name unique in the model, the same whatever the order of declaration.
+  /// A name unique in the model, the same for every order of declaration.
   public var name: String {
     guard let backward else { return "\(forward.entity.name).\(forward.name)" }
     return "\(forward.entity.name).\(forward.name)-\(backward.entity.name).\(backward.name)"

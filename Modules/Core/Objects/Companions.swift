@@ -1,8 +1,8 @@
-/// Objects that were related to each other before any of them had a context.
+/// Objects related to each other before any of them had a context.
 ///
-/// All of them live as long as one of them is held, and go into a context together. Objects do not hold each other,
-/// which would keep them for ever: an object that nobody holds leaves its record here, and is made again when a
-/// relationship leads to it.
+/// All of them live as long as one of them is held, and enter a context together. Objects do not hold each other, which
+/// would keep them for ever: a released object leaves its record here, and is made again when a relationship leads to
+/// it.
 final class Companions {
   private enum Member {
     case held(WeakObject)
@@ -45,14 +45,14 @@ final class Companions {
     let object = record.entity.objectClass.init(
       ObjectBirth(entity: record.entity, id: record.id, storage: nil, row: nil))
     object.pending = record
-    // Whether somebody has the identifier was not kept.
+    // Whether the identifier was handed out is not known any more.
     object.flags.insert(.temporaryIDExposed)
     record.companions = self
     members[record.id] = .held(WeakObject(object: object))
     return object
   }
 
-  /// Takes the record of an object that nobody holds any more. The record lets go of the group, which holds it now.
+  /// Takes the record of a released object. The record releases the group, which holds it now.
   func keep(_ record: PendingRecord) {
     members[record.id] = .released(record)
     record.companions = nil

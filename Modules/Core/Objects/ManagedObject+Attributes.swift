@@ -16,8 +16,8 @@ extension ManagedObject {
     return Value(attributeValue: declaredDefault(of: key)) ?? Value.attributeDefault
   }
 
-  /// Reports a value that is there, but of another type than the accessor's. One of the same type that the accessor does
-  /// not know, as of an enumeration, is answered with the default.
+  /// Reports a present value of another type than the accessor's. A value of the same type, but unknown to the
+  /// accessor, as of an enumeration, is replaced by the default.
   @usableFromInline final func checkType(_ type: AttributeType, of key: PropertyKey) {
     let slot = key.slot(in: self)
     guard slot >= 0, case .attribute(let attribute) = entity.slots[slot], attribute.type.storage != type.storage,
@@ -30,8 +30,8 @@ extension ManagedObject {
           + "\(type.storage.rawValue)."))
   }
 
-  /// The value of an attribute for an accessor that cannot throw: null, the object marked unavailable and the error
-  /// reported on the context, when the record cannot be loaded.
+  /// The value of an attribute for a non-throwing accessor: null, the object marked unavailable and the error reported
+  /// on the context, when the record cannot be loaded.
   @usableFromInline final func accessibleValue(of key: PropertyKey) -> AttributeValue {
     check()
     let slot = key.slot(in: self)
@@ -57,7 +57,7 @@ extension ManagedObject {
     return slot >= 0 ? entity.defaultValues[slot] : .null
   }
 
-  /// Writes an attribute for an accessor that cannot throw.
+  /// Writes an attribute for a non-throwing accessor.
   @usableFromInline final func writeAccessible(_ value: consuming AttributeValue, of key: PropertyKey) {
     check()
     let slot = key.slot(in: self)
@@ -175,7 +175,7 @@ extension ManagedObject {
 
   /// Loads the record if the object is a fault.
   ///
-  /// - Throws: ``ErrorCode/objectNotFound`` when there is no such record any more, and errors of the store.
+  /// - Throws: ``ErrorCode/objectNotFound`` when the record does not exist any more, and errors of the store.
   public final func load() throws {
     check()
     try loadRow()
@@ -191,7 +191,7 @@ extension ManagedObject {
     return try loadedValue(at: slot)
   }
 
-  /// What was changed since the last save, by name. To-many relationships are listed as null: see `objects(for:)`.
+  /// The values changed since the last save, by name. To-many relationships are listed as null: see `objects(for:)`.
   public final func changedValues() -> [String: AttributeValue] {
     check()
     guard let pending else { return [:] }

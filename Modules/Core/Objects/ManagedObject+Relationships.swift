@@ -27,7 +27,7 @@ extension ManagedObject {
     do {
       return try target(of: try relationship(named: key.name)) as? Target
     } catch let error as CoherenceError where error.code == .objectNotFound && error.objectIDs != [id] {
-      // A target that is gone says nothing of the owner, which is there.
+      // A missing target does not make the owner unavailable.
       storage?.context?.report(error, for: self, losesChange: false)
       return nil
     } catch {
@@ -87,8 +87,8 @@ extension ManagedObject {
     try replaceMembers(of: try toMany(named: name), with: objects)
   }
 
-  /// Loads what relationships lead to, with few reads for each, and keeps it for the unit of work. A path such as
-  /// `tracks.artist` goes on from there.
+  /// Loads the targets of relationships, with few reads for each, and keeps them for the unit of work. A path such as
+  /// `tracks.artist` continues from there.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``, and what loading throws.
   public final func fulfill(_ relationshipNames: [String]) throws {
@@ -134,7 +134,7 @@ extension ManagedObject {
     return try context.fault(for: id, of: relationship.destination)
   }
 
-  /// An object that stands for a member that cannot be loaded: it has no context, and its accessors answer defaults.
+  /// An object that stands for an unavailable member: it has no context, and its accessors return defaults.
   final func unavailableMember<Member: ManagedObject>(of name: String) -> Member {
     let candidates = (try? relationship(named: name))?.destination.concreteEntities ?? []
     guard let entity = candidates.first(where: { $0.objectClass is Member.Type }) else {
@@ -146,7 +146,7 @@ extension ManagedObject {
     return unsafeDowncast(object, to: Member.self)
   }
 
-  /// An object that this one was related to before either had a context.
+  /// An object related to this one since before either had a context.
   private final func unattached(_ id: ManagedObjectID) throws -> ManagedObject {
     guard let object = pending?.companions?.object(for: id) else { throw gone() }
     return object
@@ -222,7 +222,7 @@ extension ManagedObject {
         "'\(entity.name).\(relationship.name)' would lead from one store into another; keep both in one store.")
     }
     object.check()
-    // A record that is gone is found out here, before anything is written.
+    // A missing record is found out here, before any change.
     if relationship.inverse != nil { try object.loadRow() }
     if storage == nil { Companions.unite(self, object) }
   }
@@ -309,7 +309,7 @@ extension ManagedObject {
     }
   }
 
-  /// What a change of an ordered list of a saved record is made on; `nil` when that is known already.
+  /// The state of an ordered list that a change of a saved record is based on; `nil` when it is known already.
   private final func listOrigin(of relationship: RelationshipDescription, _ record: PendingRecord) -> ListOrigin? {
     guard relationship.isOrdered, let base = record.base else { return nil }
     if let changes = record.members[relationship], !changes.isEmpty, changes.origin?.ids != nil { return nil }
@@ -351,7 +351,7 @@ extension ManagedObject {
   final func removeMember(_ object: ManagedObject, from relationship: RelationshipDescription) throws {
     check()
     guard object.storage === storage, try hasMember(object.id, of: relationship) else { return }
-    // What is about to be deleted is not written to: its own side goes with it.
+    // A record about to be deleted is not written to: its own side is deleted with it.
     let isDeleted = object.pending?.kind == .deleted
     if let inverse = relationship.inverse, !inverse.isToMany, !isDeleted {
       return try object.setTarget(nil, of: inverse)
@@ -385,7 +385,7 @@ extension ManagedObject {
 }
 
 extension ManagedObjectID {
-  /// The order of records that are equal otherwise: saved ones by key, then unsaved ones in order of insertion.
+  /// The order of otherwise equal records: saved ones by key, then unsaved ones in order of insertion.
   static func precedes(_ left: ManagedObjectID, _ right: ManagedObjectID) -> Bool {
     if left.isTemporaryID != right.isTemporaryID { return right.isTemporaryID }
     // Keys of different hierarchies may be the same.

@@ -1,4 +1,4 @@
-// How an object's values are read and written by slot, whoever asks.
+// How an object's values are read and written by slot, for accessors and the framework.
 
 extension ManagedObject {
   /// Whether the object has a place for the slot's value in memory; loads it otherwise.
@@ -34,7 +34,7 @@ extension ManagedObject {
     return error
   }
 
-  /// The overlay that changes go to, made if there is none.
+  /// The overlay for changes, made by the first one.
   ///
   /// - Throws: ``ErrorCode/objectDeleted``, or what loading the record throws.
   final func changeable() throws -> PendingRecord {

@@ -2,11 +2,11 @@ import Synchronization
 
 /// A record, as an object of one context.
 ///
-/// There is one instance for each record in a context. It holds the record's shared row and, once changed, an overlay
-/// of its own values; without a row it is a *fault*, which loads when it is touched.
+/// A context has one instance for each record. It holds the record's shared row and, once changed, an overlay of its
+/// own values; without a row it is a *fault*, which loads when it is touched.
 ///
-/// Objects belong to the place where their context may be used and are checked to be used there only. What may travel
-/// is ``objectID``. An object without a context belongs to whoever made it.
+/// Objects belong to the place where their context may be used and are checked to be used there only. Their
+/// ``objectID`` may travel. An object without a context belongs to its maker.
 ///
 /// Subclasses add accessors, not state: see ``AttributeKey``.
 open class ManagedObject {
@@ -38,7 +38,7 @@ open class ManagedObject {
     let rawValue: UInt8
     /// The object belongs to no context any more: its record was deleted, or the context was reset.
     static let gone = Flags(rawValue: 1)
-    /// The record was deleted, here or by somebody else.
+    /// The record was deleted, here or elsewhere.
     static let deleted = Flags(rawValue: 8)
     /// An accessor could not load the object.
     static let unavailable = Flags(rawValue: 2)
@@ -96,12 +96,12 @@ open class ManagedObject {
   /// Called after the object was inserted into a context for the first time, to set values that defaults cannot.
   open func awakeFromInsert() {}
 
-  /// Called once in each save before the object is saved, which may still insert, change and delete objects here. Objects
-  /// that come in that way are called too. Not called for objects to be deleted, nor for an object that comes to be saved
-  /// only because its place in an ordered relationship changes.
+  /// Called once in each save before the object is saved, which may still insert, change and delete objects here.
+  /// Objects changed that way are called too. Not called for objects to be deleted, nor for an object with unsaved
+  /// changes only because its place in an ordered relationship changes.
   open func willSave() {}
 
-  /// Called before a save of an object that was inserted or changed, after the model's own rules were checked.
+  /// Called before a save of an inserted or changed object, after the model's own rules were checked.
   ///
   /// - Throws: Anything; the save fails with ``ErrorCode/validationFailed`` and the text of the error.
   open func validateForSave() throws {}
@@ -142,10 +142,10 @@ extension ManagedObject {
     flags.contains(.gone) ? nil : storage?.context
   }
 
-  /// Whether the object never had a context, so that it belongs to whoever made it. May be asked anywhere.
+  /// Whether the object never had a context, so that it belongs to its maker. May be asked anywhere.
   package final var isUnattached: Bool { storage == nil }
 
-  /// Whether the object has changes that are not saved.
+  /// Whether the object has unsaved changes.
   public final var hasChanges: Bool {
     check()
     return storage != nil && pending.map { !$0.isVoid } == true
@@ -172,7 +172,7 @@ extension ManagedObject {
     check()
     return flags.contains(.unavailable)
   }
-  /// The version of the row that the object shows; zero for an object that was never saved.
+  /// The version of the row that the object shows; zero for a never saved object.
   public final var version: Int64 {
     check()
     return pending.map { $0.base?.version ?? 0 } ?? row?.version ?? 0
@@ -188,7 +188,7 @@ extension ManagedObject {
     "\(self) of the \(storage?.context?.label ?? "context that is gone")"
   }
 
-  // For what is done to every attribute: nothing lets the storage, the changes or the row go meanwhile, so that counting
+  // For work on every attribute: the storage, the changes and the row stay alive during it, so that counting
   // references, which would cost more than the work itself, is left out.
 
   @inline(__always) final var unmanagedStorage: Unmanaged<ContextStorage>? { storage.map(Unmanaged.passUnretained) }

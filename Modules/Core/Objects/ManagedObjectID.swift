@@ -3,7 +3,7 @@ import Synchronization
 /// The identity of a record, the same in every context of a coordinator.
 ///
 /// An identifier is temporary from insert until ``ManagedObjectContext/obtainPermanentIDs(for:)`` or a save gives the
-/// record its place in a store. A context goes on resolving a temporary identifier that it handed out.
+/// record its place in a store. A context still resolves its temporary identifiers afterwards.
 ///
 /// Two plain words: an identifier is copied without counting references, because spaces live as long as the process.
 public struct ManagedObjectID: Sendable, Hashable {
@@ -29,7 +29,7 @@ public struct ManagedObjectID: Sendable, Hashable {
   }
 
   @inlinable public func hash(into hasher: inout Hasher) {
-    // One word: a key rarely needs its upper bits, and equality tells the rest apart.
+    // One word: a key rarely needs its upper bits, and equality compares both words.
     hasher.combine(UInt64(bitPattern: key) ^ UInt64(truncatingIfNeeded: spaceNumber) << 40)
   }
 
@@ -84,9 +84,9 @@ extension ManagedObjectID: CustomStringConvertible {
 
 /// The keys of one entity hierarchy in one store.
 ///
-/// There is one instance for each pair, whatever number of coordinators has the store attached, so that identifiers
-/// compare by reference. It lives as long as the process, as models do; what it holds beside a few words goes with the
-/// last row of the space.
+/// Each pair has one instance, however many coordinators have the store attached, so that identifiers compare by
+/// reference. It lives as long as the process, as models do; its memory beside a few words is freed with the last row
+/// of the space.
 public final class IDSpace: Sendable {
   /// The store; `nil` for the space of temporary identifiers.
   public let store: StoreIdentifier?
@@ -94,9 +94,9 @@ public final class IDSpace: Sendable {
   public let root: EntityDescription
   /// Whether this is a space of temporary identifiers.
   @usableFromInline let isTemporary: Bool
-  /// Tells spaces apart in this process.
+  /// Distinguishes spaces in this process.
   @usableFromInline let number: Int
-  /// The rows of the space that are in use.
+  /// The rows of the space in use.
   let rows = RowTable()
 
   private static let count = Atomic<Int>(0)

@@ -10,8 +10,8 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   /// The identifiers of the members, in order.
   public var objectIDs: [ManagedObjectID] { members.ids }
 
-  /// The member at a position. When it cannot be loaded, it is an object without a context whose accessors answer
-  /// defaults, and whose ``ManagedObject/isUnavailable`` is true.
+  /// The member at a position. An unavailable member is an object without a context whose accessors return defaults,
+  /// and whose ``ManagedObject/isUnavailable`` is true.
   ///
   /// - Precondition: The position is in the collection.
   public subscript(position: Int) -> Element { members.member(at: position) }
@@ -45,7 +45,7 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
     }
   }
 
-  /// Removes an object and clears its inverse. Removing what is no member does nothing.
+  /// Removes an object and clears its inverse. Removing an object outside of the list does nothing.
   public func remove(_ object: Element) { members.remove(object) }
 
   /// Removes the member at a position.

@@ -37,7 +37,7 @@ public struct OrderedToManyKey<Target: ManagedObject>: Sendable {
   public init(_ name: String) { self.name = name }
 }
 
-/// A property's name, with the memory of where the property is in the entity that was asked last.
+/// A property's name, with its place in the last entity that it was looked up in.
 public class PropertyKey: @unchecked Sendable {
   // Sendable: a constant and an atomic; the class is not final for its generic subclasses only.
   public final let name: String
@@ -46,7 +46,7 @@ public class PropertyKey: @unchecked Sendable {
 
   init(_ name: String) { self.name = name }
 
-  /// The slot of the property in an entity that has it.
+  /// The slot of the property in an entity; `nil` when the entity does not have it.
   func place(in entity: EntityDescription) -> Int? { entity.attribute(named: name)?.slot }
 
   /// The property's slot in an entity; negative when it has no such property.

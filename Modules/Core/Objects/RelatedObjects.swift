@@ -1,5 +1,5 @@
-/// The members of a to-many relationship of an object, for the collections that accessors answer. What fails is reported
-/// as accessors do, and answered by a fallback.
+/// The members of a to-many relationship of an object, for the collections that accessors return. Failures are reported
+/// as accessors do, and a fallback is returned.
 struct RelatedObjects<Element: ManagedObject> {
   let owner: ManagedObject
   let name: String
@@ -32,7 +32,7 @@ struct RelatedObjects<Element: ManagedObject> {
     }
   }
 
-  /// - Precondition: There is such a position.
+  /// - Precondition: The list has such a position.
   func identifier(at position: Int, in ids: [ManagedObjectID]) -> ManagedObjectID {
     Misuse.check(
       ids.indices.contains(position),

@@ -16,7 +16,7 @@ public struct ToMany<Element: ManagedObject>: Sequence {
 
   /// Adds an object and sets its inverse. Adding a member again does nothing.
   public func insert(_ object: Element) { members.insert(object) }
-  /// Removes an object and clears its inverse. Removing what is no member does nothing.
+  /// Removes an object and clears its inverse. Removing an object that does not belong to the members does nothing.
   public func remove(_ object: Element) { members.remove(object) }
   public func removeAll() { replace(with: []) }
   /// Makes these objects the members.

@@ -7,7 +7,7 @@ package enum ContextActivity: Sendable, Hashable {
   /// A save; a failed one changes no records.
   case save(inserted: Int, updated: Int, deleted: Int)
 
-  /// As observers are told.
+  /// The numbers in reports to observers.
   var records: [String: Int] {
     switch self {
     case .block: [:]
@@ -18,15 +18,15 @@ package enum ContextActivity: Sendable, Hashable {
   }
 }
 
-/// Is told what a context spent time on, in the context.
+/// Receives the activities of a context and their durations, in the context.
 package protocol ContextActivityObserver: AnyObject, Sendable {
   func contextDid(_ activity: ContextActivity, in duration: Duration)
 }
 
 extension ManagedObjectContext {
-  /// Does some work and tells those who want to know what it was and how long it took, failed or not.
+  /// Does some work and reports it and its duration to observers, failed or not.
   ///
-  /// - Parameter operation: What the stack's observer is told; `nil` for what it is not told of.
+  /// - Parameter operation: The operation for the stack's observer; `nil` for unreported work.
   @inline(__always) final func measured<T>(
     _ operation: @autoclosure () -> StackOperation?, ifFailed failure: ContextActivity, _ work: () throws -> T,
     as activity: (T) -> ContextActivity
@@ -35,7 +35,7 @@ extension ManagedObjectContext {
     return try told(operation(), ifFailed: failure, work, as: activity)
   }
 
-  /// Whether anybody wants to know. May say so when nobody does, but for other stacks of the process.
+  /// Whether an observer is set. May be `true` without one, because of other stacks of the process.
   @inline(__always) final var isObserved: Bool { activityObserver != nil || StackObservers.exist }
 
   @inline(never) private final func told<T>(
@@ -55,7 +55,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// The save of what is to be saved now.
+  /// The save of the present unsaved records.
   final var pendingSave: ContextActivity {
     let kinds = storage.records.filter { !$0.isVoid }.map(\.kind)
     return .save(

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Is told what a stack does, to measure and trace it. Set it as ``PersistentStoreCoordinator/observer``.
+/// Receives the operations of a stack, to measure and trace it. Set it as ``PersistentStoreCoordinator/observer``.
 ///
-/// What is told never has values of records, predicates or passwords in it. Called on whatever thread does the work, so
+/// Reports never have values of records, predicates or passwords in them. Called on the thread that does the work, so
 /// an observer is quick and never uses the stack itself.
 public protocol StackObserver: Sendable {
   /// An operation begins on this thread, or in this task.
   func began(_ operation: StackOperation) -> any StackObservation
-  /// What is to be carried along when work goes on on another thread; `nil` when there is nothing.
+  /// The scope to carry along when work continues on another thread; `nil` for none.
   func scope() -> (any StackScope)?
 }
 
@@ -35,12 +35,12 @@ public struct StackOperation: Sendable, Hashable {
   }
 }
 
-/// An operation that is going on. Told its end exactly once.
+/// A running operation. Receives its end exactly once.
 public protocol StackObservation: StackScope {
   func ended(_ outcome: StackOutcome)
 }
 
-/// A place that work can be done in, so that what begins meanwhile is known to be a part of something.
+/// A place for work, so that operations begun in it are known to be a part of another.
 public protocol StackScope: Sendable {
   func run<T>(_ body: () throws -> T) rethrows -> T
   func run<T>(_ body: () async throws -> T) async rethrows -> T
@@ -48,7 +48,7 @@ public protocol StackScope: Sendable {
 
 /// What became of an operation.
 public struct StackOutcome: Sendable {
-  /// Numbers of records by what was done to them: `fetched`, `inserted`, `updated`, `deleted`, `unchanged`, `skipped`.
+  /// Numbers of records by their treatment: `fetched`, `inserted`, `updated`, `deleted`, `unchanged`, `skipped`.
   public var records: [String: Int] = [:]
   /// What the operation threw.
   public var error: (any Error)?
@@ -70,10 +70,10 @@ enum StackObservers {
 }
 
 extension PersistentStoreCoordinator {
-  /// What is to be carried along when work for this stack goes on on another thread.
+  /// The scope to carry along when work for this stack continues on another thread.
   package final var carriedScope: (any StackScope)? { StackObservers.exist ? observer?.scope() : nil }
 
-  /// Does something as an operation that the observer, if there is one, is told of.
+  /// Runs a block as an operation reported to the observer, if any.
   package final func observed<T>(
     _ operation: @autoclosure () -> StackOperation, _ body: () throws -> T, records: (T) -> [String: Int] = { _ in [:] }
   ) rethrows -> T {
@@ -98,7 +98,7 @@ extension PersistentStoreCoordinator {
 }
 
 extension StackObservation {
-  /// Does the operation's work and tells what became of it.
+  /// Does the operation's work and reports its outcome.
   func told<T>(_ body: () throws -> T, records: (T) -> [String: Int]) rethrows -> T {
     do {
       let result = try run(body)

@@ -14,7 +14,7 @@ extension FetchPredicate {
     try flattened().resolved(for: entity)
   }
 
-  /// The same for a predicate that was flattened.
+  /// The same for a flattened predicate.
   func resolved(for entity: EntityDescription) throws(CoherenceError) -> FetchPredicate {
     switch self {
     case .constant:
@@ -97,7 +97,7 @@ struct PredicateChecker {
     return try ResolvedPath(path, from: entity)
   }
 
-  /// What an expression's values are; `nil` for the missing value, which goes with everything.
+  /// The kind of an expression's values; `nil` for the missing value, which is comparable with every kind.
   private func kind(of expression: FetchExpression) throws(CoherenceError) -> OperandKind? {
     switch expression {
     case .value(let value):
@@ -157,7 +157,7 @@ extension FetchExpression {
     return .value(kind.operand(from: value))
   }
 
-  /// Whether it is a constant that can stand for a value of the kind.
+  /// Whether it is a constant convertible to a value of the kind.
   fileprivate func isConverted(to kind: OperandKind) -> Bool {
     guard case .value(let value) = self, let converted = try? OperandKind(kind.operand(from: value)) else {
       return false

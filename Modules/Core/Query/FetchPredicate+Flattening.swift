@@ -1,12 +1,12 @@
 extension FetchPredicate {
-  /// How deep conditions may be nested: the evaluator, and whoever else walks through a predicate, takes stack for each
+  /// How deep conditions may be nested: the evaluator and every other walk through a predicate take stack for each
   /// level.
   package static let greatestDepth = 200
 
   /// The same condition with as few levels as it can have: what AND joins in AND, and OR in OR, in one list, and no
   /// negation of a negation. So a condition that a loop put together is as deep as it looks.
   ///
-  /// - Throws: ``ErrorCode/invalidPredicate`` for a condition that is nested more than ``greatestDepth`` deep even so.
+  /// - Throws: ``ErrorCode/invalidPredicate`` for a condition nested more than ``greatestDepth`` deep even so.
   func flattened() throws(CoherenceError) -> FetchPredicate { try flattened(depth: 0) }
 
   private func flattened(depth: Int) throws(CoherenceError) -> FetchPredicate {
@@ -69,7 +69,7 @@ extension FetchPredicate {
 // MARK: - Lists
 
 extension FetchPredicate {
-  /// From how many parts on a disjunction is looked through for comparisons that are a list.
+  /// From how many parts on a disjunction is searched for comparisons that form a list.
   private static let manyParts = 16
 
   /// The disjunction of the parts. Many comparisons of one property for equality are one membership: it is looked up in

@@ -5,11 +5,11 @@
 /// and leaves the rest to it.
 ///
 /// Logic is two-valued. A missing value equals a missing value and differs from every other; in any other comparison it
-/// makes the comparison false. `not` turns true into false and false into true, whatever was missing.
+/// makes the comparison false. `not` turns true into false and false into true, with missing values too.
 public indirect enum FetchPredicate: Sendable, Hashable {
   case constant(Bool)
   case comparison(FetchExpression, ComparisonOperator, FetchExpression, StringOptions = [])
-  /// Whether the expression's value is one of a list. Null is in a list that has it.
+  /// Whether the expression's value is one of a list. Null is in a list with a null.
   case membership(FetchExpression, in: [AttributeValue], StringOptions = [])
   /// Whether lower <= value <= upper; false when one of them is missing.
   case between(FetchExpression, FetchExpression, FetchExpression)

@@ -5,9 +5,9 @@ public struct FetchRequest<Result: ManagedObject>: Sendable {
   /// The entity's name; `nil` when the entity is found by the class `Result`.
   public var entityName: String?
   public var predicate: FetchPredicate?
-  /// The order. Records that are equal by it, and all records without it, come by key.
+  /// The order. Records equal by it, and all records without it, come by key.
   public var sortKeys: [SortKey] = []
-  /// The most records to answer; `nil` for all. Zero answers none.
+  /// The most records to return; `nil` for all, zero for none.
   public var fetchLimit: Int?
   /// How many records to leave out at the beginning.
   public var fetchOffset = 0
@@ -18,10 +18,10 @@ public struct FetchRequest<Result: ManagedObject>: Sendable {
   /// Whether objects come without their values, to be loaded, all at once, when one of them is touched.
   public var returnsObjectsAsFaults = false
   /// Relationships whose members are loaded together with the records, and kept for the unit of work. A path such as
-  /// `tracks.artist` goes on from the members. A path that no entity of the request has is refused, whatever is found.
+  /// `tracks.artist` continues from the members. A path unknown to all entities of the request is refused.
   public var relationshipsForPrefetching: [String] = []
 
-  /// A request for all objects of the entity that has the class.
+  /// A request for all objects of the entity with the class.
   public init(_ type: Result.Type = Result.self) {}
 
   /// A request for all objects of an entity.

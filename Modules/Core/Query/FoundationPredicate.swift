@@ -7,7 +7,7 @@ extension FetchPredicate {
   /// range or a text, `starts(with:)`, and `contains(where:)`, `allSatisfy`, `count` and `isEmpty` of to-many
   /// relationships.
   ///
-  /// - Throws: ``ErrorCode/invalidPredicate``, naming what is not understood.
+  /// - Throws: ``ErrorCode/invalidPredicate``, naming the part not understood.
   public init<Root: KeyPathNaming>(_ predicate: Foundation.Predicate<Root>) throws {
     var reader = FoundationPredicateReader()
     reader.paths[predicate.variable.key] = .own
@@ -16,8 +16,8 @@ extension FetchPredicate {
 }
 
 extension SortKey {
-  /// Takes over a sort descriptor of Foundation: its key path and its direction. How texts are compared is told by the
-  /// options, not by the descriptor's comparator, whose order depends on a locale.
+  /// Takes over a sort descriptor of Foundation: its key path and its direction. The options decide how texts are
+  /// compared, not the descriptor's comparator, whose order depends on a locale.
   ///
   /// - Throws: ``ErrorCode/invalidFetchRequest`` when the descriptor has no key path.
   public init<Root: KeyPathNaming>(_ descriptor: SortDescriptor<Root>, options: StringOptions = []) throws {
@@ -35,11 +35,11 @@ enum FoundationOperand {
   case expression(FetchExpression)
   case list([AttributeValue])
   case range(FetchExpression, FetchExpression, isClosed: Bool)
-  /// The value of something that can be nothing of the above.
+  /// The value of a node of another kind.
   case foreign(Any.Type)
 }
 
-/// A node of Foundation's tree that has a counterpart in ours.
+/// A node of Foundation's tree with a counterpart in ours.
 protocol FoundationNode {
   func operand(in reader: FoundationPredicateReader) throws -> FoundationOperand
 }
@@ -78,7 +78,7 @@ struct FoundationPredicateReader {
     .predicate(.comparison(try expression(left), comparison, try expression(right)))
   }
 
-  /// A condition on members: their variable stands for the member, and the outer ones cannot be named in it.
+  /// A condition on members: their variable stands for the member, and the outer variables cannot be named in it.
   func members(
     _ sequence: Any, _ quantifier: FetchPredicate.Quantifier, _ member: PredicateExpressions.VariableID, _ test: Any
   ) throws -> FoundationOperand {
@@ -92,7 +92,7 @@ struct FoundationPredicateReader {
     return CoherenceError(.invalidPredicate, "'\(name)' in a Foundation predicate is not understood; \(advice).")
   }
 
-  /// What to write in place of the nodes that have no counterpart in a store.
+  /// The advice for the nodes without a counterpart in a store.
   private static let advice: [String: String] = [
     "Arithmetic": "compute the value before the predicate",
     "UnaryMinus": "compute the value before the predicate",

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A class that tells which property each of its key paths stands for, so that typed expressions can be written on it.
+/// A class that names the property of each of its key paths, so that typed expressions can be written on it.
 ///
 /// ```swift
 /// extension Album: KeyPathNaming {
@@ -29,7 +29,7 @@ extension KeyPathNaming {
 extension PropertyPath {
   private static let namelessPrefix = "?key path: "
 
-  /// The name of a key path that has none, with the sentence that says what to do about it.
+  /// The placeholder for a key path without a name, with the sentence that says what to do about it.
   package static func nameless(_ sentence: String) -> String { namelessPrefix + sentence }
 
   /// Refuses what a typed expression could not name.
@@ -43,7 +43,7 @@ extension PropertyPath {
 
 /// The names of a class's key paths, asked for once.
 private struct KeyPathNames: @unchecked Sendable {
-  // Sendable: a dictionary that nobody changes; its key paths are literals, whose components are constants.
+  // Sendable: a dictionary never changed; its key paths are literals, whose components are constants.
   private let names: [AnyKeyPath: String]
 
   subscript(keyPath: AnyKeyPath) -> String? { names[keyPath] }

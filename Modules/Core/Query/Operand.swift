@@ -18,8 +18,8 @@
     @usableFromInline let required: EntityDescription?
   }
 
-  /// What is taken at the end of the way. The entity is the one that a record must be of to have the property; `nil`
-  /// when every record is.
+  /// The value taken at the end of the way. The entity is the one that a record must be of to have the property; `nil`
+  /// when every record has it.
   @usableFromInline enum End: Sendable {
     case slot(Int, EntityDescription?)
     case identity

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What can be compared with what: values of one kind.
+/// The kinds of comparable values: values of one kind are comparable.
 enum OperandKind: Hashable {
   /// Numbers of all types, compared by value. The type is the one that constants become.
   case number(StorageType)
   case bool, text, data, date, uuid
-  /// Objects of a hierarchy, told by its root.
+  /// Objects of a hierarchy, identified by its root.
   case reference(EntityDescription)
 
   init(_ type: AttributeType) {

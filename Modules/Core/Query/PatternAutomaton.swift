@@ -1,7 +1,7 @@
 /// A regular expression as a nondeterministic finite automaton (Thompson's construction).
 ///
-/// A match reads the text once. Its time is at most the product of the lengths of text and pattern, whatever the
-/// pattern, where a search by trial and error can take time that doubles with every character.
+/// A match reads the text once. Its time is at most the product of the lengths of text and pattern, for every pattern,
+/// where a search by trial and error can take time that doubles with every character.
 struct PatternAutomaton: Sendable {
   enum Instruction: Sendable {
     /// Reads one scalar of the set with that index.
@@ -21,8 +21,8 @@ struct PatternAutomaton: Sendable {
   private let asciiBits: [UInt64]
   private let ignoresCase: Bool
 
-  /// The automaton of a pattern; `nil` for a pattern that is not made of the regular part of ICU's syntax: literals, `.`,
-  /// sets, `\d` `\w` `\s` and their complements, groups, alternatives, quantifiers, `^` and `$`.
+  /// The automaton of a pattern; `nil` for a pattern beyond the regular part of ICU's syntax: literals, `.`, sets, `\d`
+  /// `\w` `\s` and their complements, groups, alternatives, quantifiers, `^` and `$`.
   ///
   /// - Parameter ignoresCase: Whether letters of either case are the same. Only patterns and texts of ASCII are matched
   ///   then: beyond ASCII, case folding can change the number of scalars.
@@ -193,7 +193,7 @@ struct PatternProgram {
     for jump in jumps { instructions[jump] = .jump(instructions.count) }
   }
 
-  /// A node that may come so many times, or not at all; `nil` for any number of times.
+  /// A node that occurs so many times, or not at all; `nil` for any number of times.
   private mutating func emitOptions(_ node: PatternNode, count: Int?) throws {
     guard let count else {
       let split = try append(.match)

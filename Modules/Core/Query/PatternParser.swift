@@ -11,8 +11,8 @@ indirect enum PatternNode: Sendable {
 
 /// Reads the regular part of ICU's pattern syntax.
 ///
-/// Everything else ends the reading, also characters whose meaning depends on where they stand: what is read means here
-/// exactly what it means to ICU.
+/// Everything else ends the reading, also characters whose meaning depends on where they stand: a parsed pattern means
+/// here exactly what it means to ICU.
 struct PatternParser {
   /// The pattern is not made of the regular part of the syntax alone.
   struct NotCovered: Error {}

@@ -1,4 +1,4 @@
-/// Makes conditions of a predicate that was checked, and notes what they depend on.
+/// Makes conditions of a checked predicate, and notes what they depend on.
 struct PredicateCompiler {
   private let entity: EntityDescription
   private var relationships: Set<RelationshipDescription> = []
@@ -140,7 +140,7 @@ struct PredicateCompiler {
   }
 
   /// The entity that a record must be of to have the property, unless every record of the owner has it. Subentities of
-  /// one entity use the same slots for different properties, so the slot alone does not tell.
+  /// one entity use the same slots for different properties, so the slot alone does not identify one.
   private func required(_ property: PropertyDescription, at owner: EntityDescription) -> EntityDescription? {
     owner.isKind(of: property.entity) ? nil : property.entity
   }
@@ -170,7 +170,7 @@ struct PredicateCompiler {
 }
 
 extension ComparisonOperator {
-  /// The operator that says the same with its operands exchanged; `nil` when there is none.
+  /// The operator that says the same with its operands exchanged; `nil` for none.
   var mirrored: ComparisonOperator? {
     switch self {
     case .equal, .notEqual: self

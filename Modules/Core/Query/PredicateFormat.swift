@@ -15,7 +15,7 @@ extension FetchPredicate {
   /// - Values: numbers; `'text'` and `"text"` with `\\` `\"` `\'` `\n` `\r` `\t` `\uXXXX`; `TRUE` `FALSE` `YES` `NO`
   ///   `NULL` `NIL`; `CAST("…", "UUID")`, and so for `Decimal`, `Double`, `Data` (base 64) and `Date` (a number:
   ///   microseconds since 1970).
-  /// - Names: `title`, `artist.name`, `SELF`; `#any` or `` `any` `` for a name that is also a keyword: `isLive == no`
+  /// - Names: `title`, `artist.name`, `SELF`; `#any` or `` `any` `` for a name spelled like a keyword: `isLive == no`
   ///   compares with the constant, `isLive == #no` with the property `no`.
   /// - Arguments: `%@`, `%d`, `%ld` and other specifiers for a value; `%@` after `IN` and `BETWEEN` for an array; `%K`
   ///   for a path.
@@ -39,7 +39,7 @@ extension FetchPredicate {
   }
 }
 
-/// What a word of format text means, whatever case it is in.
+/// The meaning of a word of format text, in either case of its letters.
 enum PredicateFormatKeyword: String, CaseIterable {
   case and = "AND"
   case or = "OR"
@@ -94,7 +94,7 @@ enum PredicateFormatKeyword: String, CaseIterable {
 }
 
 extension CoherenceError {
-  /// Format text that cannot be read.
+  /// The error for malformed format text.
   static func unreadable(at position: Int, _ reason: String) -> CoherenceError {
     CoherenceError(.invalidPredicate, "The format cannot be read at character \(position): \(reason).")
   }

@@ -36,7 +36,7 @@ struct PredicateFormatToken {
 
 /// Takes format text apart.
 ///
-/// It goes by Unicode scalars: a mark after a quote, which would make one character with it, belongs to the text.
+/// It reads Unicode scalars: a mark after a quote, which would make one character with it, belongs to the text.
 struct PredicateFormatLexer {
   private let scalars: [Unicode.Scalar]
   private var index = 0

@@ -167,7 +167,7 @@ extension PredicateFormatParser {
     }
   }
 
-  /// `CAST(value, "type")`, for values that have no notation of their own.
+  /// `CAST(value, "type")`, for values without a notation of their own.
   private mutating func cast() throws(CoherenceError) -> AttributeValue {
     take()
     try expect("(")

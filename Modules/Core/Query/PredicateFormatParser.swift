@@ -137,8 +137,8 @@ struct PredicateFormatParser {
     return .quantified(quantifier, path, condition)
   }
 
-  /// The path to members and the expression for one of them, as far as the text tells: the last name is the member's,
-  /// if there are more names than one. ``QuantifiedPath`` knows better, once there is an entity.
+  /// The path to members and the expression for one of them, as far as the text shows: the last name is the member's,
+  /// if the path has several names. ``QuantifiedPath`` knows better, once the entity is known.
   private static func memberPath(_ expression: FetchExpression, _ token: PredicateFormatToken) throws(CoherenceError)
     -> (PropertyPath, FetchExpression)
   {

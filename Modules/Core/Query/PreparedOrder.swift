@@ -8,14 +8,14 @@ public struct PreparedOrder: Sendable {
   @usableFromInline let keys: [Key]
 
   /// Every relationship, and every entity hierarchy other than the fetched one, that the order depends on. Hierarchies
-  /// are told by their roots.
+  /// are identified by their roots.
   public let dependencies: (relationships: Set<RelationshipDescription>, entities: Set<EntityDescription>)
 
   /// Prepares criteria for records of an entity and its subentities.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have;
-  ///   ``ErrorCode/invalidFetchRequest`` when a path does not end in an attribute, or options are given for one that is
-  ///   not text.
+  ///   ``ErrorCode/invalidFetchRequest`` when a path does not end in an attribute, or options are given for an
+  ///   attribute other than text.
   public init(_ keys: [SortKey], for entity: EntityDescription) throws(CoherenceError) {
     var compiler = PredicateCompiler(entity: entity)
     self.keys = try keys.map { (key: SortKey) throws(CoherenceError) -> Key in
@@ -34,7 +34,7 @@ public struct PreparedOrder: Sendable {
   }
 
   /// The order of two records: negative, zero or positive. Missing values come first in ascending order and last in
-  /// descending order. Records that are equal by every criterion are zero: ties are the caller's to break.
+  /// descending order. Records equal by every criterion are zero: ties are the caller's to break.
   ///
   /// - Throws: What the source throws.
   @inlinable

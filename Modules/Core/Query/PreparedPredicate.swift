@@ -1,7 +1,7 @@
 /// A predicate put to an entity, ready to be asked of many records.
 ///
-/// Preparing resolves names, checks types, and compiles patterns, once. Whoever fetches in memory prepares the
-/// predicate and then asks record after record; the meaning is that of ``FetchPredicate/evaluate(_:with:)``.
+/// Preparing resolves names, checks types, and compiles patterns, once. A fetch in memory prepares the predicate and
+/// then asks record after record; the meaning is that of ``FetchPredicate/evaluate(_:with:)``.
 public struct PreparedPredicate: Sendable {
   /// The predicate as it was understood: names resolved, constants of their property's type. Preparing it again changes
   /// nothing.
@@ -9,7 +9,7 @@ public struct PreparedPredicate: Sendable {
   @usableFromInline let condition: Condition
 
   /// Every relationship, and every entity hierarchy other than the fetched one, that the result depends on. Hierarchies
-  /// are told by their roots.
+  /// are identified by their roots.
   public let dependencies: (relationships: Set<RelationshipDescription>, entities: Set<EntityDescription>)
 
   /// Prepares a predicate for records of an entity and its subentities.
@@ -25,8 +25,8 @@ public struct PreparedPredicate: Sendable {
 
   /// Whether a record of the entity, or of a subentity, satisfies the predicate.
   ///
-  /// - Throws: What the source throws; ``ErrorCode/invalidPredicate`` when a pattern that is a property's value cannot
-  ///   be read.
+  /// - Throws: What the source throws; ``ErrorCode/invalidPredicate`` when a property's value, used as a pattern, is
+  ///   malformed.
   @inlinable
   public func matches<S: RecordSource>(_ record: S.Record, in source: S) throws -> Bool {
     try condition.holds(for: record, in: source)

@@ -1,7 +1,7 @@
 /// A quantifier's path before it is known where in it the to-many relationship is.
 ///
-/// Format text does not tell: in `ANY artist.albums.year > 1990` the members could be artists or albums. The entity
-/// does.
+/// Format text leaves it open: in `ANY artist.albums.year > 1990` the members could be artists or albums. The entity
+/// decides.
 struct QuantifiedPath {
   private let quantifier: FetchPredicate.Quantifier
   private let path: PropertyPath
@@ -25,7 +25,7 @@ struct QuantifiedPath {
     guard let own = predicate.ownPath, !own.names.isEmpty,
       let (relationship, count) = Self.firstToMany(in: path.names + own.names, from: entity)
     else {
-      // An unknown name is the better thing to tell.
+      // An unknown name is the better complaint.
       _ = try ResolvedPath(path, from: entity)
       throw CoherenceError(
         .invalidPredicate, "'\(path)' leads to no to-many relationship; ANY, ALL and NONE are about members.")
@@ -36,8 +36,8 @@ struct QuantifiedPath {
       quantifier, PropertyPath(names: Array(names[..<count])), try rest.resolved(for: relationship.destination))
   }
 
-  /// The condition on a member when the path goes on after the member: prefixed with the rest of the path, or, if there
-  /// is another to-many relationship in it, about that one's members.
+  /// The condition on a member when the path continues after the member: prefixed with the rest of the path, or, if
+  /// this has another to-many relationship, about that one's members.
   private static func nested(
     _ quantifier: FetchPredicate.Quantifier, _ rest: [String], _ predicate: FetchPredicate, at entity: EntityDescription
   ) -> FetchPredicate {
@@ -78,7 +78,7 @@ extension FetchPredicate {
     }
   }
 
-  /// The same condition on a record that is reached by these names.
+  /// The same condition on a record reached by these names.
   fileprivate func prefixed(with names: [String]) -> FetchPredicate {
     func prefixed(_ path: PropertyPath) -> PropertyPath { PropertyPath(names: names + path.names) }
     func prefixed(_ expression: FetchExpression) -> FetchExpression {

@@ -2,7 +2,7 @@ public import Foundation
 
 /// An attribute in a typed expression. Its operators make predicates.
 ///
-/// All of them answer the one type ``FetchPredicate``, so that long conditions are checked quickly.
+/// All of them return the one type ``FetchPredicate``, so that long conditions are checked quickly.
 public struct QueryAttribute<Value: AttributeConvertible> {
   let expression: FetchExpression
 
@@ -16,7 +16,7 @@ public struct QueryAttribute<Value: AttributeConvertible> {
     .comparison(expression, comparison, other.expression)
   }
 
-  /// Whether there is no value.
+  /// Whether the value is missing.
   public var isNil: FetchPredicate { .comparison(expression, .equal, .value(.null)) }
 
   /// Whether the value is one of these.
@@ -59,13 +59,13 @@ extension QueryAttribute {
     left.compared(.greaterOrEqual, right)
   }
 
-  /// The attribute as one that may be missing, to compare it with another that may.
+  /// The attribute as an optional one, to compare it with another optional one.
   public var optional: QueryAttribute<Value?> { QueryAttribute<Value?>(expression) }
 }
 
 // MARK: - Texts
 
-/// The type of an attribute that is kept as text: `String`, `URL`, and both as optionals.
+/// The type of an attribute kept as text: `String`, `URL`, and both as optionals.
 public protocol TextAttribute: AttributeConvertible {}
 
 extension String: TextAttribute {}

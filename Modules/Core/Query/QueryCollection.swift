@@ -20,7 +20,7 @@ public struct QueryCollection<Member: KeyPathNaming> {
   /// The number of members.
   public var count: QueryAttribute<Int> { QueryAttribute(.count(path)) }
 
-  /// Whether there are no members.
+  /// Whether the relationship has no members.
   public var isEmpty: FetchPredicate { .comparison(.count(path), .equal, .value(.int(0))) }
 
   /// Whether the object with the identifier is a member.

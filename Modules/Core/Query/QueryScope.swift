@@ -23,7 +23,7 @@ public struct QueryScope<Root: KeyPathNaming> {
     QueryAttribute(.path(PropertyPath(names: names(to: keyPath))))
   }
 
-  /// The object that a to-one relationship leads to. What is behind a missing object is missing.
+  /// The object that a to-one relationship leads to. Properties of a missing object are missing.
   public subscript<Target: KeyPathNaming>(dynamicMember keyPath: KeyPath<Root, Target?>) -> QueryScope<Target> {
     QueryScope<Target>(names: names(to: keyPath))
   }
@@ -35,7 +35,7 @@ public struct QueryScope<Root: KeyPathNaming> {
     QueryCollection(path: PropertyPath(names: names(to: keyPath)))
   }
 
-  /// An attribute by its name, for what has no key path: a part of a composite, or a dynamic property.
+  /// An attribute by its name, where a key path is lacking: a part of a composite, or a dynamic property.
   public subscript<Value: AttributeConvertible>(name: String, as type: Value.Type) -> QueryAttribute<Value> {
     QueryAttribute(.path(PropertyPath(names: names + PropertyPath(name).names)))
   }
@@ -49,7 +49,7 @@ extension QueryScope {
     .comparison(left.expression, .equal, .value(right.map(AttributeValue.reference) ?? .null))
   }
 
-  /// Whether the object is another than the one with the identifier; with `nil`, whether there is one.
+  /// Whether the object is another than the one with the identifier; with `nil`, whether the object exists.
   public static func != (left: QueryScope, right: ManagedObjectID?) -> FetchPredicate {
     .comparison(left.expression, .notEqual, .value(right.map(AttributeValue.reference) ?? .null))
   }
@@ -65,7 +65,7 @@ extension QueryScope {
     .comparison(left.expression, .equal, right.expression)
   }
 
-  /// Whether there is no object.
+  /// Whether the object is missing.
   public var isNil: FetchPredicate { .comparison(expression, .equal, .value(.null)) }
 
   /// Whether the object's identifier is one of these.

@@ -20,8 +20,8 @@ public struct ResolvedPath: Sendable, Hashable {
   ///
   /// A name may be declared by a subentity: records of other entities have no value for it.
   ///
-  /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name, ``ErrorCode/invalidPredicate`` when the path goes on
-  ///   after an attribute or a to-many relationship.
+  /// - Throws: ``ErrorCode/unknownProperty`` for an unknown name, ``ErrorCode/invalidPredicate`` when the path
+  ///   continues after an attribute or a to-many relationship.
   public init(_ path: PropertyPath, from entity: EntityDescription) throws(CoherenceError) {
     steps = []
     target = .identity

@@ -26,13 +26,13 @@ struct ScalarSet: Sendable {
     ranges.append(lower.value...upper.value)
   }
 
-  /// Adds the members of a set that is not negated.
+  /// Adds the members of a set without negation.
   mutating func formUnion(_ other: ScalarSet) {
     ranges += other.ranges
     categories += other.categories
   }
 
-  /// The member of a set that was made of one scalar.
+  /// The member of a set made of one scalar.
   var onlyScalar: Unicode.Scalar? {
     guard categories.isEmpty, ranges.count == 1, ranges[0].count == 1 else { return nil }
     return Unicode.Scalar(ranges[0].lowerBound)

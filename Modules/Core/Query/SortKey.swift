@@ -1,8 +1,8 @@
 /// One criterion of a fetch's order.
 ///
 /// Missing values come first in ascending order and last in descending order. Strings are in the order of their UTF-8
-/// bytes unless options say otherwise. Whatever a request asks for, records that are equal by it are ordered by key, so
-/// that the order is total and the same on every store.
+/// bytes unless options say otherwise. In every request, records equal by its criteria are ordered by key, so that the
+/// order is total and the same on every store.
 public struct SortKey: Sendable, Hashable {
   /// An attribute, reached over to-one relationships.
   public var path: PropertyPath

@@ -34,8 +34,8 @@ struct TextPattern: Sendable {
 
 /// A regular expression of ICU, which searches by trial and error, with a limit on the trials.
 ///
-/// ICU has two limits of its own, and Foundation shows neither where a match is asked for: more than 8 MB of trials to come
-/// back to are an internal error, and after 148 million operations ICU answers "no match" without any error. So the
+/// ICU has two limits of its own, and Foundation shows neither where a match is asked for: more than 8 MB of trials to
+/// come back to are an internal error, and after 148 million operations ICU reports no match without any error. So the
 /// progress reports are counted, one for 10,000 trials, and a search is ended before that could happen.
 struct BacktrackingPattern: Sendable {
   private let expression: NSRegularExpression

@@ -1,4 +1,4 @@
-/// What typed accessors answer for a to-many relationship: ``ToMany`` and ``OrderedToMany``.
+/// The collections that typed accessors return for a to-many relationship: ``ToMany`` and ``OrderedToMany``.
 public protocol ToManyCollection {
   associatedtype Element: ManagedObject
 }

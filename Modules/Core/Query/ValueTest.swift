@@ -4,7 +4,7 @@
   case integers(ClosedRange<Int64>)
   case equals(AttributeValue)
   case differs(AttributeValue)
-  /// A comparison by order with a constant that is not null.
+  /// A comparison by order with a constant other than null.
   case ordered(ComparisonOperator, AttributeValue)
   case between(AttributeValue, AttributeValue)
   /// Few constants, looked through.
@@ -53,7 +53,7 @@ extension ValueTest {
   }
 }
 
-/// A comparison of two values that are both known only from the record.
+/// A comparison of two values, both known only from the record.
 @usableFromInline struct Comparison: Sendable {
   let comparison: ComparisonOperator
   let options: StringOptions
@@ -74,7 +74,7 @@ extension ValueTest {
 }
 
 extension AttributeValue {
-  /// Equality as predicates mean it: null equals null, and numbers are equal by value, whatever their kind.
+  /// Equality as predicates mean it: null equals null, and numbers of all kinds are equal by value.
   @inlinable func isSame(as other: AttributeValue) -> Bool {
     switch (self, other) {
     case (.int(let a), .int(let b)): a == b

@@ -1,5 +1,5 @@
-/// Batch requests on a store that cannot do them: reads the rows concerned and saves their new state, with the meaning
-/// of ``BatchExecuting``.
+/// Batch requests on a store without ``BatchExecuting``: reads the rows concerned and saves their new state, with the
+/// same meaning.
 struct BatchFallback {
   let context: ManagedObjectContext
   let store: any PersistentStore
@@ -61,7 +61,7 @@ struct BatchFallback {
       self.row = row
       record = PendingRecord(changing: row)
       for (slot, value) in values { record.replace(value, at: slot) }
-      // Also what has the value already is written.
+      // A record with the value already in place is written too.
       change = RecordChange(
         record, kind: .updated, base: row,
         row: record.sealed(as: row.id, version: RecordChange.version(after: row)), changed: SlotSet(values.keys))
@@ -91,7 +91,7 @@ struct BatchFallback {
     withExtendedLifetime(edits) {}
   }
 
-  /// A record that somebody else changes between the reading and the writing is read again.
+  /// A record that another writer changes between the reading and the writing is read again.
   private func repeating<T>(_ body: () throws -> T) throws -> T {
     for attempt in 1...16 {
       do {

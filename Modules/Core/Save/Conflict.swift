@@ -28,8 +28,8 @@ public struct Conflict: Sendable {
   public let mine: Row?
   /// The state that the store has; `nil` when the record was deleted there.
   public let store: Row?
-  /// The ordered relationships that the saver changes; empty for a record that was deleted. An ordered list is a value of
-  /// its owner, so changing it raises the owner's version, and rows that differ in nothing else may be in conflict.
+  /// The ordered relationships that the saver changes; empty for a deleted record. An ordered list is a value of its
+  /// owner, so changing it raises the owner's version, and rows that differ in nothing else may be in conflict.
   public let lists: [ListConflict]
 
   public init(objectID: ManagedObjectID, ancestor: Row?, mine: Row?, store: Row?, lists: [ListConflict] = []) {

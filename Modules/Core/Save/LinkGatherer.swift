@@ -31,7 +31,7 @@ struct LinkGatherer {
     deleted = Set(unit.deletes.all.map(\.id))
     for change in unit.kept { try gatherMembers(change) }
     for surrender in surrendered { links.leaveOut(surrender) }
-    // A record that goes takes its links along, whoever is at the other end.
+    // A deleted record takes its links along, also those from the other ends.
     try gatherDeletes(unit.deletes.all)
   }
 
@@ -40,7 +40,7 @@ struct LinkGatherer {
     for (relationship, changes) in change.record.members where !changes.isEmpty {
       links.note(relationship, of: change.id)
       guard case .links(let table, let isForward) = relationship.storage else { continue }
-      // A link that comes back keeps its place in the other side's list.
+      // A link removed and added again keeps its place in the other side's list.
       for id in changes.removed where changes.contains(id) == false {
         links.remove(link(change.id, permanentID(id), isForward), from: table)
       }
@@ -69,13 +69,13 @@ struct LinkGatherer {
     links.add(link, to: table)
   }
 
-  /// Writes the places of members that were added behind the others, or of all members: finding out which of them changed
-  /// would cost a read.
+  /// Writes the places of members added behind the others, or of all members: finding out which of them changed would
+  /// cost a read.
   private mutating func gatherOrder(
     of relationship: RelationshipDescription, _ change: RecordChange, _ table: LinkTable, _ isForward: Bool
   ) throws {
     let merged = members[change.id]?[relationship]
-    // The links of an owner that is put back are gone.
+    // A restored owner has lost its links.
     if merged == nil, change.kind != .inserted, let changes = change.record.members[relationship], changes.keepsPlaces,
       let first = ListPlaces.first(behindVersion: change.record.base?.version)
     {
@@ -97,8 +97,8 @@ struct LinkGatherer {
     }
   }
 
-  /// Records that go take their links along, also those of relationships that they do not know of. Each side of a table
-  /// is read once for all of them.
+  /// Deleted records take their links along, also those of relationships that the records do not know of. Each side of
+  /// a table is read once for all of them.
   private mutating func gatherDeletes(_ changes: [RecordChange]) throws {
     guard !changes.isEmpty else { return }
     for table in store.environment.linkTables {
@@ -113,8 +113,8 @@ struct LinkGatherer {
     }
   }
 
-  /// Refuses deletes of records that have members under a deny rule. The context has looked at the members that it knows;
-  /// these are the ones that the store has now.
+  /// Refuses deletes of records with members under a deny rule. The context has looked at the members known to it;
+  /// these are the store's present members.
   private func checkDeny(_ stored: [Link], _ table: LinkTable, fromSource: Bool, _ deletes: [RecordChange]) throws {
     guard obeysDeny, !stored.isEmpty, let relationship = fromSource ? table.forward : table.forward.inverse,
       relationship.deleteRule == .deny

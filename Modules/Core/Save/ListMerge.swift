@@ -12,12 +12,12 @@ struct ListMerge {
     self.permanentID = permanentID
   }
 
-  /// The relationships of the lists that were decided.
+  /// The relationships of the decided lists.
   var relationships: Set<RelationshipDescription> { Set(members.values.flatMap(\.keys)) }
 
   /// The ordered lists that a change in conflict is about.
   ///
-  /// Read with a lease of their own: the present one may be pinned to a former state.
+  /// The lists are read with a lease of their own: the present lease may be pinned to a former state.
   mutating func lists(of change: RecordChange) throws -> [ListConflict] {
     guard change.changesLists, let owner = change.record.object else { return [] }
     context.lease.endForSave()
@@ -66,7 +66,7 @@ struct ListMerge {
         let index = indices[id]
         if let index, result[index].kind == .deleted { continue }
         let base = index.map { result[$0].base } ?? rows[id]
-        // The place of a member that comes from another owner counts there.
+        // A member from another owner has no place in this list yet.
         if base?[reference] == .reference(owner), case .int(let place)? = base?[slot], place > last {
           last = place
           if let index { result[index] = result[index].placed(at: place, slot: slot) }

@@ -1,11 +1,11 @@
-/// How a save deals with a record that somebody else changed since it was read.
+/// How a save deals with a record that another writer changed since it was read.
 ///
 /// A save that came in before, because the context follows the other writer, is put below the changes of the context.
 /// Changes of different properties are merged by that and are no conflict. A property that both have changed is one.
 ///
-/// Every policy but ``error`` loses one of two edits of the same property, and says nothing of it: choose one where that is
-/// what the program wants. Conflicts are seen record by record. Two saves that each read what the other one writes, and
-/// write different records, both pass (write skew): write the record that the decision rests on too, where that matters.
+/// Every policy but ``error`` loses one of two edits of the same property, and reports nothing: choose one where this
+/// is wanted. Conflicts are seen record by record. Two saves that each read what the other one writes, and write
+/// different records, both pass (write skew): write the record that the decision rests on too, where that matters.
 ///
 /// Saves of one process that conflict over the same records take turns, so that each comes through. Between processes a save
 /// tries again after a random pause that grows, 64 times.
@@ -20,19 +20,19 @@ public struct MergePolicy: Sendable {
     case custom(@Sendable (Conflict) throws -> [AttributeValue]?)
   }
   let kind: Kind
-  /// Is told of each conflict that was decided, and whether the saver's changes were given up. A conflict may be decided
-  /// more than once in one save.
+  /// Receives each decided conflict, and whether the saver's changes were given up. A conflict may be decided more than
+  /// once in one save.
   package var observer: (@Sendable (_ conflict: Conflict, _ isGivenUp: Bool) -> Void)?
 
   init(kind: Kind) { self.kind = kind }
 
   /// The save fails with ``ErrorCode/versionConflict``, and the error has every conflict.
   public static let error = MergePolicy(kind: .error)
-  /// Property by property: what the store changed wins, what only the saver changed is kept. A record that was deleted
-  /// in the store stays deleted; a delete of a record that the store changed is given up.
+  /// Property by property: the store's changes win, the saver's other changes are kept. A record deleted in the store
+  /// stays deleted; a delete of a record that the store changed is given up.
   public static let storeTrumps = MergePolicy(kind: .storeTrumps)
-  /// Property by property: what the saver changed wins, what only the store changed is kept. A record that was deleted
-  /// in the store is put back; a delete wins.
+  /// Property by property: the saver's changes win, the store's other changes are kept. A record deleted in the store
+  /// is put back; a delete wins.
   public static let objectTrumps = MergePolicy(kind: .objectTrumps)
   /// The saver's whole record wins, properties that only the store changed included.
   public static let overwrite = MergePolicy(kind: .overwrite)
@@ -41,9 +41,9 @@ public struct MergePolicy: Sendable {
 
   /// A policy of the user's own.
   ///
-  /// - Parameter resolve: Answers the values that the record shall have, one for each slot, or `nil` to give up the
-  ///   saver's changes. What it throws, the save throws. Called in the saver's context. Values that do not satisfy the
-  ///   model fail the save with ``ErrorCode/validationFailed``.
+  /// - Parameter resolve: Returns the record's new values, one for each slot, or `nil` to give up the saver's changes.
+  ///   The save throws the closure's errors. Called in the saver's context. Values that do not satisfy the model fail
+  ///   the save with ``ErrorCode/validationFailed``.
   public static func custom(_ resolve: @escaping @Sendable (Conflict) throws -> [AttributeValue]?) -> MergePolicy {
     MergePolicy(kind: .custom(resolve))
   }

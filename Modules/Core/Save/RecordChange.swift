@@ -1,8 +1,8 @@
 /// What a save wants to change of one record: what the record says, unless other terms were found for it.
 struct RecordChange {
-  // Kept by whoever gathered the change, for as long as it is in use, so that references need not be counted.
+  // The gatherer of the change keeps the record, for as long as it is in use, so that references need not be counted.
   private let unmanaged: Unmanaged<PendingRecord>
-  /// What is written instead of what the record says.
+  /// The values to write instead of the record's own.
   private let terms: Terms?
 
   private final class Terms {

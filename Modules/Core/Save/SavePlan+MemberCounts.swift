@@ -1,8 +1,8 @@
 extension SavePlan {
   /// The owners that gain or lose members of a relationship with bounds.
   ///
-  /// Fresh owners are left out, because nobody else can give them members and the context's validation is exact; deleted
-  /// owners too.
+  /// Fresh owners are left out, because no other writer can give them members and the context's validation is exact;
+  /// deleted owners too.
   var memberCounts: [MemberCountCheck] {
     var owners = BoundedOwners()
     for group in unit.inserts.groups {

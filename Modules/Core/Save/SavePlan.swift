@@ -1,10 +1,10 @@
 /// Orders a unit of work into steps that no engine needs deferred constraints for. A pure function of the unit and the
 /// model.
 ///
-/// 1. Links go, and slots that hinder what follows are cleared: references to records that are deleted, values that
+/// 1. Deletes of links, and clearing of slots that hinder later steps: references to deleted records, values that
 ///    change places under a uniqueness constraint.
 /// 2. Deletes, referring records before those that they refer to.
-/// 3. Inserts, referred-to records first; references that cannot be satisfied yet are written null.
+/// 3. Inserts, referred-to records first; references without a target yet are written null.
 /// 4. Updates, then the references left out in 3, then new links.
 struct SavePlan {
   let unit: UnitOfWork
@@ -210,7 +210,7 @@ extension PropertyDescription {
 }
 
 extension EntityDescription {
-  /// Slots whose references lead to records that are there. Others may dangle, and are left alone.
+  /// The slots whose references lead to existing records. Other references may dangle, and are left alone.
   fileprivate var constrainedSlots: [Int] {
     referenceSlots.filter { slot in
       guard case .reference(let relationship) = slots[slot] else { return false }

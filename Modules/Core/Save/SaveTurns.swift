@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Other processes know nothing of turns: for them ``pause(after:)`` waits a random while that grows.
 final class SaveTurns: Sendable {
-  /// For all stores of the process: identifiers tell stores apart.
+  /// For all stores of the process: identifiers contain their store.
   static let all = SaveTurns()
 
   private final class Waiter: Sendable {

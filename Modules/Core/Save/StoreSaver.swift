@@ -26,7 +26,7 @@ final class StoreSaver {
     // Bases are of the state that the records were read in.
     let bases = isNested ? try records.map { $0.isVoid ? nil : try context.storedBase(of: $0) } : []
     // Keys and links come over other connections. A unit of work never waits for one while it holds another: a store
-    // takes back what is offered.
+    // takes back the offered reader's connection.
     context.lease.offerForSave()
     try coordinator.reserveIDs(for: records)
     var hasRelationships = false
@@ -125,7 +125,7 @@ final class StoreSaver {
 
   /// Saves into each store.
   ///
-  /// - Parameter publish: Called for each unit that was committed.
+  /// - Parameter publish: Called for each committed unit.
   /// - Returns: What the save as a whole came to.
   func run(publish: (UnitOfWork, CommittedRows) -> Void) -> Result<Void, any Error> {
     var outcomes: [StoreIdentifier: SaveOutcome] = [:]
@@ -236,7 +236,7 @@ final class StoreSaver {
         store: storeRow, lists: storeRow == nil ? [] : try lists.lists(of: change))
       switch try policy.resolve(conflict, changed: change.changed) {
       case .fail: failed.append(conflict)
-      // A member that somebody deleted is not put back for the sake of its place.
+      // A member that another writer deleted is not put back for the sake of its place.
       case .write where storeRow == nil && change.changesPlacesOnly:
         surrendered.append(CommittedRows.Surrender(record: change.record, storeRow: nil))
       case .write(let values):
@@ -324,7 +324,7 @@ struct CommittedRows {
   let permanentIDs: [ManagedObjectID: ManagedObjectID]
   /// Records whose changes were given up.
   let surrendered: [Surrender]
-  /// Relationships with ordered lists that were merged with those of the store.
+  /// Relationships whose ordered lists were merged with the store's.
   let mergedLists: Set<RelationshipDescription>
 
   func permanentID(_ id: ManagedObjectID) -> ManagedObjectID { permanentIDs[id] ?? id }

@@ -12,7 +12,7 @@ public protocol BatchExecuting: PersistentStore {
   /// Deletes the records that satisfy the query's predicate, and their links, in one transaction. References of other
   /// records to them are cleared, and those records' versions raised.
   ///
-  /// - Returns: What was deleted and what was changed, or `nil`, with nothing changed, when the store cannot translate
+  /// - Returns: The deleted and the changed records, or `nil`, with nothing changed, when the store cannot translate
   ///   the predicate exactly.
   func batchDelete(_ query: StoreQuery) throws -> BatchDeleteOutcome?
 }

@@ -6,7 +6,7 @@ public struct MemberCountCheck: Sendable {
   public var minimum: Int
   /// The greatest number of members; `nil` for any.
   public var maximum: Int?
-  /// The keys of the owners, ascending. An owner that is not there any more is passed over.
+  /// The keys of the owners, ascending. An owner missing by now is passed over.
   public var owners: [Int64]
 
   /// Checks owners by the bounds of a relationship.
@@ -18,7 +18,7 @@ public struct MemberCountCheck: Sendable {
   }
 }
 
-/// Collects the owners that have too few or too many members.
+/// Collects the owners with too few or too many members.
 public struct MemberCountFailures {
   private var failures: [ValidationFailure] = []
 
@@ -35,7 +35,7 @@ public struct MemberCountFailures {
 
   /// Ends the check.
   ///
-  /// - Throws: ``ErrorCode/validationFailed`` with every owner that was noted with a wrong number.
+  /// - Throws: ``ErrorCode/validationFailed`` with every owner noted with a wrong number.
   public func conclude() throws {
     guard !failures.isEmpty else { return }
     var error = CoherenceError(
@@ -47,7 +47,7 @@ public struct MemberCountFailures {
     throw error
   }
 
-  /// What is wrong with a number of members, in words; `nil` for nothing. Validation in contexts says the same.
+  /// The complaint about a number of members, in words; `nil` for none. Validation in contexts says the same.
   static func complaint(_ count: Int, minimum: Int, maximum: Int?) -> (code: ErrorCode, reason: String)? {
     if count < minimum { return (.missingValue, "needs at least \(minimum) members") }
     if let maximum, count > maximum { return (.invalidValue, "may have at most \(maximum) members") }

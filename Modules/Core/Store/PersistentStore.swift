@@ -3,7 +3,7 @@ public import Foundation
 /// A place where records are kept.
 ///
 /// Stores know rows, keys and links; they know nothing of contexts and objects. All calls are synchronous and come from
-/// threads that may block; a store is called from several threads at once.
+/// threads which may block; a store is called from several threads at once.
 ///
 /// This is the whole of what a backend must do. What it can do beyond is found at run time by its conformance to
 /// ``BatchExecuting`` and the other refinements, each with a fallback in Core.
@@ -19,10 +19,10 @@ public protocol PersistentStore: AnyObject, Sendable {
   /// Replaces the `userInfo` of the metadata.
   func setUserInfo(_ userInfo: [String: String]) throws
 
-  /// Begins a unit of reading: all that the reader answers is one state of the store, the one at its first read.
+  /// Begins a unit of reading: all reads of the reader are of one state of the store, the state at its first read.
   func makeReader() throws -> any StoreReader
 
-  /// Sets keys aside for fresh records of a hierarchy. A key is never handed out twice, whatever becomes of it.
+  /// Sets keys aside for fresh records of a hierarchy. A key is never handed out twice, even if it is never used.
   ///
   /// - Parameter root: The root of the hierarchy.
   func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64>
@@ -36,7 +36,7 @@ public protocol PersistentStore: AnyObject, Sendable {
   ///   with their outcome.
   func save(_ request: StoreSaveRequest) throws
 
-  /// Gives everything back. Readers that are still open fail from now on. Closing twice does nothing.
+  /// Gives everything back. Open readers fail from now on. Closing twice does nothing.
   func close()
 }
 
@@ -47,7 +47,7 @@ extension PersistentStore {
   public var configurationName: String? { environment.configurationName }
 }
 
-/// What a store can do, each with the question that it answers.
+/// The capabilities of a store, each with its question.
 public struct StoreCapabilities: OptionSet, Sendable, Hashable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }
@@ -55,7 +55,7 @@ public struct StoreCapabilities: OptionSet, Sendable, Hashable {
   public static let durable = StoreCapabilities(rawValue: 1)
   /// Can several processes have the store open?
   public static let shared = StoreCapabilities(rawValue: 2)
-  /// Can a reader that was made before a save go on reading while the save runs?
+  /// Can a reader made before a save continue reading while the save runs?
   public static let concurrentReads = StoreCapabilities(rawValue: 4)
   /// Is the store kept in a file?
   public static let file = StoreCapabilities(rawValue: 8)
@@ -66,10 +66,10 @@ public protocol StoreReader: AnyObject {
   /// Starts a fetch.
   func fetch(_ query: StoreQuery) throws -> StoreFetch
 
-  /// The row of a record; `nil` when there is none. The one call that the firing of a single fault makes.
+  /// The row of a record; `nil` for none. The one call that the firing of a single fault makes.
   func row(_ key: Int64, of root: EntityDescription) throws -> Row?
 
-  /// The rows of several records of a hierarchy, in any order; missing ones are left out.
+  /// The rows of several records of a hierarchy, in any order; missing records are left out.
   func rows(_ keys: [Int64], of root: EntityDescription) throws -> [Row]
 
   /// The links of some records.
@@ -79,7 +79,7 @@ public protocol StoreReader: AnyObject {
   ///   ascending key of the other side.
   func links(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link]
 
-  /// The number of records that a query finds, its limit and offset applied; `nil` when the store cannot tell exactly.
+  /// The number of records that a query finds, its limit and offset applied; `nil` when the store cannot count exactly.
   func count(_ query: StoreQuery) throws -> Int?
 
   /// Ends the unit of reading. Called once.
@@ -131,13 +131,13 @@ public struct StoreFetch {
     self.cursor = cursor
   }
 
-  /// Whether the rows that come are what was asked for, with nothing left to do.
+  /// Whether the cursor's rows need no further filtering, ordering or cutting.
   var isExact: Bool { isPredicateExact && isOrderExact && isRangeExact }
 }
 
 /// The rows of a fetch, pulled a batch at a time.
 public protocol RowCursor: AnyObject {
-  /// Appends some rows, as many as are cheap to get at once. Answers `false`, having appended nothing, at the end.
+  /// Appends some rows, as many as are cheap to get at once. Returns `false`, having appended nothing, at the end.
   func next(into rows: inout [Row]) throws -> Bool
   /// Ends the fetch before its end. Called at most once, and not after `next` answered `false`.
   func close()

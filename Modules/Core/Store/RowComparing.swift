@@ -1,4 +1,4 @@
-/// A reader that compares rows with what is expected of them where they are, and hands out those alone that may differ.
+/// A reader that compares rows with their expected values in place, and hands out only possibly different rows.
 ///
 /// An equal row costs neither memory nor the making of its values then. Without it, Core fetches the rows and puts them
 /// to the expectation one after the other, as ``RowExpectation/put(_:)`` does.
@@ -6,7 +6,7 @@ public protocol RowComparing: StoreReader {
   /// Puts every row that a query finds, each once and in any order, to an expectation. The query has no limit and no
   /// offset; its order does not matter.
   ///
-  /// - Returns: Whether that was done: `false`, with nothing put to the expectation, when the store cannot translate the
+  /// - Returns: Whether it did: `false`, with nothing put to the expectation, when the store cannot translate the
   ///   query's predicate exactly.
   /// - Throws: What the expectation throws, at once; errors of the store.
   func compare(_ query: StoreQuery, with expectation: any RowExpectation) throws -> Bool
@@ -15,12 +15,12 @@ public protocol RowComparing: StoreReader {
 /// What rows are expected to be.
 ///
 /// Asked for each row, in this order: ``verdict(on:key:)``; for ``RowVerdict/compare`` then ``expectedValues``; for
-/// ``RowVerdict/take``, and for a row that has another value than expected, then ``take(_:)``. Used by one thread.
+/// ``RowVerdict/take``, and for a row with another value than expected, then ``take(_:)``. Used by one thread.
 public protocol RowExpectation: AnyObject {
-  /// The slots that are read of every row. They are slots of the query's entity.
+  /// The slots to read of every row. They are slots of the query's entity.
   var keySlots: [Int] { get }
 
-  /// What is to become of a row.
+  /// Decides how a row is treated.
   ///
   /// - Parameter key: The row's values in ``keySlots``, in their order.
   func verdict(on id: ManagedObjectID, key: [AttributeValue]) throws -> RowVerdict
@@ -29,12 +29,12 @@ public protocol RowExpectation: AnyObject {
   /// where any value will do.
   var expectedValues: [AttributeValue?] { get }
 
-  /// Takes the row that the last verdict was on. A store may hand out a row that is as expected; it never keeps back one
-  /// that is not.
+  /// Takes the row that the last verdict was on. A store may hand out a row with the expected values; it never keeps
+  /// back any other.
   func take(_ row: Row) throws
 }
 
-/// What is to become of a row that is put to an expectation.
+/// How a row put to an expectation is treated.
 public enum RowVerdict: Sendable, Hashable {
   /// Nothing.
   case pass

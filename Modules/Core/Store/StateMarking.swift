@@ -1,12 +1,12 @@
-/// A store whose readers can tell which state of the store they see. Rows that were read once need not be read again by a
-/// reader that sees the same state: the coordinator keeps them, see ``RowCachePolicy``.
+/// A store whose readers know which state of the store they see. Rows read once need not be read again by a reader that
+/// sees the same state: the coordinator keeps them, see ``RowCachePolicy``.
 ///
 /// A store that needs an exchange with a server to find its state out has nothing to gain: the exchange costs what the read
 /// of the row costs.
 public protocol StateMarking: PersistentStore {
   /// The mark of the state that a reader sees, now and until it is finished.
   ///
-  /// A reader that has read nothing begins its unit of reading here: the rows that it reads later are of the marked state.
+  /// A fresh reader begins its unit of reading here: the rows that it reads later are of the marked state.
   ///
   /// - Parameter reader: A reader that this store made.
   /// - Returns: `nil` when it is not certain which state the reader sees.
@@ -19,7 +19,7 @@ public protocol StateMarking: PersistentStore {
   func save(_ request: StoreSaveRequest, committed: (StateChange) -> Void) throws
 }
 
-/// A state of the records of a store. Two readers whose marks are equal read equal rows, whatever process changed the store
+/// A state of the records of a store. Two readers whose marks are equal read equal rows, with changes of all processes
 /// between the two.
 ///
 /// Marks of one store are compared as long as the store is attached, and never with marks of another store.

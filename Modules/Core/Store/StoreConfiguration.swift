@@ -73,7 +73,7 @@ extension StoreConfiguration: CustomStringConvertible {
 }
 
 extension StoreConfiguration: CustomReflectable {
-  /// Without the values of options, and without what may be secret in the location.
+  /// Without the values of options, and without possible secrets in the location.
   public var customMirror: Mirror {
     Mirror(
       self,

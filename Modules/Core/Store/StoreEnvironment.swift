@@ -5,7 +5,7 @@ public import Logging
 public struct StoreEnvironment: Sendable {
   /// The type as the configuration gave it.
   public var type: StoreType
-  /// Where the store is; `nil` for a store that has no place.
+  /// The location of the store; `nil` for a store without one.
   public var url: URL?
   /// The name of the model configuration, `nil` for all entities.
   public var configurationName: String?
@@ -88,13 +88,13 @@ public struct StoreEnvironment: Sendable {
 }
 
 extension StoreEnvironment: CustomStringConvertible, CustomReflectable {
-  /// The type, the configuration and the place, without what may be secret in it.
+  /// The type, the configuration and the place, without possible secrets in it.
   public var description: String {
     let configuration = configurationName.map { ", configuration: '\($0)'" } ?? ""
     return "<StoreEnvironment> (type: \(type)\(configuration), url: \(url?.withoutSecrets ?? "none"))"
   }
 
-  /// Without the values of options, and without what may be secret in the URL.
+  /// Without the values of options, and without possible secrets in the URL.
   public var customMirror: Mirror {
     Mirror(
       self,

@@ -10,7 +10,7 @@ public struct StoreMetadata: Sendable, Hashable, Codable {
   public var versionHashes: [String: String]
   /// What the application keeps there.
   public var userInfo: [String: String] = [:]
-  /// The models that have opened the store to write, in the order of their first opening: the last one is the newest.
+  /// The models that opened the store to write, in the order of their first opening: the last model is the newest.
   public var models: [ModelRecord] = []
 
   public init(identifier: StoreIdentifier, type: String, versionHashes: [String: String]) {
@@ -30,7 +30,7 @@ public struct StoreMetadata: Sendable, Hashable, Codable {
   }
 }
 
-/// A model that has opened a store.
+/// A model with which a store was opened.
 public struct ModelRecord: Sendable, Hashable, Codable {
   /// The model's name, if it has one.
   public var name: String?
@@ -38,7 +38,7 @@ public struct ModelRecord: Sendable, Hashable, Codable {
   public var versionIdentifiers: [String]
   /// The version hash of each entity that the store held for the model.
   public var versionHashes: [String: String]
-  /// When a program with the model opened the store for the first time; `nil` for a store that was made before this was
+  /// When a program with the model opened the store for the first time; `nil` for a store made before this was
   /// recorded.
   public var firstOpened: Date?
   /// When a program with the model last opened the store after one with another model.
@@ -65,7 +65,7 @@ extension ModelRecord: CustomStringConvertible {
   }
 }
 
-/// How a model stands to the models that have opened a store before.
+/// How a model stands to the models with which a store was opened before.
 public enum ModelAge: Sendable, Hashable {
   /// No program has opened the store with the model.
   case unseen
@@ -76,7 +76,7 @@ public enum ModelAge: Sendable, Hashable {
 }
 
 extension StoreMetadata {
-  /// How a model with these version hashes stands to the models that have opened the store.
+  /// How a model with these version hashes stands to the models with which the store was opened.
   public func age(ofModelWith hashes: [String: String]) -> ModelAge {
     if models.isEmpty { return hashes == versionHashes ? .newest : .unseen }
     guard let index = models.lastIndex(where: { $0.versionHashes == hashes }) else { return .unseen }

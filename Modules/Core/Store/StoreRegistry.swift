@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Which backends there are, by the name of their store type.
+/// The available backends, by the name of their store type.
 ///
 /// A configuration that names its type by a bare name is looked up here: in the registry passed to the coordinator, else
 /// in the one bound to the current task with ``withValue(_:operation:)``, else in ``shared``.
 public final class StoreRegistry: Sendable {
-  /// The registry of this process. It knows the backends of the module `Coherence` wherever that is linked; what is
-  /// registered goes before them.
+  /// The registry of this process. It knows the backends of the module `Coherence` wherever this is linked; registered
+  /// types take precedence over them.
   public static let shared = StoreRegistry { LinkedBackends.storeTypes }
   @TaskLocal private static var bound: StoreRegistry?
   private let factories = Mutex<[String: any StoreFactory]>([:])
-  /// What is known without having been registered.
+  /// The types known without registration.
   private let defaults: @Sendable () -> [String: StoreType]
 
   /// Makes a registry that knows no backend.
@@ -18,7 +18,7 @@ public final class StoreRegistry: Sendable {
 
   private init(defaults: @escaping @Sendable () -> [String: StoreType]) { self.defaults = defaults }
 
-  /// The registry that is in force: the task's own, or ``shared``.
+  /// The registry in force: the task's own, or ``shared``.
   public static var current: StoreRegistry { bound ?? shared }
 
   /// Runs an operation with this registry in place of ``shared``.
@@ -50,7 +50,7 @@ public final class StoreRegistry: Sendable {
     }
   }
 
-  /// The names of the types that are known, sorted.
+  /// The names of the known types, sorted.
   public var registeredTypes: [String] { Set(factories.withLock { $0.keys }).union(defaults().keys).sorted() }
 
   /// The factory of a store type: its own, or the one registered by its name.

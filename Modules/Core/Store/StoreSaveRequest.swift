@@ -1,7 +1,7 @@
 /// One save, as a list of steps to take in order within one transaction.
 ///
-/// The steps are planned so that an engine that checks foreign keys at once never sees a violation that is not one at
-/// the end: references to records that come later are written null first and filled in by a `fix`.
+/// The steps are planned so that an engine that checks foreign keys at once never sees a violation unless one remains
+/// at the end: references to later records are written null first and filled in by a `fix`.
 public struct StoreSaveRequest: Sendable {
   public var steps: [SaveStep]
   /// The numbers of members to check once the steps are taken, in the same transaction, so that saves at the same time
@@ -15,18 +15,18 @@ public struct StoreSaveRequest: Sendable {
 }
 
 public enum SaveStep: Sendable {
-  /// Removes links, found by source and target; a missing one is no error.
+  /// Removes links, found by source and target; a missing link is no error.
   case unlink(LinkTable, [Link])
   /// Sets slots of rows whose version is not looked at and not changed: slots cleared before deletes and swaps, and
   /// references filled in after inserts.
   case fix(EntityDescription, slots: SlotSet, [Row])
-  /// Removes rows that are at the version given.
+  /// Removes rows at the version given.
   case delete(EntityDescription, [RowDelete])
   /// Adds rows, all of one entity, at their version.
   case insert(EntityDescription, [Row])
-  /// Writes the slots given, and the new version, of rows that are at the version that the update is based on.
+  /// Writes the slots given, and the new version, of rows at the version that the update is based on.
   case update(EntityDescription, slots: SlotSet, [RowUpdate])
-  /// Adds links; one that is there already gets the positions given, and keeps those that are not.
+  /// Adds links; an existing link gets the positions given, and keeps the others.
   case link(LinkTable, [Link])
 }
 
@@ -63,7 +63,7 @@ public struct StoreConflict: Sendable {
     self.storeRow = storeRow
   }
 
-  /// Every conflict of a save that was not applied.
+  /// Every conflict of a failed save.
   public struct Failure: Error, Sendable {
     public var conflicts: [StoreConflict]
     public init(conflicts: [StoreConflict]) { self.conflicts = conflicts }

@@ -27,19 +27,19 @@ public protocol StoreFactory: Sendable {
   /// that the configuration gave.
   var usesFiles: Bool { get }
 
-  /// Opens a store, creating it with the environment's schema if there is none, and adding to its schema what the
+  /// Opens a store, creating it with the environment's schema at an empty place, and adding to its schema what the
   /// model adds (see ``StoreEnvironment/allowsMigration``).
   ///
   /// - Throws: ``ErrorCode/notADatabase``, ``ErrorCode/storeInaccessible``, ``ErrorCode/incompatibleModel`` and the
   ///   like; nothing is changed then.
   func open(_ environment: StoreEnvironment) throws -> any PersistentStore
 
-  /// The metadata of a store that may not be open; `nil` when there is none at that place.
+  /// The metadata of a store that need not be open; `nil` at a place without a store.
   ///
   /// - Throws: ``ErrorCode/notADatabase`` or ``ErrorCode/storeCorrupt``.
   func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata?
 
-  /// Moves a store out of the way, keeping its content, so that a fresh one can take its place.
+  /// Moves a store out of the way, keeping its content, so that a fresh store can take its place.
   ///
   /// - Returns: A description of where it is now, for the log.
   func setAside(_ environment: StoreEnvironment) throws -> String

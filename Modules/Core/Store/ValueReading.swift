@@ -1,21 +1,21 @@
-/// Takes the values of records that are read, without rows in between.
+/// Takes the values of records from a reader, without rows in between.
 package protocol ValueSink: AnyObject {
-  /// The slots that are read of every record. They are slots of the query's entity.
+  /// The slots to read of every record. They are slots of the query's entity.
   var slots: [Int] { get }
   /// How many records were taken.
   var count: Int { get }
 
   /// Takes the values of a record.
   ///
-  /// - Parameter values: One for each slot asked for, in their order. The place is the reader's, what is in it the sink's:
-  ///   it is left deinitialised, also when the sink throws.
+  /// - Parameter values: One for each slot asked for, in their order. The memory is the reader's, the values in it are
+  ///   the sink's: it is left deinitialised, also when the sink throws.
   func take(_ values: UnsafeMutablePointer<AttributeValue>) throws
 }
 
 /// A cursor that hands out values where it has them, instead of making rows of them first. Without it, rows are read and
 /// their values are copied.
 package protocol ValueCursor: RowCursor {
-  /// Hands out the values of some records, as many as are cheap to get at once. Answers `false`, having handed out
+  /// Hands out the values of some records, as many as are cheap to get at once. Returns `false`, having handed out
   /// nothing, at the end.
   ///
   /// - Throws: What the sink throws, at once; errors of the store.

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A reader that can give its connection up between two reads and go on in a later state of the store. A store that runs
-/// short of connections takes them from idle readers, so that no caller waits for an idle connection.
+/// A reader able to give its connection up between two reads and continue in a later state of the store. A store that
+/// runs short of connections takes them from idle readers, so that no caller waits for an idle connection.
 ///
 /// A store whose readers never wait for one another needs none of this.
 public protocol YieldingReader: StoreReader {
@@ -10,11 +10,11 @@ public protocol YieldingReader: StoreReader {
   /// Set once, before the first read.
   var hold: StateHold? { get set }
 
-  /// A number that rises with each state that the reader goes on in.
+  /// A number that rises with each state that the reader continues in.
   var stateNumber: Int { get }
 
-  /// Offers the connection, in the state that it is in, to the save that the calling thread begins. The reader is not read
-  /// from any more, and ``finish()`` is called after the save. Meanwhile the store may take the connection back.
+  /// Offers the connection, in its present state, to the save that the calling thread begins. The reader is not read
+  /// from any more, and ``finish()`` is called after the save. Until then the store may take the connection back.
   ///
   /// - Returns: `false` when the reader has nothing to offer. ``finish()`` is called at once then.
   func offerToSave() -> Bool
@@ -36,7 +36,7 @@ public final class StateHold: Sendable {
   /// Whether the reader may go on in a later state.
   public var isFree: Bool { !isTaken.load(ordering: .acquiring) }
 
-  // A store asks under the lock that each read takes: a hold that is taken right after the question protects the next read.
+  // A store asks under the lock that each read takes: a hold taken right after the question protects the next read.
   func take() { isTaken.store(true, ordering: .releasing) }
   func release() { isTaken.store(false, ordering: .releasing) }
 }

@@ -1,13 +1,13 @@
 public import Foundation
 
-/// A Swift type that can be the value of an attribute.
+/// A Swift type for the values of attributes.
 ///
 /// The framework's own conformances cover the model's types; conform an enumeration by declaring
 /// `AttributeConvertible` on a `RawRepresentable` type whose raw value is convertible.
 public protocol AttributeConvertible: Sendable {
   /// The model's type for this Swift type.
   static var attributeType: AttributeType { get }
-  /// What a typed accessor answers when there is no value to answer.
+  /// The value that a typed accessor returns in place of a missing one.
   static var attributeDefault: Self { get }
   /// The stored form.
   var attributeValue: AttributeValue { get }

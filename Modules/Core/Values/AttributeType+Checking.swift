@@ -44,7 +44,7 @@ extension AttributeType {
       }
       return checked
     case (.date, .double(let number)) where number.isNaN:
-      // What `Date.attributeValue` makes of a date that has no timestamp.
+      // `Date.attributeValue` makes this of a date without a timestamp.
       throw CoherenceError(
         .invalidValue, "The date lies further from 1970 than 292,000 years, which no store can keep.")
     default:

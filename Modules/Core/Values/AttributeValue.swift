@@ -20,7 +20,7 @@ public enum AttributeValue: Sendable {
   /// The target of a to-one relationship.
   case reference(ManagedObjectID)
 
-  /// Whether there is no value.
+  /// Whether the value is missing.
   @inlinable public var isNull: Bool {
     if case .null = self { return true }
     return false

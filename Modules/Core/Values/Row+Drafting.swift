@@ -1,4 +1,4 @@
-// A row that one owner is still working on: the values of a changed object, which become the row that is saved.
+// A row that one owner is still working on: the values of a changed object, which become the saved row.
 
 extension Row {
   /// A row of its own with the same values.

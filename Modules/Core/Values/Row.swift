@@ -13,7 +13,7 @@ public struct Row: @unchecked Sendable {
   /// Makes a row from values written in slot order.
   ///
   /// - Parameters:
-  ///   - id: The record's permanent identifier, or a temporary one for a record that was not saved.
+  ///   - id: The record's permanent identifier, or a temporary one for an unsaved record.
   ///   - entity: The record's own entity, never an ancestor of it.
   ///   - version: 1 for a fresh record, raised by each save that changes it.
   ///   - write: Appends one value for each slot of the entity, in order.

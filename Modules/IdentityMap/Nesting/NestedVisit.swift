@@ -72,14 +72,14 @@ final class GivenEntities: EntityVisitor {
   }
 }
 
-/// The entities that a closure changed in a value, at whichever place. Of two different changes of one entity the later place
-/// counts, and the logger is told.
+/// The entities that a closure changed in a value, at any of their places. Of two different changes of one entity the
+/// later place counts, and the logger receives an error.
 final class NestedEdits: EntityVisitor {
-  /// A changed entity. What is to be done with it depends on its type, so it is two closures.
+  /// A changed entity. Its handling depends on its type, so it is two closures.
   struct Edit {
-    /// Makes the change sure.
+    /// Applies the change as confirmed.
     let store: (Stamp?) -> Void
-    /// Makes a change that is not sure, given what makes it of the entity's value.
+    /// Makes a tentative change, given the projection that makes it of the entity's value.
     let draft: (any Projecting, OptimisticEntries) -> Void
   }
 

@@ -42,15 +42,15 @@ extension EntityTable {
     return node
   }
 
-  /// What a change brings along in a value is part of the change, as far as nothing of it is sure.
+  /// Entities that a change brings along in a value are part of the change, unless they are confirmed.
   func bringAlong(_ value: T, _ change: OptimisticEntries) {
     guard nature.isAggregate, !change.isEnding, let plan = plan(for: value) else { return }
     var adoption = Adoption(core: core, stamp: nil, mode: .bringing, bringing: change)
     plan.adopt(value, by: &adoption)
   }
 
-  /// Stores an entity that a change brings along. One that there is already is left as it is; when another change has
-  /// brought it along, it stays until both have gone.
+  /// Stores an entity that a change brings along. An existing entity is left as it is; when another change has brought
+  /// it along, it stays until both have ended.
   func bring(_ entity: T, _ change: OptimisticEntries) {
     guard hiddenNode(entity.id) == nil else { return }
     guard let node = node(entity.id) else {
@@ -63,7 +63,7 @@ extension EntityTable {
     change.keep(node, self)
   }
 
-  /// A sure value takes the place of the one before; the changes that are not sure go on top of it again.
+  /// A confirmed value replaces the former one; the tentative changes are applied on top of it again.
   func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?, isUpdate: Bool) -> Placement<T> {
     node.note(stamp)
     // A value that takes the place of a change has the change in it.
@@ -79,11 +79,11 @@ extension EntityTable {
     return Placement(node: node, outcome: .changed)
   }
 
-  /// The value without the changes that are not sure; `nil` when there is none.
+  /// The value without the tentative changes; `nil` when only these make the entity exist.
   func sureValue(of node: EntityNode<T>) -> T? {
     guard let overlay = node.overlay else { return node.built() }
     guard var base = overlay.base, let plan = plan(for: base) else { return overlay.base }
-    // What is in it may have changed since.
+    // The entities in the value may have changed since.
     LinkCursor.walk(over: contents(of: base)) { plan.refresh(&base, along: &$0) }
     return base
   }
@@ -95,7 +95,7 @@ extension EntityTable {
     setOverlay(overlay.without(change), of: node)
   }
 
-  /// Makes sure what a change did to an entity.
+  /// Confirms a change's effect on an entity.
   func confirm(_ change: OptimisticEntries, of node: EntityNode<T>) {
     guard let overlay = node.overlay, overlay.hasPatches(of: change) else { return }
     core.record(node)

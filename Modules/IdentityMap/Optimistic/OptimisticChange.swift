@@ -1,8 +1,8 @@
-/// Changes that are shown before they are sure, as when a server has yet to accept them.
+/// Changes shown before they are confirmed, as when a server has yet to accept them.
 ///
-/// What is stored meanwhile counts as sure: it goes below the changes, which are applied again on top of it. An update is
-/// made of the sure values, of the entity and of what is in it. Changes made one after the other lie on top of each other;
-/// each can be taken back or confirmed by itself. When this is released before either, the changes are taken back.
+/// Values stored in between count as confirmed: they lie below the changes, which are applied again. An update is made
+/// of the confirmed values of the entity and its nested entities. Successive changes lie on top of each other; each can
+/// be taken back or confirmed by itself. When this object is released before, its changes are taken back.
 ///
 /// ```swift
 /// let change = store.optimistically { $0.update(Post.self, id: 1) { $0.likes += 1 } }
@@ -13,7 +13,7 @@
 /// }
 /// ```
 ///
-/// A policy that merges is given the sure value of an entity, but what is in it as it is shown.
+/// A merge policy receives the confirmed value of an entity, but its nested entities as they are shown.
 public final class OptimisticChange: Sendable {
   private let core: StoreCore
   private let entries: OptimisticEntries
@@ -32,7 +32,7 @@ public final class OptimisticChange: Sendable {
     core.exclusively { entries.takeBack() }
   }
 
-  /// Makes the changes sure, as they are.
+  /// Confirms the changes, as they are.
   public func commit() {
     core.exclusively { entries.confirm() }
   }
@@ -67,17 +67,17 @@ public final class OptimisticChange: Sendable {
     }
   }
 
-  /// What can be done optimistically.
+  /// The optimistic changes of entities.
   public struct Draft: ~Copyable {
     fileprivate let core: StoreCore
     fileprivate let entries: OptimisticEntries
 
-    /// Changes an entity. What the closure changes in the entities of an aggregate changes these entities, at whichever of
-    /// their places; what it leaves alone keeps its value. Where it changes one entity at several places to different values,
-    /// the last place counts, and the logger is told of ``EntityError/differentChanges``. An entity that the closure puts in
-    /// and was not given keeps the value that the store has.
-    /// - Parameter change: Is applied again whenever a sure value is stored below it, so it should do nothing else.
-    /// - Returns: Whether there is such an entity.
+    /// Changes an entity. Changes that the closure makes in the entities of an aggregate change these entities, at any
+    /// of their places; the others keep their values. Where it changes one entity at several places to different
+    /// values, the last place counts, and the logger receives ``EntityError/differentChanges``. An entity that the
+    /// closure puts in and was not given keeps the value that the store has.
+    /// - Parameter change: Is applied again whenever a confirmed value is stored below it. It should do nothing else.
+    /// - Returns: Whether the entity exists.
     @discardableResult
     public borrowing func update<T: Identifiable & Sendable>(
       _ type: T.Type, id: T.ID, _ change: @escaping @Sendable (inout T) -> Void
@@ -88,16 +88,16 @@ public final class OptimisticChange: Sendable {
       return true
     }
 
-    /// Stores an entity that the sure data may not have. What there is already of the entities in it is left as it is; the
-    /// others are part of the change, as they are when ``update(_:id:_:)`` brings them along, until something sure comes.
+    /// Stores an entity that the confirmed data may lack. Nested entities that the store already has keep their values;
+    /// new entities are tentative, as in ``update(_:id:_:)``, until a confirmed value is stored.
     public borrowing func store<T: Identifiable & Sendable>(_ entity: T) {
       let table = core.table(of: T.self)
       entries.keep(table.patchIn(entity, .init(change: entries, effect: .value(entity))), table)
     }
 
-    /// Removes an entity from everything that it is in, as ``EntityStore/remove(_:id:)`` does. When that is taken back, it
-    /// is at its places again, with what was stored of it and of them meanwhile.
-    /// - Returns: Whether there is such an entity.
+    /// Removes an entity from everything that it is in, as ``EntityStore/remove(_:id:)`` does. When this is taken back,
+    /// it returns to its places, with all values stored of it and of them in between.
+    /// - Returns: Whether the entity exists.
     @discardableResult
     public borrowing func remove<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> Bool {
       guard let node = core.table(of: type).search(id) else { return false }
@@ -108,7 +108,7 @@ public final class OptimisticChange: Sendable {
 }
 
 extension EntityStore {
-  /// Makes changes that are shown at once and can be taken back; observers are told once.
+  /// Makes changes, shown at once and revertible; observers are notified once.
   public func optimistically(_ body: (borrowing OptimisticChange.Draft) -> Void) -> OptimisticChange {
     core.exclusively {
       let entries = OptimisticEntries(core: core)

@@ -1,17 +1,17 @@
-/// Changes of an entity that are not sure yet, over the value that is.
+/// Tentative changes of an entity, over its confirmed value.
 final class Overlay<T> {
-  /// The sure value; `nil` when there is none without the changes.
+  /// The confirmed value; `nil` when the entity exists by the changes alone.
   let base: T?
   /// In the order in which they were made.
   let patches: [Patch]
-  /// What is in the sure value, kept so that it is still there when it is shown again.
+  /// The nested entities of the confirmed value, kept so that they still exist when it is shown again.
   let contents: [Handle]
 
   struct Patch {
     let change: OptimisticEntries
     let effect: Effect
 
-    /// Whether there can be entities in the value then that there were not.
+    /// Whether the value may then have entities that it did not have.
     var bringsEntities: Bool {
       switch effect {
       case .change, .value, .brought: true
@@ -23,13 +23,13 @@ final class Overlay<T> {
   enum Effect {
     /// Other fields.
     case change((inout T) -> Void)
-    /// Another value, also when there was none.
+    /// Another value, also for an entity without one.
     case value(T)
-    /// The value when there is none, of an entity that came along in another.
+    /// The value for an entity without one, brought along in another entity.
     case brought(T)
     /// None any more.
     case removal
-    /// Another entity is taken out, which is removed for the time being.
+    /// Another entity is taken out, which is tentatively removed.
     case without(Node)
   }
 
@@ -39,30 +39,30 @@ final class Overlay<T> {
     self.contents = contents
   }
 
-  /// Whether there is something that a change did.
+  /// Whether a change has an effect here.
   func hasPatches(of change: OptimisticEntries) -> Bool {
     patches.contains { $0.change === change }
   }
 
-  /// The same without what a change did.
+  /// The same without the effects of a change.
   func without(_ change: OptimisticEntries) -> Overlay {
     Overlay(base: base, patches: patches.filter { $0.change !== change }, contents: contents)
   }
 }
 
 extension EntityNode {
-  /// The changes over the value that are not sure.
+  /// The tentative changes over the value.
   var overlay: Overlay<T>? {
     relations?.overlay.map { unsafeDowncast($0, to: Overlay<T>.self) }
   }
 
-  /// Whether there is such an entity by what is not sure alone.
+  /// Whether the entity exists by tentative changes alone.
   var isUnsure: Bool {
     guard let overlay else { return false }
     return overlay.base == nil
   }
 
-  /// Keep what is in the value.
+  /// Keep the entities in the value.
   var contents: [Handle] {
     relations?.children.map { Handle.of($0.child) } ?? []
   }

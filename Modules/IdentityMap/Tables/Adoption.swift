@@ -1,16 +1,16 @@
-/// Gathers the children of an aggregate that is being stored, and stores them.
+/// Gathers the children of an aggregate during its storing, and stores them.
 @usableFromInline
 struct Adoption {
   @usableFromInline let core: StoreCore
-  /// What is done with entities that there are already.
+  /// How existing entities are handled.
   @usableFromInline let mode: Mode
-  /// Entities that are left as they are.
+  /// Entities to leave as they are.
   private let kept: [Node]
   /// The change that brings the aggregate, if it brings it.
   private let change: OptimisticEntries?
-  /// Is shown the entities, of which none is stored.
+  /// Visits the entities, none of which is stored.
   private let visitor: (any EntityVisitor)?
-  /// That of the aggregate, which holds for all that is in it.
+  /// The aggregate's stamp, which holds for all entities in it.
   @usableFromInline let stamp: Stamp?
   @usableFromInline var children: [Node] = []
   /// Of each child, the version of its value that the aggregate has.
@@ -18,13 +18,13 @@ struct Adoption {
 
   @usableFromInline enum Mode {
     case storing
-    /// A closure made the aggregate of the stored one: what it left as it was says nothing.
+    /// A closure made the aggregate of the stored one: entities that it left as they were are no changes.
     case updating
-    /// They are left as they are, whatever the aggregate says of them.
+    /// Existing entities keep their values, even if the aggregate has others.
     case keeping
-    /// So are those that there are not any more, or not yet.
+    /// Existing, removed and not yet stored entities are left as they are.
     case gathering
-    /// They are left as they are, and what there is not yet is part of a change that is not sure.
+    /// Existing entities keep their values, and new entities are part of a tentative change.
     case bringing
   }
 
@@ -85,7 +85,7 @@ struct Adoption {
     }
     let placement = table.put(entity, stamp: stamp, isUpdate: mode == .updating)
     children.append(placement.node)
-    // One that has another value than the given one is to be written into the aggregate.
+    // A child with another value than the given value is to be written into the aggregate.
     versions.append(placement.isAsGiven ? placement.node.version : placement.node.version &- 1)
   }
 
@@ -94,7 +94,7 @@ struct Adoption {
     for index in versions.indices.suffix(count) { versions[index] &-= 1 }
   }
 
-  /// The node of an entity that is left as it is.
+  /// The node of an entity to leave as it is.
   private func known<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
     if mode == .gathering { return table.nodeInAnyCase(of: entity) }
     guard let node = table.node(entity.id) ?? table.hiddenNode(entity.id) else { return nil }
@@ -122,7 +122,7 @@ struct Adoption {
   }
 
   /// Links the aggregate to its children.
-  /// - Returns: Whether children have other values than the aggregate says: a fresher one was kept, or one of them came
+  /// - Returns: Whether children have other values than the aggregate says: a fresher value was kept, or a child came
   ///   twice.
   func link(_ aggregate: Node) -> Bool {
     aggregate.setChildren(children)
@@ -148,7 +148,7 @@ struct Placement<T: Identifiable & Sendable> {
   let node: EntityNode<T>
   let outcome: Outcome
 
-  /// Whether the value that is stored now is the given one.
+  /// Whether the stored value is now the given one.
   var isAsGiven: Bool {
     switch outcome {
     case .created, .changed: !node.flags.contains(.dirty) && node.relations?.overlay == nil

@@ -21,7 +21,7 @@ extension EntityTable {
     // It may have been removed or stored by the closure.
     guard !node.isVacant, refusal(of: stamp, by: node) == nil else { return false }
     if let overlay = node.overlay, overlay.base == nil, let change = overlay.patches.last?.change {
-      // Nothing of it is sure, so the update goes with it. What is in it may be sure.
+      // The entity is tentative, so the update ends with it. The entities in it may be confirmed.
       let edits = given.map { NestedEdits(from: $0, to: value, of: node, self).list } ?? []
       patch(node, .init(change: change, effect: .value(value)))
       for edit in edits { edit.store(stamp) }

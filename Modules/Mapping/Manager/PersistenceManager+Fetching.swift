@@ -4,9 +4,9 @@ extension PersistenceManager {
   /// Fetches records, to be used in their context alone.
   ///
   /// - Parameters:
-  ///   - entity: The records' class, where the type of the result does not tell it.
-  ///   - context: Where the records are to be; without one, what ``contextForThread()`` answers, so that they are used on
-  ///     the calling thread.
+  ///   - entity: The records' class, where the type of the result leaves it open.
+  ///   - context: The context of the records; without one, the context of ``contextForThread()``, so that they are used
+  ///     on the calling thread.
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext`` for a context of another
   ///   manager; ``ErrorCode/unknownEntity``; ``ErrorCode/invalidPredicate`` and ``ErrorCode/unknownProperty`` for what
   ///   cannot be asked; errors of the store.
@@ -25,7 +25,7 @@ extension PersistenceManager {
   /// - Parameters:
   ///   - uids: Which; `nil` for all, and none for an empty list. Uids that no record has are passed over. The models do
   ///     not come in the order of the uids.
-  ///   - includesDeleted: Whether records that are marked as deleted, and only wait for the server to be told, are models
+  ///   - includesDeleted: Whether records marked as deleted, whose delete the server has yet to receive, are models
   ///     too.
   /// - Throws: As ``fetchRecords(predicate:sortDescriptors:context:)``, ``ErrorCode/invalidUid``, and what `toModel` throws.
   public final func fetchModels<T: RecordToModel>(
@@ -68,7 +68,7 @@ extension PersistenceManager {
     try fetchModels(entity: entity, uids: uids, context: context)
   }
 
-  /// Counts the records that satisfy a predicate, those that are marked as deleted included.
+  /// Counts the records that satisfy a predicate, records marked as deleted included.
   ///
   /// - Throws: As ``fetchRecords(predicate:sortDescriptors:context:)``.
   public final func count<T: DataRecord>(
@@ -77,7 +77,7 @@ extension PersistenceManager {
     try reading(in: context) { try $0.count(entity: entity, predicate: predicate) }
   }
 
-  /// Whether there is a record of a uid, marked as deleted or not.
+  /// Whether a record has the uid, marked as deleted or not.
   ///
   /// - Throws: As ``fetchRecords(predicate:sortDescriptors:context:)``, and ``ErrorCode/invalidUid``.
   public final func exists<T: DataRecord>(

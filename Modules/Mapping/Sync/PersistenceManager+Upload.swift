@@ -1,10 +1,10 @@
 public import CoherenceCore
 
 extension PersistenceManager {
-  /// Fetches the records that the server is to be told of: made, edited or deleted here.
+  /// Fetches the records to upload to the server: made, edited or deleted here.
   ///
   /// - Parameters:
-  ///   - entity: The records' class, where the type of the result does not tell it.
+  ///   - entity: The records' class, where the type of the result leaves it open.
   ///   - context: Where the records are to be; that of the calling thread without.
   /// - Returns: The records in the order of ``SyncRecord/sort``.
   /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``.
@@ -15,8 +15,7 @@ extension PersistenceManager {
     try fetchRecords([T.isUploaded(false)], context)
   }
 
-  /// Fetches the records that were made or edited here, but not those that were deleted; see
-  /// ``fetchRecordsToUpload(entity:context:)``.
+  /// Fetches the records made or edited here, but not the deleted ones; see ``fetchRecordsToUpload(entity:context:)``.
   @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
   public final func fetchRecordsToUpdate<T: SyncRecord>(
     entity: T.Type = T.self, context: ManagedObjectContext? = nil
@@ -24,7 +23,7 @@ extension PersistenceManager {
     try fetchRecords([T.isUploaded(false), T.wasDeleted(false)], context)
   }
 
-  /// Fetches the records that were deleted here; see ``fetchRecordsToUpload(entity:context:)``.
+  /// Fetches the records deleted here; see ``fetchRecordsToUpload(entity:context:)``.
   @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
   public final func fetchRecordsToDelete<T: SyncRecord>(
     entity: T.Type = T.self, context: ManagedObjectContext? = nil
@@ -32,7 +31,7 @@ extension PersistenceManager {
     try fetchRecords([T.isUploaded(false), T.wasDeleted(true)], context)
   }
 
-  /// Fetches the records that were made here and that the server never knew; see ``fetchRecordsToUpload(entity:context:)``. The
+  /// Fetches the records made here and never known to the server; see ``fetchRecordsToUpload(entity:context:)``. The
   /// others of ``fetchRecordsToUpdate(entity:context:)`` are edits.
   ///
   /// - Throws: Also ``ErrorCode/modelDoesNotFit`` when ``SyncRecord/isKnownToServerKey`` is not declared.

@@ -1,9 +1,9 @@
 public import CoherenceCore
 
-/// Work with records that is saved as a whole, by who began it: see ``PersistenceManager/transaction(context:_:)``.
+/// Work with records, saved as a whole by its initiator: see ``PersistenceManager/transaction(context:_:)``.
 ///
-/// What is done in a transaction is seen by its later fetches, and by nobody else before it is saved. It is used in the
-/// block that it is given to, and nowhere else. When a save in it fails, so does the transaction, even if the block
+/// Changes made in a transaction are seen by its later fetches, and by no others before it is saved. It is used in the
+/// block that receives it, and nowhere else. When a save in it fails, so does the transaction, even if the block
 /// catches the error: a part of that save may be done already.
 public struct PersistenceTransaction {
   /// The context that the work is done in, for what this type does not do: the methods of the manager that write take
@@ -22,7 +22,7 @@ public struct PersistenceTransaction {
 extension PersistenceTransaction {
   /// Fetches records, to be used in the transaction.
   ///
-  /// - Parameter entity: The records' class, where the type of the result does not tell it.
+  /// - Parameter entity: The records' class, where the type of the result leaves it open.
   public func fetchRecords<T: DataRecord>(
     entity: T.Type = T.self, predicate: FetchPredicate? = nil, sortDescriptors: [SortKey] = []
   ) throws -> [T] {
@@ -58,8 +58,8 @@ extension PersistenceTransaction {
       of: records(T.self, where: parts.isEmpty ? nil : .and(parts), sort: sortDescriptors, range: range))
   }
 
-  /// - Throws: ``ErrorCode/modelDoesNotFit`` when a record does not have what its class asks for, which accessors, that
-  ///   cannot throw, answer with values of their own; ``ErrorCode/cancelled``.
+  /// - Throws: ``ErrorCode/modelDoesNotFit`` when a record does not fit its class, for which non-throwing accessors
+  ///   return values of their own; ``ErrorCode/cancelled``.
   private func models<T: RecordToModel>(of records: [T]) throws -> [T.ModelType] {
     let known = context.accessorFailures.count
     var models: [T.ModelType] = []
@@ -71,7 +71,7 @@ extension PersistenceTransaction {
       }
     }
     guard context.accessorFailures.count > known, let error = context.accessorFailures.latest else { return models }
-    // What cannot be fetched is not in the way of what is to be saved.
+    // An unreadable record must not hinder the save of others.
     for record in records { context.refresh(record, mergeChanges: true) }
     let cause = (error as? CoherenceError).map { ": \($0.message)" } ?? "."
     throw CoherenceError(
@@ -101,7 +101,7 @@ extension PersistenceTransaction {
     try context.count(for: try UidTable(T.self, in: context).request(T.self, where: predicate))
   }
 
-  /// Whether there is a record of a uid.
+  /// Whether a record has the uid.
   public func exists<T: DataRecord>(entity: T.Type, uid: T.UidType) throws -> Bool {
     let table = try UidTable(T.self, in: context)
     let uid = try table.checked(uid.attributeValue)
@@ -111,7 +111,7 @@ extension PersistenceTransaction {
 }
 
 extension DataRecord {
-  /// The condition for records that are not marked as deleted; `nil` when there are no such marks.
+  /// The condition for records not marked as deleted; `nil` for a class without such marks.
   static var isShown: FetchPredicate? {
     guard let type = self as? any SyncRecord.Type else { return nil }
     return .comparison(.path(PropertyPath(names: [type.wasDeletedKey])), .notEqual, .value(.bool(true)))
@@ -131,7 +131,7 @@ extension PersistenceTransaction {
   }
 
   /// Saves models and marks their records for synchronisation. The transaction fails with ``ErrorCode/versionConflict``
-  /// when others change a record meanwhile, whatever the merge policy.
+  /// when others change a record before its end, with every merge policy.
   @discardableResult
   public func save<Record: RecordFromModel & SyncRecord>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,

@@ -16,7 +16,7 @@ extension ConformanceSubject {
     Case("a context with many changes takes in what others changed with few reads") { stack in
       let interposition = try filled(stack)
       let context = stack.context()
-      // Kept: what is not held and not changed need not be read at all.
+      // Kept: released and unchanged objects need not be read at all.
       try context.performAndWait {
         for album in try context.all("Album") { try album.setValue(1, for: "year") }
       }

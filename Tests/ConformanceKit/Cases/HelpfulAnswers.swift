@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// Answers say what is wrong, where, and what to do.
+/// Errors say what failed, where, and what to do.
 extension ConformanceSubject {
   static let helpfulAnswers = ConformanceSubject("Helpful answers") {
     extremeValues

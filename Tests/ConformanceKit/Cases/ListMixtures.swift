@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Whatever is done to an ordered list, in one save or in many, its order is the one that was made.
+/// An ordered list has the order given to it, after all sorts of changes, in one save or in many.
 extension ConformanceSubject {
   static let listMixtures = ConformanceSubject("List mixtures") {
     mixtures("an ordered one-to-many relationship", owner: "Album", "title", "tracks", member: "Track", "title")
@@ -80,7 +80,7 @@ private struct ListMixture {
   private(set) var names: [String] = []
   private var removed: [String] = []
   private var count = 0
-  /// What was done since the last save.
+  /// The changes since the last save.
   private(set) var log: [String] = []
 
   init(

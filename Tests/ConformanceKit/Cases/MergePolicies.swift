@@ -24,7 +24,7 @@ extension ConformanceSubject {
     }
   }
 
-  /// The title and year of the one album; `nil` when there is none.
+  /// The title and year of the one album; `nil` without one.
   private static func outcome(_ stack: ConformanceStack) throws -> [AttributeValue]? {
     try stack.read { context in
       try context.all("Album").first.map { [try $0.value(for: "title"), try $0.value(for: "year")] }

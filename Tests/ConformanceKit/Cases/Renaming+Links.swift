@@ -37,7 +37,7 @@ extension ConformanceSubject {
         try expectEqual(try person("A", context).labels(of: "watchers"), [])
         try expectEqual(try context.names("Person", where: memberCount("watchers", .equal, 1)), ["B", "C"])
         try expectEqual(try context.names("Person", where: memberCount("follows", .equal, 3)), ["A"])
-        // A new link, one that goes, and another order.
+        // A new link, a removed one, and another order.
         try person("C", context).setObjects([try person("A", context)], for: "follows")
         try person("A", context).setObjects([try person("B", context), try person("C", context)], for: "follows")
       }

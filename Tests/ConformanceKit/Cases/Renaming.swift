@@ -7,7 +7,7 @@ extension ConformanceSubject {
     renamedEntities
   }
 
-  /// A store is filled, opened with a model that has other names, changed, and opened with the first model again.
+  /// A store is filled, opened with a model of other names, changed, and opened with the first model again.
   private static func renamed(
     _ sentence: String, from start: Library = base, _ change: @escaping @Sendable (inout Library) -> Void,
     check: @escaping @Sendable (ManagedObjectContext) throws -> Void,

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Fetches that ask for given values find unsaved records by these values, however many there are.
+/// Fetches that ask for given values find unsaved records by these values, in any number.
 extension ConformanceSubject {
   static let unsavedValues = ConformanceSubject("Unsaved values") {
     Case("a changed value is found among many unsaved records, and its former one is not") { stack in
@@ -72,7 +72,7 @@ private struct RandomChanges {
     let title = "\(number(below: 30))"
     for context in [parent, child] {
       for titles in [[title], [title, "3", "x"]] {
-        // Without regard to case, no index helps; titles are numbers, so that the answer is the same.
+        // Without regard to case, no index helps; titles are numbers, so that the result is the same.
         let expected = try context.all("Album", where: among("title", titles, .caseInsensitive)).map(\.objectID)
         let found = try context.all("Album", where: among("title", titles)).map(\.objectID)
         try expectEqual(found, expected, "seed \(seed)")

@@ -38,8 +38,8 @@ public enum ConformanceSuite {
     return Dictionary(names.map { ($0, reason) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// What is wrong with a harness, or with the suite itself, as sentences: skips of cases that do not exist, skips
-  /// without a reason, cases that share a name.
+  /// The faults of a harness, or of the suite itself, as sentences: skips of missing cases, skips without a reason,
+  /// cases that share a name.
   public static func faults(of harness: any StoreHarness) -> [String] {
     let names = cases.map(\.name)
     let known = Set(names)

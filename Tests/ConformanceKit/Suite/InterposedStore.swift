@@ -2,7 +2,7 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-/// What happens between Core and the store under test: counts the calls, sees which overlap, and fails them when told to.
+/// Stands between Core and the store under test: counts the calls, sees which overlap, and fails them on request.
 final class Interposition: Sendable {
   typealias Hook = @Sendable (StoreSaveRequest) throws -> Void
 

@@ -14,8 +14,7 @@ struct StoreFaultTests {
   private let directory = TemporaryDirectory()
   private let garbage = Data("this is no database, and long enough to be looked at as one".utf8)
 
-  private func makeContainer(_ model: ManagedObjectModel = ContainerModels.users, log: LogRecorder? = nil) -> Container
-  {
+  private func makeContainer(_ model: ManagedObjectModel = ContainerModels.users, log: MessageLog? = nil) -> Container {
     Container(name: "Stores", managedObjectModel: model, storeLocation: directory.url, logger: log?.logger)
   }
 
@@ -78,7 +77,7 @@ struct StoreFaultTests {
   }
 
   @Test func `fault: a configuration that the model does not know is accepted without a word`() throws {
-    let log = LogRecorder()
+    let log = MessageLog()
     try makeContainer(log: log).attachPersistentStore(for: StoreConfiguration(name: "Unknown", type: .inMemory))
     #expect(log.texts(.warning).contains { $0.contains("Unknown") })
   }

@@ -66,7 +66,7 @@ struct Bench: ParsableCommand {
   }
 
   func run() throws {
-    // What stores tell of themselves would stand between the figures.
+    // The stores' log would stand between the figures.
     LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
     let place = directory.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
     if sizes { return try printSizeTable(at: place) }

@@ -2,7 +2,7 @@ import Dispatch
 
 /// Takes the calling task to the place of a confinement for one block.
 ///
-/// A block that is put into the queue as it is would belong to no task: neither task-local values nor a cancellation
+/// A block dispatched into the queue directly would belong to no task: neither task-local values nor a cancellation
 /// would reach it.
 actor ConfinedTurn {
   private let confinement: Confinement

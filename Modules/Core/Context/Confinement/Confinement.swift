@@ -2,17 +2,17 @@ import CoherenceRuntime
 import Dispatch
 import Synchronization
 
-/// Where a context may be used: by one thread at a time, which the context's queue decides, or by one thread for good.
+/// Where a context may be used: by one thread at a time, which the context's queue decides, or by one fixed thread.
 ///
 /// The rule is checked at every access to an object, in release builds too: a read of one word, and a comparison with
 /// the calling thread.
 final class Confinement: @unchecked Sendable {
   // Sendable: the queue's state is used under `lock` only; the rest is constant or atomic.
 
-  /// The thread that is inside, zero when there is none.
+  /// The thread inside the context, zero for none.
   @usableFromInline let owner = Atomic<UInt>(0)
   let isMain: Bool
-  /// The thread that the context belongs to for good, zero when it belongs to a queue.
+  /// The thread that the context belongs to permanently, zero when the context belongs to a queue.
   private let home: UInt
   private let depth = Atomic<Int>(0)
 
@@ -29,7 +29,7 @@ final class Confinement: @unchecked Sendable {
     if isMain { MainQueue.watch() }
   }
 
-  /// Whether the context belongs to one thread for good, and to no queue.
+  /// Whether the context belongs to one fixed thread, and to no queue.
   var isOfThread: Bool { home != 0 }
 
   /// Whether the context is used without `perform` where it belongs: on the main actor, or on its thread.
@@ -45,7 +45,7 @@ final class Confinement: @unchecked Sendable {
 
   /// Fails loudly when the calling thread may not use the context.
   ///
-  /// - Parameter subject: What is used, for the message.
+  /// - Parameter subject: The name of the used object, for the message.
   @inline(__always) func check(_ subject: @autoclosure () -> String) {
     if owner.load(ordering: .relaxed) == currentThread { return }
     if !isInsideAtHome { Misuse.fail(advice(subject())) }
@@ -65,7 +65,7 @@ final class Confinement: @unchecked Sendable {
   /// Whether the calling thread is inside by its own entry, not just on the main actor.
   var isEntered: Bool { owner.load(ordering: .relaxed) == currentThread }
 
-  /// Enters on a thread that the queue admitted. Answers whether this is the outermost entry.
+  /// Enters on a thread that the queue admitted. Returns whether this is the outermost entry.
   func enter() -> Bool {
     if isEntered {
       depth.add(1, ordering: .relaxed)
@@ -87,8 +87,8 @@ final class Confinement: @unchecked Sendable {
 
   /// Whether the caller runs on the main actor.
   ///
-  /// The runtime is asked first: it knows the executor of the calling thread's job, which stays the same when the thread
-  /// enters another queue synchronously. A plain block of the main queue is no job; the queue's mark tells of that.
+  /// The runtime is asked first: it knows the executor of the calling thread's job, which stays the same when the
+  /// thread enters another queue synchronously. A plain block of the main queue is no job; the queue's mark shows it.
   static var isOnMain: Bool { coherence_is_on_main_actor() || isInMainQueueBlock }
 
   /// Whether the caller is a block of the main queue, or of a queue that targets it. Not seen from within the `sync` of
@@ -98,7 +98,7 @@ final class Confinement: @unchecked Sendable {
     return DispatchQueue.getSpecific(key: mainKey) == true
   }
 
-  /// Whether the caller is proof that somebody serves the main queue, because a job or a block of it runs.
+  /// Whether the caller is proof that the main queue is served, because a job or a block of it runs.
   static var isServedMain: Bool { coherence_is_in_main_job() || isInMainQueueBlock }
 }
 

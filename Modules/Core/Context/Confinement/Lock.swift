@@ -8,8 +8,8 @@
 
 /// A lock for state that many contexts share.
 ///
-/// On Linux the standard library's `Mutex` spins for a long time and then hands the lock to the thread that has slept the
-/// longest. With more threads than processors, all others wait until that thread is scheduled. This lock is free as soon
+/// On Linux the standard library's `Mutex` spins for a long time and then hands the lock to the longest sleeping
+/// thread. With more threads than processors, all others wait until that thread is scheduled. This lock is free as soon
 /// as it is released: a running thread takes it, and a sleeping one tries again when it wakes. The state of a single
 /// context is not contended for, and stays in a `Mutex`, whose quick way is shorter.
 ///

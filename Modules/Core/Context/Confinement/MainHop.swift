@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// What is known of the main queue.
+/// Whether the process serves the main queue.
 enum MainQueue {
   private static let served = Atomic<Bool>(false)
   private static let watched = Atomic<Bool>(false)
@@ -11,7 +11,7 @@ enum MainQueue {
   static var isServed: Bool { served.load(ordering: .relaxed) }
   static func noteServed() { served.store(true, ordering: .relaxed) }
 
-  /// Finds out long before the first hop: the caller is proof, or a block that is put into the queue will be.
+  /// Finds out long before the first hop: the caller is proof, or a block dispatched into the queue will be.
   static func watch() {
     if Confinement.isServedMain { return noteServed() }
     guard !isServed, !watched.exchange(true, ordering: .relaxed) else { return }
@@ -22,15 +22,15 @@ enum MainQueue {
   struct Patience {
     /// After this time the log says that the main queue is blocked, and again after twice the time.
     var warning = 10.0
-    /// After this time a queue of which no sign was seen counts as one that nobody serves.
+    /// After this time a queue without any sign of service counts as unserved.
     var limit = 30.0
   }
 }
 
 /// A block on its way to the main queue, and its result on the way back.
 final class MainHop<T>: @unchecked Sendable {
-  // Sendable: `state` decides who may touch `work` and `result`: the main thread after it moved the state from waiting
-  // to running, the waiting thread after it was signalled.
+  // Sendable: `state` decides which thread may touch `work` and `result`: the main thread after it moved the state from
+  // waiting to running, the waiting thread after it was signalled.
   private enum State { case waiting, running }
   private let condition = NSCondition()
   private var state = State.waiting
@@ -52,8 +52,8 @@ final class MainHop<T>: @unchecked Sendable {
     condition.unlock()
   }
 
-  /// What the block answers. The block itself is gone afterwards: the waiting thread, to which it belongs, may go on before
-  /// the main queue has let go of this hop.
+  /// The block's result. The block itself is released on return: the waiting thread, to which it belongs, may continue
+  /// before the main queue releases this hop.
   private func workedOff() -> Result<T, any Error>? {
     let work = work.take()
     return work?()

@@ -1,9 +1,9 @@
 import Dispatch
 import Synchronization
 
-// The main actor may wait for a context whose block waits for the main actor in its turn. Nobody would go on. So the thread
-// that holds the main actor runs, while it waits for a context, the blocks for main that it waits for by waiting there, and
-// no others: what it runs is what the block of the context could have called on the same thread.
+// The main actor may wait for a context whose block waits for the main actor in its turn. Both would wait forever. So
+// the thread that holds the main actor runs, while it waits for a context, the blocks for main that it waits for by
+// waiting there, and no others: these are blocks that the context's block could have called on the same thread.
 
 /// Which threads wait for which contexts, and which blocks for the main actor are waited for.
 ///
@@ -13,7 +13,7 @@ struct MainWaits {
   private var waiting: [UInt: WaitingThread] = [:]
   /// The thread that holds the main actor while it waits for a context; zero when none does.
   private var mainThread: UInt = 0
-  /// The blocks for the main actor that have not begun, as far as the pool knows.
+  /// The blocks for the main actor not begun yet, as far as the pool knows.
   private var hops: [PendingHop] = []
 
   var isMainWaiting: Bool { mainThread != 0 }
@@ -46,7 +46,7 @@ struct MainWaits {
   mutating func handOver() -> Handover? {
     guard !hops.isEmpty, let main = waiting[mainThread] else { return nil }
     var awaited = main
-    // As many steps as there are waiting threads: contexts that wait for each other lead in a circle.
+    // As many steps as waiting threads: contexts that wait for each other lead in a circle.
     for _ in 0...waiting.count {
       let holder = awaited.context.owner.load(ordering: .relaxed)
       if let index = hops.firstIndex(where: { $0.sender == holder }) {
@@ -80,7 +80,7 @@ struct MainWaits {
 
 /// A block for the main actor that a thread waits for.
 final class PendingHop: @unchecked Sendable {
-  // Sendable: constant, and the thread that took the block out of the pool calls `run`, nobody else.
+  // Sendable: constant, and `run` is called only by the thread that took the block out of the pool.
   let sender: UInt
   let run: () -> Void
 

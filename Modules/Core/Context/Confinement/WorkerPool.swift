@@ -2,7 +2,7 @@ import CoherenceRuntime
 import Dispatch
 import Foundation
 
-/// The threads that contexts work on: few, however many contexts there are. The cooperative pool's threads are not used,
+/// The threads that contexts work on: few, for any number of contexts. The cooperative pool's threads are not used,
 /// because stores block.
 ///
 /// Contexts with work wait in line. A worker takes the first, works in it for a while, and takes the next.
@@ -16,7 +16,7 @@ final class WorkerPool: @unchecked Sendable {
 
   /// The number of workers, without the waiting ones.
   let limit: Int
-  /// The most workers, with those that are stuck at one context or wait for a server.
+  /// The most workers, including workers stuck at one context or waiting for a server.
   private let maximum: Int
   /// The number of idle workers that stay for the next time, where contexts wait for servers.
   private static let mostIdle = 16
@@ -82,7 +82,7 @@ final class WorkerPool: @unchecked Sendable {
 
   /// Waits until the calling thread is given a context.
   ///
-  /// A thread that holds the main actor runs, meanwhile, the blocks for main without which it would wait forever.
+  /// A thread that holds the main actor runs, while it waits, the blocks for main without which it would wait forever.
   func wait(_ thread: WaitingThread) {
     let holdsMain = Confinement.isOnMain
     lock.lock()
@@ -118,7 +118,7 @@ final class WorkerPool: @unchecked Sendable {
     thread.semaphore.signal()
   }
 
-  /// Runs a block that waits for an event that may need workers: the main actor's turn, for instance.
+  /// Runs a block that waits for an event which may need workers: the main actor's turn, for instance.
   func blocking<T>(_ wait: () throws -> T) rethrows -> T {
     lock.lock()
     let worker = workers[currentThread]
@@ -256,14 +256,14 @@ final class WorkerPool: @unchecked Sendable {
     countIn(worker)
     while true {
       worker.begin = nil
-      // For a while there may be more workers than the limit: stuck ones that came back.
+      // For a while the workers may exceed the limit: stuck workers came back.
       if activeCount <= limit, let context = ready.popFirst() {
         worker.begin = ticks
         lock.unlock()
         return context
       }
       activeCount -= 1
-      // The active workers take what is in line, unless they are stuck, which the watch finds out.
+      // The active workers take the contexts in line, unless the workers are stuck, which the watch finds out.
       let action = nextAction(mayWatch: true)
       if idle.count >= max(limit, Self.mostIdle) { return end(action) }
       idle.append(worker)
@@ -350,7 +350,7 @@ private struct ContextLine {
 package enum ContextThreads {
   package static var count: Int { WorkerPool.shared.limit }
 
-  /// Runs a block that waits for an event outside of the process, a server's answer for instance. Other contexts get the
+  /// Runs a block that waits for an event outside of the process, a server's reply for instance. Other contexts get the
   /// caller's place.
   package static func waiting<T>(_ wait: () throws -> T) rethrows -> T { try WorkerPool.shared.waitingOutside(wait) }
 }

@@ -3,7 +3,7 @@ import CoherenceMapping
 import CoherencePostgreSQL
 import Foundation
 
-/// A store of people, who are structures, under a persistence manager that is loaded.
+/// A store of people, as structures, under a loaded persistence manager.
 final class PersonStore {
   let manager: PersistenceManager
 
@@ -33,7 +33,7 @@ final class PersonStore {
     try manager.save(Person.mapping, models: people, shouldOverwrite: false)
   }
 
-  /// What is read anew: the checksum of everything.
+  /// The checksum of all people, read anew.
   func readBack() throws -> UInt64 {
     let checksum = try manager.fetchModels(Person.mapping).checksum
     try close()

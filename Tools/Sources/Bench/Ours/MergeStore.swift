@@ -4,7 +4,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A store of people with a key, under a Connect that is started.
+/// A store of people with a key, under a started Connect.
 final class MergeStore {
   private let connect: GenericConnect<ContextStrategy.DirectIndependent>
 

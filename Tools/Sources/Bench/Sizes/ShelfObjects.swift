@@ -57,7 +57,7 @@ final class BookObject: ManagedObject {
 }
 
 extension ManagedObjectContext {
-  /// Inserts books that have the given numbers.
+  /// Inserts books with the given numbers.
   func insertBooks(_ numbers: Range<Int>) throws -> [BookObject] {
     try numbers.map { number in
       let book = try BookObject(context: self)
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
   /// Fetches all books, by key.
   func fetchBooks() throws -> [BookObject] { try fetch(FetchRequest(BookObject.self)) }
 
-  /// Fetches the book that has a number.
+  /// Fetches the book with a number.
   ///
   /// - Throws: ``BenchError`` when the number of such books is not one.
   func fetchBook(_ number: Int) throws -> BookObject {

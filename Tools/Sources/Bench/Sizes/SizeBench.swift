@@ -11,7 +11,7 @@ struct SizeBench {
   /// takes longer, larger sizes are left out too.
   private static let patience = 20.0
 
-  /// The powers of ten from 1,000 on that are below a number, and the number.
+  /// The powers of ten from 1,000 on below a number, and the number.
   static func sizes(upTo largest: Int) -> [Int] {
     var sizes: [Int] = []
     var size = 1_000
@@ -27,7 +27,7 @@ struct SizeBench {
   }
 
   private func row(of operation: SizedOperation) throws -> SizeTable.Row {
-    // The first run pays for what is made once in a process.
+    // The first run pays for the work done once in a process.
     _ = try operation.run(stores, sizes[0])
     var nanoseconds: [Double] = []
     for size in sizes {

@@ -24,7 +24,7 @@ final class SizeLibrary {
   ///
   /// - Parameters:
   ///   - count: The number of books.
-  ///   - lists: The lists of the shelf that have all books.
+  ///   - lists: The lists of the shelf with all books.
   init(_ configuration: StoreConfiguration, count: Int, in lists: ShelfLists) throws {
     let model = try ManagedObjectModel {
       ShelfObject.entityDeclaration

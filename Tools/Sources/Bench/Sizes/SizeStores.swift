@@ -9,7 +9,7 @@ final class SizeStores {
   private let server: PostgreSQLServer?
 
   /// - Parameter server: The server of PostgreSQL stores.
-  /// - Throws: ``BenchError`` when a PostgreSQL store is wanted and there is no server.
+  /// - Throws: ``BenchError`` when a PostgreSQL store is wanted without a server.
   init(_ kind: SizeStoreKind, scratch: Scratch, server: PostgreSQLServer?) throws {
     guard kind != .postgresql || server != nil else { throw BenchError("--store postgresql needs --postgres URL.") }
     self.kind = kind

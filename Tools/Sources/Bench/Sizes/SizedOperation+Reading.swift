@@ -22,7 +22,7 @@ extension SizedOperation {
   private static var fetchOneBesideUnsaved: SizedOperation {
     inContext("fetch one by key, n unsaved", per: .call, books: .few) { context, _, size in
       let unsaved = try context.insertBooks(calls..<calls + size)
-      // The first fetch by a value indexes what is unsaved, once for all.
+      // The first fetch by a value indexes the unsaved records, once for all.
       _ = try context.fetchBook(0)
       return try SizeCost(of: calls) {
         for number in 0..<calls { _ = try context.fetchBook(number) }

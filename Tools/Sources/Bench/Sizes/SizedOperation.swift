@@ -43,7 +43,7 @@ struct SizedOperation {
   /// An operation on a library.
   ///
   /// - Parameters:
-  ///   - lists: The lists of the shelf that have all books.
+  ///   - lists: The lists of the shelf with all books.
   ///   - books: How many books the library has.
   ///   - work: The operation, given the size. It times its own work, and leaves its preparation out.
   static func inLibrary(
