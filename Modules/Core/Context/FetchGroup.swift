@@ -33,7 +33,12 @@ final class FetchGroup {
   }
 
   /// Adds the records of rows, in the order of their objects.
-  func add(_ rows: [Row]) { ids.append(contentsOf: rows.lazy.map(\.id)) }
+  func add(_ rows: [Row]) {
+    if ids.isEmpty { ids.reserveCapacity(rows.count) }
+    rows.withUnsafeBufferPointer { rows in
+      for row in rows { ids.append(row.id) }
+    }
+  }
 
   /// The records, and what the group itself takes beside them.
   fileprivate var weight: Int { ids.count + 16 }

@@ -146,12 +146,9 @@ extension ManagedObjectContext {
   final func makeFault(
     _ id: ManagedObjectID, entity: EntityDescription, in group: FetchGroup? = nil
   ) -> ManagedObject {
-    var birth = ObjectBirth(entity: entity, id: id, storage: storage, row: nil)
-    if let group {
-      birth.group = group.number
-      birth.index = group.add(id)
-    }
-    let object = entity.objectClass.init(birth)
+    let index = group?.add(id) ?? 0
+    let object = entity.objectClass.init(
+      ObjectBirth(entity: entity, id: id, storage: storage, row: nil, group: group?.number ?? 0, index: index))
     storage.registry.insert(object)
     return object
   }
@@ -186,10 +183,10 @@ extension ManagedObjectContext {
     storage.registry.objects(
       for: rows, into: &objects,
       make: { row, place in
-        var birth = ObjectBirth(entity: row.entity, id: row.id, storage: storage, row: asFaults ? nil : row)
-        birth.group = number
-        birth.index = UInt32(truncatingIfNeeded: place + offset)
-        return row.entity.objectClass.init(birth)
+        row.entity.objectClass.init(
+          ObjectBirth(
+            entity: row.entity, id: row.id, storage: storage, row: asFaults ? nil : row, group: number,
+            index: UInt32(truncatingIfNeeded: place + offset)))
       },
       found: { object, row, place in
         if number != 0 {

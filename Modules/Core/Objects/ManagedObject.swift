@@ -115,14 +115,19 @@ public struct ObjectBirth {
   let storage: ContextStorage?
   let row: Row?
   /// The number of the ``FetchGroup`` that the record came with, and its place there.
-  var group: UInt32 = 0
-  var index: UInt32 = 0
+  let group: UInt32
+  let index: UInt32
 
-  init(entity: EntityDescription, id: ManagedObjectID, storage: ContextStorage?, row: Row?) {
+  init(
+    entity: EntityDescription, id: ManagedObjectID, storage: ContextStorage?, row: Row?, group: UInt32 = 0,
+    index: UInt32 = 0
+  ) {
     self.entity = Unmanaged.passUnretained(entity)
     self.id = id
     self.storage = storage
     self.row = row
+    self.group = group
+    self.index = index
   }
 }
 
