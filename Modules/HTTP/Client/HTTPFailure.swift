@@ -35,7 +35,7 @@ public struct HTTPFailure: Error, Sendable, Hashable {
 
   public init(to request: HTTPRequest, status: Int? = nil) {
     method = request.method
-    // What is in front of the last @ is a name and a password.
+    // A name and a password may stand in front of the last @.
     host = request.authority.map { String($0.split(separator: "@").last ?? "") } ?? "an unknown host"
     self.status = status
   }
@@ -76,7 +76,15 @@ extension HTTPFailure {
       isRetryable: Self.retryableStatuses.contains(code))
   }
 
-  /// The error of a transfer that broke. What the system says of it may quote the address, so its code alone is told.
+  /// The error of a transfer that the system ended. The system's own text may quote the address, query and all, so that
+  /// only its code is passed on.
+  func broken(by error: any Error) -> CoherenceError {
+    let code = (error as? URLError)?.code
+    if code == .timedOut { return timedOut(after: nil) }
+    return broken(code.map { "URL error \($0.rawValue)" } ?? "the transfer failed")
+  }
+
+  /// The error of a transfer that broke off.
   func broken(_ reason: String, isRetryable: Bool = true) -> CoherenceError {
     CoherenceError(
       .httpTransferFailed,

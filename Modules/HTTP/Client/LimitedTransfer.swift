@@ -7,9 +7,8 @@ import Synchronization
 #endif
 
 /// One request on its way through a session, which follows no redirect, and reads no more of a body than is allowed.
-///
-/// Sendable, because its state is behind a lock.
-final class LimitedTransfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+final class LimitedTransfer: TransferDelegate, URLSessionDataDelegate, @unchecked Sendable {
+  // Sendable: the only state is behind a lock.
   private let request: URLRequest
   private let session: URLSession
   private let limit: Int
@@ -22,8 +21,6 @@ final class LimitedTransfer: NSObject, URLSessionDataDelegate, @unchecked Sendab
     var task: URLSessionTask?
     var isCancelled = false
     var isTooLarge = false
-    /// The reply that asks for credentials, where there are none.
-    var unauthorized: URLResponse?
   }
 
   /// - Parameters:
@@ -73,27 +70,7 @@ final class LimitedTransfer: NSObject, URLSessionDataDelegate, @unchecked Sendab
     task?.cancel()
   }
 
-  // MARK: What the session tells
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
-  ) {
-    completionHandler(nil)
-  }
-
-  #if canImport(FoundationNetworking)
-    /// FoundationNetworking up to Swift 6.3.1 never ends a task whose challenge finds no credential.
-    func urlSession(
-      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-    ) {
-      guard challenge.proposedCredential == nil else { return completionHandler(.performDefaultHandling, nil) }
-      let response = challenge.failureResponse
-      state.withLock { $0.unauthorized = response }
-      completionHandler(.cancelAuthenticationChallenge, nil)
-    }
-  #endif
+  // MARK: Callbacks of the session
 
   func urlSession(
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
@@ -140,12 +117,9 @@ final class LimitedTransfer: NSObject, URLSessionDataDelegate, @unchecked Sendab
     _ end: State, _ response: URLResponse?, _ error: (any Error)?
   ) -> Result<(Data, URLResponse?), any Error> {
     if end.isTooLarge { return .failure(failure.bodyTooLarge(limit)) }
-    guard let error, end.unauthorized == nil else { return .success((end.body, end.unauthorized ?? response)) }
+    guard let error, unauthorized == nil else { return .success((end.body, unauthorized ?? response)) }
     if end.isCancelled { return .failure(CancellationError()) }
-    // Not the error itself: it has the address in it, query and all.
-    let code = (error as? URLError)?.code
-    if code == .timedOut { return .failure(failure.timedOut(after: nil)) }
-    return .failure(failure.broken(code.map { "URL error \($0.rawValue)" } ?? "the transfer failed"))
+    return .failure(failure.broken(by: error))
   }
 }
 

@@ -71,49 +71,6 @@ final class SessionTransfer: Sendable {
   ) -> Result<(Data, URLResponse?), any Error> {
     guard let error else { return .success((data ?? Data(), response)) }
     if isCancelled { return .failure(CancellationError()) }
-    // Not the error itself: it has the address in it, query and all.
-    let code = (error as? URLError)?.code
-    if code == .timedOut { return .failure(failure.timedOut(after: nil)) }
-    return .failure(failure.broken(code.map { "URL error \($0.rawValue)" } ?? "the transfer failed"))
+    return .failure(failure.broken(by: error))
   }
-}
-
-/// The delegate of one task: has the session hand back as replies what it would act on by itself.
-///
-/// Sendable, because its state is behind a lock.
-private final class TransferDelegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
-  private let unmetChallenge = Mutex<URLResponse?>(nil)
-
-  /// The reply that asks for credentials, where there are none.
-  var unauthorized: URLResponse? { unmetChallenge.withLock { $0 } }
-
-  /// A session would pass credentials on to other hosts, and lose bodies.
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
-  ) {
-    completionHandler(nil)
-  }
-
-  #if canImport(FoundationNetworking)
-    /// FoundationNetworking up to Swift 6.3.1 never ends a task whose challenge finds no credential. Elsewhere a session
-    /// asks its own delegate for what the delegate of a task does not implement.
-    func urlSession(
-      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-    ) {
-      let answer: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = { [self] way, credential in
-        guard way == .performDefaultHandling, challenge.proposedCredential == nil else {
-          return completionHandler(way, credential)
-        }
-        let response = challenge.failureResponse
-        unmetChallenge.withLock { $0 = response }
-        completionHandler(.cancelAuthenticationChallenge, nil)
-      }
-      guard let delegate = session.delegate as? any URLSessionTaskDelegate else {
-        return answer(.performDefaultHandling, nil)
-      }
-      delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: answer)
-    }
-  #endif
 }
