@@ -163,8 +163,8 @@ let package = Package(
     .testTarget(
       name: "ActionsTests",
       dependencies: [
-        "CoherenceActions", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite", "TestSupport",
-        logging,
+        "CoherenceActions", "CoherenceMapping", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite",
+        "TestSupport", logging,
       ],
       path: "Tests/Actions", swiftSettings: strict),
     .testTarget(

@@ -1,5 +1,6 @@
 import CoherenceCore
 import Foundation
+import Synchronization
 
 /// The shared content of in-memory stores of one name: the present state, and the keys not handed out yet.
 final class InMemoryContent: Sendable {
@@ -8,6 +9,8 @@ final class InMemoryContent: Sendable {
   private let state: Locked<InMemoryState>
   /// Held by the one save that runs. Apart from the state's own lock, so that readers never wait for a save.
   private let writing = Lock()
+  /// The thread that keeps the lock beyond a save; zero for none.
+  private let excluder = Atomic<UInt>(0)
   /// The next key of each hierarchy. Apart from the state, for a save that fails gives no key back.
   private let nextKeys = Locked<[ObjectIdentifier: Int64]>([:])
 
@@ -30,13 +33,37 @@ final class InMemoryContent: Sendable {
 
   /// Puts another state in the place of the present one, or leaves it when the closure throws.
   func change<Result: Sendable>(_ body: (inout InMemoryState) throws -> Result) throws -> Result {
-    try writing.withLock {
-      var next = present
-      let result = try body(&next)
-      // Swapped, so that what only the old state held is given back outside the lock.
-      state.withLock { swap(&$0, &next) }
-      return result
-    }
+    guard isExcludingOthers else { return try writing.withLock { try replace(body) } }
+    let result = try replace(body)
+    endExclusion()
+    return result
+  }
+
+  private func replace<Result: Sendable>(_ body: (inout InMemoryState) throws -> Result) throws -> Result {
+    var next = present
+    let result = try body(&next)
+    // Swapped, so that what only the old state held is given back outside the lock.
+    state.withLock { swap(&$0, &next) }
+    return result
+  }
+
+  // MARK: Exclusion
+
+  /// Whether the calling thread keeps other writers out.
+  private var isExcludingOthers: Bool { excluder.load(ordering: .relaxed) == callingThread }
+
+  /// Runs a block with the lock held until its first save.
+  func excludingWriters<T>(_ body: () throws -> T) rethrows -> T {
+    if isExcludingOthers { return try body() }
+    writing.lock()
+    excluder.store(callingThread, ordering: .relaxed)
+    defer { if isExcludingOthers { endExclusion() } }
+    return try body()
+  }
+
+  private func endExclusion() {
+    excluder.store(0, ordering: .relaxed)
+    writing.unlock()
   }
 
   /// Hands out the next keys of a hierarchy.

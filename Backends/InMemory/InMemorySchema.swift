@@ -36,10 +36,10 @@ final class InMemorySchema: Sendable {
     roots = environment.roots
     linkTables = environment.linkTables
     spaces = IDSpaces(store: identifier, model: environment.model)
-    let constraints = Self.constraints(of: environment.entities)
+    let constraints = Self.constraints(in: environment)
     self.constraints = constraints
     constraintCount = constraints.values.joined().map { $0.number + 1 }.max() ?? 0
-    let lookups = Self.lookups(of: environment.entities)
+    let lookups = Self.lookups(of: environment.entities, besides: constraints)
     self.lookups = lookups
     lookupCount = lookups.values.joined().map { $0.number + 1 }.max() ?? 0
     var references: [ObjectIdentifier: [RelationshipDescription]] = [:]
@@ -55,12 +55,12 @@ final class InMemorySchema: Sendable {
   }
 
   /// Inherited constraints keep their number, so that a hierarchy's records are compared with each other.
-  private static func constraints(of entities: [EntityDescription]) -> [ObjectIdentifier: [Constraint]] {
+  private static func constraints(in environment: StoreEnvironment) -> [ObjectIdentifier: [Constraint]] {
     var constraints: [ObjectIdentifier: [Constraint]] = [:]
     var count = 0
-    for entity in entities {
+    for entity in environment.entities {
       var all = entity.superentity.flatMap { constraints[ObjectIdentifier($0)] } ?? []
-      for properties in entity.uniquenessConstraints.dropFirst(all.count) {
+      for properties in environment.ownConstraints(of: entity) {
         all.append(
           Constraint(
             number: count, entity: entity, slots: properties.compactMap(\.rowSlot), names: properties.map(\.name)))
@@ -72,9 +72,16 @@ final class InMemorySchema: Sendable {
   }
 
   /// Inherited attributes keep their number, so that the records of a hierarchy are found together.
-  private static func lookups(of entities: [EntityDescription]) -> [ObjectIdentifier: [Lookup]] {
+  private static func lookups(
+    of entities: [EntityDescription], besides constraints: [ObjectIdentifier: [Constraint]]
+  ) -> [ObjectIdentifier: [Lookup]] {
     var numbers: [AttributeDescription: Int] = [:]
-    for attribute in entities.flatMap({ lookupAttributes(of: $0) }) where numbers[attribute] == nil {
+    let attributes = entities.flatMap { entity in
+      lookupAttributes(of: entity).filter { attribute in
+        constraints[ObjectIdentifier(entity)]?.contains { $0.slots == [attribute.slot] } != true
+      }
+    }
+    for attribute in attributes where numbers[attribute] == nil {
       let number = numbers.count
       numbers[attribute] = number
     }
@@ -87,16 +94,12 @@ final class InMemorySchema: Sendable {
     return lookups
   }
 
-  /// The attributes that indexes begin with, those of constraints over several attributes, and those that the entity's
-  /// `userInfo` names as its key: actions look records up by them, one at a time.
+  /// The attributes that indexes begin with, those of constraints over several attributes, and those of the entity's
+  /// key: actions look records up by them, one at a time.
   private static func lookupAttributes(of entity: EntityDescription) -> [AttributeDescription] {
     var properties = entity.indexes.compactMap(\.first)
     for constraint in entity.uniquenessConstraints where constraint.count > 1 { properties += constraint }
-    let keyNames = (entity.userInfo["uniquenessAttributes"] ?? "").split { $0 == "," || $0.isWhitespace }
-    properties += keyNames.compactMap { entity.propertiesByName[String($0)] }
-    return properties.compactMap { $0 as? AttributeDescription }.filter { attribute in
-      !entity.uniquenessConstraints.contains { $0.count == 1 && $0.first === attribute }
-    }
+    return properties.compactMap { $0 as? AttributeDescription } + (entity.keyAttributes ?? [])
   }
 
   /// The lookups of an entity's attributes, inherited ones included.

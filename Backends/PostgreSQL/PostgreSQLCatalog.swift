@@ -57,7 +57,9 @@ struct PostgreSQLCatalog {
       // Another process may have been faster.
       var change = try plan(environment)
       if change.isNeeded {
-        try lock(change.countedTables)
+        try lock(change.countedTables, "ACCESS EXCLUSIVE")
+        // Readers go on.
+        try lock(change.constrainedTables, "SHARE ROW EXCLUSIVE")
         losses = try change.resolve { Int(try connection.run($0, isKept: false).int(0, 0) ?? 0) }
         if change.isChange { try apply(change) }
       }
@@ -77,11 +79,11 @@ struct PostgreSQLCatalog {
       elsewhere: "Choose another schema for it with the option '\(PostgreSQLOption.schema)'.")
   }
 
-  /// Keeps everybody from writing between the count of what would be lost and the change.
-  private func lock(_ tables: [String]) throws {
+  /// Keeps everybody from writing between a look at the records and the change that depends on it.
+  private func lock(_ tables: [String], _ mode: SQLFragment) throws {
     guard !tables.isEmpty else { return }
     _ = try connection.run(
-      tables.map { "LOCK TABLE \(name: self.schema).\(name: $0) IN ACCESS EXCLUSIVE MODE" }, isKept: false)
+      tables.map { "LOCK TABLE \(name: self.schema).\(name: $0) IN \(mode) MODE" }, isKept: false)
   }
 
   /// Whether the store lacks the table of commits, or has expired rows in it.
@@ -99,11 +101,36 @@ struct PostgreSQLCatalog {
   private func apply(_ change: SchemaChange) throws {
     if try !hasSchema(schema) { try connection.run("CREATE SCHEMA \(name: schema)", isKept: false) }
     do {
+      for stage in change.stages {
+        _ = try connection.run(stage.statements, isKept: false)
+        try stage.conversion.run(read: values) { if !$0.isEmpty { _ = try connection.run($0, isKept: false) } }
+      }
       if !change.statements.isEmpty { _ = try connection.run(change.statements, isKept: false) }
+      let creations = try change.creations(integers)
+      if !creations.isEmpty { _ = try connection.run(creations, isKept: false) }
     } catch let error as CoherenceError {
       throw explanation(error)
     }
     try write(change.state)
+  }
+
+  /// The integers in the first column of a statement's rows.
+  private func integers(_ statement: SQLFragment) throws -> [Int64] {
+    let result = try connection.run(statement, isKept: false)
+    return (0..<result.rowCount).compactMap { result.int($0, 0) }
+  }
+
+  /// The keys and the values in the rows of a statement.
+  private func values(_ fragment: SQLFragment, _ storage: StorageType) throws -> ConversionStep.Values {
+    let result = try connection.run(fragment, isKept: false)
+    return try (0..<result.rowCount).map { row in
+      guard let key = result.int(row, 0) else { throw ConversionStep.unreadable(storage) }
+      guard let bytes = result.bytes(row, 1), let start = bytes.baseAddress else { return (key, .null) }
+      guard let value = PostgreSQLBinary.value(start, count: bytes.count, as: storage) else {
+        throw ConversionStep.unreadable(storage)
+      }
+      return (key, value)
+    }
   }
 
   private func explanation(_ error: CoherenceError) -> CoherenceError {
@@ -114,11 +141,6 @@ struct PostgreSQLCatalog {
         .notADatabase,
         "\(place) has tables of something else (\(failure)); choose another one with the option "
           + "'\(PostgreSQLOption.schema)'.", underlying: failure)
-    case "23505":
-      return CoherenceError(
-        .incompatibleModel,
-        "The model makes properties unique that are not in the store's records (\(failure)); remove the duplicates "
-          + "first.", underlying: failure)
     default: return error
     }
   }

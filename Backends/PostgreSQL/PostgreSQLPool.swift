@@ -7,7 +7,8 @@ import Logging
 ///
 /// One connection is always left for saves: a reading thread can save without waiting for readers. A caller that would
 /// have to wait gets the connection of an idle unit of reading. A thread with a snapshot, which cannot give its
-/// connection up, gets another one beyond the size of the pool. So no holder of a connection waits forever.
+/// connection up, gets another one beyond the size of the pool; so does a thread that keeps other writers out, for which
+/// all other connections may wait. So no holder of a connection waits forever.
 ///
 /// Threads wait in line, first in, first out. A saver passes readers only for the connection that readers cannot have,
 /// so no thread starves. A connection given back wakes the one thread that gets it.
@@ -26,6 +27,8 @@ final class PostgreSQLPool: @unchecked Sendable {
   private var closed = false
   /// The units of reading with a connection.
   private var lent: [ObjectIdentifier: Lent] = [:]
+  /// The connections with an open transaction that keeps other writers out, by the thread that works in it.
+  private var exclusions: [UInt: PostgreSQLConnection] = [:]
   /// The threads that wait. No place is free that one of them could have, except while the lock is held.
   private var line: [Waiter] = []
 
@@ -163,6 +166,24 @@ final class PostgreSQLPool: @unchecked Sendable {
     return connection
   }
 
+  // MARK: Exclusion
+
+  /// The connection with the transaction in which the calling thread keeps other writers out.
+  var ownExclusion: PostgreSQLConnection? { lock.withLock { exclusions[callingThread] } }
+
+  /// Notes the connection that the calling thread keeps other writers out with.
+  func beginExclusion(with connection: PostgreSQLConnection) {
+    lock.withLock { exclusions[callingThread] = connection }
+  }
+
+  /// Gives the connection back that the calling thread keeps other writers out with, if any.
+  func endExclusion() {
+    guard let connection = lock.withLock({ exclusions.removeValue(forKey: callingThread) }) else { return }
+    release(connection, from: .saving)
+  }
+
+  // MARK: Closing
+
   /// Closes every connection; connections in use once they are given back.
   func close() {
     let waiting = lock.withLock {
@@ -262,7 +283,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     while line.isEmpty, takeBack(where: isIdle) {
       if let place = freePlace(for: purpose) { return place }
     }
-    guard holdsState(reader, purpose) else { return nil }
+    guard exclusions[callingThread] != nil || holdsState(reader, purpose) else { return nil }
     count += 1
     if purpose == .reading { readers += 1 }
     return Place(connection: nil)

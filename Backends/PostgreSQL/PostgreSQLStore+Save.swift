@@ -7,18 +7,21 @@ extension PostgreSQLStore {
   func save(_ request: StoreSaveRequest) throws {
     try pool.checkIsOpen()
     guard !request.steps.isEmpty else { return }
+    if let connection = pool.ownExclusion { return try save(request, excludingWritersOn: connection) }
     try write(endsReading: true) { connection in
       do {
-        try save(request, on: connection)
+        try save(request, on: connection, in: .fresh)
       } catch let refusal as SaveRefusal {
         throw try explanation(of: refusal, in: request, on: connection)
       }
     }
   }
 
-  private func save(_ request: StoreSaveRequest, on connection: PostgreSQLConnection) throws {
+  func save(
+    _ request: StoreSaveRequest, on connection: PostgreSQLConnection, in beginning: PostgreSQLTransaction.Beginning
+  ) throws {
     func run(inBulk: Bool) throws {
-      try PostgreSQLTransaction.run(on: connection, of: pool) { transaction in
+      try PostgreSQLTransaction.run(on: connection, of: pool, in: beginning) { transaction in
         var save = PostgreSQLSave(request, store: self, connection: connection)
         try save.take(in: &transaction, inBulk: inBulk)
       }

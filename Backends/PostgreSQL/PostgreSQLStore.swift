@@ -87,15 +87,20 @@ final class PostgreSQLStore: PersistentStore {
 
   // MARK: Writing
 
+  /// - Throws: ``ErrorCode/storeReadOnly``, ``ErrorCode/storeDetached``.
+  func checkIsWritable() throws {
+    try pool.checkIsOpen()
+    guard !environment.isReadOnly else {
+      throw CoherenceError(.storeReadOnly, "The store was opened to read only; open it without that option to save.")
+    }
+  }
+
   /// Runs a block with a connection for writing.
   ///
   /// - Parameter endsReading: Whether a transaction of reading may be open on the connection, which the block ends.
   /// - Throws: ``ErrorCode/storeReadOnly``, ``ErrorCode/storeDetached``, ``ErrorCode/tooManyConnections``.
   func write<T>(endsReading: Bool = false, _ body: (PostgreSQLConnection) throws -> T) throws -> T {
-    try pool.checkIsOpen()
-    guard !environment.isReadOnly else {
-      throw CoherenceError(.storeReadOnly, "The store was opened to read only; open it without that option to save.")
-    }
+    try checkIsWritable()
     return try endsReading ? pool.withSaver(body) : pool.withConnection(for: .saving, body)
   }
 }

@@ -21,19 +21,31 @@ struct PostgreSQLTransaction {
       "BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE", isControl: true)
   }
 
+  /// The state of the connection at the beginning of the work.
+  enum Beginning {
+    /// The transaction is begun.
+    case fresh
+    /// The transaction that keeps other writers out is continued.
+    case open
+  }
+
   let connection: PostgreSQLConnection
   private let pool: PostgreSQLPool
   private let isolation: Isolation
+  private let beginning: Beginning
   /// What the transaction writes to prove that it was committed.
   private let mark: PostgreSQLCommitMark
   /// Whether the mark is written, as the server answered.
   private var isMarked = false
   private static let tries = 5
 
-  private init(_ connection: PostgreSQLConnection, _ pool: PostgreSQLPool, _ isolation: Isolation) {
+  private init(
+    _ connection: PostgreSQLConnection, _ pool: PostgreSQLPool, _ isolation: Isolation, _ beginning: Beginning
+  ) {
     self.connection = connection
     self.pool = pool
     self.isolation = isolation
+    self.beginning = beginning
     mark = PostgreSQLCommitMark(nextOf: connection)
   }
 
@@ -42,19 +54,54 @@ struct PostgreSQLTransaction {
   /// The transaction is made again, some times, when the server gave it up for the sake of another one: nothing of it was
   /// applied then. It is never made again when the link broke.
   ///
-  /// - Parameter body: Sends ``sendBeginning()`` before its first statement and calls ``receiveBeginning()`` before it
-  ///   receives the first response.
+  /// - Parameters:
+  ///   - beginning: Whether the transaction is begun. An open one, which a failure takes back to its state before, is not
+  ///     made again.
+  ///   - body: Sends ``sendBeginning()`` before its first statement and calls ``receiveBeginning()`` before it receives
+  ///     the first response.
   static func run<T>(
     on connection: PostgreSQLConnection, of pool: PostgreSQLPool, _ isolation: Isolation = .readCommitted,
+    in beginning: Beginning = .fresh, _ body: (inout PostgreSQLTransaction) throws -> T
+  ) throws -> T {
+    if beginning == .open { return try continuing(on: connection, of: pool, isolation, body) }
+    return try repeating(on: connection) {
+      var transaction = PostgreSQLTransaction(connection, pool, isolation, .fresh)
+      let result = try body(&transaction)
+      try transaction.commit()
+      return result
+    }
+  }
+
+  private static func continuing<T>(
+    on connection: PostgreSQLConnection, of pool: PostgreSQLPool, _ isolation: Isolation,
     _ body: (inout PostgreSQLTransaction) throws -> T
   ) throws -> T {
+    var transaction = PostgreSQLTransaction(connection, pool, isolation, .open)
+    do {
+      let result = try body(&transaction)
+      try transaction.commit()
+      return result
+    } catch {
+      // On a lost connection this fails too, and the first error says so.
+      try? connection.rollBack(to: savepoint)
+      throw error
+    }
+  }
+
+  /// Begins a transaction with a statement that locks, and leaves it open.
+  static func lock(on connection: PostgreSQLConnection, _ statement: SQLFragment) throws {
+    try repeating(on: connection) {
+      try connection.run(Isolation.readCommitted.beginning)
+      try connection.run(statement, isKept: false)
+    }
+  }
+
+  /// Runs a block that makes a transaction, again when the server gave it up for the sake of another one.
+  private static func repeating<T>(on connection: PostgreSQLConnection, _ body: () throws -> T) throws -> T {
     var attempt = 1
     while true {
-      var transaction = PostgreSQLTransaction(connection, pool, isolation)
       do {
-        let result = try body(&transaction)
-        try transaction.commit()
-        return result
+        return try body()
       } catch {
         connection.rollBack()
         guard error.isSerializationFailure, attempt < tries else { throw error }
@@ -70,10 +117,19 @@ struct PostgreSQLTransaction {
   /// Queues the beginning of the transaction, and its mark. An open transaction of reading ends before, for the sake of
   /// a round trip.
   func sendBeginning() throws {
-    if connection.isInTransaction { try connection.sendEnd() }
-    try connection.send(isolation.beginning)
+    switch beginning {
+    case .fresh:
+      if connection.isInTransaction { try connection.sendEnd() }
+      try connection.send(isolation.beginning)
+    case .open:
+      try connection.send(Self.savepointText)
+    }
     try mark.send(on: connection)
   }
+
+  /// Before the work in a transaction that was open.
+  private static let savepoint = "\"w\""
+  private static let savepointText = PostgreSQLText("SAVEPOINT \(savepoint)", isControl: true)
 
   mutating func receiveBeginning() throws {
     _ = try connection.receive()

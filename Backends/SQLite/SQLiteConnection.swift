@@ -189,8 +189,10 @@ struct SQLiteSession {
     try with(fragment) { try $0.step() ? $0.string(0) : nil }
   }
 
-  /// Runs a block in the only writing transaction of the file.
+  /// Runs a block in the only writing transaction of the file. A transaction that keeps other writers out already is
+  /// committed with the block; when the block fails, it stays open.
   func inWriteTransaction<T>(_ body: () throws -> T) throws -> T {
+    if isInTransaction { return try inOpenTransaction(body) }
     try execute("BEGIN IMMEDIATE")
     do {
       let result = try body()
@@ -199,6 +201,21 @@ struct SQLiteSession {
     } catch {
       // After some failures SQLite has rolled back already.
       if isInTransaction { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+
+  private func inOpenTransaction<T>(_ body: () throws -> T) throws -> T {
+    try execute("SAVEPOINT \"save\"")
+    do {
+      let result = try body()
+      try commit()
+      return result
+    } catch {
+      if isInTransaction {
+        try? execute("ROLLBACK TO \"save\"")
+        try? execute("RELEASE \"save\"")
+      }
       throw error
     }
   }
@@ -257,8 +274,9 @@ struct SQLiteSession {
     _ = try? integers("PRAGMA wal_checkpoint(PASSIVE)")
   }
 
-  /// Runs a block in a transaction that sees one state.
+  /// Runs a block in a transaction that sees one state: the open one, if there is one.
   func inReadTransaction<T>(_ body: () throws -> T) throws -> T {
+    if isInTransaction { return try body() }
     try execute("BEGIN DEFERRED")
     defer { if isInTransaction { try? execute("ROLLBACK") } }
     return try body()

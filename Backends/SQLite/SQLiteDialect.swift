@@ -61,6 +61,15 @@ struct SQLiteDialect: SQLDialect {
   func collated(_ value: SQLFragment, as storage: StorageType) -> SQLFragment {
     storage == .decimal ? "\(value) COLLATE \(SQLFragment(.text(Self.decimalCollation)))" : value
   }
+  // The names of the columns' types are no types to cast to: they name an affinity that keeps values as they come.
+  func cast(_ value: SQLFragment, to storage: StorageType) -> SQLFragment {
+    switch storage {
+    case .int16, .int32, .int64, .bool, .date, .reference: "CAST(\(value) AS INTEGER)"
+    case .float, .double: "CAST(\(value) AS REAL)"
+    case .decimal, .string: "CAST(\(value) AS TEXT)"
+    case .data, .uuid: "CAST(\(value) AS BLOB)"
+    }
+  }
   func boolean(_ value: Bool) -> SQLFragment { value ? "1" : "0" }
   var nullSafeEqual: SQLFragment { "IS" }
   var nullSafeDifferent: SQLFragment { "IS NOT" }

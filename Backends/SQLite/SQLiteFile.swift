@@ -21,10 +21,12 @@ final class SQLiteFile: Sendable {
   let files: SQLiteFiles
   /// Held during a save. A running thread takes the lock as soon as it is free. The connection's own queue would hand the
   /// connection over to the longest waiting thread, and all others would wait until that thread is scheduled.
-  let writing = Lock()
+  private let writing = Lock()
   /// Distinguishes the file's states; `nil` when SQLite does not show the index of its log.
   let states: SQLiteStates?
   private let synchronous: Mutex<SQLiteOptions.Synchronous?> = Mutex(nil)
+  /// The thread that keeps a transaction open, and the lock, until its first save; zero for none.
+  private let excluder = Atomic<UInt>(0)
 
   private init(path: String, busyTimeout: TimeInterval, logger: Logger) throws {
     self.path = path
@@ -55,7 +57,7 @@ final class SQLiteFile: Sendable {
   private func require(_ wanted: SQLiteOptions.Synchronous) throws {
     try synchronous.withLock { current in
       if let current, current >= wanted { return }
-      try writer.use { session in
+      try write { session in
         try session.execute("PRAGMA synchronous = \(wanted.rawValue)")
         guard try session.integers("PRAGMA synchronous") == [Int64(wanted.rawValue)] else {
           throw CoherenceError(.unsupported, "SQLite refuses to run with synchronous=\(wanted.name).")
@@ -63,6 +65,60 @@ final class SQLiteFile: Sendable {
       }
       current = wanted
     }
+  }
+
+  // MARK: Writing
+
+  /// Runs a block with the connection that writes.
+  func write<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
+    guard isExcludingOthers else { return try writing.withLock { try writer.use(body) } }
+    var isOver = false
+    defer { if isOver { endExclusion() } }
+    return try writer.use { session in
+      // A commit ends the transaction, and so does a failure of the disk.
+      defer { isOver = !session.isInTransaction }
+      return try body(session)
+    }
+  }
+
+  /// Whether the calling thread keeps other writers out.
+  var isExcludingOthers: Bool { excluder.load(ordering: .relaxed) == callingThread }
+
+  /// Runs a block in the only writing transaction of the file, which ends with the first save.
+  func excludingWriters<T>(_ body: () throws -> T) throws -> T {
+    if isExcludingOthers { return try body() }
+    writing.lock()
+    var former: SQLiteLogState?
+    do {
+      try writer.use { session in
+        try session.execute("BEGIN IMMEDIATE")
+        former = states?.index.state
+      }
+    } catch {
+      writing.unlock()
+      throw error
+    }
+    excluder.store(callingThread, ordering: .relaxed)
+    defer { if isExcludingOthers { commitKeys(since: former) } }
+    return try body()
+  }
+
+  /// Ends the transaction of an exclusion without a save: keys that were set aside in it may be in use.
+  private func commitKeys(since former: SQLiteLogState?) {
+    try? writer.use { session in
+      do {
+        try session.execute("COMMIT")
+        states?.keepMark(since: former)
+      } catch {
+        if session.isInTransaction { try? session.execute("ROLLBACK") }
+      }
+    }
+    endExclusion()
+  }
+
+  private func endExclusion() {
+    excluder.store(0, ordering: .relaxed)
+    writing.unlock()
   }
 
   // MARK: One per process

@@ -90,9 +90,20 @@ final class SQLiteRowDecoder: Sendable {
     // Asking the cell costs less than asking the statement for each thing again. It is sound because a connection is
     // used by one thread at a time.
     guard let cell = sqlite3_column_value(statement, column.index) else { return .null }
+    if case .reference = column.storage, sqlite3_value_type(cell) == SQLITE_INTEGER {
+      return .reference(ManagedObjectID(space: kind.spaces[slot], key: sqlite3_value_int64(cell)))
+    }
+    guard let value = Self.value(of: cell, as: column.storage) else {
+      throw layout.wrongValue(at: Int(column.index), as: column.storage)
+    }
+    return value
+  }
+
+  /// The value of a cell that holds no reference; `nil` when it is not of the representation.
+  @inline(__always) static func value(of cell: OpaquePointer, as storage: StorageType) -> AttributeValue? {
     let type = sqlite3_value_type(cell)
     if type == SQLITE_NULL { return .null }
-    switch column.storage {
+    switch storage {
     case .int64, .int32, .int16:
       if type == SQLITE_INTEGER { return .int(sqlite3_value_int64(cell)) }
     case .double, .float:
@@ -106,10 +117,7 @@ final class SQLiteRowDecoder: Sendable {
     case .bool:
       let number = sqlite3_value_int64(cell)
       if type == SQLITE_INTEGER, number == 0 || number == 1 { return .bool(number == 1) }
-    case .reference:
-      if type == SQLITE_INTEGER {
-        return .reference(ManagedObjectID(space: kind.spaces[slot], key: sqlite3_value_int64(cell)))
-      }
+    case .reference: break
     case .uuid:
       if type == SQLITE_BLOB, let uuid = Self.uuid(cell) { return .uuid(uuid) }
     case .data:
@@ -117,7 +125,7 @@ final class SQLiteRowDecoder: Sendable {
     case .decimal:
       if type == SQLITE_TEXT, let number = Self.decimal(cell) { return .decimal(number) }
     }
-    throw layout.wrongValue(at: Int(column.index), as: column.storage)
+    return nil
   }
 
   // MARK: Comparing

@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceSQL
+import GRDBSQLite
 
 extension SQLiteSession {
   /// What the store has written down of itself; `nil` in an empty file.
@@ -33,17 +34,30 @@ extension SQLiteSession {
     }
   }
 
+  /// The keys and the values in the rows of a statement.
+  private func values(_ fragment: SQLFragment, _ storage: StorageType) throws -> ConversionStep.Values {
+    try with(fragment) { statement in
+      var values: ConversionStep.Values = []
+      while try statement.step() {
+        var value: AttributeValue?
+        if let cell = sqlite3_column_value(statement.handle, 1) {
+          value = SQLiteRowDecoder.value(of: cell, as: storage)
+        }
+        guard let value else { throw ConversionStep.unreadable(storage) }
+        values.append((statement.integer(0), value))
+      }
+      return values
+    }
+  }
+
   /// Changes the tables, and what the store says of itself.
   func apply(_ change: SchemaChange) throws {
-    do {
-      for statement in change.statements { try run(statement) }
-    } catch let failure as SQLiteFailure where failure.code == SQLiteCode.unique {
-      throw CoherenceError(
-        .incompatibleModel,
-        "The model makes properties unique that are not in the store's records (\(failure.message)); remove the "
-          + "duplicates first, with a program that has the former model.",
-        underlying: failure)
+    for stage in change.stages {
+      for statement in stage.statements { try run(statement) }
+      try stage.conversion.run(read: values) { for statement in $0 { try run(statement) } }
     }
+    for statement in change.statements { try run(statement) }
+    for statement in try change.creations(integers) { try run(statement) }
     try write(change.state)
   }
 }

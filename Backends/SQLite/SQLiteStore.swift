@@ -74,9 +74,7 @@ final class SQLiteStore: PersistentStore {
         from: session.storeState(path: path), to: environment, dialect: SQLiteDialect(), place: "'\(path)'",
         elsewhere: "Choose another file for it.")
     }
-    let connection = try file?.writer ?? pool.lease()
-    defer { if file == nil { pool.give(back: connection) } }
-    return try connection.use { session in
+    func prepared(_ session: SQLiteSession) throws -> SchemaChange {
       let planned = try session.inReadTransaction {
         // A store that only reads has no writer that noted them.
         defer { if file == nil { session.noteFiles() } }
@@ -101,6 +99,10 @@ final class SQLiteStore: PersistentStore {
       if made.isNeeded { made.log(losses, backup: backup) }
       return made
     }
+    if let file { return try file.write(prepared) }
+    let connection = try pool.lease()
+    defer { pool.give(back: connection) }
+    return try connection.use(prepared)
   }
 
   /// Copies the file as it was committed last.
@@ -123,14 +125,20 @@ final class SQLiteStore: PersistentStore {
   }
 
   /// Runs a block on the connection that writes.
-  func write<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
+  func write<T>(_ body: (SQLiteSession) throws -> T) throws -> T { try writableFile().write(body) }
+
+  /// The file, to be changed.
+  func writableFile() throws -> SQLiteFile {
     try checkOpen()
     guard !environment.isReadOnly else {
       throw CoherenceError(.storeReadOnly, "The store was opened to read only; open it without that option to save.")
     }
     guard let file = file.withLock({ $0 }) else { throw Self.closed }
-    return try file.writing.withLock { try file.writer.use(body) }
+    return file
   }
+
+  /// Whether the calling thread keeps other writers out of the file.
+  var isExcludingWriters: Bool { file.withLock { $0?.isExcludingOthers } == true }
 
   /// Runs a block on a connection that reads.
   private func read<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
@@ -156,12 +164,10 @@ final class SQLiteStore: PersistentStore {
   /// connection still has the log.
   @inline(never) func rescue(after error: any Error) {
     guard let error = error as? CoherenceError, error.isOfMissingFile, let file = file.withLock({ $0 }) else { return }
-    file.writing.withLock {
-      do {
-        try file.writer.use { $0.rescue() }
-      } catch {
-        // The reader's error explains the failure already.
-      }
+    do {
+      try file.write { $0.rescue() }
+    } catch {
+      // The reader's error explains the failure already.
     }
   }
 

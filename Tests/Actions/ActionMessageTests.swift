@@ -55,6 +55,18 @@ struct ActionMessageTests {
     #expect(warnings.isEmpty)
   }
 
+  @Test func `an action that an equal one replaces is logged as replaced, and not as an error`() async throws {
+    connect.suspended = true
+    let options = ActionOptions(uniqueKey: "key", equalActionPolicy: .replace)
+    let replaced = try await finish { completion in
+      try connect.execute(MockGenericAction(), options: options, completionBlock: completion)
+      try connect.execute(MockGenericAction(), options: options)
+    }
+    #expect(replaced.statistics.isReplaced)
+    #expect(log.texts(.error).isEmpty)
+    #expect(log.texts(.debug).count { $0.hasPrefix("Action canceled.") && $0.contains("replaced by an equal") } == 1)
+  }
+
   @Test func `an action that fails is logged as an error`() async throws {
     let action = MockGenericAction(script: MockScript(fails: true))
     _ = try await finish { _ = try connect.execute(action, completionBlock: $0) }

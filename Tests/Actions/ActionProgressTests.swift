@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import CoherenceStrategies
+import Dispatch
 import Foundation
 import Testing
 
@@ -76,5 +77,25 @@ struct ActionProgressTests {
     var last: ActionProgress?
     for await progress in handle.progressUpdates { last = progress }
     #expect(last?.totalUnitCount == 7)
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `a cancellation handler that blocks does not keep the action from setting its progress`() async throws {
+    let script = MockScript(waits: true, ignoresCancel: true)
+    let handle = try connect.execute(MockGenericAction(script: script))
+    await script.untilBegun()
+    let handler = MockScript(waits: true)
+    handle.progress.cancellationHandler = { try? handler.run() }
+    // A serial queue, because the thread that cancels waits in the handler.
+    DispatchQueue(label: "test.cancel").async { handle.progress.cancel() }
+    await handler.untilBegun()
+    handle.progress.completedUnitCount = 7
+    #expect(handle.progress.completedUnitCount == 7)
+    handler.release()
+    await script.untilCanceled()
+    script.release()
+    try await handle.waitUntilFinished()
+    #expect(handle.completionStatus == .canceled)
+    #expect(handler.runCount == 1)
   }
 }

@@ -40,6 +40,7 @@ struct ActionTimeoutTests {
     await clock.untilSleeping()
     clock.advance(by: .seconds(31))
     handle.cancel()
+    await script.untilCanceled()
     #expect(handle.state == .executing && next.state == .pending)
     script.release()
     try await next.value

@@ -13,20 +13,28 @@ let coherence = Target.Dependency.product(name: "Coherence", package: "coherence
 let core = Target.Dependency.product(name: "CoherenceCore", package: "coherence")
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
+let http = Target.Dependency.product(name: "CoherenceHTTP", package: "coherence")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let conformance = Target.Dependency.product(name: "CoherenceConformance", package: "coherence")
 
 /// A package of its own, so that it sees what users see: the products, and of them what is public.
 let package = Package(
   name: "coherence-clients",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "coherence", path: "../..")],
+  dependencies: [
+    .package(name: "coherence", path: "../.."),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+  ],
   targets: [
     .executableTarget(name: "coherence-example", dependencies: [coherence], path: "Example", swiftSettings: strict),
     .executableTarget(
       name: "coherence-structures", dependencies: [coherence, identityMap, mapping], path: "Structures",
       swiftSettings: strict),
+    .executableTarget(name: "coherence-feed", dependencies: [identityMap], path: "Feed", swiftSettings: strict),
     .executableTarget(name: "coherence-script", dependencies: [coherence], path: "Script", swiftSettings: strict),
     .executableTarget(name: "coherence-start", dependencies: [coherence], path: "Start", swiftSettings: strict),
+    .executableTarget(
+      name: "coherence-sync", dependencies: [coherence, http, httpTypes], path: "Sync", swiftSettings: strict),
     .target(name: "Notebook", dependencies: [core], path: "Notebook", swiftSettings: strict),
     .testTarget(
       name: "NotebookTests", dependencies: ["Notebook", core, conformance], path: "Tests/Notebook",
@@ -42,7 +50,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "ClientTests",
-      dependencies: ["coherence-example", "coherence-script", "coherence-start", "coherence-structures", coherence],
+      dependencies: [
+        "coherence-example", "coherence-feed", "coherence-script", "coherence-start", "coherence-structures",
+        "coherence-sync", coherence,
+      ],
       path: "Tests/Client", swiftSettings: strict),
   ]
 )

@@ -7,8 +7,8 @@ import Testing
 
 /// The queue of a context, and the threads that contexts work on.
 @Suite struct ContextQueueTests {
-  /// Workers that are never counted out, so that their number is exact whatever the machine is busy with.
-  private static func pool(_ limit: Int) -> WorkerPool { WorkerPool(limit: limit, tick: nil) }
+  /// Workers that are never counted out and never end, so that their number is exact whatever the machine is busy with.
+  private static func pool(_ limit: Int) -> WorkerPool { WorkerPool(limit: limit, tick: nil, linger: nil) }
 
   private static func contexts(_ count: Int, on pool: WorkerPool) -> [Confinement] {
     (0..<count).map { _ in Confinement(.privateQueue, pool: pool) }
@@ -172,6 +172,55 @@ import Testing
       }
     }
     done.wait()
+  }
+
+  // MARK: Threads without work
+
+  /// Has as many workers at work at once as there are contexts, each of which waits for an event outside.
+  private static func crowd(_ pool: WorkerPool, with contexts: [Confinement]) {
+    let (begun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    for context in contexts {
+      context.submit {
+        pool.waitingOutside {
+          begun.signal()
+          gate.wait()
+        }
+      }
+    }
+    for _ in contexts { begun.wait() }
+    #expect(pool.threadCount >= contexts.count)
+    for _ in contexts { gate.signal() }
+  }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `of sixty-four threads that were needed at once sixteen stay for the next time`() async {
+    let pool = WorkerPool(limit: 2, tick: nil, linger: nil)
+    let contexts = Self.contexts(64, on: pool)
+    for _ in 0..<20 {
+      Self.crowd(pool, with: contexts)
+      while !pool.isIdle, !Task.isCancelled { await Task.yield() }
+      #expect(pool.threadCount == WorkerPool.mostIdle)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(15))) func `threads without work for a while end, and later work gets new ones`() async {
+    let pool = WorkerPool(limit: 2, tick: nil, linger: .milliseconds(1))
+    let contexts = Self.contexts(20, on: pool)
+    for _ in 0..<20 {
+      Self.crowd(pool, with: contexts)
+      while pool.threadCount > 0, !Task.isCancelled { await Task.yield() }
+      #expect(pool.threadCount == 0)
+    }
+  }
+
+  @Test func `work that comes as an idle thread ends is done`() {
+    let pool = WorkerPool(limit: 2, tick: nil, linger: .nanoseconds(1))
+    let contexts = Self.contexts(3, on: pool)
+    let done = DispatchSemaphore(value: 0)
+    for round in 0..<2_000 {
+      contexts[round % contexts.count].submit { done.signal() }
+      done.wait()
+    }
   }
 
   // MARK: Ends

@@ -46,6 +46,57 @@ import Testing
     #expect(error?.message.contains("nested more than 200 deep") == true)
   }
 
+  @Test func `a condition of 20,000 levels is joined or refused on a thread of the concurrency pool`() async throws {
+    let (isOf1990, isLive) = (self.isOf1990, self.isLive)
+    try await Task.detached {
+      // Records belong to their makers.
+      let library = try QueryLibrary()
+      let album = try library.makeAlbum()
+      let joined: [@Sendable (FetchPredicate) -> FetchPredicate] = [
+        { .and([isLive, $0]) }, { .or([$0, .constant(false)]) }, { .not($0) },
+      ]
+      for join in joined {
+        #expect(try library.holds((0..<20_000).reduce(isOf1990) { predicate, _ in join(predicate) }, for: album))
+      }
+      let mixed: [@Sendable (FetchPredicate) -> FetchPredicate] = [
+        { .and([isLive, .or([$0, .constant(false)])]) }, { .not(.and([isLive, $0])) },
+        { .quantified(.any, PropertyPath("artist.albums"), $0) },
+      ]
+      for join in mixed {
+        let predicate = (0..<10_000).reduce(isOf1990) { predicate, _ in join(predicate) }
+        let error = #expect(throws: CoherenceError.self) { try library.holds(predicate, for: album) }
+        #expect(error?.code == .invalidPredicate)
+      }
+    }.value
+  }
+
+  @Test func `conditions of 20,000 levels are compared, hashed and described on a thread of the pool`() async {
+    let isOf1990 = self.isOf1990
+    await Task.detached {
+      func nested(_ innermost: FetchPredicate) -> FetchPredicate {
+        (0..<10_000).reduce(innermost) { predicate, _ in .not(.and([.constant(true), predicate])) }
+      }
+      let predicate = nested(isOf1990)
+      #expect(predicate == nested(isOf1990) && predicate != nested(.constant(true)))
+      #expect(Set([predicate, nested(isOf1990), nested(.constant(true))]).count == 2)
+      let (opening, closing) = (
+        String(repeating: "NOT (TRUEPREDICATE AND ", count: 10_000), String(repeating: ")", count: 10_000)
+      )
+      #expect(predicate.description == opening + isOf1990.description + closing)
+    }.value
+  }
+
+  @Test func `a format of 100,000 parentheses or negations is refused in words`() async {
+    await Task.detached {
+      for (opening, closing) in [("(", ")"), ("NOT (", ")"), ("!", "")] {
+        let text =
+          String(repeating: opening, count: 100_000) + "year == 1990" + String(repeating: closing, count: 100_000)
+        let error = #expect(throws: CoherenceError.self) { try FetchPredicate(format: text) }
+        #expect(error?.message.contains("nested more than 100 deep") == true)
+      }
+    }.value
+  }
+
   @Test func `many negations in a format are one or none`() throws {
     #expect(try library.holds(String(repeating: "!", count: 60) + "(year == 1990)", for: album))
     #expect(try !library.holds(String(repeating: "NOT ", count: 61) + "year == 1990", for: album))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The limit of a body's size")
 struct BodyLimitTests {
-  private let client = URLSessionClient(maximumBodySize: 10_000)
+  private let client = URLSessionClient(maximumBodySize: 10_000, configuration: .patient)
   private static let head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
 
   @Test func `a body within the limit arrives as a whole`() async throws {

@@ -24,7 +24,7 @@ struct ConditionalTests {
 
   @Test func `what did not change is not merged again`() async throws {
     let server = try makeServer()
-    let client = URLSessionClient()
+    let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
     let validators = HTTPValidators()
     let first = try await client.ifChanged(.get(server.url), since: validators) { try $0.decode([Int].self) }
     #expect(first == [1, 2])
@@ -39,7 +39,7 @@ struct ConditionalTests {
 
   @Test func `what could not be merged is asked for again`() async throws {
     let server = try makeServer()
-    let client = URLSessionClient()
+    let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
     let validators = HTTPValidators()
     await #expect(throws: MergeFailed.self) {
       try await client.ifChanged(.get(server.url), since: validators) { _ in throw MergeFailed() }

@@ -28,6 +28,31 @@ struct RedactionTests {
     return request
   }
 
+  @Test(arguments: [513, 100_000])
+  func `a reply that is nested too deep to be read is not recorded`(depth: Int) async throws {
+    let reply =
+      String(repeating: "[", count: depth) + #"{"access_token":"sesame"}"# + String(repeating: "]", count: depth)
+    let exchange = try await record(.get("https://example.org/a"), reply: reply)
+    #expect(try !text(exchange).contains("sesame"))
+  }
+
+  @Test(arguments: [600, 100_000])
+  func `a reply that is nested too deep is unreadable`(depth: Int) async throws {
+    let nested = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    let error = await Task.detached {
+      let reply = HTTPReply.make(to: .get("https://example.org/a"), 200, [:], nested)
+      return #expect(throws: CoherenceError.self) { try reply.decode([Nested].self) }
+    }.value
+    #expect(error?.code == .httpUnreadable)
+  }
+
+  private struct Nested: Decodable {
+    init(from decoder: any Decoder) throws {
+      var container = try decoder.unkeyedContainer()
+      if !container.isAtEnd { _ = try container.decode(Nested.self) }
+    }
+  }
+
   @Test func `secrets in addresses, bodies and header fields are not recorded`() async throws {
     let exchange = try await record(
       post("https://example.org/a?X-Amz-Signature=sesame&code=sesame&page=1"),

@@ -11,7 +11,7 @@ import Testing
 /// What a redirect does to a request, between real servers. Two ports of one host are two origins.
 @Suite("Redirects")
 struct RedirectTests {
-  private let client = URLSessionClient()
+  private let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
 
   private func makeServer(redirectingTo url: URL, status: Int) throws -> LoopbackServer {
     try LoopbackServer(replies: [
@@ -74,7 +74,7 @@ struct RedirectTests {
   }
 
   @Test func `header fields of the session do not follow a redirect to another origin`() async throws {
-    let configuration = URLSessionConfiguration.ephemeral
+    let configuration = URLSessionConfiguration.patient
     configuration.httpAdditionalHeaders = ["X-Api-Key": "sesame", "Accept-Language": "de"]
     let client = URLSessionClient(session: URLSession(configuration: configuration))
     let target = try LoopbackServer(replies: [ScriptedReply()])
@@ -88,7 +88,9 @@ struct RedirectTests {
   @Test func `a client that follows nothing hands a redirect back`() async throws {
     let target = try LoopbackServer(replies: [ScriptedReply()])
     let source = try makeServer(redirectingTo: target.url, status: 307)
-    let reply = try await URLSessionClient(redirects: .manual).send(.get(source.url))
+    let reply = try await URLSessionClient(
+      maximumBodySize: .max, configuration: .patient, redirects: .manual
+    ).send(.get(source.url))
     #expect(reply.status == .temporaryRedirect)
     #expect(reply.response.headerFields[.location] == target.url.absoluteString)
     #expect(target.requests.isEmpty)

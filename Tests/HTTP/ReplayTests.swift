@@ -22,7 +22,7 @@ struct ReplayTests {
     let server = try LoopbackServer(replies: [
       ScriptedReply(body: "[1]"), ScriptedReply(status: "404 Not Found"), ScriptedReply(body: "[2]"),
     ])
-    let recorder = HTTPRecorder(URLSessionClient())
+    let recorder = HTTPRecorder(URLSessionClient(maximumBodySize: .max, configuration: .patient))
     let requests = [HTTPRequest.get(server.url.appending(path: "a")), .get(server.url.appending(path: "b"))]
     for index in [0, 1, 0] { _ = try await recorder.send(requests[index]) }
     try recorder.write(to: file)

@@ -113,7 +113,7 @@ struct RetryTests {
     let server = try LoopbackServer(replies: [
       ScriptedReply(status: "503 Busy", headerFields: ["Retry-After: 1"]), ScriptedReply(body: "[1]"),
     ])
-    let client = URLSessionClient().retrying(clock: clock)
+    let client = URLSessionClient(maximumBodySize: .max, configuration: .patient).retrying(clock: clock)
     #expect(try await client.send(.get(server.url), decoding: [Int].self) == [1])
     #expect(clock.waits == [.seconds(1)])
   }

@@ -12,7 +12,7 @@ import Testing
 /// A client against a real server, and what servers and networks do wrong.
 @Suite("Transfers")
 struct TransferTests {
-  private let client = URLSessionClient()
+  private let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
 
   private struct Album: Codable, Equatable {
     var title: String
@@ -129,9 +129,7 @@ struct TransferTests {
       isClosed.open()
     }
     // However busy the machine is, the cancelling ends the request, and not the time that it takes.
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = 86_400
-    let patient = URLSessionClient(session: URLSession(configuration: configuration))
+    let patient = URLSessionClient(session: URLSession(configuration: .patient))
     let task = Task { try await patient.send(.get(server.url)) }
     await isHalfway.wait()
     task.cancel()

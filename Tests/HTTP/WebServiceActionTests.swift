@@ -86,7 +86,7 @@ struct WebServiceActionTests {
   }
 
   private func refresh(_ server: LoopbackServer, clock: GatedClock? = nil) throws -> ActionHandle<MergeResult> {
-    let client = URLSessionClient()
+    let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
     let http: any HTTPClient = if let clock { client.limited(to: .seconds(60), clock: clock) } else { client }
     return try connect.execute(RefreshAlbums(http: http, url: server.url.appending(path: "albums")))
   }

@@ -79,6 +79,11 @@ private struct Sight: Equatable {
     alias = store.find(named: AliasKey<[Group]>("groups")).value
   }
 
+  init(parts: ([Leaf], [Item], [Group], Shelf?, [Group]?)) {
+    (leaves, items, groups, alias) = (parts.0, parts.1, parts.2, parts.4)
+    shelves = [parts.3].compactMap { $0 }
+  }
+
   /// Whether every entity is the same wherever it is seen.
   var isConsistent: Bool {
     let leaves = Dictionary(uniqueKeysWithValues: leaves.map { ($0.id, $0) })
@@ -166,7 +171,7 @@ private struct Mixture {
   /// Does something, and says how to do the same with another store.
   private mutating func change() -> (EntityStore) -> Bool {
     let (leaf, item, group, shelf) = (leaf(), item(), group(), shelf())
-    let (stamp, kind) = (any(4) == 0 ? Double(any(number + 1)) : nil, any(15))
+    let (stamp, kind) = (any(4) == 0 ? Double(any(number + 1)) : nil, any(17))
     switch kind {
     case 0, 1:
       return {
@@ -180,33 +185,18 @@ private struct Mixture {
       return {
         _ = $0.store(entity: shelf, modifiedAt: stamp); return true
       }
-    case 5:
-      return {
-        _ = $0.store(entities: [group], named: AliasKey("groups")); return true
-      }
-    case 6:
-      return {
-        $0.removeAlias(named: AliasKey<[Group]>("groups")); return true
-      }
+    case 5, 6: return Self.aliasChange(kind == 5 ? any(3) : 3, group)
     case 7: return { $0.update(Leaf.self, id: leaf.id) { $0.text = leaf.text } }
     case 8: return { $0.update(Group.self, id: group.id) { $0.name = group.name } }
     case 9: return { $0.update(Shelf.self, id: shelf.id) { $0.name = shelf.name } }
-    case 10:
-      return {
-        $0.remove(Leaf.self, id: leaf.id); return true
-      }
-    case 11:
-      return {
-        $0.remove(Group.self, id: group.id); return true
-      }
+    case 10: return { $0.remove(Leaf.self, id: leaf.id) || true }
+    case 11: return { $0.remove(Group.self, id: group.id) || true }
     case 12:
       return {
         _ = $0.store(entity: item, modifiedAt: stamp); return true
       }
-    case 13:
-      return {
-        $0.remove(Item.self, id: item.id); return true
-      }
+    case 13: return { $0.remove(Item.self, id: item.id) || true }
+    case 14, 15: return Self.aliasChange(any(3), group)
     default:
       return {
         $0.update(Group.self, id: group.id) {
@@ -217,11 +207,25 @@ private struct Mixture {
     }
   }
 
+  private static func aliasChange(_ kind: Int, _ group: Group) -> (EntityStore) -> Bool {
+    let groups = AliasKey<[Group]>("groups")
+    return { store in
+      switch kind {
+      case 0: _ = store.store(entities: [group], named: groups)
+      case 1: store.append(entities: [group], named: groups)
+      case 2: return store.update(named: groups) { $0.reverse() }
+      default: store.removeAlias(named: groups)
+      }
+      return true
+    }
+  }
+
   // MARK: Tentative changes
 
   private mutating func beginChange() {
     let (id, other, text) = (any(8), any(4), "draft \(number)")
     let (kind, stored) = (any(9), group())
+    if any(3) == 0 { return beginEdit(with: stored, other) }
     changes.append(
       store.optimistically { draft in
         switch kind {
@@ -242,6 +246,22 @@ private struct Mixture {
             $0.wrapper = stored.wrapper
           }
         default: draft.store(stored)
+        }
+      })
+  }
+
+  /// Edits the list of the alias.
+  private mutating func beginEdit(with stored: Group, _ other: Int) {
+    let (kind, groups) = (any(6), AliasKey<[Group]>("groups"))
+    changes.append(
+      store.optimistically { draft in
+        switch kind {
+        case 0: draft.insert(stored, named: groups)
+        case 1: draft.insert(stored, at: .after(other), named: groups)
+        case 2: draft.append(entities: [stored], named: groups)
+        case 3: draft.removeEntry(other, named: groups)
+        case 4: draft.replaceEntry(other, with: stored, named: groups)
+        default: draft.store([stored], named: groups)
         }
       })
   }
@@ -284,12 +304,13 @@ private struct Mixture {
   }
 
   private mutating func watch() {
-    let kind = any(5)
+    let kind = any(6)
     switch kind {
     case 0: watch(store.await(Leaf.self, id: any(8)))
     case 1: watch(store.await(Group.self, id: any(4)))
     case 2: watch(store.await(Shelf.self, id: any(3)))
     case 3: watch(store.query(Shelf.self, sortedBy: \.id))
+    case 4: watchSnapshot()
     default: watch(store.find(named: AliasKey<[Group]>("groups")))
     }
   }
@@ -302,12 +323,26 @@ private struct Mixture {
         count: { told.count }, isCurrent: { told.values.last == observer.current }, subscription: subscription))
   }
 
+  /// Observes parts that contain each other: of two states, some entity has two values.
+  private mutating func watchSnapshot() {
+    let observer = store.snapshot(
+      of: .query(Leaf.self), .query(Item.self), .query(Group.self), .entity(Shelf.self, id: any(3)),
+      .alias(AliasKey<[Group]>("groups")))
+    let (told, mixed) = (Told<Sight>(), Told<Sight>())
+    let subscription = observer.observe {
+      told.append(Sight(parts: $0))
+      if !Sight(parts: $0).isConsistent { mixed.append(Sight(parts: $0)) }
+    }
+    let isCurrent = { told.values.last == Sight(parts: observer.current) && mixed.count == 0 }
+    watches.append(Watch(count: { told.count }, isCurrent: isCurrent, subscription: subscription))
+  }
+
   /// Many undone changes, after which the store is as it was.
   private mutating func undo() {
     let (before, counts) = (Sight(store), watches.map { $0.count() })
     let doings = (0..<4).map { _ in change() }
     let (inner, removal, text, open) = (change(), any(8), "undone \(number)", changes.randomElement(using: &random))
-    let ending = any(4)
+    let (ending, entry) = (any(4), group())
     try? store.transaction { store in
       for doing in doings { _ = doing(store) }
       try? store.transaction { store in
@@ -318,6 +353,7 @@ private struct Mixture {
         draft.remove(Leaf.self, id: removal)
         draft.remove(Item.self, id: removal / 2)
         draft.update(Group.self, id: removal % 4) { $0.name = text }
+        draft.insert(entry, named: AliasKey<[Group]>("groups"))
       }
       if ending == 0 { open?.rollback() }
       if ending == 1 { open?.commit() }

@@ -137,6 +137,20 @@ struct RollbackTests {
     withExtendedLifetime(subscription) {}
   }
 
+  @Test func `an observer that began in an inner transaction is told what there is when both are undone`() {
+    let held = store.store(entity: Leaf(1, "old"))
+    let told = Told<Leaf>()
+    var subscription: EntityStore.Subscription?
+    undone { store in
+      undone { store in
+        store.update(Leaf.self, id: 1) { $0.text = "undone" }
+        subscription = held.observe { told.append($0) }
+      }
+    }
+    #expect(told.values == [Leaf(1, "undone"), Leaf(1, "old")])
+    withExtendedLifetime(subscription) {}
+  }
+
   @Test func `an observer that pauses meanwhile is told nothing of it`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
     let (told, subscription) = held.changes()

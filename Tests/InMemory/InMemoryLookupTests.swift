@@ -33,7 +33,7 @@ struct InMemoryLookupTests {
 
   @Test func `fetches by keys and indexes find what filtering all records finds, whatever was changed`() throws {
     let coordinator = PersistentStoreCoordinator(managedObjectModel: try Self.makeModel())
-    try coordinator.addPersistentStore(type: .inMemory)
+    try coordinator.addPersistentStore(type: .inMemory, options: [StoreOption.allowsDuplicateKeys: true])
     let context = ManagedObjectContext(coordinator: coordinator)
     let formats = [
       "label == 'L'", "label == 'L' AND number == 3", "number IN {1, 2, 9}", "genre == ''", "genre == NIL",

@@ -69,6 +69,36 @@ struct OvertakenEditTests {
     #expect(try stack.storedName(of: id) == "hedy")
   }
 
+  @Test(arguments: StrategyKind.following, Backend.available)
+  func `a save of the view merges with the edit of another property that the view has not heard of`(
+    strategy: StrategyKind, backend: Backend
+  ) throws {
+    let stack = try Stack(strategy, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    let user = try stack.view.user(id)
+    user.userName = "mine"
+    let stranger = try stack.makeStranger()
+    try Stack.change(id, in: stranger) { $0.lastName = "theirs" }
+    try stack.view.save()
+    #expect(user.userName == "mine" && user.lastName == "theirs" && !stack.view.hasChanges)
+    #expect(try stack.storedName(of: id) == "mine")
+
+    user.userName = "mine again"
+    try Stack.change(id, in: stranger) { $0.userName = "theirs again" }
+    #expect(refusal(of: stack.view)?.code == .versionConflict)
+    #expect(user.userName == "mine again" && stack.view.hasChanges)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a view that follows nobody meets a conflict over the edit of another property`(backend: Backend) throws {
+    let stack = try Stack(.directIndependent, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    try stack.view.user(id).userName = "mine"
+    try stack.change(id) { $0.lastName = "theirs" }
+    #expect(refusal(of: stack.view)?.code == .versionConflict)
+    #expect(try stack.storedName(of: id) == "ada")
+  }
+
   @Test(arguments: StrategyKind.following, Resolution.allCases)
   func `the view's merge policy decides over a property that view and background have changed`(
     strategy: StrategyKind, resolution: Resolution

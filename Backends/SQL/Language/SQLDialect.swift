@@ -47,6 +47,8 @@ package protocol SQLDialect: Sendable {
 
   /// A value made of a column, with the column's collation.
   func collated(_ value: SQLFragment, as storage: StorageType) -> SQLFragment
+  /// A value as one of another representation. The engine may refuse a value that is out of the other's range.
+  func cast(_ value: SQLFragment, to storage: StorageType) -> SQLFragment
   /// A boolean constant, as the operand of AND and OR.
   func boolean(_ value: Bool) -> SQLFragment
   /// Whether two operands, either of which may be null, are the same.
@@ -83,6 +85,9 @@ extension SQLDialect {
     return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }
 
+  package func cast(_ value: SQLFragment, to storage: StorageType) -> SQLFragment {
+    "CAST(\(value) AS \(SQLFragment(.text(columnType(storage)))))"
+  }
   package func collated(_ value: SQLFragment, as storage: StorageType) -> SQLFragment { value }
   package func folded(_ text: SQLFragment, _ options: StringOptions) -> SQLFragment? { nil }
   package func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment? { nil }

@@ -90,15 +90,12 @@ extension StoredSchema {
     of entity: EntityDescription, besides declared: Set<String>
   ) -> (table: Int, entity: Int)? {
     guard entitiesByName[entity.name] == nil else { return nil }
-    for (table, stored) in tables.enumerated() {
-      let index = stored.entities.firstIndex { candidate in
-        let names = [candidate.name] + (candidate.formerNames ?? [])
-        return !declared.contains(candidate.name)
-          && (names.contains(entity.name) || entity.renamingIdentifier.map { names.contains($0) } ?? false)
-      }
-      if let index { return (table, index) }
+    let name = RenamedName(name: entity.name, formerNames: entity.formerNames)
+    let stored = tables.enumerated().flatMap { table, stored in
+      stored.entities.enumerated().map { (table: table, entity: $0.offset, description: $0.element) }
     }
-    return nil
+    let known = stored.map { RenamedName.Stored(name: $0.description.name, formerNames: $0.description.formerNames) }
+    return name.index(among: known, besides: declared).map { (stored[$0].table, stored[$0].entity) }
   }
 }
 

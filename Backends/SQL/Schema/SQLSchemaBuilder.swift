@@ -114,7 +114,7 @@ struct SQLSchemaBuilder {
     of root: EntityDescription, table: String, columns: [SQLColumn], known: StoredSchema.Table?
   ) -> [SQLIndex] {
     var indexes: [SQLIndex] = []
-    for var index in wantedIndexes(of: root, columns: columns) {
+    for var index in wantedIndexes(of: root, columns: columns, known: known) {
       guard !indexes.contains(where: { $0.isEquivalent(to: index) }) else { continue }
       if keepsRules, known?.lacks(index) == true { continue }
       if let known = known?.indexes.first(where: { $0.isEquivalent(to: index) }) {
@@ -135,10 +135,13 @@ struct SQLSchemaBuilder {
   }
 
   /// The indexes that the model asks for, and those by which references and subentities are found.
-  private func wantedIndexes(of root: EntityDescription, columns: [SQLColumn]) -> [SQLIndex] {
+  private func wantedIndexes(
+    of root: EntityDescription, columns: [SQLColumn], known: StoredSchema.Table?
+  ) -> [SQLIndex] {
     var byKey: [SQLColumn.Key: String] = [:]
     for column in columns { byKey[column.key] = column.name }
     var indexes: [SQLIndex] = []
+    func names(_ properties: [PropertyDescription]) -> [String] { properties.map { byKey[SQLColumn.Key($0)]! } }
     func add(_ columns: [String], isUnique: Bool = false, entities: [String]? = nil) {
       indexes.append(SQLIndex(name: "", columns: columns, isUnique: isUnique, entities: entities))
     }
@@ -146,12 +149,15 @@ struct SQLSchemaBuilder {
     for column in columns { if case .reference = column.slot { add([column.name]) } }
     for entity in root.hierarchyByName {
       let members = entity === root ? nil : entity.concreteEntities.map(\.name).sorted()
-      for properties in entity.uniquenessConstraints.dropFirst(entity.superentity?.uniquenessConstraints.count ?? 0) {
-        add(properties.map { byKey[SQLColumn.Key($0)]! }, isUnique: true, entities: members)
+      for properties in environment.ownConstraints(of: entity) {
+        add(names(properties), isUnique: true, entities: members)
       }
-      for properties in entity.indexes.dropFirst(entity.superentity?.indexes.count ?? 0) {
-        add(properties.map { byKey[SQLColumn.Key($0)]! })
+      if environment.allowsDuplicateKeys, let key = entity.keyConstraint {
+        // Other programs rely on the constraint that the store has.
+        let index = SQLIndex(name: "", columns: names(key), isUnique: true, entities: members)
+        if known?.indexes.contains(where: index.isEquivalent) == true { indexes.append(index) }
       }
+      for properties in entity.indexes.dropFirst(entity.superentity?.indexes.count ?? 0) { add(names(properties)) }
     }
     return indexes
   }

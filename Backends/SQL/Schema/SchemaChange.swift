@@ -5,8 +5,12 @@ import Logging
 /// What opening a store has to do to its schema.
 package struct SchemaChange {
   package private(set) var schema: SQLSchema
+  /// What to do before the statements are run: conversions, each with the statements that go before it.
+  package private(set) var stages: [SchemaStage] = []
   /// The statements to run.
   package private(set) var statements: [SQLFragment] = []
+  /// The unique indexes to make after the statements; see ``creations(_:)``.
+  private var constraints: [SchemaConstraint] = []
   /// What the store says of itself then.
   package private(set) var state: StoreState
   /// Whether the store needs a look-up or a write.
@@ -22,6 +26,9 @@ package struct SchemaChange {
   private let age: ModelAge
   /// Possible obstacles, to be looked up before the statements run.
   private var faults: [SchemaFault] = []
+  private var suspectedRenames: [SuspectedRename] = []
+  /// Sentences about values that the program may miss.
+  private var warnings: [String] = []
 
   /// Compares what a store has with what an environment asks for.
   ///
@@ -65,20 +72,27 @@ package struct SchemaChange {
       return
     }
     // The usual case: one program, whose model has not changed.
-    if isSame, stored.metadata.models.count == 1, view.merging(StoredSchema(schema)) == stored.schema {
+    let differences = SchemaDifferences(from: view, to: schema, renaming: renames, age: age, dialect: dialect)
+    let lateRenames = age == .older ? [] : differences.lateRenames
+    if isSame, stored.metadata.models.count == 1, lateRenames.isEmpty,
+      view.merging(StoredSchema(schema)) == stored.schema
+    {
       isNeeded = false
       return
     }
-    faults = SchemaDifferences(from: view, to: schema, renaming: renames, isKnown: age != .unseen).faults
+    faults = differences.faults
+    if age == .unseen { suspectedRenames = differences.suspectedRenames }
     lay(dropping: faults.compactMap(\.drops).filter(\.entities.isEmpty))
     guard canMigrate else {
       // A model that the store was extended to before finds there what it needs.
-      guard age != .unseen, statements.isEmpty, faults.isEmpty else {
+      // Without the right to change the store, a key stays without its constraint, as other indexes do.
+      guard age != .unseen, statements.isEmpty, faults.isEmpty, constraints.allSatisfy(\.isKey) else {
         throw Self.refusal(stored.metadata, record.versionHashes, environment)
       }
       isNeeded = false
       return
     }
+    faults += lateRenames
     state.metadata.recordOpening(by: record)
     isNeeded = isChange || !faults.isEmpty
     try checkColumns()
@@ -97,22 +111,31 @@ package struct SchemaChange {
   }
 
   /// Whether the change writes to the store.
-  package var isChange: Bool { !statements.isEmpty || state != before }
+  package var isChange: Bool {
+    !statements.isEmpty || !stages.isEmpty || !constraints.isEmpty || state != before
+  }
 
   private var canMigrate: Bool { environment.allowsMigration && !environment.isReadOnly }
 
   /// Whether a program with another model opened the store last.
   private var isHandOver: Bool { before?.metadata.versionHashes != environment.modelRecord.versionHashes }
 
-  /// Lays the tables out, and works out the way there.
+  /// Lays the tables out, and works out the way there. A column that can be converted is.
   private mutating func lay(dropping drops: [SchemaDrops]) {
     let drops = drops.reduce(into: SchemaDrops()) { $0.formUnion($1) }
-    let rest = view.dropping(drops)
+    let conversions = faults.compactMap(\.conversion)
+    var rest = view.dropping(drops)
+    // A dropped column may make way for that of a former name.
+    if !drops.columns.isEmpty { rest = rest.renamed(for: environment).schema }
+    rest = rest.converting(conversions)
     schema = SQLSchema(environment: environment, dialect: dialect, stored: rest, keepsRules: age == .older)
     let migration = SchemaMigration(
-      from: view, to: schema, renaming: renames, dropping: drops, isHandOver: isHandOver, dialect: dialect)
+      from: view, keeping: rest, to: schema, renaming: renames, dropping: drops, converting: conversions,
+      isHandOver: isHandOver, dialect: dialect)
+    stages = migration.stages
     // A user without the right to change the store reads it without the completion.
     statements = migration.statements + (canMigrate ? migration.completion : [])
+    constraints = migration.constraints
     state.schema = rest.merging(StoredSchema(schema))
   }
 
@@ -167,15 +190,23 @@ package struct SchemaChange {
     var obstacles: [String] = []
     var losses: [DataLoss] = []
     var drops: [SchemaDrops] = []
+    try lookUpSuspectedRenames(count)
     for fault in faults {
       let number = try fault.count.map(count)
+      if fault.isOptional, let number, number > 0 {
+        warnings.append("\(fault.sentence) (\(number))")
+        continue
+      }
+      if fault.conversion != nil {
+        if let number, number > 0 { losses.append(fault.loss(of: number)) }
+        continue
+      }
       // A column without values may have any form; an entity without records has nothing to delete.
       if number == 0, fault.drops?.entities.isEmpty != false { fault.drops.map { drops.append($0) } }
       if number == 0 { continue }
       if let number, let lost = fault.drops {
         drops.append(lost)
-        let reason = fault.sentence.hasSuffix(".") ? String(fault.sentence.dropLast()) : fault.sentence
-        losses.append(DataLoss(table: fault.table, column: fault.column, count: number, reason: reason))
+        losses.append(fault.loss(of: number))
       } else {
         let records = number.map { " (\($0) \($0 == 1 ? "record" : "records").)" } ?? ""
         obstacles.append(fault.sentence + records)
@@ -184,6 +215,43 @@ package struct SchemaChange {
     guard obstacles.isEmpty, losses.isEmpty || environment.allowsDataLoss else { throw refusal(obstacles, losses) }
     if !drops.isEmpty { lay(dropping: drops) }
     return losses
+  }
+
+  /// The tables that get unique indexes. No other writer may change their records until these are made.
+  package var constrainedTables: [String] { Set(constraints.map(\.table)).sorted() }
+
+  /// Looks for records that the unique indexes do not allow. To be called in the transaction of the change, after its
+  /// statements were run.
+  ///
+  /// - Parameter numbers: Runs a statement and returns the integers in its first column.
+  /// - Returns: The statements that make the indexes.
+  /// - Throws: ``ErrorCode/duplicateKeys`` with all duplicates, or ``ErrorCode/incompatibleModel`` when a constraint of
+  ///   declared uniqueness has some.
+  package func creations(_ numbers: (SQLFragment) throws -> [Int64]) throws -> [SQLFragment] {
+    var found: [(SchemaConstraint, DuplicateKeys)] = []
+    for constraint in constraints {
+      let duplicates = try constraint.duplicates(
+        in: state.metadata.identifier, model: environment.model, numbers)
+      if let duplicates { found.append((constraint, duplicates)) }
+    }
+    guard found.isEmpty else { throw CoherenceError.duplicates(found) }
+    return constraints.map(\.creation)
+  }
+
+  /// Counts what the model leaves out beside something new.
+  ///
+  /// - Throws: ``ErrorCode/incompatibleModel`` where the environment asks for it.
+  private mutating func lookUpSuspectedRenames(_ count: (SQLFragment) throws -> Int) throws {
+    for suspicion in suspectedRenames {
+      let number = try count(suspicion.count)
+      if number > 0 { warnings.append(suspicion.sentence(of: number) + ".") }
+    }
+    guard environment.refusesSuspectedRenames, !warnings.isEmpty else { return }
+    throw CoherenceError(
+      .incompatibleModel,
+      "The model may rename attributes without saying so. \(warnings.joined(separator: " ")) Nothing was changed. Declare the "
+        + "former name of a renamed attribute, as `formerNames`, or leave out the option "
+        + "'\(StoreOption.refusesSuspectedRenames)'.")
   }
 
   private func refusal(_ obstacles: [String], _ losses: [DataLoss]) -> CoherenceError {
@@ -213,6 +281,18 @@ package struct SchemaChange {
   package func log(_ losses: [DataLoss], backup: String?) {
     let logger = environment.logger
     guard let before else { return }
+    if !warnings.isEmpty {
+      logger.warning(
+        """
+        The model may miss stored values. If an attribute was renamed, declare its former name, as `formerNames`: the \
+        attribute takes the values over while it has none of its own.
+        """, metadata: ["attributes": .array(warnings.map { "\($0)" })])
+    }
+    let conversions = faults.compactMap(\.conversion).map { "\($0.key.entity).\($0.key.slot)" }
+    if !conversions.isEmpty {
+      logger.notice(
+        "Converted values to other types of the model.", metadata: ["attributes": "\(Self.list(conversions))"])
+    }
     if !losses.isEmpty {
       logger.warning(
         "Dropped values and records that the model cannot keep, as '\(StoreOption.allowsDataLoss)' allows.",
@@ -226,7 +306,8 @@ package struct SchemaChange {
         metadata: ["newest": "\(newest)", "leftOut": "\(leftOut)"])
     } else if before.metadata.versionHashes != state.metadata.versionHashes {
       logger.notice(
-        "Extended the store to the model.", metadata: ["statements": "\(statements.count)", "leftOut": "\(leftOut)"])
+        "Extended the store to the model.",
+        metadata: ["statements": "\(statements.count + constraints.count)", "leftOut": "\(leftOut)"])
     }
   }
 
@@ -254,8 +335,7 @@ extension StoredSchema {
     }
     var own: [String] = []
     for property in entity.properties where property.entity === entity {
-      own.append(property.name)
-      if let former = property.renamingIdentifier { own.append(former) }
+      own += [property.name] + property.formerNames
     }
     return stored.isEmpty || own.isEmpty || !Set(stored).isDisjoint(with: own)
   }

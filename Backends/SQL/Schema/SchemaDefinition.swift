@@ -83,6 +83,10 @@ struct SchemaDefinition {
     "ALTER TABLE \(name: table.name) ADD COLUMN \(self.column(column, in: table))"
   }
 
+  func rename(_ column: String, to name: String, of table: String) -> SQLFragment {
+    "ALTER TABLE \(name: table) RENAME COLUMN \(name: column) TO \(name: name)"
+  }
+
   func dropColumn(_ column: String, of table: String) -> SQLFragment {
     "ALTER TABLE \(name: table) DROP COLUMN \(name: column)"
   }
@@ -108,7 +112,7 @@ struct SchemaDefinition {
     }
     let former = "$former"
     return clearing + [
-      "ALTER TABLE \(name: table.name) RENAME COLUMN \(name: column.name) TO \(name: former)",
+      rename(column.name, to: former, of: table.name),
       add(column, to: table),
       "UPDATE \(name: table.name) SET \(name: column.name) = \(name: former)",
       dropColumn(former, of: table.name),

@@ -2,19 +2,28 @@ import CoherenceCore
 
 /// What keeps a store's schema from being extended to a model's. Empty when adding is enough.
 struct SchemaDifferences {
-  private let old: StoredSchema
-  private let new: SQLSchema
+  let old: StoredSchema
+  let new: SQLSchema
   /// Whether a program has opened the store with the model before: then no missing value keeps it out, which another
   /// program may have left.
   private let isKnown: Bool
   private let renames: [EntityRename]
+  private let dialect: any SQLDialect
+  /// Whether values may get another type: not for the sake of a model that is older than the store.
+  private let converts: Bool
 
-  /// - Parameter renames: The entities whose records still have a former name when they are counted.
-  init(from old: StoredSchema, to new: SQLSchema, renaming renames: [EntityRename], isKnown: Bool) {
+  /// - Parameters:
+  ///   - renames: The entities whose records still have a former name when they are counted.
+  ///   - age: How the model stands to those that have opened the store.
+  init(
+    from old: StoredSchema, to new: SQLSchema, renaming renames: [EntityRename], age: ModelAge, dialect: any SQLDialect
+  ) {
+    isKnown = age != .unseen
+    converts = age != .older
+    self.dialect = dialect
     self.renames = renames
     self.old = old
     self.new = new
-    self.isKnown = isKnown
   }
 
   var faults: [SchemaFault] {
@@ -78,10 +87,41 @@ struct SchemaDifferences {
     let wanted = StoredSchema.Column(column)
     let path = "'\(wanted.entity).\(wanted.slot)'"
     if wanted.type != stored.type {
-      return [
-        loss("\(path) is of type \(stored.type) in the store and \(wanted.type) in the model.", of: stored, in: table)
-      ]
+      let sentence = "\(path) is of type \(stored.type) in the store and \(wanted.type) in the model"
+      let members = old.members(of: stored.entity)
+      guard converts, let conversion = ColumnConversion(stored, to: column, root: table.root, entities: members) else {
+        let isAttribute = [stored.type, wanted.type].allSatisfy { StorageType(ofTypeNamed: $0) != nil }
+        let advice = isAttribute && converts ? "; a conversion of the attribute, as `converting`, keeps them" : ""
+        return [loss("\(sentence)\(advice).", of: stored, in: table)]
+      }
+      return [conversionFault(sentence, conversion, of: stored, in: table)]
+        + (conversion.mayLeaveNothing ? [] : missingFaults(column, stored, in: table))
     }
+    return missingFaults(column, stored, in: table)
+  }
+
+  /// The difference that a conversion bridges, but for the values that do not fit.
+  private func conversionFault(
+    _ sentence: String, _ conversion: ColumnConversion, of column: StoredSchema.Column, in table: StoredSchema.Table
+  ) -> SchemaFault {
+    var misfits: SQLFragment?
+    if case .numbers(let numbers) = conversion.method {
+      misfits = numbers.misfit("\(name: column.name)", dialect).map {
+        "\(records(of: conversion.entities, in: table.name)) AND (\($0))"
+      }
+    }
+    return .conversion(
+      conversion,
+      "\(sentence), which some values do not fit; keep the type, or give the attribute a conversion, as `converting`.",
+      table: table.name, column: column.name, misfits: misfits)
+  }
+
+  /// Records without a value that the model requires.
+  private func missingFaults(
+    _ column: SQLColumn, _ stored: StoredSchema.Column, in table: StoredSchema.Table
+  ) -> [SchemaFault] {
+    let wanted = StoredSchema.Column(column)
+    let path = "'\(wanted.entity).\(wanted.slot)'"
     if stored.isOptional, !wanted.isOptional, column.defaultValue.isNull, !isKnown {
       let missing: SQLFragment =
         "\(records(of: old.members(of: stored.entity), in: table.name)) AND \(name: stored.name) IS NULL"
@@ -119,15 +159,12 @@ struct SchemaDifferences {
   private func loss(
     _ sentence: String, of column: StoredSchema.Column, in table: StoredSchema.Table
   ) -> SchemaFault {
-    // Other entities of the hierarchy may have the column's default in it, which is no value of theirs.
-    let values: SQLFragment =
-      "\(records(of: old.members(of: column.entity), in: table.name)) AND \(name: column.name) IS NOT NULL"
-    return .loss(
-      sentence, table: table.name, column: column.name, count: values,
+    .loss(
+      sentence, table: table.name, column: column.name, count: values(of: column, in: table),
       drops: SchemaDrops(columns: [SchemaDrops.Column(root: table.root, key: column.key)]))
   }
 
-  private func records(of entities: [String], in table: String) -> SQLFragment {
+  func records(of entities: [String], in table: String) -> SQLFragment {
     let former = renames.filter { $0.table == table && entities.contains($0.name) }.map(\.former)
     return """
       SELECT COUNT(*) FROM \(name: table) \

@@ -13,6 +13,11 @@ package struct SchemaFault: Sendable {
   /// What the change drops; `nil` when the difference cannot be bridged by dropping anything.
   let drops: SchemaDrops?
 
+  /// The conversion that bridges the difference, but for the counted values; `nil` when there is none.
+  var conversion: ColumnConversion? = nil
+  /// Whether the difference is bridged without values alone, and stays as it is with some.
+  var isOptional = false
+
   /// A difference that nothing bridges.
   static func obstacle(_ sentence: String, in table: String, count: SQLFragment? = nil) -> SchemaFault {
     SchemaFault(sentence: sentence, table: table, column: nil, count: count, drops: nil)
@@ -23,5 +28,26 @@ package struct SchemaFault: Sendable {
     _ sentence: String, table: String, column: String?, count: SQLFragment, drops: SchemaDrops
   ) -> SchemaFault {
     SchemaFault(sentence: sentence, table: table, column: column, count: count, drops: drops)
+  }
+
+  /// What is lost when the difference is bridged.
+  func loss(of number: Int) -> DataLoss {
+    let reason = sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
+    return DataLoss(table: table, column: column, count: number, reason: reason)
+  }
+
+  /// A column that an attribute gives up for that of its former name, unless values are counted in it.
+  static func lateRename(
+    _ sentence: String, table: String, column: String, count: SQLFragment, drops: SchemaDrops
+  ) -> SchemaFault {
+    SchemaFault(sentence: sentence, table: table, column: column, count: count, drops: drops, isOptional: true)
+  }
+
+  /// A difference that a conversion bridges. It drops the counted values, which do not fit.
+  static func conversion(
+    _ conversion: ColumnConversion, _ sentence: String, table: String, column: String, misfits: SQLFragment?
+  ) -> SchemaFault {
+    SchemaFault(
+      sentence: sentence, table: table, column: column, count: misfits, drops: nil, conversion: conversion)
   }
 }

@@ -4,13 +4,18 @@ import CoherenceCore
 ///
 /// What the model leaves out stays. Dropped is only what the model has in another form, and whose values were counted.
 package struct SchemaMigration: Sendable {
+  /// What comes before the statements: conversions, each with the statements that go before it.
+  package private(set) var stages: [SchemaStage] = []
   /// The statements, in order. Empty when the store needs no change.
   package private(set) var statements: [SQLFragment] = []
   /// The statements, to be run afterwards, that complete the records of programs that do not know what the model requires.
   private(set) var completion: [SQLFragment] = []
+  /// The unique indexes of existing tables, to be made last, when the records are looked at.
+  private(set) var constraints: [SchemaConstraint] = []
   private let definition: SchemaDefinition
   private let new: SQLSchema
   private let drops: SchemaDrops
+  private let converted: Set<SchemaDrops.Column>
   private let isHandOver: Bool
 
   /// All that a fresh store needs.
@@ -18,6 +23,7 @@ package struct SchemaMigration: Sendable {
     definition = SchemaDefinition(dialect: dialect)
     new = schema
     drops = SchemaDrops()
+    converted = []
     isHandOver = false
     statements = definition.bookkeeping
     createTables(besides: nil)
@@ -25,21 +31,26 @@ package struct SchemaMigration: Sendable {
 
   /// What an existing store lacks, and what it has in another form.
   ///
-  /// - Parameter isHandOver: Whether a program with another model opened the store last, which may have written records
-  ///   without values that the model requires.
+  /// - Parameters:
+  ///   - rest: What remains of the old schema after drops and conversions, with the names that the model has.
+  ///   - isHandOver: Whether a program with another model opened the store last, which may have written records without
+  ///     values that the model requires.
   init(
-    from old: StoredSchema, to schema: SQLSchema, renaming renames: [EntityRename], dropping drops: SchemaDrops,
-    isHandOver: Bool, dialect: any SQLDialect
+    from old: StoredSchema, keeping rest: StoredSchema, to schema: SQLSchema, renaming renames: [EntityRename],
+    dropping drops: SchemaDrops,
+    converting conversions: [ColumnConversion], isHandOver: Bool, dialect: any SQLDialect
   ) {
     self.isHandOver = isHandOver
     definition = SchemaDefinition(dialect: dialect)
     new = schema
     self.drops = drops
+    let changed = conversions.filter { !$0.isNothing(to: dialect) }
+    converted = Set(changed.map { SchemaDrops.Column(root: $0.root, key: $0.key) })
     statements = renames.flatMap { $0.statements(in: old, definition) }
     if isHandOver { completion = EntityRename.strays(in: old, definition) }
     dropIndexes(of: old)
     drop(from: old)
-    let rest = old.dropping(drops)
+    for conversion in changed { convert(conversion) }
     createTables(besides: rest)
     extendTables(rest)
     createIndexes(besides: old)
@@ -110,6 +121,33 @@ package struct SchemaMigration: Sendable {
       """
   }
 
+  // MARK: Converting
+
+  /// Puts a column of the new type in the place of the old one. The indexes of the column must have been dropped.
+  private mutating func convert(_ conversion: ColumnConversion) {
+    guard let table = new.tables.first(where: { $0.root.name == conversion.root }),
+      let column = table.columns.first(where: { $0.key == conversion.key })
+    else { return }
+    let former = "$former"
+    statements += [definition.rename(column.name, to: former, of: table.name), definition.add(column, to: table)]
+    switch conversion.method {
+    case .numbers(let numbers):
+      let value = numbers.converted("\(name: former)", definition.dialect)
+      statements.append(
+        """
+        UPDATE \(name: table.name) SET \(name: column.name) = \(value) \
+        WHERE \(name: SQLTable.entity) \(list: conversion.entities.map(AttributeValue.string), as: .string)
+        """)
+    case .custom(let rule, let storage):
+      let step = ConversionStep(
+        table: table.name, column: column, former: former, storage: storage, entities: conversion.entities,
+        conversion: rule)
+      stages.append(SchemaStage(statements: statements, conversion: step))
+      statements = []
+    }
+    statements.append(definition.dropColumn(former, of: table.name))
+  }
+
   // MARK: Dropping
 
   private mutating func drop(from old: StoredSchema) {
@@ -152,7 +190,8 @@ package struct SchemaMigration: Sendable {
     // What the model leaves out keeps its indexes.
     guard let wanted = new.tables.first(where: { $0.root.name == table.root }) else { return true }
     let isRebuilt = table.columns.contains { stored in
-      if drops.columns.contains(SchemaDrops.Column(root: table.root, key: stored.key)) { return true }
+      let place = SchemaDrops.Column(root: table.root, key: stored.key)
+      if drops.columns.contains(place) || converted.contains(place) { return true }
       guard let column = wanted.columns.first(where: { $0.key == stored.key }) else { return false }
       return column.foreignKey?.table != stored.foreignKey?.table
     }
@@ -170,7 +209,11 @@ package struct SchemaMigration: Sendable {
       let known = old.table(ofRoot: table.root.name)
       for index in table.indexes {
         if let known, known.indexes.contains(index), isKept(index, of: known) { continue }
-        statements.append(definition.create(index, on: table.name))
+        if known != nil, index.isUnique {
+          constraints.append(SchemaConstraint(index, of: table, definition: definition))
+        } else {
+          statements.append(definition.create(index, on: table.name))
+        }
       }
     }
   }

@@ -27,13 +27,9 @@ extension StoredSchema {
   private func formerName(of relationship: RelationshipDescription) -> String? {
     let known = relationships.filter { $0.entity == relationship.entity.name }
     if known.contains(where: { $0.name == relationship.name }) { return nil }
+    let name = RenamedName(name: relationship.name, formerNames: relationship.formerNames)
     let declared = Set(relationship.entity.relationships.map(\.name))
-    return known.first { stored in
-      !declared.contains(stored.name)
-        && (stored.name == relationship.renamingIdentifier
-          || stored.formerNames?.contains(relationship.name) == true
-          || relationship.renamingIdentifier.map { stored.formerNames?.contains($0) == true } ?? false)
-    }?.name
+    return name.index(among: known.map { ($0.name, $0.formerNames) }, besides: declared).map { known[$0].name }
   }
 
   private mutating func renameRelationships(of entity: EntityDescription) {
@@ -93,12 +89,10 @@ extension StoredSchema.Table {
     let own = entity.slots.dropFirst(entity.superentity?.slotCount ?? 0)
     let declared = Set(own.map(\.name))
     for slot in own where column(SQLColumn.Key(slot)) == nil {
-      let index = columns.firstIndex { stored in
-        stored.entity == entity.name && !declared.contains(stored.slot)
-          && (stored.slot == slot.renamingIdentifier || stored.formerSlots?.contains(slot.name) == true
-            || slot.renamingIdentifier.map { stored.formerSlots?.contains($0) == true } ?? false)
-      }
-      guard let index else { continue }
+      let known = columns.indices.filter { columns[$0].entity == entity.name }
+      let name = RenamedName(name: slot.name, formerNames: slot.formerNames)
+      let place = name.index(among: known.map { (columns[$0].slot, columns[$0].formerSlots) }, besides: declared)
+      guard let index = place.map({ known[$0] }) else { continue }
       let former = columns[index].slot
       columns[index].slot = slot.name
       columns[index].formerSlots = (columns[index].formerSlots ?? []).renamed(former, to: slot.name)
@@ -112,12 +106,12 @@ extension StoredSchema.Table {
 }
 
 extension Slot {
-  /// The name that the slot had in an earlier model.
-  var renamingIdentifier: String? {
+  /// The names that the slot had in earlier models, the latest first.
+  var formerNames: [String] {
     switch self {
-    case .attribute(let attribute): attribute.renamingIdentifier
-    case .reference(let relationship): relationship.renamingIdentifier
-    case .position(let relationship): relationship.renamingIdentifier.map { $0 + ".position" }
+    case .attribute(let attribute): attribute.formerNames
+    case .reference(let relationship): relationship.formerNames
+    case .position(let relationship): relationship.formerNames.map { $0 + ".position" }
     }
   }
 }

@@ -56,7 +56,9 @@ public protocol EntityAction: Action {
 
   /// Does the work. May block; runs on a thread of its own, not in the context: use `context.performAndWait`.
   ///
-  /// - Parameter context: Made for this execution. Its saves are durable, and the view context sees them.
+  /// - Parameter context: Made for this execution. Its saves are durable, and the view context sees them. Changes that
+  ///   the action has not saved are lost when it ends; the log warns of them, and
+  ///   ``ActionStatistics/hasUnsavedChanges`` is true.
   func execute(context: ActionContext) throws
 }
 

@@ -1,11 +1,16 @@
 /// Executes actions.
 ///
-/// A completion block is called once for each call of `execute`, on a global queue, after the action finished and after
-/// `ActionDidFinishExecuting` was posted. It does not delay other actions.
+/// A completion block is called once for each call of `execute`, after the action finished and after
+/// `ActionDidFinishExecuting` was posted, on a thread that neither actions nor tasks need. A block that blocks delays the
+/// beginning and the end of no action. It delays other actions' completion blocks by about a millisecond, until as many
+/// blocks as ``ConnectOptions/maximumConcurrentCompletionBlocks`` are blocked at once: further blocks wait until one of
+/// them returns. Blocks that return at once share one thread. Completion blocks begin in the order in which their actions
+/// finished; those of one action are called one after the other, in the order of the calls of `execute`.
 ///
 /// `options` say how this one execution differs from the action's own ``Action/options``; `nil` for no difference. When
 /// an equal action, with the same ``ActionOptions/uniqueKey``, is on its way, its handle is returned: the two are one
-/// from then on, with the options of the first, and canceling one cancels both.
+/// from then on, with arguments and options of the first, and canceling one cancels both. The options may have the equal
+/// action replaced, joined only while it waits, or raised in priority: see ``EqualActionPolicy``.
 public protocol ActionManager {
   /// Submits an action. Before the start of the Connect it waits for it.
   @discardableResult

@@ -5,7 +5,7 @@ import Foundation
 /// What becomes known when an action finished, in this order:
 /// 1. State, status, error and statistics change, all at once, and permanently.
 /// 2. ``Connect/events`` has the event, and then `ActionDidFinishExecuting` is posted; both after those of the start.
-/// 3. The completion block is called, on a global queue.
+/// 3. The completion blocks are called, in the order of the submissions; see ``ActionManager`` for their threads.
 ///
 /// ``waitUntilFinished()`` and ``ActionHandle/value`` return after 1, and do not wait for 2 or 3.
 public protocol ActionProxy: AnyObject, Sendable {

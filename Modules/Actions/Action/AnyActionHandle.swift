@@ -38,7 +38,7 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
   public final var statistics: ActionStatistics { life.withLock { $0.statistics } }
   /// Whether the action was asked to end.
   final var hasToEnd: Bool { life.withLock { $0.hasToEnd } }
-  final var priority: ActionPriority { terms?.options.priority ?? .normal }
+  final var priority: ActionPriority { terms?.priority ?? .normal }
 
   public final var progress: Progress { sharedProgress }
   public final var progressUpdates: AsyncStream<ActionProgress> { sharedProgress.updates() }

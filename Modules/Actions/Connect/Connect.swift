@@ -5,7 +5,8 @@ import CoherenceStrategies
 ///
 /// An entity is *managed* while a started store holds it, it is not abstract, and it names the attributes that identify
 /// its records: by `userInfo["uniquenessAttributes"]`, a list of attribute names separated by commas, of its own or of
-/// the nearest ancestor with such a list, or else by the shortest of its uniqueness constraints.
+/// the nearest ancestor with such a list, or else by the shortest of its uniqueness constraints. The stores keep the
+/// listed attributes unique too; see `EntityDescription.keySetting`.
 ///
 /// May be used from any thread. ``ConnectState`` lists the effect of each call in each state.
 public protocol Connect: PersistentContainer {
@@ -19,8 +20,8 @@ public protocol Connect: PersistentContainer {
   /// Starts without blocking a thread; see `start()` without `async`.
   func start() async throws
 
-  /// Starts without blocking the caller, and calls the block on a global queue with `nil` or the error. Calls of this kind
-  /// are carried out in the order in which they are made.
+  /// Starts without blocking the caller, and calls the block with `nil` or the error, on a thread where the block may
+  /// block. Calls of this kind are carried out in the order in which they are made.
   func start(block: @escaping @Sendable ((any Error)?) -> Void)
 
   /// Ends the management of entities and detaches all stores, which `start` attaches again. Does nothing when stopped.
@@ -48,7 +49,8 @@ public protocol Connect: PersistentContainer {
   /// actions are drained no longer, but canceled.
   func stop(_ mode: StopMode, within limit: Duration?) async throws
 
-  /// Stops without blocking the caller, and calls the block on a global queue with `nil` or the error.
+  /// Stops without blocking the caller, and calls the block with `nil` or the error, on a thread where the block may
+  /// block.
   func stop(_ mode: StopMode, block: @escaping @Sendable ((any Error)?) -> Void)
 
   /// Closes several stores without blocking a thread; see ``PersistentContainer/detach(persistentStores:)``.

@@ -32,6 +32,7 @@ extension GenericConnect {
     let context = container.newGenericBackgroundContext(ActionContext.self)
     context.mergePolicy = .objectTrumps
     context.managed = dispatcher.served
+    context.view = viewContext
     return context
   }
 

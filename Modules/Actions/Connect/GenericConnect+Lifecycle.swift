@@ -28,7 +28,7 @@ extension GenericConnect {
   }
 
   public final func start(block: @escaping @Sendable ((any Error)?) -> Void) {
-    startInBackground(mayWait: true) { result in DispatchQueue.global().async { block(result.failure) } }
+    startInBackground(mayWait: true, answer(to: block))
   }
 
   private func startInBackground(mayWait: Bool, _ answer: @escaping ConnectStop.Answer) {
@@ -98,10 +98,15 @@ extension GenericConnect {
   }
 
   public final func stop(_ mode: StopMode, block: @escaping @Sendable ((any Error)?) -> Void) {
+    let answer = answer(to: block)
     stopInBackground(mode) { stop in
-      let answer: ConnectStop.Answer = { result in DispatchQueue.global().async { block(result.failure) } }
       if let stop { stop.whenFinished(answer) } else { answer(.success(())) }
     }
+  }
+
+  /// Calls a block of the program with the outcome, where it may block.
+  private func answer(to block: @escaping @Sendable ((any Error)?) -> Void) -> ConnectStop.Answer {
+    { [callbacks = dispatcher.callbacks] result in callbacks.add { block(result.failure) } }
   }
 
   private func stopInBackground(_ mode: StopMode, _ block: @escaping @Sendable (ConnectStop?) -> Void) {

@@ -15,6 +15,9 @@ import Synchronization
 ///
 /// May be used from any thread. Submitting an action never waits for the opening or closing of a store.
 ///
+/// ``ConnectOptions`` say how many actions run at once, five generic ones by default. Each execution may have
+/// ``ActionOptions``; without, an action has one attempt, no timeout, and equals no other action.
+///
 /// When the last reference to a Connect is released, its actions are canceled. Running actions keep their stores until
 /// they have ended; to wait for them, stop the Connect first.
 open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Sendable {
@@ -47,7 +50,8 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
   ///
   /// - Parameters:
   ///   - storeLocation: The directory for stores whose place is not given at attach; ``defaultStoreLocation()`` without.
-  ///   - asyncErrorBlock: Called, on a global queue, with errors that no caller receives, after they were logged.
+  ///   - asyncErrorBlock: Called, on a serial queue of its own, with errors that no caller receives, after they were
+  ///     logged.
   ///   - registry: Where store types given by a bare name are looked up; the registry in force without.
   ///   - options: How actions are executed.
   public required init(

@@ -38,7 +38,7 @@ struct ManagedEntities: Sendable {
       let uniqueness = EntityUniqueness(entity: entity)
       if !uniqueness.invalidAttributes.isEmpty {
         logger.warning(
-          "The entity has no such attributes, named in 'uniquenessAttributes'.",
+          "The entity has no such attributes, named in '\(EntityDescription.keySetting)'.",
           metadata: ["entity": "\(entity.name)", "attributes": "\(uniqueness.invalidAttributes)"])
       }
       if contains(entity) {

@@ -1,4 +1,4 @@
-/// How unfinished actions are treated when a ``Connect`` is stopped.
+/// How unfinished actions are treated when a ``Connect`` is stopped: canceled by `stop()` without arguments.
 public enum StopMode: Sendable, Hashable {
   /// They run to their end, in order. Those that wait while the Connect is suspended are canceled, for they cannot run.
   case drain

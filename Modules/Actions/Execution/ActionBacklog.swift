@@ -27,6 +27,17 @@ struct ActionBacklog {
     return lines[line].popFirst()
   }
 
+  /// Moves an action, if it waits here, to the end of the line of its priority, which was raised.
+  mutating func raise(_ handle: AnyActionHandle) {
+    let priority = handle.priority.rawValue
+    for line in 0..<priority {
+      guard let index = lines[line].firstIndex(where: { $0 === handle }) else { continue }
+      lines[line].remove(at: index)
+      lines[priority].append(handle)
+      return
+    }
+  }
+
   /// One of the actions does not wait any more. The work that this makes is, on average, the same for each.
   mutating func didWithdraw() {
     withdrawn += 1

@@ -9,12 +9,15 @@ import Synchronization
 /// its turn in the queue.
 final class ActionDispatcher: Sendable {
   let events: ActionEvents
+  /// Calls blocks of the program that answer the Connect, and not an action: the blocks of starts and stops, and
+  /// `cancel` of actions whose time is over. Completion blocks, however many are blocked, delay none of them.
+  let callbacks = CallbackQueue(name: "connect.queue.callback", width: 64)
   private let clock: any Clock<Duration>
   private let genericActions: ActionQueue
   private let desk = Mutex(ActionDesk())
 
   init(options: ConnectOptions, logger: Logger) {
-    events = ActionEvents(logger: logger)
+    events = ActionEvents(logger: logger, completionBlocks: options.maximumConcurrentCompletionBlocks)
     clock = options.clock
     genericActions = ActionQueue(
       name: "connect.queue.generic", width: max(1, options.maximumConcurrentGenericActions),
@@ -27,23 +30,37 @@ final class ActionDispatcher: Sendable {
   func submit<Output>(_ order: ActionOrder<Output>) throws -> ActionHandle<Output> {
     let options = order.options ?? order.action.options
     let terms = options.isPlain ? nil : ActionTerms(options, of: order.action)
-    let (handle, isOnItsWay) = try desk.withLock { desk throws(CoherenceError) in
-      let queue = if let entity = order.entity { try desk.queue(for: entity) } else { genericActions }
-      if let identity = terms?.identity, let known = desk.unique[identity] as? ActionHandle<Output>,
-        known.life.withLock({ $0.join(order.completion) })
-      {
-        return (known, true)
-      }
-      let handle = ActionHandle(
-        order.action, order.body,
-        in: ActionSubmission(
-          queue: queue, dispatcher: self, entity: order.entity, terms: terms,
-          completions: order.completion.map { [$0] } ?? []))
-      if let identity = terms?.identity { desk.unique[identity] = handle }
-      return (handle, admit(handle, &desk))
-    }
-    if !isOnItsWay { awaitDependencies(of: handle) }
+    let acceptance = try desk.withLock { desk throws(CoherenceError) in try accept(order, on: terms, &desk) }
+    let handle = acceptance.handle
+    if !acceptance.isOnItsWay { awaitObstacles(of: handle) }
+    // Without the lock: `cancel` of the replaced action is code of the program.
+    if case .replaces(let former, let cancellation) = acceptance.outcome { former.follow(cancellation) }
     return handle
+  }
+
+  private struct Acceptance<Output: Sendable> {
+    let handle: ActionHandle<Output>
+    /// Whether no more is to be done for now.
+    let isOnItsWay: Bool
+    let outcome: EqualActionOutcome<Output>
+  }
+
+  private func accept<Output>(
+    _ order: ActionOrder<Output>, on terms: ActionTerms?, _ desk: inout ActionDesk
+  ) throws(CoherenceError) -> Acceptance<Output> {
+    let queue = if let entity = order.entity { try desk.queue(for: entity) } else { genericActions }
+    let outcome = desk.meetEqual(of: order, on: terms)
+    if case .joined(let known) = outcome {
+      if let options = terms?.options, options.raisesPriority { desk.raise(known, to: options.priority) }
+      return Acceptance(handle: known, isOnItsWay: true, outcome: outcome)
+    }
+    let handle = ActionHandle(
+      order.action, order.body,
+      in: ActionSubmission(
+        queue: queue, dispatcher: self, entity: order.entity, terms: terms,
+        completions: order.completion.map { [$0] } ?? []))
+    if let identity = terms?.identity { desk.unique[identity] = handle }
+    return Acceptance(handle: handle, isOnItsWay: admit(handle, &desk), outcome: outcome)
   }
 
   /// Puts an action into its queue while the desk is locked: closing the desk finds every action that it accepted.
@@ -65,18 +82,19 @@ final class ActionDispatcher: Sendable {
 
   // MARK: Gates
 
-  private func awaitDependencies(of handle: AnyActionHandle) {
-    let dependencies = handle.terms?.dependencies ?? []
-    guard !dependencies.isEmpty else { return takePlace(handle) }
-    let open = Countdown(dependencies.count) { [weak self, weak handle] in
+  /// Waits for the dependencies of an action, and for equal actions that it comes after.
+  private func awaitObstacles(of handle: AnyActionHandle) {
+    let obstacles = handle.terms?.obstacles.all ?? []
+    guard !obstacles.isEmpty else { return takePlace(handle) }
+    let open = Countdown(obstacles.count) { [weak self, weak handle] in
       if let self, let handle { self.passDependencies(handle) }
     }
-    for dependency in dependencies { dependency.whenFinished { open.step() } }
+    for obstacle in obstacles { obstacle.whenFinished { open.step() } }
   }
 
   private func passDependencies(_ handle: AnyActionHandle) {
     guard let terms = handle.terms else { return }
-    let failed = terms.takeDependencies().filter { $0.completionStatus != .successful }
+    let failed = terms.takeObstacles().dependencies.filter { $0.completionStatus != .successful }
     if failed.isEmpty || terms.options.runsAfterFailedDependencies { return takePlace(handle) }
     let names = failed.map { "'\(type(of: $0.action))' \($0.completionStatus)" }.joined(separator: ", ")
     let error = CoherenceError(
@@ -133,9 +151,9 @@ final class ActionDispatcher: Sendable {
 
   /// An action with options finished.
   func didFinish(_ handle: AnyActionHandle) {
-    _ = handle.terms?.takeDependencies()
+    let predecessors = handle.terms?.takeObstacles().predecessors ?? []
     if let identity = handle.terms?.identity {
-      desk.withLock { if $0.unique[identity] === handle { $0.unique[identity] = nil } }
+      desk.withLock { $0.forget(handle, identity, after: predecessors) }
     }
     leaveGroup(handle)
   }
@@ -194,7 +212,7 @@ extension ActionDispatcher {
       }
       return rest
     }
-    for handle in rest { awaitDependencies(of: handle) }
+    for handle in rest { awaitObstacles(of: handle) }
   }
 
   /// Accepts nothing any more that would run before the next start.

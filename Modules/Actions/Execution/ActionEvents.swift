@@ -5,9 +5,13 @@ import Logging
 import Synchronization
 
 /// Publishes events of actions to the log, the event streams, the notification center, and completion blocks, in order.
+///
+/// Observers of notifications are called on the queue of the events, one after the other. Completion blocks are handed to
+/// a queue of their own, so that one that blocks delays neither events nor actions.
 final class ActionEvents: Sendable {
   private let logger: Logger
   private let queue = DispatchQueue(label: "connect.queue.notification")
+  private let completionBlocks: CallbackQueue
   private let source = Mutex(Source())
   private let outbox = Mutex(Outbox())
   private let streams = Mutex(Streams())
@@ -31,7 +35,11 @@ final class ActionEvents: Sendable {
     var all: [Int: AsyncStream<ConnectEvent>.Continuation] = [:]
   }
 
-  init(logger: Logger) { self.logger = logger }
+  /// - Parameter width: How many completion blocks may be blocked at once.
+  init(logger: Logger, completionBlocks width: Int) {
+    self.logger = logger
+    completionBlocks = CallbackQueue(name: "connect.queue.completion", width: width)
+  }
 
   /// Says who notifications come from. It is not kept.
   func setSource(_ object: any AnyObject & Sendable) { source.withLock { $0.object = object } }
@@ -81,7 +89,8 @@ final class ActionEvents: Sendable {
 
   private func log(_ handle: AnyActionHandle) {
     let name = "\(type(of: handle.action))"
-    if let error = handle.error {
+    // An action that is replaced as its submitter wishes has not failed.
+    if let error = handle.error, !(ErrorCode.actionReplaced ~= error) {
       logger.error("Action threw an error.", metadata: ["action": "\(name)", "error": "\(error.logText)"])
     }
     logger.debug(
@@ -135,7 +144,8 @@ final class ActionEvents: Sendable {
     case .actionStarted(let proxy): post(Notification.ActionDidStartExecuting, info.about(proxy))
     case .actionFinished(let proxy):
       post(Notification.ActionDidFinishExecuting, info.about(proxy))
-      for completion in entry.completions { DispatchQueue.global().async { completion(proxy) } }
+      let completions = entry.completions
+      if !completions.isEmpty { completionBlocks.add { for completion in completions { completion(proxy) } } }
     case .stateChanged, .actionWillRetry: break
     }
   }

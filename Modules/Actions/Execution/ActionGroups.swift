@@ -37,6 +37,11 @@ struct ActionGroups {
     return next
   }
 
+  /// Moves an action, if it waits for a place, forward to its priority, which was raised.
+  mutating func raise(_ handle: AnyActionHandle, waitingFor limit: ConcurrencyLimit) {
+    groups[limit.name]?.backlog.raise(handle)
+  }
+
   func holders(of limit: ConcurrencyLimit) -> [AnyActionHandle] {
     groups[limit.name].map { Array($0.holders.values) } ?? []
   }

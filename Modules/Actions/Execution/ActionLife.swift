@@ -1,3 +1,4 @@
+import CoherenceCore
 import Foundation
 
 /// What changes about an action from its submission to its end. All of it changes under one lock, that of its handle.
@@ -10,6 +11,10 @@ struct ActionLife {
   private(set) var attempts = 0
   /// Whether the action was asked to end, which happens once.
   private var wasAskedToEnd = false
+  /// Whether an equal action has taken its place.
+  private var isReplaced = false
+  /// How many submissions of equal actions have joined it.
+  private var joins = 0
   /// Whether its time was over before it ended.
   private(set) var isExpired = false
   /// The task of an asynchronous attempt.
@@ -33,6 +38,8 @@ struct ActionLife {
   var statistics: ActionStatistics {
     var statistics = ActionStatistics(startTime: startTime, finishTime: finishTime, attempts: attempts)
     statistics.hasUnsavedChanges = hasUnsavedChanges
+    statistics.joins = joins
+    statistics.isReplaced = isReplaced
     if !counters.isEmpty {
       statistics.contextStatistics = counters.reduce(into: ContextStatistics()) { $0 += $1.statistics }
     }
@@ -40,8 +47,11 @@ struct ActionLife {
   }
 
   /// Lets the submitter of an equal action share this one. Not after it finished or was asked to end.
-  mutating func join(_ completion: ActionSubmission.Completion?) -> Bool {
-    guard state != .finished, !wasAskedToEnd else { return false }
+  ///
+  /// - Parameter onlyPending: Whether an action that is executing cannot be shared.
+  mutating func join(_ completion: ActionSubmission.Completion?, onlyPending: Bool) -> Bool {
+    guard state != .finished, !wasAskedToEnd, !onlyPending || state == .pending else { return false }
+    joins += 1
     if let completion { completions.append(completion) }
     return true
   }
@@ -73,6 +83,12 @@ struct ActionLife {
     return !wasAskedToEnd
   }
 
+  /// Asks for the end because an equal action takes its place.
+  mutating func replace() -> Bool {
+    if state != .finished, status != .canceled { isReplaced = true }
+    return cancel()
+  }
+
   mutating func expire() -> Bool {
     guard state != .finished, status != .canceled, !isExpired else { return false }
     isExpired = true
@@ -92,8 +108,8 @@ struct ActionLife {
   }
 
   /// From executing to finished.
-  mutating func finish(throwing error: (any Error)?) -> Finish {
-    self.error = error
+  mutating func finish(throwing failure: (any Error)?) -> Finish {
+    error = reason(of: failure)
     if status != .canceled { status = error == nil ? .successful : .failed }
     finishTime = max(Date(), startTime ?? .distantPast)
     state = .finished
@@ -106,6 +122,20 @@ struct ActionLife {
     }
     return Finish(
       timers: timers, observers: observers, waits: Array(waits.values), completions: completions, progress: progress)
+  }
+
+  /// The error of the end: that of the execution, as the reason for it where the end was asked for.
+  private func reason(of failure: (any Error)?) -> (any Error)? {
+    if isReplaced {
+      return CoherenceError(
+        .actionReplaced,
+        "The action was canceled, because an equal action, submitted later, replaces it; wait for the later action.",
+        underlying: failure)
+    }
+    guard isExpired, status != .canceled else { return failure }
+    return CoherenceError(
+      .timedOut, "The action took longer than its timeout; give it more time, or less to do.", underlying: failure,
+      isRetryable: true)
   }
 
   /// The receivers of the end.

@@ -99,6 +99,9 @@ final class ActionQueue: Sendable {
     }
   }
 
+  /// Moves an action, if it waits in line, forward to its priority, which was raised.
+  func raise(_ handle: AnyActionHandle) { content.withLock { $0.backlog.raise(handle) } }
+
   /// Every unfinished action.
   var unfinished: [AnyActionHandle] {
     content.withLock { content in

@@ -38,10 +38,7 @@ extension AnyActionHandle {
   }
 
   private func finish(throwing error: (any Error)?) {
-    let finish = life.withLock { life in
-      let isLate = life.isExpired && life.status != .canceled
-      return life.finish(throwing: isLate ? Self.timedOut(error) : error)
-    }
+    let finish = life.withLock { $0.finish(throwing: error) }
     for timer in finish.timers { timer.cancel() }
     finish.progress?.end()
     if terms != nil { dispatcher.didFinish(self) }
@@ -61,10 +58,15 @@ extension AnyActionHandle {
   }
 
   /// The action counts as canceled from now on, and does not begin any more.
-  func markCanceled() -> Cancellation {
+  func markCanceled() -> Cancellation { mark { $0.cancel() } }
+
+  /// The action counts as canceled from now on, because an equal one takes its place.
+  func markReplaced() -> Cancellation { mark { $0.replace() } }
+
+  private func mark(_ end: (inout ActionLife) -> Bool) -> Cancellation {
     life.withLock { life in
       let wasCanceled = life.status == .canceled || life.state == .finished
-      return Cancellation(asksToEnd: life.cancel(), finishes: !wasCanceled)
+      return Cancellation(asksToEnd: end(&life), finishes: !wasCanceled)
     }
   }
 
@@ -83,10 +85,14 @@ extension AnyActionHandle {
     life.withLock { $0.keep(timer) }
   }
 
+  /// Called by a timer's task, which leaves `cancel` of the action, where the program may block, to a thread of its own.
   private func expire() {
     guard life.withLock({ $0.expire() }) else { return }
-    askToEnd()
-    finishUnlessRunning()
+    dispatcher.callbacks.add {
+      guard self.state != .finished else { return }
+      self.askToEnd()
+      self.finishUnlessRunning()
+    }
   }
 
   private func askToEnd() {
@@ -103,12 +109,6 @@ extension AnyActionHandle {
     dispatcher.withdraw(self)
     if isFirst { dispatcher.events.didStart(self) }
     finish(throwing: error)
-  }
-
-  private static func timedOut(_ error: (any Error)?) -> CoherenceError {
-    CoherenceError(
-      .timedOut, "The action took longer than its timeout; give it more time, or less to do.", underlying: error,
-      isRetryable: true)
   }
 
   // MARK: Another attempt

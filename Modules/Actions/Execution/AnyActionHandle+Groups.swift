@@ -18,7 +18,7 @@ extension [AnyActionHandle] {
     group.notify(queue: queue, execute: block)
   }
 
-  /// Not a global queue, all of whose threads may be taken by completion blocks that block.
+  /// Not a global queue, all of whose threads may be taken by blocks of the program that block.
   private static var waiting: DispatchQueue { .waitingForActions }
 
   /// Waits for all of them, on behalf of the action that the caller may be part of.

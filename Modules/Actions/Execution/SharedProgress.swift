@@ -45,7 +45,15 @@ final class SharedProgress: Progress, @unchecked Sendable {
   override var isIndeterminate: Bool { lock.withLock { super.isIndeterminate } }
 
   override func cancel() {
-    lock.withLock { super.cancel() }
+    // The handler is code of the program and may block: without the lock, by which the action sets its progress. The
+    // handler is not put back, because the base class calls a handler that a canceled progress is given.
+    let handler = lock.withLock {
+      let handler = super.cancellationHandler
+      super.cancellationHandler = nil
+      super.cancel()
+      return handler
+    }
+    handler?()
     onCancel()
   }
 

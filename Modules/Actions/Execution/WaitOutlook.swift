@@ -65,7 +65,7 @@ struct WaitOutlook {
     case .none, .gate(.delay): return .nothing
     // Its Connect is stopping, and waits for the one that would wait.
     case .gate(.start): return handle.dispatcher === waiter.dispatcher ? .whatWillNotBe : .nothing
-    case .gate(.dependencies): return .all(handle.terms?.dependencies ?? [])
+    case .gate(.dependencies): return .all(handle.terms?.obstacles.all ?? [])
     case .gate(.limit): return .any(handle.dispatcher.holders(ofPlacesFor: handle))
     case .lanes(let running): return .any(running)
     }

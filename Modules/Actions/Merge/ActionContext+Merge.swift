@@ -13,6 +13,16 @@ extension ActionContext {
   /// cancellation on the way. Records that are as they should be cost neither an object nor memory. All changes are one
   /// save, one transaction for each store. Other changes that the context has are saved along.
   ///
+  /// Other writers may save between the plan and the save. A merge that loses such a race is rolled back and planned again
+  /// from the records that there are by then, as if it had begun after the other save; the last time the stores keep other
+  /// writers out meanwhile, so that the merge comes through. A lost race is an inserted key, a changed key, a record that
+  /// the condition or the filter protects by the time of the save, and any conflict under the policy
+  /// ``MergePolicy/error``; with another policy, conflicts over records are resolved as the policy says. When the context
+  /// has other changes, the merge is planned once: a protected record is left out of the save, and other lost races are
+  /// thrown. A condition or a filter that looks at other records keeps writers out from the first plan on.
+  ///
+  /// Objects whose insertion lost a race cannot be used again: copies of them are inserted in their place.
+  ///
   /// May be called from anywhere: the work is done in the context.
   ///
   /// - Parameters:
@@ -28,9 +38,10 @@ extension ActionContext {
   ///   a context; ``ErrorCode/unknownProperty`` for an ignored name that the entity does not have;
   ///   ``ErrorCode/excessiveDeletion`` when more would be deleted than the options allow,
   ///   ``ErrorCode/invalidMergeOption`` for options that contradict the other arguments; ``ErrorCode/cancelled`` when
-  ///   the action or its task was canceled; errors of fetching and saving. The stores are as they were then. A context
-  ///   without other changes is rolled back, and objects that were inserted cannot be used again; one with other
-  ///   changes is rolled back only if the caller does it.
+  ///   the action or its task was canceled; ``ErrorCode/versionConflict`` with `isRetryable` set when every race was lost,
+  ///   which happens only with stores that cannot keep other writers out; errors of fetching and saving. The stores are as
+  ///   they were then. A context without other changes is rolled back, and objects that were inserted cannot be used
+  ///   again; one with other changes is rolled back only if the caller does it.
   @discardableResult
   public func merge<O: ManagedObject>(
     objects: [O], for entity: EntityDescription, ignoreAttributes: [String] = [], subsetFilter: FetchPredicate? = nil,
@@ -39,7 +50,7 @@ extension ActionContext {
     let scope = MergeScope(
       entity: entity, ignoredAttributes: Set(ignoreAttributes), subsetFilter: subsetFilter, condition: condition,
       options: options)
-    return try merge(scope) { try ObjectInput(objects, layout: $0) }
+    return try merge(scope, excludesWriters: ObjectInput.areRelated(objects)) { try ObjectInput(objects, layout: $0) }
   }
 
   /// Updates the records of an entity with the given ones, told apart by the entity's uniqueness attributes, inserts
@@ -48,7 +59,8 @@ extension ActionContext {
   /// ``mergePages(_:for:ignoreAttributes:subsetFilter:condition:options:)``.
   ///
   /// Relationships are set by the keys of their destinations, which must exist or be among the given records, and must
-  /// not be deleted by the same merge.
+  /// not be deleted by the same merge. A merge that loses a race to another writer is planned again, see
+  /// ``merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)``.
   ///
   /// - Throws: As for objects; also ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` and
   ///   ``ErrorCode/invalidValue`` for values that do not fit, ``ErrorCode/objectNotFound`` for a key that no record
@@ -97,29 +109,53 @@ extension ActionContext {
 
   // MARK: The work
 
-  private func merge(_ scope: MergeScope, _ input: (MergeLayout) throws -> any MergeInput) throws -> MergeResult {
-    try reconcile(scope) { layout in
-      var merge = try Merge(in: self, scope: scope, layout: layout, input: try input(layout))
+  private func merge(
+    _ scope: MergeScope, excludesWriters: Bool = false, _ input: (MergeLayout) throws -> any MergeInput
+  ) throws -> MergeResult {
+    var known: (any MergeInput)?
+    return try reconcile(scope, excludesWriters: excludesWriters) { layout, localEdits in
+      let input = try known ?? input(layout)
+      known = input
+      var merge = try Merge(in: self, scope: scope, layout: layout, input: input, localEdits: localEdits)
       return try merge.run()
     }
   }
 
-  /// Applies changes to the stored records, saves them as the options say, and rolls back what failed.
+  /// Applies changes to the stored records, and saves them as the options say. What failed is rolled back. When the save
+  /// loses a race to another writer, the changes are planned again.
   ///
-  /// - Parameter changes: Makes the changes in the context.
-  func reconcile(_ scope: MergeScope, _ changes: (MergeLayout) throws -> MergeResult) throws -> MergeResult {
+  /// - Parameters:
+  ///   - excludesWriters: Whether the first plan has to be the last one.
+  ///   - makeChanges: Makes the changes in the context.
+  func reconcile(
+    _ scope: MergeScope, excludesWriters: Bool = false, _ makeChanges: (MergeLayout, LocalEdits?) throws -> PlannedMerge
+  ) throws -> MergeResult {
     try performMerge(of: scope.entity) {
       let layout = try layout(of: scope)
-      let hadChanges = hasChanges
-      do {
-        var result = try changes(layout)
-        try refuseIfCanceled()
-        if scope.options.saves, hasChanges { try save(noting: &result) }
-        return result
-      } catch {
-        if !hadChanges { rollback() }
-        throw error
+      let localEdits = scope.options.conflictResolution == .localWins ? LocalEdits(view: view) : nil
+      func changes() throws -> PlannedMerge { try makeChanges(layout, localEdits) }
+      // Other changes of the context cannot be planned again, and a rollback would lose them.
+      guard scope.options.saves, !hasChanges else { return try reconcileOnce(scope, changes) }
+      let startsExcluding = try excludesWriters || scope.looksAtOtherRecords(layout, in: self)
+      return try planningAgain(afterRacesOver: layout.entity, startsExcluding: startsExcluding) {
+        try reconcileOnce(scope, changes)
       }
+    }
+  }
+
+  private func reconcileOnce(
+    _ scope: MergeScope, _ changes: () throws -> PlannedMerge
+  ) throws -> MergeResult {
+    let hadChanges = hasChanges
+    do {
+      var planned = try changes()
+      planned.check?.isRepeatable = !hadChanges
+      try refuseIfCanceled()
+      if scope.options.saves, hasChanges { try save(&planned, scope.options) }
+      return planned.result
+    } catch {
+      if !hadChanges { rollback() }
+      throw error
     }
   }
 

@@ -10,6 +10,8 @@ public final class ActionContext: BackgroundContext, @unchecked Sendable {
   let counter = ContextActivityCounter()
   var managed = ManagedEntities()
   weak var execution: AnyActionHandle?
+  /// The context of the user's edits.
+  weak var view: ManagedObjectContext?
 
   public required init(concurrencyType: ConcurrencyType = .privateQueue) {
     super.init(concurrencyType: concurrencyType)

@@ -7,6 +7,7 @@ struct Merge {
   private let layout: MergeLayout
   private let input: any MergeInput
   private let condition: MergeCondition
+  private let localEdits: LocalEdits?
   private var result = MergeResult()
   /// Input records that are left out.
   private var left: PlaceSet
@@ -14,9 +15,14 @@ struct Merge {
   private var storedCount = 0
   /// The changes that were planned last.
   private var planned: MergeWork?
+  /// The places of the input records by key.
+  private var index: MergeIndex?
 
   /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate`` for a condition that cannot be asked.
-  init(in context: ActionContext, scope: MergeScope, layout: MergeLayout, input: any MergeInput) throws {
+  init(
+    in context: ActionContext, scope: MergeScope, layout: MergeLayout, input: any MergeInput, localEdits: LocalEdits?
+  ) throws {
+    self.localEdits = localEdits
     self.context = context
     self.scope = scope
     self.layout = layout
@@ -25,12 +31,23 @@ struct Merge {
     left = PlaceSet(capacity: input.count)
   }
 
-  mutating func run() throws -> MergeResult {
+  /// Makes the merge's changes in the context.
+  mutating func run() throws -> PlannedMerge {
     let work = try prepare()
     planned = work
     try context.refuseIfCanceled()
-    if !work.isEmpty { try MergeWriter(context: context, input: input, layout: layout).write(work) }
-    return result
+    if !work.isEmpty {
+      let unwritten = try MergeWriter(context: context, input: input, layout: layout).write(work)
+      result.updated -= unwritten
+      result.skipped += unwritten
+    }
+    return PlannedMerge(result: result, check: try commitCheck(work))
+  }
+
+  private func commitCheck(_ work: MergeWork) throws -> CommitCheck? {
+    guard let index, !work.updates.isEmpty || !work.deletes.isEmpty else { return nil }
+    return try CommitCheck(
+      of: work, scope: scope, condition: condition, layout: layout, index: index, input: input, context: context)
   }
 
   // MARK: Admitting
@@ -80,6 +97,7 @@ struct Merge {
 
   private mutating func prepare() throws -> MergeWork {
     var (index, links) = try admit()
+    self.index = index
     try MergeLinkAgreement(input: input, layout: layout, left: left).check(Set(links.keys))
     let targets = try MergeTargets(links, layout: layout, context: context) { try index.place(of: $0) }
     let scan = MergeScan(
@@ -133,12 +151,14 @@ struct Merge {
     }
     let protected = Set(updates.map(\.place)).subtracting(admitted.map(\.place))
     try refuseLinks(to: deletes, matched: scan.matched, protected: protected, targets)
-    result.inserted = inserts.count
-    result.updated = admitted.count
+    let wanted = MergeWork(inserts: inserts, updates: admitted, deletes: deletes, targets: targets)
+    let work = localEdits?.allowed(of: wanted) ?? wanted
+    result.inserted = work.inserts.count
+    result.updated = work.updates.count
     result.unchanged = scan.matched.count - updates.count
-    result.deleted = deletes.count
-    result.skipped += updates.count - admitted.count + scan.surplus.count - deletes.count
-    return MergeWork(inserts: inserts, updates: admitted, deletes: deletes, targets: targets)
+    result.deleted = work.deletes.count
+    result.skipped += updates.count - admitted.count + scan.surplus.count - deletes.count + wanted.count - work.count
+    return work
   }
 
   /// A link of the input must not lead to a record that the same merge deletes: the link would be cleared, and the same

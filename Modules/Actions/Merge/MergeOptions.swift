@@ -1,6 +1,10 @@
 /// The choices of a merge.
 ///
-/// A merge updates and inserts. It deletes nothing unless the call says so, with ``Mode/replace``. The one exception is
+/// By default a merge updates the records that have the input's keys, inserts the others, saves, and deletes nothing: what the
+/// input does not name stays. A null clears its attribute or relationship, and what an input record says nothing of keeps its
+/// value. The merge throws, and changes nothing, when two input records or two stored ones have one key, when a key is missing,
+/// and when an ignored name is no property of the entity. Deleting what the input does not name takes ``Mode/replace``, which
+/// refuses an input without records. The one exception is
 /// ``ActionContext/merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)`` without options: it replaces,
 /// as it did in Coherence 5.
 public struct MergeOptions: Sendable, Hashable {
@@ -28,7 +32,8 @@ public struct MergeOptions: Sendable, Hashable {
     case skip
   }
 
-  /// What to do when several records in the stores have the key of one input record.
+  /// What to do when several records in the stores have the key of one input record: in a store that is attached with
+  /// `StoreOption.allowsDuplicateKeys`, because every other store keeps keys unique.
   public enum StoredDuplicatePolicy: Sendable, Hashable {
     /// The merge throws ``ErrorCode/invalidMergeKey`` and changes nothing.
     case fail
@@ -36,6 +41,19 @@ public struct MergeOptions: Sendable, Hashable {
     case keep
     /// The oldest takes the input's values, the others are deleted as far as the merge's condition allows.
     case delete
+  }
+
+  /// Whose values a record gets that was edited here while its values came from elsewhere.
+  public enum ConflictResolution: Sendable, Hashable {
+    /// The input's. Edits that the view has not saved stay in the view, and are a conflict when the view saves them. A
+    /// record that another writer changes during the merge gets the input's values, unless the merge's condition protects
+    /// the record by then, or the context's merge policy says otherwise.
+    case incomingWins
+    /// The user's, property by property: edits that the view has not saved when the merge is planned, and edits that other
+    /// writers save between the merge's plan and its save. Other properties get the input's values. A record that was
+    /// deleted here is neither changed nor inserted again, and a record with edits is not deleted. Records that lose
+    /// nothing but edited properties count as skipped. The context's merge policy is not asked.
+    case localWins
   }
 
   public var mode: Mode
@@ -57,13 +75,17 @@ public struct MergeOptions: Sendable, Hashable {
   /// more often than the truth. `1` allows that too.
   public var maximumDeletedShare: Double?
   /// Whether the merge saves. Otherwise its changes are left in the context: several merges become one transaction with
-  /// the `save` that the caller makes of them, and later ones see what earlier ones did.
+  /// the `save` that the caller makes of them, and later ones see what earlier ones did. A save of the caller's that
+  /// loses a race to another writer is not planned again, and does not look at conditions and filters once more.
   public var saves: Bool
+  /// Whether the input or the user's unsaved and newer edits win.
+  public var conflictResolution: ConflictResolution
 
   public init(
     mode: Mode = .upsertOnly, duplicates: DuplicatePolicy = .fail, missingKeys: MissingKeyPolicy = .fail,
     storedDuplicates: StoredDuplicatePolicy = .fail, includesSubentities: Bool = false,
-    deletesRecordsWithoutKey: Bool = false, maximumDeletedShare: Double? = nil, saves: Bool = true
+    deletesRecordsWithoutKey: Bool = false, maximumDeletedShare: Double? = nil, saves: Bool = true,
+    conflictResolution: ConflictResolution = .incomingWins
   ) {
     self.mode = mode
     self.duplicates = duplicates
@@ -73,6 +95,7 @@ public struct MergeOptions: Sendable, Hashable {
     self.deletesRecordsWithoutKey = deletesRecordsWithoutKey
     self.maximumDeletedShare = maximumDeletedShare
     self.saves = saves
+    self.conflictResolution = conflictResolution
   }
 
   /// Deletes every record that the input does not name, and all records for an empty input: the behaviour of Coherence

@@ -8,6 +8,16 @@ struct MergeScope {
   var condition: FetchPredicate
   var options: MergeOptions
 
+  /// Whether the condition or the filter looks at other records than those of the entity. Then other writers are kept out
+  /// while the merge is planned: what they change of other records is no conflict at the save.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate`` for a condition that cannot be asked.
+  func looksAtOtherRecords(_ layout: MergeLayout, in context: ActionContext) throws -> Bool {
+    if try MergeCondition(condition, layout: layout, context: context).looksAtOtherRecords { return true }
+    guard let subsetFilter else { return false }
+    return try !PreparedPredicate(subsetFilter, for: layout.entity).dependencies.relationships.isEmpty
+  }
+
   /// Refuses arguments that contradict each other, are out of range, or name no property.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for an ignored name; ``ErrorCode/invalidMergeOption``.

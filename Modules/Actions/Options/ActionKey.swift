@@ -1,5 +1,8 @@
 /// What makes two actions equal: while an action with a key is not finished, another one of its type with the same key
-/// is not executed, but shares the first one's handle.
+/// is not executed, but shares the first one's handle. ``EqualActionPolicy`` has other choices.
+///
+/// Nothing but type and key is compared: actions whose properties differ are equal when their keys are. Put every
+/// property into the key that makes a difference, or choose a policy with which the later action runs.
 ///
 /// A key is any comparable and hashable value: `ActionKey("albums")`, `ActionKey(album.objectID)`, or simply the text
 /// `"albums"`.

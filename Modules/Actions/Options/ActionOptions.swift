@@ -1,4 +1,7 @@
 /// How an action is executed. An action states it by its own ``Action/options``, and its submitter may state otherwise.
+///
+/// By default an action has normal priority, one attempt, no timeout, no limit beside that of its queue, depends on no
+/// other action and equals none. With a ``uniqueKey`` alone it joins an unfinished equal action, waiting or running.
 public struct ActionOptions: Sendable {
   /// Which of the waiting actions begins first.
   public var priority: ActionPriority
@@ -12,6 +15,12 @@ public struct ActionOptions: Sendable {
   public var timeout: Duration?
   /// What makes the action equal to others; `nil` when it is unlike any other.
   public var uniqueKey: ActionKey?
+  /// The treatment of this submission while an equal action is unfinished. By default it joins the equal action, even one
+  /// that runs with other arguments.
+  public var equalActionPolicy: EqualActionPolicy
+  /// Whether an equal action that this submission joins gets the priority of this submission, where that is higher. An
+  /// action that waits then comes behind the actions that have this priority already.
+  public var raisesPriority: Bool
   /// How many of the actions that share the limit may run at once.
   public var limit: ConcurrencyLimit?
   /// Whether the action is run again when it threw; `nil` for one attempt.
@@ -20,13 +29,16 @@ public struct ActionOptions: Sendable {
   public init(
     priority: ActionPriority = .normal, dependencies: [AnyActionHandle] = [],
     runsAfterFailedDependencies: Bool = false, timeout: Duration? = nil, uniqueKey: ActionKey? = nil,
-    limit: ConcurrencyLimit? = nil, retry: RetryPolicy? = nil
+    equalActionPolicy: EqualActionPolicy = .join, raisesPriority: Bool = false, limit: ConcurrencyLimit? = nil,
+    retry: RetryPolicy? = nil
   ) {
     self.priority = priority
     self.dependencies = dependencies
     self.runsAfterFailedDependencies = runsAfterFailedDependencies
     self.timeout = timeout
     self.uniqueKey = uniqueKey
+    self.equalActionPolicy = equalActionPolicy
+    self.raisesPriority = raisesPriority
     self.limit = limit
     self.retry = retry
   }

@@ -15,6 +15,13 @@ public struct ActionStatistics: Sendable, Hashable {
   /// has a warning of it.
   public internal(set) var hasUnsavedChanges = false
 
+  /// How many later submissions of equal actions have joined this one; see ``EqualActionPolicy``.
+  public internal(set) var joins = 0
+
+  /// Whether a later equal action has taken the place of this one, which then counts as canceled; see
+  /// ``EqualActionPolicy/replace``.
+  public internal(set) var isReplaced = false
+
   /// Seconds from start to finish; zero until both are known.
   public var executionTime: TimeInterval {
     guard let startTime, let finishTime else { return 0 }
@@ -27,6 +34,8 @@ extension ActionStatistics {
   var summary: String {
     var parts = ["\(seconds(executionTime)) s"]
     if attempts > 1 { parts.append("\(attempts) attempts") }
+    if joins > 0 { parts.append("joined \(joins) times") }
+    if isReplaced { parts.append("replaced by an equal action") }
     if let counts = contextStatistics {
       parts += [
         "\(counts.inserts) inserted", "\(counts.updates) updated", "\(counts.deletes) deleted",
@@ -44,6 +53,8 @@ extension ActionStatistics: CustomStringConvertible {
       "startTime: \(startTime.map(\.description) ?? "(not started)")",
       "finishTime: \(finishTime.map(\.description) ?? (startTime == nil ? "(not started)" : "(not finished)"))",
     ]
+    if joins > 0 { lines.append("joins: \(joins)") }
+    if isReplaced { lines.append("replaced: true") }
     if hasUnsavedChanges { lines.append("unsavedChanges: true") }
     if let contextStatistics { lines.append("context: \(contextStatistics)") }
     let body = lines.joined(separator: "\n").split(separator: "\n", omittingEmptySubsequences: false)

@@ -20,6 +20,7 @@ extension ManagedObjectContext {
         changes.refreshed += try ids ?? BatchFallback(context: self, store: store).update(query, values: values)
       }
       settleBatch(changes)
+      announce { $0.add(batch: changes.refreshed, of: entity, as: .updated) }
       return changes.refreshed
     }
   }
@@ -44,6 +45,10 @@ extension ManagedObjectContext {
         changes.refreshed += outcome.updated
       }
       settleBatch(changes)
+      announce { list in
+        list.add(batch: changes.refreshed, as: .updated)
+        list.add(batch: changes.deleted, of: entity, as: .deleted)
+      }
       return changes.deleted
     }
   }
@@ -54,6 +59,14 @@ extension ManagedObjectContext {
     drainInbox()
     storage.outdateAllLists()
     spread(changes)
+  }
+
+  /// Hands the changes of a batch to the streams of changes by entity.
+  private final func announce(_ fill: (inout EntityChangeList) -> Void) {
+    guard let feed = persistentStoreCoordinator?.entityChangeFeed, feed.isObserved else { return }
+    var list = EntityChangeList()
+    fill(&list)
+    feed.post(list)
   }
 
   private final func batchQuery(

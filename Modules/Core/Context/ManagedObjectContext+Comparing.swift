@@ -108,6 +108,11 @@ extension ManagedObjectContext {
       return try predicate.matches(state, in: ContextRecords(context: self))
     }
   }
+
+  /// Whether a row that the stores have satisfies a predicate, whatever this context has changed of the record.
+  package final func satisfies(_ predicate: PreparedPredicate, stored row: Row) throws -> Bool {
+    try operating { try predicate.matches(RecordState(row), in: ContextRecords(context: self)) }
+  }
 }
 
 /// Keeps records with unsaved changes, whose stored state does not count, from an expectation. Counts the others.

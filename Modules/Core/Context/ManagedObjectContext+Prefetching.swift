@@ -85,10 +85,19 @@ struct PrefetchPaths {
   }
 
   private(set) var steps: [Step] = []
+  /// How many relationships a path may have: loading takes stack for each.
+  private static let greatestLength = 100
 
   /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidFetchRequest`` for a path that no entity has.
   init(_ paths: [String], of entity: EntityDescription) throws {
-    try self.init(paths.map { $0.split(separator: ".", omittingEmptySubsequences: false) }[...], of: [entity])
+    let paths = paths.map { $0.split(separator: ".", omittingEmptySubsequences: false) }
+    guard paths.allSatisfy({ $0.count <= Self.greatestLength }) else {
+      throw CoherenceError(
+        .invalidFetchRequest,
+        "A path to prefetch has more than \(Self.greatestLength) relationships; fetch the records behind it by themselves."
+      )
+    }
+    try self.init(paths[...], of: [entity])
   }
 
   private init(_ paths: ArraySlice<[Substring]>, of entities: [EntityDescription]) throws {

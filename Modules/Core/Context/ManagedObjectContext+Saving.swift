@@ -56,10 +56,16 @@ extension ManagedObjectContext {
     // Links were read in a state of their own, which ends before the store needs a connection to save.
     lease.offerForSave()
     var changes = ChangeSet()
-    let result = saver.run { unit, committed in self.publish(unit, committed, into: &changes) }
+    var listed = coordinator.entityChangeFeed.isObserved ? EntityChangeList() : nil
+    let result = saver.run { unit, committed in
+      listed?.add(unit)
+      self.publish(unit, committed, into: &changes)
+    }
     lease.endOffers()
     coordinator.saves.rise()
     if !changes.isEmpty { spread(changes) }
+    // Last: the followers have the changes when a reader of a stream looks.
+    if let listed { coordinator.entityChangeFeed.post(listed) }
     try result.get()
     storage.reports.removeAll()
   }

@@ -43,6 +43,7 @@ open class ManagedObjectContext: @unchecked Sendable {
     var savesThroughParent = false
     var children: [ContextHandle] = []
     var followers: [ContextHandle] = []
+    var followsAnother = false
     /// The class that an object was last made of by class, and the entity that it stands for.
     var lastClass: (type: ObjectIdentifier, entity: EntityDescription)?
   }
@@ -138,7 +139,13 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// other alive.
   public final func follow(_ other: ManagedObjectContext) {
     guard let handle = storage.handle else { return }
+    settings.withLock { $0.followsAnother = true }
     other.settings.withLock { $0.followers.append(handle) }
+  }
+
+  /// Whether the context shows the saves of others below its own edits: a main context with a parent, or a follower.
+  final var showsSavesOfOthers: Bool {
+    settings.withLock { $0.followsAnother || $0.parent != nil && concurrencyType == .mainQueue }
   }
 
   /// The contexts that receive a save: followers and children.

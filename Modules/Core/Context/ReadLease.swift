@@ -28,6 +28,8 @@ struct ReadLease {
   var pins = 0
   /// Rises when a state ends.
   private(set) var number = 0
+  /// Whether the context's work keeps other writers out of the stores, which then must not be waited for.
+  var excludesWriters = false
 
   /// Whether a state is pinned: from the first read of a snapshot until a save or its end.
   var isPinned: Bool { pins > 0 && !readers.isEmpty }
@@ -138,7 +140,7 @@ extension ManagedObjectContext {
       lease.end()
       lease.pins += 1
       lease.beginOperation()
-      if lease.pins == 1 { forgetRows() }
+      if lease.pins == 1 { forgetCleanRows() }
       defer {
         lease.pins -= 1
         lease.endOperation()
@@ -150,7 +152,7 @@ extension ManagedObjectContext {
   }
 
   /// Makes faults of unchanged objects, so that objects in use are read in the snapshot too, many with one read.
-  private final func forgetRows() {
+  final func forgetCleanRows() {
     storage.kept.removeAll()
     let objects = storage.registry.all.filter { $0.pending == nil && $0.row != nil }
     for object in objects {

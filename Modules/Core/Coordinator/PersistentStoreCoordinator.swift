@@ -13,6 +13,8 @@ public final class PersistentStoreCoordinator: Sendable {
   private let attached = Locked<[any PersistentStore]>([])
   /// The saves of the coordinator's contexts.
   let saves = SaveCount()
+  /// The streams of changes by entity.
+  let entityChangeFeed = EntityChangeFeed()
   let rowCache = RowCache()
   private let observing = Mutex<(any StackObserver)?>(nil)
 
@@ -97,6 +99,8 @@ public final class PersistentStoreCoordinator: Sendable {
   private func checkOptions(_ options: [String: OptionValue]) throws(CoherenceError) {
     for name in [
       StoreOption.migrateAutomatically, StoreOption.inferMapping, StoreOption.readOnly, StoreOption.allowsDataLoss,
+      StoreOption.allowsDuplicateKeys,
+      StoreOption.refusesSuspectedRenames,
     ] {
       switch options[name] {
       case nil, .bool: continue

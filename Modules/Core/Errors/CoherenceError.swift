@@ -18,6 +18,8 @@ public struct CoherenceError: Error, Sendable {
   public var conflicts: [Conflict] = []
   /// For a store that a model does not fit: the stored values and records that would have to be dropped.
   public var dataLosses: [DataLoss] = []
+  /// For a store that cannot get a uniqueness constraint: the values that several records have.
+  public var duplicateKeys: [DuplicateKeys] = []
   /// The records concerned.
   public var objectIDs: [ManagedObjectID] = []
   /// Whether the same call may succeed when it is made again with nothing changed.

@@ -53,6 +53,9 @@ extension ErrorCode {
   public static let storeAttachedTwice = ErrorCode("storeAttachedTwice")
   /// The model differs from the store's in a way that the options do not allow to bridge.
   public static let incompatibleModel = ErrorCode("incompatibleModel")
+  /// Records of the store have the same key, so that the store cannot get the constraint that keeps the key unique; see
+  /// ``CoherenceError/duplicateKeys`` and ``StoreOption/allowsDuplicateKeys``.
+  public static let duplicateKeys = ErrorCode("duplicateKeys")
   /// The store was detached, or never attached.
   public static let storeDetached = ErrorCode("storeDetached")
   /// No attached store holds the entity.
@@ -145,6 +148,8 @@ extension ErrorCode {
   public static let timedOut = ErrorCode("timedOut")
   /// An action did not run because another, which it depends on, did not succeed.
   public static let dependencyFailed = ErrorCode("dependencyFailed")
+  /// An action was canceled because an equal one, submitted later, takes its place.
+  public static let actionReplaced = ErrorCode("actionReplaced")
   /// An action would wait for an event that its own end must precede.
   public static let actionWaitsForItself = ErrorCode("actionWaitsForItself")
   /// The state of the Connect does not allow the call.

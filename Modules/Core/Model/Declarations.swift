@@ -22,19 +22,20 @@ public struct Entity: Sendable {
   public var uniqueness: [[String]]
   /// Lists of property names that stores keep an index for.
   public var indexes: [[String]]
-  /// The name that the entity had in an earlier model. A store with records of an entity of that name keeps them.
+  /// The names that the entity had in earlier models, the latest first. A store with records of an entity of one of these
+  /// names keeps them, whichever of the models the store has seen.
   ///
   /// A program with the earlier model finds the records again when it attaches the store. While programs with both models
   /// have a store open, records that one inserts into a hierarchy of several entities are refused by the other until it
   /// attaches the store again. Texts of identifiers have the entity's name in them.
-  public var renamingIdentifier: String?
+  public var formerNames: [String]
   public var userInfo: [String: String]
   public var properties: [any PropertyDeclaration]
 
   public init(
     _ name: String, class objectClass: ManagedObject.Type = ManagedObject.self, parent: String? = nil,
     isAbstract: Bool = false, uniqueness: [[String]] = [], indexes: [[String]] = [],
-    renamingIdentifier: String? = nil, userInfo: [String: String] = [:],
+    renamingIdentifier: String? = nil, formerNames: [String] = [], userInfo: [String: String] = [:],
     @PropertiesBuilder properties: () -> [any PropertyDeclaration] = { [] }
   ) {
     self.name = name
@@ -43,9 +44,15 @@ public struct Entity: Sendable {
     self.isAbstract = isAbstract
     self.uniqueness = uniqueness
     self.indexes = indexes
-    self.renamingIdentifier = renamingIdentifier
+    self.formerNames = [renamingIdentifier].compactMap { $0 } + formerNames
     self.userInfo = userInfo
     self.properties = properties()
+  }
+
+  /// The latest of the ``formerNames``. Setting the identifier replaces all of them.
+  public var renamingIdentifier: String? {
+    get { formerNames.first }
+    set { formerNames = [newValue].compactMap { $0 } }
   }
 }
 
@@ -62,25 +69,59 @@ public struct Attribute: PropertyDeclaration {
   /// The value of a fresh object, and of existing records when the attribute is added to a store.
   public var defaultValue: AttributeValue
   public var validation: [ValidationRule]
-  /// The name that the property had in an earlier model. A store with the property under that name keeps its values. A
-  /// part of a composite gives the whole former name, `size.width`.
-  public var renamingIdentifier: String?
+  /// The names that the property had in earlier models, the latest first. A store with the property under one of these
+  /// names keeps its values, whichever of the models the store has seen. A part of a composite gives the whole former
+  /// name, `size.width`.
+  public var formerNames: [String]
+  /// Makes the values of now of those that a store keeps in another type, when the store is opened with the model for the
+  /// first time. See ``ValueConversion``.
+  public var conversion: ValueConversion?
   public var userInfo: [String: String]
 
   public init(
     _ name: String, _ type: AttributeType, optional: Bool = false,
     default defaultValue: (any AttributeConvertible)? = nil,
-    validation: [ValidationRule] = [], renamingIdentifier: String? = nil, userInfo: [String: String] = [:]
+    validation: [ValidationRule] = [], renamingIdentifier: String? = nil, formerNames: [String] = [],
+    converting conversion: ValueConversion? = nil, userInfo: [String: String] = [:]
   ) {
     self.name = name
     self.type = type
     self.isOptional = optional
     self.defaultValue = defaultValue?.attributeValue ?? .null
     self.validation = validation
-    self.renamingIdentifier = renamingIdentifier
+    self.formerNames = [renamingIdentifier].compactMap { $0 } + formerNames
+    self.conversion = conversion
     self.userInfo = userInfo
   }
+
+  /// The latest of the ``formerNames``. Setting the identifier replaces all of them.
+  public var renamingIdentifier: String? {
+    get { formerNames.first }
+    set { formerNames = [newValue].compactMap { $0 } }
+  }
 }
+
+/// Makes the value of an attribute of the value that a store keeps in another type, `null` included.
+///
+/// An attribute without a conversion takes the numbers of another numeric type when all of them keep their exact values:
+/// integers become wider integers, doubles and decimals, floats doubles, and booleans integers; a narrower type is refused
+/// when a stored number does not fit it. A conversion replaces that rule, and makes any type of any other:
+///
+/// ```swift
+/// Attribute(
+///   "price", .decimal, optional: true,
+///   converting: { old in
+///     guard case .string(let text) = old else { return .null }
+///     return .decimal(try Price(parsing: text).amount)
+///   })
+/// ```
+///
+/// It runs when a store is opened whose values have another type than the attribute, once for each record and in the
+/// transaction that changes the store. When it throws, or returns a value that the attribute does not take, attaching throws
+/// ``ErrorCode/incompatibleModel`` and the store stays as it is. A store with values of the attribute's own type is never
+/// converted: a change of meaning that leaves the type as it is needs another attribute. A program with the earlier type
+/// cannot open the store afterwards.
+public typealias ValueConversion = @Sendable (AttributeValue) throws -> AttributeValue
 
 /// Declares an attribute made of others, each with a slot and a column of its own.
 ///
@@ -109,17 +150,19 @@ public struct Relationship: PropertyDeclaration {
   public var minimumCount: Int
   /// For a to-many relationship: how many members it may have, checked at save; `nil` for any number.
   public var maximumCount: Int?
-  /// The name that the property had in an earlier model. A store with the property under that name keeps its values.
-  public var renamingIdentifier: String?
+  /// The names that the property had in earlier models, the latest first. A store with the property under one of these
+  /// names keeps its references and links, whichever of the models the store has seen.
+  public var formerNames: [String]
   public var userInfo: [String: String]
 
   /// A relationship to at most one object.
   public init(
     _ name: String, toOne destination: String, inverse: String?, optional: Bool = true,
-    deleteRule: DeleteRule = .nullify, renamingIdentifier: String? = nil, userInfo: [String: String] = [:]
+    deleteRule: DeleteRule = .nullify, renamingIdentifier: String? = nil, formerNames: [String] = [],
+    userInfo: [String: String] = [:]
   ) {
     self.name = name
-    self.renamingIdentifier = renamingIdentifier
+    self.formerNames = [renamingIdentifier].compactMap { $0 } + formerNames
     self.destination = destination
     self.isToMany = false
     self.isOrdered = false
@@ -135,10 +178,10 @@ public struct Relationship: PropertyDeclaration {
   public init(
     _ name: String, toMany destination: String, inverse: String?, ordered: Bool = false, minimumCount: Int = 0,
     maximumCount: Int? = nil, deleteRule: DeleteRule = .nullify, renamingIdentifier: String? = nil,
-    userInfo: [String: String] = [:]
+    formerNames: [String] = [], userInfo: [String: String] = [:]
   ) {
     self.name = name
-    self.renamingIdentifier = renamingIdentifier
+    self.formerNames = [renamingIdentifier].compactMap { $0 } + formerNames
     self.destination = destination
     self.isToMany = true
     self.isOrdered = ordered
@@ -148,6 +191,12 @@ public struct Relationship: PropertyDeclaration {
     self.minimumCount = minimumCount
     self.maximumCount = maximumCount
     self.userInfo = userInfo
+  }
+
+  /// The latest of the ``formerNames``. Setting the identifier replaces all of them.
+  public var renamingIdentifier: String? {
+    get { formerNames.first }
+    set { formerNames = [newValue].compactMap { $0 } }
   }
 }
 

@@ -2,6 +2,8 @@ extension EntityDescription {
   /// Slots that hold references.
   var referenceSlots: [Int] { checked.references }
   var hasReferences: Bool { !checked.references.isEmpty }
+  /// Slots of the properties under uniqueness constraints.
+  var uniqueSlots: [Int] { checked.unique }
 }
 
 /// What changes and saves look up about an entity again and again.
@@ -14,6 +16,8 @@ final class EntityChecks: Sendable {
   let relationships: [RelationshipDescription]
   /// Slots that hold references.
   let references: [Int]
+  /// Slots of the properties under uniqueness constraints.
+  let unique: [Int]
   /// To-one relationships whose inverse has bounds on its number of members.
   let boundedOwners: [(slot: Int, inverse: RelationshipDescription)]
 
@@ -34,6 +38,7 @@ final class EntityChecks: Sendable {
       return (slot, inverse)
     }
     references = entity.slots.indices.filter { if case .reference = entity.slots[$0] { true } else { false } }
+    unique = Set(entity.uniquenessConstraints.joined().map(\.slotInRow)).sorted()
   }
 }
 

@@ -5,8 +5,10 @@ public final class EntityDescription: @unchecked Sendable {
 
   public let name: String
   public let isAbstract: Bool
-  /// The name that the entity had in an earlier model.
-  public let renamingIdentifier: String?
+  /// The names that the entity had in earlier models, the latest first.
+  public let formerNames: [String]
+  /// The name that the entity had in the model before; the first of ``formerNames``.
+  public var renamingIdentifier: String? { formerNames.first }
   public let userInfo: [String: String]
   /// The class of the entity's objects.
   public let objectClass: ManagedObject.Type
@@ -39,8 +41,13 @@ public final class EntityDescription: @unchecked Sendable {
   /// The composites, by name: the slots of their parts.
   @exclusivity(unchecked) public internal(set) var composites: [String: Range<Int>] = [:]
 
-  /// Uniqueness constraints, inherited ones included.
+  /// Uniqueness constraints, inherited ones included; that of the entity's key, which ``keySetting`` names, is the last
+  /// of the entity's own.
   @exclusivity(unchecked) public internal(set) var uniquenessConstraints: [[PropertyDescription]] = []
+  /// The constraints that the model declares as such, inherited ones included.
+  @exclusivity(unchecked) package internal(set) var declaredConstraints: [[PropertyDescription]] = []
+  /// The last of the entity's own constraints, when its key alone adds it.
+  @exclusivity(unchecked) package internal(set) var keyConstraint: [PropertyDescription]?
   /// Indexes, inherited ones included.
   @exclusivity(unchecked) public internal(set) var indexes: [[PropertyDescription]] = []
   /// A digest of all that decides how the entity's records are stored.
@@ -56,7 +63,7 @@ public final class EntityDescription: @unchecked Sendable {
   init(_ declaration: Entity, token: UInt32) {
     name = declaration.name
     isAbstract = declaration.isAbstract
-    renamingIdentifier = declaration.renamingIdentifier
+    formerNames = declaration.formerNames
     userInfo = declaration.userInfo
     objectClass = declaration.objectClass
     self.token = token

@@ -124,8 +124,11 @@ struct ModelLinker {
     func resolve(_ lists: [[String]]) -> [[PropertyDescription]] {
       lists.map { $0.map { entity.propertiesByName[$0]! } }
     }
-    entity.uniquenessConstraints =
-      (entity.superentity?.uniquenessConstraints ?? []) + resolve(declaration.uniqueness)
+    let own = resolve(declaration.uniqueness)
+    entity.declaredConstraints = (entity.superentity?.declaredConstraints ?? []) + own
+    entity.uniquenessConstraints = (entity.superentity?.uniquenessConstraints ?? []) + own
+    entity.keyConstraint = entity.addedKeyConstraint
+    if let key = entity.keyConstraint { entity.uniquenessConstraints.append(key) }
     entity.indexes = (entity.superentity?.indexes ?? []) + resolve(declaration.indexes)
   }
 }

@@ -34,8 +34,7 @@ struct ModelValidation {
   private var formerNameFaults: [String] {
     var faults: [String] = []
     var seen: Set<String> = []
-    for entity in entities {
-      guard let former = entity.renamingIdentifier else { continue }
+    for (entity, former) in entities.flatMap({ entity in entity.formerNames.map { (entity, $0) } }) {
       if former.isEmpty { faults.append("The renaming identifier of '\(entity.name)' is empty.") }
       if former != entity.name, byName[former] != nil {
         faults.append("'\(entity.name)' is renamed from '\(former)', which the model still has.")
@@ -92,7 +91,6 @@ struct ModelValidation {
     var faults: [String] = []
     var seen: Set<String> = []
     for (name, former) in entity.properties.flatMap(formerNames) {
-      guard let former else { continue }
       let path = "'\(entity.name).\(name)'"
       if former.isEmpty { faults.append("The renaming identifier of \(path) is empty.") }
       if former != name, declared.contains(former) {
@@ -105,12 +103,13 @@ struct ModelValidation {
     return faults
   }
 
-  private func formerNames(_ property: any PropertyDeclaration) -> [(name: String, former: String?)] {
+  /// Each former name of a property, or of a composite's parts, with the name of now.
+  private func formerNames(_ property: any PropertyDeclaration) -> [(name: String, former: String)] {
     switch property {
-    case let attribute as Attribute: [(attribute.name, attribute.renamingIdentifier)]
-    case let relationship as Relationship: [(relationship.name, relationship.renamingIdentifier)]
+    case let attribute as Attribute: attribute.formerNames.map { (attribute.name, $0) }
+    case let relationship as Relationship: relationship.formerNames.map { (relationship.name, $0) }
     case let composite as CompositeAttribute:
-      composite.parts.map { ("\(composite.name).\($0.name)", $0.renamingIdentifier) }
+      composite.parts.flatMap { part in part.formerNames.map { ("\(composite.name).\(part.name)", $0) } }
     default: []
     }
   }

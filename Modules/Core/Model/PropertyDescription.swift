@@ -11,14 +11,16 @@ public class PropertyDescription: @unchecked Sendable, Hashable {
   /// The position in ``EntityDescription/properties``, the same in every subentity.
   public internal(set) var index = 0
 
-  /// The name that the property had in an earlier model.
-  public let renamingIdentifier: String?
+  /// The names that the property had in earlier models, the latest first.
+  public let formerNames: [String]
+  /// The name that the property had in the model before; the first of ``formerNames``.
+  public var renamingIdentifier: String? { formerNames.first }
 
   init(
-    name: String, isOptional: Bool, renamingIdentifier: String?, userInfo: [String: String], entity: EntityDescription
+    name: String, isOptional: Bool, formerNames: [String], userInfo: [String: String], entity: EntityDescription
   ) {
     self.name = name
-    self.renamingIdentifier = renamingIdentifier
+    self.formerNames = formerNames
     self.isOptional = isOptional
     self.userInfo = userInfo
     self.entity = entity
@@ -36,6 +38,8 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
   /// The value of a fresh object.
   public let defaultValue: AttributeValue
   public let validation: [ValidationRule]
+  /// Makes the values of now of those that a store keeps in another type.
+  public let conversion: ValueConversion?
   /// The attribute's place in a row.
   public internal(set) var slot = 0
 
@@ -43,8 +47,9 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
     type = declaration.type
     defaultValue = declaration.defaultValue
     validation = declaration.validation
+    conversion = declaration.conversion
     super.init(
-      name: name, isOptional: declaration.isOptional, renamingIdentifier: declaration.renamingIdentifier,
+      name: name, isOptional: declaration.isOptional, formerNames: declaration.formerNames,
       userInfo: declaration.userInfo, entity: entity)
   }
 }
@@ -77,7 +82,7 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
     inverseName = declaration.inverse
     destination = entity
     super.init(
-      name: declaration.name, isOptional: declaration.isOptional, renamingIdentifier: declaration.renamingIdentifier,
+      name: declaration.name, isOptional: declaration.isOptional, formerNames: declaration.formerNames,
       userInfo: declaration.userInfo, entity: entity)
   }
 

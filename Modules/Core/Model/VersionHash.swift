@@ -20,12 +20,13 @@ public struct VersionHash: Sendable, Hashable, CustomStringConvertible {
 
 extension EntityDescription {
   /// The text behind ``versionHash``: names, types, optionality, relationships and constraints, in an order of their
-  /// own, so that the order of declaration does not matter. Validation, defaults, indexes and userInfo do not count.
+  /// own, so that the order of declaration does not matter. Validation, defaults, indexes and userInfo do not count, and
+  /// neither does the constraint of a key that userInfo names: stores were made before there were any.
   var canonicalText: String {
     var lines = ["entity \(name)", isAbstract ? "abstract" : "concrete", "parent \(superentity?.name ?? "")"]
     lines += attributes.map { "a \($0.name) \($0.type.canonicalName) \($0.isOptional)" }.sorted()
     lines += relationships.map(\.canonicalText).sorted()
-    lines += uniquenessConstraints.map { "u " + $0.map(\.name).joined(separator: ",") }.sorted()
+    lines += declaredConstraints.map { "u " + $0.map(\.name).joined(separator: ",") }.sorted()
     return lines.joined(separator: "\n")
   }
 }

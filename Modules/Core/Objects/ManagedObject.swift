@@ -150,6 +150,9 @@ extension ManagedObject {
   /// Whether the object never had a context, so that it belongs to its maker. May be asked anywhere.
   package final var isUnattached: Bool { storage == nil }
 
+  /// Whether the object has no context and is related to others without one. May be asked by the object's maker.
+  package final var hasCompanions: Bool { pending?.companions != nil }
+
   /// Whether the object has unsaved changes.
   public final var hasChanges: Bool {
     check()

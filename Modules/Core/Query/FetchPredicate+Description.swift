@@ -7,32 +7,54 @@ extension FetchPredicate: CustomStringConvertible {
   /// objects, and conjunctions and disjunctions of fewer than two parts. It contains the predicate's constants, so it
   /// does not belong in a log.
   public var description: String {
+    var text = ""
+    // A list in place of recursion: predicates may be nested deep.
+    var rest = [DescriptionPart.predicate(self)]
+    while let part = rest.popLast() {
+      switch part {
+      case .text(let words): text += words
+      case .predicate(let predicate): rest += predicate.descriptionParts.reversed()
+      }
+    }
+    return text
+  }
+
+  private enum DescriptionPart {
+    case text(String)
+    case predicate(FetchPredicate)
+  }
+
+  private var descriptionParts: [DescriptionPart] {
     switch self {
     case .constant(let value):
-      value ? "TRUEPREDICATE" : "FALSEPREDICATE"
+      [.text(value ? "TRUEPREDICATE" : "FALSEPREDICATE")]
     case .comparison(let left, let comparison, let right, let options):
-      "\(left) \(comparison.keyword)\(options.suffix) \(right)"
+      [.text("\(left) \(comparison.keyword)\(options.suffix) \(right)")]
     case .membership(let expression, let values, let options):
-      "\(expression) IN\(options.suffix) {\(values.map(\.formatText).joined(separator: ", "))}"
+      [.text("\(expression) IN\(options.suffix) {\(values.map(\.formatText).joined(separator: ", "))}")]
     case .between(let expression, let lower, let upper):
-      "\(expression) BETWEEN {\(lower), \(upper)}"
+      [.text("\(expression) BETWEEN {\(lower), \(upper)}")]
     case .and(let predicates):
-      predicates.isEmpty ? "TRUEPREDICATE" : predicates.map(\.enclosed).joined(separator: " AND ")
+      predicates.isEmpty ? [.text("TRUEPREDICATE")] : Self.joined(predicates, by: " AND ")
     case .or(let predicates):
-      predicates.isEmpty ? "FALSEPREDICATE" : predicates.map(\.enclosed).joined(separator: " OR ")
+      predicates.isEmpty ? [.text("FALSEPREDICATE")] : Self.joined(predicates, by: " OR ")
     case .not(let predicate):
-      "NOT (\(predicate))"
+      [.text("NOT ("), .predicate(predicate), .text(")")]
     case .quantified(let quantifier, let path, let predicate):
-      "\(quantifier.rawValue.uppercased()) \(path.formatText) (\(predicate))"
+      [.text("\(quantifier.rawValue.uppercased()) \(path.formatText) ("), .predicate(predicate), .text(")")]
     }
   }
 
-  /// The text as a part of a conjunction or disjunction.
-  private var enclosed: String {
-    switch self {
-    case .and, .or: "(\(self))"
-    default: description
+  private static func joined(_ predicates: [FetchPredicate], by separator: String) -> [DescriptionPart] {
+    var parts: [DescriptionPart] = []
+    for predicate in predicates {
+      if !parts.isEmpty { parts.append(.text(separator)) }
+      switch predicate {
+      case .and, .or: parts += [.text("("), .predicate(predicate), .text(")")]
+      default: parts.append(.predicate(predicate))
+      }
     }
+    return parts
   }
 }
 

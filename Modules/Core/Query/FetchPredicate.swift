@@ -6,6 +6,10 @@
 ///
 /// Logic is two-valued. A missing value equals a missing value and differs from every other; in any other comparison it
 /// makes the comparison false. `not` turns true into false and false into true, with missing values too.
+///
+/// Conditions of AND in AND, of OR in OR, and negations of negations may be nested at any depth: they are one list, or
+/// none. What is left of a condition after that may have 200 levels; a fetch refuses a deeper one with
+/// ``ErrorCode/invalidPredicate``.
 public indirect enum FetchPredicate: Sendable, Hashable {
   case constant(Bool)
   case comparison(FetchExpression, ComparisonOperator, FetchExpression, StringOptions = [])

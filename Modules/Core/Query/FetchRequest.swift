@@ -18,7 +18,8 @@ public struct FetchRequest<Result: ManagedObject>: Sendable {
   /// Whether objects come without their values, to be loaded, all at once, when one of them is touched.
   public var returnsObjectsAsFaults = false
   /// Relationships whose members are loaded together with the records, and kept for the unit of work. A path such as
-  /// `tracks.artist` continues from the members. A path unknown to all entities of the request is refused.
+  /// `tracks.artist` continues from the members. A path unknown to all entities of the request is refused, and so is one
+  /// of more than 100 relationships.
   public var relationshipsForPrefetching: [String] = []
 
   /// A request for all objects of the entity with the class.

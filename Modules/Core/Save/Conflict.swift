@@ -19,6 +19,23 @@ public struct ListConflict: Sendable {
   }
 }
 
+extension Conflict {
+  /// The store's values with the saver's changes on top; `nil` if both have changed one of the properties, or the
+  /// saver changes an order.
+  ///
+  /// - Parameter changed: The slots that the saver changed.
+  func mergedProperties(_ changed: SlotSet) -> [AttributeValue]? {
+    guard let ancestor, let mine, let store, lists.isEmpty else { return nil }
+    var values = store.values
+    for slot in changed {
+      if case .position = mine.entity.slots[slot] { return nil }
+      guard store[slot] == ancestor[slot] || store[slot] == mine[slot] else { return nil }
+      values[slot] = mine[slot]
+    }
+    return values
+  }
+}
+
 /// A record that two writers changed.
 public struct Conflict: Sendable {
   public let objectID: ManagedObjectID

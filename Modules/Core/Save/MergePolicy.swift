@@ -1,14 +1,17 @@
 /// How a save deals with a record that another writer changed since it was read.
 ///
 /// A save that came in before, because the context follows the other writer, is put below the changes of the context.
-/// Changes of different properties are merged by that and are no conflict. A property that both have changed is one.
+/// Changes of different properties are merged by that and are no conflict. A property that both have changed is one. The
+/// same holds for a save that such a context has not heard of yet: of another process, or of the last moment.
 ///
 /// Every policy but ``error`` loses one of two edits of the same property, and reports nothing: choose one where this
 /// is wanted. Conflicts are seen record by record. Two saves that each read what the other one writes, and write
 /// different records, both pass (write skew): write the record that the decision rests on too, where that matters.
 ///
-/// Saves of one process that conflict over the same records take turns, so that each comes through. Between processes a save
-/// tries again after a random pause that grows, 64 times.
+/// Saves of one process that conflict over the same records take turns, so that each comes through. A save that lost four
+/// times is tried while the store keeps other writers out, see ``WriterExcluding``. With a store that is not able to, and
+/// with a ``custom(_:)`` policy, whose closure may wait for others, a save tries again after a random pause that grows, 64
+/// times; then it throws ``ErrorCode/versionConflict``, with ``CoherenceError/isRetryable`` set.
 ///
 /// An ordered to-many relationship is a value of its record. Where a policy resolves a conflict over one, members that
 /// either writer added or removed are added or removed; the order is that of one writer, and members that it does not know
@@ -23,10 +26,21 @@ public struct MergePolicy: Sendable {
   /// Receives each decided conflict, and whether the saver's changes were given up. A conflict may be decided more than
   /// once in one save.
   package var observer: (@Sendable (_ conflict: Conflict, _ isGivenUp: Bool) -> Void)?
+  /// Decides whether the saver's changes of a record may still be made with the row that the store has by now. Changes
+  /// that may not are given up before the policy is asked. Called in the saver's context, as a part of its save.
+  package var allows: (@Sendable (_ conflict: Conflict) throws -> Bool)?
 
   init(kind: Kind) { self.kind = kind }
 
+  /// Whether a save may keep other writers out while conflicts are resolved. A closure of the user's may wait for them.
+  var canExcludeWriters: Bool {
+    if case .custom = kind { false } else { true }
+  }
+
   /// The save fails with ``ErrorCode/versionConflict``, and the error has every conflict.
+  ///
+  /// In a background context, every record that another writer changed since it was read is a conflict. In a view that
+  /// follows other contexts, or is the child of one, the properties are compared: changes of different properties merge.
   public static let error = MergePolicy(kind: .error)
   /// Property by property: the store's changes win, the saver's other changes are kept. A record deleted in the store
   /// stays deleted; a delete of a record that the store changed is given up.
@@ -57,9 +71,14 @@ public struct MergePolicy: Sendable {
     case giveUp
   }
 
-  /// - Parameter changed: The slots that the saver changed.
-  func resolve(_ conflict: Conflict, changed: SlotSet) throws -> Resolution {
-    let resolution = try decision(conflict, changed: changed)
+  /// - Parameters:
+  ///   - changed: The slots that the saver changed.
+  ///   - mergesProperties: Whether changes of different properties are merged without a conflict, as they are when the
+  ///     other save comes in before.
+  func resolve(_ conflict: Conflict, changed: SlotSet, mergesProperties: Bool) throws -> Resolution {
+    if mergesProperties, case .error = kind, let values = conflict.mergedProperties(changed) { return .write(values) }
+    let isAllowed = try allows?(conflict) ?? true
+    let resolution = isAllowed ? try decision(conflict, changed: changed) : .giveUp
     switch resolution {
     case .write, .delete: observer?(conflict, false)
     case .giveUp: observer?(conflict, true)

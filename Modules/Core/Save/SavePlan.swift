@@ -52,7 +52,11 @@ struct SavePlan {
   /// Slots of updated records under a uniqueness constraint whose old values another record of the save takes over.
   private var releasedSlots: [ManagedObjectID: SlotSet] {
     var result: [ManagedObjectID: SlotSet] = [:]
-    guard updates.contains(where: { !$0.entity.uniquenessConstraints.isEmpty }) else { return result }
+    // Most saves leave unique values alone.
+    let isConcerned = updates.contains { change in
+      change.entity.uniqueSlots.contains { change.changed.contains($0) }
+    }
+    guard isConcerned else { return result }
     for (entity, group) in Dictionary(grouping: updates, by: { $0.entity.root }) {
       let fresh = unit.inserts.groups.filter { $0.entity.root === entity }.flatMap(\.changes)
       let constraints = Set(entity.hierarchy.flatMap(\.uniquenessConstraints))

@@ -177,41 +177,75 @@ final class StoreSaver {
 
   /// How often a save that meets conflicts is tried.
   private static let attempts = 64
+  /// After how many of them the store keeps other writers out, if it is able to.
+  private static let sharedAttempts = 4
 
   /// Saves one unit, resolving conflicts until the store takes it. Saves that conflict over the same records take turns.
   private func commit(_ unit: UnitOfWork, to store: any PersistentStore) throws -> (UnitOfWork, CommittedRows) {
-    var unit = unit
-    var surrendered: [CommittedRows.Surrender] = []
-    var lists = ListMerge(context, permanentID: { self.permanentIDs[$0] ?? $0 })
-    var turn = SaveTurns.Turn()
-    if SaveTurns.all.isAnyTaken {
+    var work = Work(unit: unit, lists: ListMerge(context, permanentID: { self.permanentIDs[$0] ?? $0 }))
+    if SaveTurns.all.isAnyTaken, !context.lease.excludesWriters {
       // No connection is held over the wait.
       context.lease.endOffers()
       SaveTurns.all.waitForOthers(unit.changes.lazy.map(\.id))
     }
-    defer { SaveTurns.all.end(&turn) }
+    defer { SaveTurns.all.end(&work.turn) }
     for attempt in 1...Self.attempts {
-      do {
-        let request = SavePlan(unit).request
-        if !request.steps.isEmpty { try coordinator.save(request, in: store) }
-        return (
-          unit,
-          CommittedRows(permanentIDs: permanentIDs, surrendered: surrendered, mergedLists: lists.relationships)
-        )
-      } catch let failure as StoreConflict.Failure {
-        // The policy may wait for others, and so may the turn.
-        context.lease.endOffers()
-        unit = try resolve(failure.conflicts, of: unit, in: store, &surrendered, &lists)
-        SaveTurns.all.begin(&turn, with: failure.conflicts.map(\.id))
-        if Task.isCancelled {
-          throw CoherenceError(.cancelled, "The task was cancelled while conflicts were resolved.")
-        }
-        if attempt > 2 { SaveTurns.pause(after: attempt - 2) }
+      if let committed = try save(&work, to: store) { return (work.unit, committed) }
+      if attempt == Self.sharedAttempts, policy.canExcludeWriters, !context.lease.excludesWriters {
+        if let committed = try saveExcludingWriters(&work, to: store) { return (work.unit, committed) }
       }
+      if attempt > 2, !context.lease.excludesWriters { SaveTurns.pause(after: attempt - 2) }
     }
     throw CoherenceError(
       .versionConflict, "The records are changed by others faster than conflicts can be resolved; save again.",
       isRetryable: true)
+  }
+
+  /// A unit on its way into a store.
+  private struct Work {
+    var unit: UnitOfWork
+    var surrendered: [CommittedRows.Surrender] = []
+    var lists: ListMerge
+    var turn = SaveTurns.Turn()
+
+    init(unit: UnitOfWork, lists: ListMerge) {
+      self.unit = unit
+      self.lists = lists
+    }
+  }
+
+  /// Tries to save a unit once.
+  ///
+  /// - Returns: `nil` when the save met conflicts, which are resolved in the unit now.
+  private func save(_ work: inout Work, to store: any PersistentStore) throws -> CommittedRows? {
+    do {
+      let request = SavePlan(work.unit).request
+      if !request.steps.isEmpty { try coordinator.save(request, in: store) }
+      return CommittedRows(
+        permanentIDs: permanentIDs, surrendered: work.surrendered, mergedLists: work.lists.relationships)
+    } catch let failure as StoreConflict.Failure {
+      // The policy may wait for others, and so may the turn.
+      context.lease.endOffers()
+      work.unit = try resolve(failure.conflicts, of: work.unit, in: store, &work.surrendered, &work.lists)
+      // Other writers that have their turns wait for the store that keeps them out.
+      if !context.lease.excludesWriters { SaveTurns.all.begin(&work.turn, with: failure.conflicts.map(\.id)) }
+      if Task.isCancelled {
+        throw CoherenceError(.cancelled, "The task was cancelled while conflicts were resolved.")
+      }
+      return nil
+    }
+  }
+
+  /// Saves a unit that lost to other writers again and again, while the store keeps them out: one try meets the latest
+  /// conflicts, and the next one comes through.
+  ///
+  /// - Returns: `nil` when the store is not able to keep writers out.
+  private func saveExcludingWriters(_ work: inout Work, to store: any PersistentStore) throws -> CommittedRows? {
+    guard store is any WriterExcluding else { return nil }
+    return try context.excludingWriters(of: [store]) {
+      if let committed = try save(&work, to: store) { return committed }
+      return try save(&work, to: store)
+    }
   }
 
   // MARK: Conflicts
@@ -234,7 +268,7 @@ final class StoreSaver {
       let conflict = Conflict(
         objectID: change.id, ancestor: change.ancestor, mine: change.kind == .deleted ? nil : change.row,
         store: storeRow, lists: storeRow == nil ? [] : try lists.lists(of: change))
-      switch try policy.resolve(conflict, changed: change.changed) {
+      switch try policy.resolve(conflict, changed: change.changed, mergesProperties: context.showsSavesOfOthers) {
       case .fail: failed.append(conflict)
       // A member that another writer deleted is not put back for the sake of its place.
       case .write where storeRow == nil && change.changesPlacesOnly:

@@ -107,6 +107,35 @@ public enum StoreOption {
   ///
   /// Columns and tables that a model merely leaves out stay where they are, with and without the option.
   public static let allowsDataLoss = "allowsDataLoss"
+  /// Whether the store is attached without the constraints of keys that it does not have yet. A `bool`, `false` by
+  /// default: a store whose records have the same key is refused then with ``ErrorCode/duplicateKeys``, which lists them
+  /// in ``CoherenceError/duplicateKeys``.
+  ///
+  /// The way out for such a store: attach it with the option, have the records with one key merged into one, detach it,
+  /// and attach it without the option, which adds the constraint.
+  ///
+  /// ```swift
+  /// var configuration = StoreConfiguration()
+  /// configuration.options[StoreOption.allowsDuplicateKeys] = true
+  /// let store = try container.attachPersistentStore(for: configuration)
+  /// try await container.performBackgroundTask { context in
+  ///   try context.mergeDuplicates(of: "Person")
+  ///   try context.save()
+  /// }
+  /// try container.detach(persistentStore: store)
+  /// try container.attachPersistentStore()
+  /// ```
+  ///
+  /// Constraints that the store has stay, and declared constraints are always kept. See ``EntityDescription/keySetting``
+  /// and ``ManagedObjectContext/mergeDuplicates(of:keeping:)``.
+  public static let allowsDuplicateKeys = "allowsDuplicateKeys"
+  /// Whether a store is refused whose model seems to rename an attribute without saying so: the model leaves out an attribute
+  /// with stored values, and adds another one of the same type to the same entity. A `bool`, `false` by default: a warning
+  /// with the numbers of values is logged. With it, the attach fails with ``ErrorCode/incompatibleModel`` and changes nothing.
+  ///
+  /// Either way the values stay in the store. ``Attribute/formerNames`` declares a rename, also after the warning: the attribute
+  /// takes the values of its former name while it has none of its own.
+  public static let refusesSuspectedRenames = "refusesSuspectedRenames"
   /// Whether the store is opened without the right to write. A `bool`, `false` by default.
   public static let readOnly = "readOnly"
 }

@@ -53,6 +53,10 @@ public struct StoreEnvironment: Sendable {
   public var allowsMigration: Bool { bool(StoreOption.migrateAutomatically) ?? true }
   /// Whether attaching may drop stored values and records that the model cannot keep.
   public var allowsDataLoss: Bool { bool(StoreOption.allowsDataLoss) ?? false }
+  /// Whether the store may be without the constraints of keys; see ``StoreOption/allowsDuplicateKeys``.
+  public var allowsDuplicateKeys: Bool { bool(StoreOption.allowsDuplicateKeys) ?? false }
+  /// Whether a model that seems to rename an attribute without saying so is refused.
+  public var refusesSuspectedRenames: Bool { bool(StoreOption.refusesSuspectedRenames) ?? false }
   /// Whether the store is opened without the right to write.
   public var isReadOnly: Bool { bool(StoreOption.readOnly) ?? false }
 

@@ -7,7 +7,8 @@ public indirect enum AttributeType: Sendable, Hashable {
   case decimal
   case string
   case data
-  /// A point in time, kept to the microsecond.
+  /// A point in time, kept to the microsecond: an object rounds a date when it is assigned, and a condition the dates in it.
+  /// `Date.roundedToMicroseconds()` rounds likewise.
   case date
   case uuid
   /// Kept as text.

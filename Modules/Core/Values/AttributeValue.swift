@@ -99,6 +99,20 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     microseconds = Int64(value)
   }
 
-  @inlinable public var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
+  /// The date whose nearest microsecond this is.
+  @inlinable public var date: Date {
+    let date = Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
+    // From 1843 to 2096 the numbers that dates are made of lie closer together than microseconds.
+    return microseconds.magnitude < 4_000_000_000_000_000 ? date : neighbor(of: date)
+  }
+
+  /// The date itself, or the next one on either side, if that is the one whose nearest microsecond this is: a date that was
+  /// read is stored as the same value again.
+  @usableFromInline func neighbor(of date: Date) -> Date {
+    let interval = date.timeIntervalSinceReferenceDate
+    let candidates = [interval, interval.nextUp, interval.nextDown].map(Date.init(timeIntervalSinceReferenceDate:))
+    return candidates.first { Timestamp($0) == self } ?? date
+  }
+
   @inlinable public static func < (a: Timestamp, b: Timestamp) -> Bool { a.microseconds < b.microseconds }
 }

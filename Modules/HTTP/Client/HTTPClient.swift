@@ -1,10 +1,11 @@
 import Foundation
 import HTTPTypes
 
-/// Sends a request and answers the reply.
+/// Sends a request and returns the reply.
 ///
 /// The one thing that an action needs of a web service, so that a test can stand in for it. ``URLSessionClient`` talks to
-/// servers; others wrap a client and add to it: ``RetryingClient``, ``TimeLimitedClient``, ``RedirectingClient``,
+/// servers: it follows redirects without credentials for other origins, sends a request once, and has no limits but its
+/// session's. Others wrap a client and add to it: ``RetryingClient``, ``TimeLimitedClient``, ``RedirectingClient``,
 /// ``HTTPRecorder``.
 ///
 /// ```swift
@@ -27,6 +28,14 @@ public protocol HTTPClient: Sendable {
   /// - Throws: ``ErrorCode/httpTransferFailed`` when there is no complete reply; `CancellationError` when the task was
   ///   cancelled.
   func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply
+
+  /// Sends a request and returns when the head of the reply is there, of whatever status: the body is read while it
+  /// comes in, so that its size does not matter to the memory. See also `download(_:body:to:)`, which writes it to a file.
+  ///
+  /// A client that does not implement this hands out the whole reply of ``send(_:body:)``.
+  ///
+  /// - Throws: As ``send(_:body:)``, where there is no head. What goes wrong later is thrown by the ``HTTPBody``.
+  func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream
 }
 
 extension HTTPClient {

@@ -40,8 +40,8 @@ public struct HTTPFailure: Error, Sendable, Hashable {
     self.status = status
   }
 
-  init(status reply: HTTPReply) {
-    self.init(to: reply.request, status: reply.status.code)
+  init(status reply: some HTTPAnswer) {
+    self.init(to: reply.request, status: reply.response.status.code)
     retryAfter = reply.response.headerFields[.retryAfter]
   }
 }

@@ -1,76 +1,162 @@
 import CoherenceCore
 import Foundation
+import HTTPTypes
+import HTTPTypesFoundation
 import Synchronization
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-/// One request on its way through a session, which follows no redirect.
-final class SessionTransfer: Sendable {
+/// One request on its way through a session, which follows no redirect, and reads no more of a body than is allowed.
+final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecked Sendable {
+  // Sendable: the only state is behind a lock, and all other properties are immutable and Sendable.
   private let request: URLRequest
   private let session: URLSession
+  private let buffer: BodyBuffer
+  private let limit: Int
+  private let permit: TransferPermit
   private let failure: HTTPFailure
-  private let state = Mutex(State.waiting)
+  private let state = Mutex(State())
 
-  private enum State {
-    case waiting
-    case running(URLSessionTask)
-    case cancelled
+  private struct State {
+    /// Until the head is handed out.
+    var continuation: CheckedContinuation<URLResponse?, any Error>?
+    var task: URLSessionTask?
+    var size = 0
+    /// Whether the session may find credentials and bring another reply.
+    var isProvisional = false
+    var isCanceled = false
+    var isTooLarge = false
   }
 
-  init(_ request: URLRequest, _ session: URLSession, _ failure: HTTPFailure) {
+  /// - Parameters:
+  ///   - session: One that ``TransferSession`` made.
+  ///   - buffer: Takes the body.
+  ///   - limit: Of the body's size, in bytes.
+  ///   - permit: Given back when the transfer ends.
+  init(
+    _ request: URLRequest, _ session: URLSession, into buffer: BodyBuffer, limit: Int, permit: TransferPermit,
+    _ failure: HTTPFailure
+  ) {
     self.request = request
     self.session = session
+    self.buffer = buffer
+    self.limit = limit
+    self.permit = permit
     self.failure = failure
   }
 
-  func result() async throws -> (Data, URLResponse?) {
-    try await withTaskCancellationHandler {
+  /// Begins the transfer and returns when the head of the reply is there; the body may still be coming in.
+  func response() async throws -> URLResponse? {
+    buffer.whenCanceled { [weak self] in self?.cancel() }
+    return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in start(continuation) }
     } onCancel: {
       cancel()
     }
   }
 
-  private func start(_ continuation: CheckedContinuation<(Data, URLResponse?), any Error>) {
-    let delegate = TransferDelegate()
-    let task = session.dataTask(with: request) { [self] data, response, error in
-      let unauthorized = delegate.unauthorized
-      continuation.resume(with: outcome(data, unauthorized ?? response, unauthorized == nil ? error : nil))
-    }
+  private func start(_ continuation: CheckedContinuation<URLResponse?, any Error>) {
+    let task = session.dataTask(with: request)
     // Before the task begins: later is too late.
-    task.delegate = delegate
+    task.delegate = self
     let mayRun = state.withLock { state in
-      if case .cancelled = state { return false }
-      state = .running(task)
+      if state.isCanceled { return false }
+      state.continuation = continuation
+      state.task = task
       return true
     }
+    if mayRun { return task.resume() }
     // A task that was never begun does not call back.
-    if mayRun { task.resume() } else { continuation.resume(throwing: CancellationError()) }
+    permit.release()
+    buffer.finish(.failure(CancellationError()))
+    continuation.resume(throwing: CancellationError())
   }
 
   private func cancel() {
     let task: URLSessionTask? = state.withLock { state in
-      defer { state = .cancelled }
-      if case .running(let task) = state { return task }
-      return nil
+      state.isCanceled = true
+      return state.task
     }
-    task?.cancel()
+    task?.cancelFromAnywhere()
   }
 
-  private var isCancelled: Bool {
-    state.withLock { state in
-      if case .cancelled = state { return true }
-      return false
+  // MARK: Callbacks of the session
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {
+    // Not `.cancel`, which FoundationNetworking pays no heed to.
+    completionHandler(.allow)
+    let isProvisional = (response as? HTTPURLResponse)?.statusCode == 401
+    let isTooLarge = request.httpMethod != "HEAD" && response.expectedContentLength > Int64(limit)
+    let continuation = state.withLock { state in
+      if state.isProvisional {
+        state.size = 0
+        buffer.restart()
+      }
+      state.isProvisional = isProvisional
+      return isProvisional || isTooLarge ? nil : takeContinuation(from: &state)
     }
+    if isTooLarge { refuse(dataTask) } else { continuation?.resume(returning: response) }
   }
 
-  private func outcome(
-    _ data: Data?, _ response: URLResponse?, _ error: (any Error)?
-  ) -> Result<(Data, URLResponse?), any Error> {
-    guard let error else { return .success((data ?? Data(), response)) }
-    if isCancelled { return .failure(CancellationError()) }
-    return .failure(failure.broken(by: error))
+  private func takeContinuation(from state: inout State) -> CheckedContinuation<URLResponse?, any Error>? {
+    defer { state.continuation = nil }
+    return state.continuation
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    let fits = state.withLock { state in
+      guard !state.isTooLarge, data.count <= limit - state.size else { return false }
+      state.size += data.count
+      return true
+    }
+    if fits { buffer.write(data) } else { refuse(dataTask) }
+  }
+
+  private func refuse(_ task: URLSessionTask) {
+    let isFirst = state.withLock { state in
+      defer { state.isTooLarge = true }
+      return !state.isTooLarge
+    }
+    if isFirst { task.cancelFromAnywhere() }
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    let response = unauthorized ?? task.response
+    let (result, continuation) = state.withLock { state in
+      // The task keeps this object as its delegate.
+      state.task = nil
+      return (outcome(state, response, error), takeContinuation(from: &state))
+    }
+    permit.release()
+    buffer.finish(result)
+    continuation?.resume(with: result.map { response })
+  }
+
+  private func outcome(_ end: State, _ response: URLResponse?, _ error: (any Error)?) -> Result<Void, any Error> {
+    if end.isTooLarge { return .failure(failure.bodyTooLarge(limit)) }
+    if let error, unauthorized == nil {
+      return .failure(end.isCanceled ? CancellationError() : failure.broken(by: error))
+    }
+    return Result { try checkLength(end.size, of: response) }
+  }
+
+  /// Not every system reports a connection that was cut in the middle of a body.
+  private func checkLength(_ size: Int, of response: URLResponse?) throws {
+    guard let response = (response as? HTTPURLResponse)?.httpResponse, comesWhole(response) else { return }
+    // What was compressed is longer now than it was on its way.
+    guard response.headerFields[.contentEncoding] == nil,
+      let announced = response.headerFields[.contentLength].flatMap({ Int($0) }), size < announced
+    else { return }
+    throw failure.broken("the connection broke after \(size) of \(announced) bytes")
+  }
+
+  /// Whether the body is handed out as it was announced. Not every system does so with redirects and challenges.
+  private func comesWhole(_ response: HTTPResponse) -> Bool {
+    request.httpMethod != "HEAD" && response.status.kind != .redirection && response.status != .unauthorized
   }
 }

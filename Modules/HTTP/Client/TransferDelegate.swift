@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 
@@ -36,10 +37,13 @@ class TransferDelegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
         unmetChallenge.withLock { $0 = response }
         completionHandler(.cancelAuthenticationChallenge, nil)
       }
-      guard let delegate = session.delegate as? any URLSessionTaskDelegate else {
-        return answer(.performDefaultHandling, nil)
+      // Not here: the session waits for the queue of this callback when it takes an answer.
+      guard let original = (session.delegate as? TaskDelegateRouter)?.original,
+        let delegate = original.delegate as? any URLSessionTaskDelegate
+      else { return DispatchQueue.global().async { answer(.performDefaultHandling, nil) } }
+      original.delegateQueue.addOperation {
+        delegate.urlSession(original, task: task, didReceive: challenge, completionHandler: answer)
       }
-      delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: answer)
     }
   #endif
 }

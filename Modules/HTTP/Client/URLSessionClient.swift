@@ -9,32 +9,39 @@ import HTTPTypesFoundation
 
 /// Talks to servers through a `URLSession`.
 ///
+/// By default, redirects are followed, with credentials only within their origin; a request is sent once; no time limit
+/// but the session's counts, 60 s without a byte; six requests to one origin run at once; and a reply's body is in memory
+/// as a whole, whatever its size. ``stream(_:body:)`` and `download(_:body:to:)` keep large bodies out of memory, a
+/// maximum size refuses them, ``TimeLimitedClient`` and ``RetryingClient`` add limits and retries.
+///
 /// Canceling the task cancels the transfer: the connection is closed, and nothing more of the reply is read. A body
 /// that is shorter than the reply announced is an error, never a reply. Redirects are followed by the client itself, as
 /// the ``HTTPRedirectPolicy`` says, and never by the session: credentials stay with their origin, and bodies arrive.
 ///
-/// A reply's body is in memory as a whole, and while it comes in, up to twice. A client with a limit of the body's size
-/// collects it once, and closes the connection as soon as a body is larger.
+/// At most `httpMaximumConnectionsPerHost` requests to one origin run at once, 6 unless the session's configuration says
+/// otherwise; 0 is no limit. The client lets the others wait, in their order, before the session gets them: a time limit
+/// counts from the turn of a request, be it a ``TimeLimitedClient``'s or the session's own. Requests that others send
+/// through the same session are not in this order: give each client a session of its own.
 public struct URLSessionClient: HTTPClient {
   private let session: URLSession
   /// For requests that redirects lead to another origin: adds only header fields that may go there.
   private let foreignSession: URLSession
   private let redirects: HTTPRedirectPolicy
-  /// In bytes. With one, the sessions are those of ``LimitedTransfer``.
-  private let maximumBodySize: Int?
+  /// In bytes.
+  private let maximumBodySize: Int
+  private let queue: TransferQueue
 
   /// - Parameters:
   ///   - session: By default one of its own, which keeps neither replies nor cookies: what to keep is decided by
   ///     ``HTTPValidators`` and the stores. Its time limits are the session's; see also ``TimeLimitedClient``. Its
-  ///     delegate is not asked about redirects. Header fields that the session's configuration adds to all requests are
+  ///     delegate is not asked about redirects. On Linux the client makes itself a session with the same configuration,
+  ///     which asks the delegate of the given one for credentials and for nothing else. Header fields that the session's configuration adds to all requests are
   ///     left out, unless they are portable, where a redirect led to another origin.
   ///   - redirects: Which redirects are followed, and what of a request goes with them.
   public init(session: URLSession? = nil, redirects: HTTPRedirectPolicy = HTTPRedirectPolicy()) {
-    let session = session ?? URLSession(configuration: Self.configuration)
-    self.session = session
-    self.redirects = redirects
-    maximumBodySize = nil
-    foreignSession = Self.foreign(to: session, redirects)
+    self.init(
+      session.map { TransferSession.make(like: $0) } ?? TransferSession.make(Self.configuration),
+      maximumBodySize: .max, redirects)
   }
 
   /// A client with a session of its own that reads no body beyond a limit.
@@ -47,11 +54,21 @@ public struct URLSessionClient: HTTPClient {
     maximumBodySize: Int, configuration: URLSessionConfiguration? = nil,
     redirects: HTTPRedirectPolicy = HTTPRedirectPolicy()
   ) {
-    session = LimitedTransfer.makeSession(configuration ?? Self.configuration)
-    self.redirects = redirects
+    self.init(
+      TransferSession.make(configuration ?? Self.configuration), maximumBodySize: maximumBodySize, redirects)
+  }
+
+  /// - Parameter session: One that ``TransferSession`` made.
+  private init(_ session: URLSession, maximumBodySize: Int, _ redirects: HTTPRedirectPolicy) {
+    self.session = session
     self.maximumBodySize = maximumBodySize
+    self.redirects = redirects
+    queue = TransferQueue(limit: session.configuration.httpMaximumConnectionsPerHost)
     foreignSession = Self.foreign(to: session, redirects)
   }
+
+  /// How many requests wait for their turn.
+  package var waitingCount: Int { queue.waitingCount }
 
   private static var configuration: URLSessionConfiguration {
     let configuration = URLSessionConfiguration.ephemeral
@@ -70,53 +87,44 @@ public struct URLSessionClient: HTTPClient {
       let configuration = session.configuration.copy() as? URLSessionConfiguration
     else { return session }
     configuration.httpAdditionalHeaders = portable
-    return URLSession(
-      configuration: configuration, delegate: session.delegate, delegateQueue: session.delegateQueue)
+    return TransferSession.make(like: session, configuration)
   }
 
   /// - Throws: ``ErrorCode/httpTransferFailed`` and ``ErrorCode/httpTimedOut`` when there is no complete reply;
   ///   ``ErrorCode/httpBodyTooLarge``; ``ErrorCode/httpRedirectRefused`` and ``ErrorCode/httpTooManyRedirects``;
   ///   `CancellationError`.
   public func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
-    try await redirects.send(request, body: body) { hop in try await exchange(hop) }
+    try await redirects.send(request, body: body) { hop in
+      let buffer = BodyBuffer(memorySize: .max)
+      let response = try await begin(hop, into: buffer)
+      return HTTPReply(to: hop.request, response: response, body: try await buffer.collected())
+    }
   }
 
-  private func exchange(_ hop: HTTPHop) async throws -> HTTPReply {
+  /// - Throws: As ``send(_:body:)``.
+  public func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream {
+    try await redirects.send(request, body: body) { hop in
+      let buffer = BodyBuffer()
+      return HTTPStream(to: hop.request, response: try await begin(hop, into: buffer), body: HTTPBody(buffer))
+    }
+  }
+
+  /// Begins a transfer when its turn comes, and returns when the head of its reply is there.
+  private func begin(_ hop: HTTPHop, into buffer: BodyBuffer) async throws -> HTTPResponse {
     let failure = HTTPFailure(to: hop.request)
-    guard var urlRequest = URLRequest(httpRequest: hop.request) else {
+    guard var request = URLRequest(httpRequest: hop.request) else {
       throw failure.broken("the request has no complete address", isRetryable: false)
     }
-    urlRequest.httpBody = hop.body
-    let (data, response) = try await transfer(urlRequest, hop.hasLeftOrigin ? foreignSession : session, failure)
-    guard let response = (response as? HTTPURLResponse)?.httpResponse else {
-      throw failure.broken("it does not speak HTTP", isRetryable: false)
+    request.httpBody = hop.body
+    let permit = try await queue.admit(to: hop.request.url.flatMap(HTTPOrigin.init))
+    let transfer = SessionTransfer(
+      request, hop.hasLeftOrigin ? foreignSession : session, into: buffer, limit: maximumBodySize, permit: permit,
+      failure)
+    guard let response = (try await transfer.response() as? HTTPURLResponse)?.httpResponse else {
+      let error = failure.broken("it does not speak HTTP", isRetryable: false)
+      buffer.cancel(error)
+      throw error
     }
-    let reply = HTTPReply(to: hop.request, response: response, body: data)
-    try Self.checkLength(of: reply, failure)
-    return reply
-  }
-
-  private func transfer(
-    _ request: URLRequest, _ session: URLSession, _ failure: HTTPFailure
-  ) async throws -> (Data, URLResponse?) {
-    if let maximumBodySize {
-      return try await LimitedTransfer(request, session, limit: maximumBodySize, failure).result()
-    }
-    return try await SessionTransfer(request, session, failure).result()
-  }
-
-  /// Not every system reports a connection that was cut in the middle of a body.
-  private static func checkLength(of reply: HTTPReply, _ failure: HTTPFailure) throws {
-    let fields = reply.response.headerFields
-    // What was compressed is longer now than it was on its way.
-    guard Self.comesWhole(reply), fields[.contentEncoding] == nil,
-      let announced = fields[.contentLength].flatMap({ Int($0) }), reply.body.count < announced
-    else { return }
-    throw failure.broken("the connection broke after \(reply.body.count) of \(announced) bytes")
-  }
-
-  /// Whether the body is handed out as it was announced. Not every system does so with redirects and challenges.
-  private static func comesWhole(_ reply: HTTPReply) -> Bool {
-    reply.request.method != .head && reply.status.kind != .redirection && reply.status != .unauthorized
+    return response
   }
 }

@@ -53,23 +53,26 @@ extension HTTPRedirectPolicy {
   ///
   /// - Parameter transport: Sends one request and follows nothing by itself.
   /// - Returns: The last reply, as the reply to the first request.
-  func send(
-    _ request: HTTPRequest, body: Data?, through transport: (HTTPHop) async throws -> HTTPReply
-  ) async throws -> HTTPReply {
+  func send<Answer: HTTPAnswer>(
+    _ request: HTTPRequest, body: Data?, through transport: (HTTPHop) async throws -> Answer
+  ) async throws -> Answer {
     var hop = HTTPHop(request: request, body: body)
     for _ in 0...max(maximumHops, 0) {
-      let reply = try await transport(hop)
+      var reply = try await transport(hop)
       guard let target = try target(of: reply, to: hop) else {
-        return HTTPReply(to: request, response: reply.response, body: reply.body, url: hop.request.url)
+        reply.request = request
+        reply.url = hop.request.url
+        return reply
       }
-      hop = try self.hop(after: hop, to: target, status: reply.status.code)
+      reply.discard()
+      hop = try self.hop(after: hop, to: target, status: reply.response.status.code)
     }
     throw HTTPFailure(to: request).tooManyRedirects(maximumHops)
   }
 
   /// The address that a reply redirects to; `nil` when the reply is to be taken as it is.
-  private func target(of reply: HTTPReply, to hop: HTTPHop) throws -> URL? {
-    guard followsRedirects, Self.statuses.contains(reply.status.code),
+  private func target(of reply: some HTTPAnswer, to hop: HTTPHop) throws -> URL? {
+    guard followsRedirects, Self.statuses.contains(reply.response.status.code),
       let location = reply.response.headerFields[.location]
     else { return nil }
     guard let target = URL(string: location, relativeTo: hop.request.url)?.absoluteURL else {

@@ -20,6 +20,11 @@ public struct RedirectingClient: HTTPClient {
   public func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
     try await policy.send(request, body: body) { hop in try await base.send(hop.request, body: hop.body) }
   }
+
+  /// - Throws: As ``send(_:body:)``.
+  public func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream {
+    try await policy.send(request, body: body) { hop in try await base.stream(hop.request, body: hop.body) }
+  }
 }
 
 extension HTTPClient {

@@ -11,6 +11,8 @@ import Synchronization
 /// try recorder.write(to: file)
 /// ```
 ///
+/// A streamed reply is recorded as a whole: it is in memory before its first part is handed out.
+///
 /// A recording has no credentials as far as an ``HTTPRedaction`` can know them: read it before others do.
 public final class HTTPRecorder: HTTPClient {
   private let base: any HTTPClient

@@ -91,8 +91,13 @@ struct HTTPRedactor: Sendable {
   private mutating func readable(_ data: Data, _ fields: HTTPFields, isRequest: Bool) -> HTTPRecordedBody? {
     guard let text = String(validating: data, as: UTF8.self) else { return nil }
     if fields[.contentType]?.lowercased().contains("x-www-form-urlencoded") == true { return .text(parameters(text)) }
-    guard let json = JSONText(text) else { return nil }
-    return .text(json.replacing(secrets(of: json, isRequest: isRequest)))
+    do throws(JSONText.TooDeep) {
+      guard let json = try JSONText(text) else { return nil }
+      return .text(json.replacing(secrets(of: json, isRequest: isRequest)))
+    } catch {
+      // Its fields are not known, so that any of them may be a secret.
+      return .text(placeholders.placeholder(for: text))
+    }
   }
 
   private mutating func secrets(of json: JSONText, isRequest: Bool) -> [JSONText.Edit] {

@@ -5,8 +5,10 @@ struct JSONReader {
   let bytes: [UInt8]
   private var index = 0
   private var depth = 0
-  /// Deeper texts are not read, so that no text exhausts the stack.
-  private static let deepest = 256
+  /// Deeper texts are not read, so that no text exhausts the stack. Foundation's decoder reads no deeper ones either.
+  private static let deepest = 512
+  /// Whether the text was not read because its values are nested too deep.
+  private(set) var isTooDeep = false
 
   init(_ text: String) { bytes = Array(text.utf8) }
 
@@ -19,7 +21,11 @@ struct JSONReader {
 
   private mutating func node() -> JSONNode? {
     skipSpace()
-    guard index < bytes.count, depth < Self.deepest else { return nil }
+    guard index < bytes.count else { return nil }
+    guard depth < Self.deepest else {
+      isTooDeep = true
+      return nil
+    }
     depth += 1
     defer { depth -= 1 }
     switch bytes[index] {

@@ -6,13 +6,20 @@ struct JSONText: Sendable {
   private let bytes: [UInt8]
   let root: JSONNode
 
-  /// `nil` for a text that is not JSON, or nested too deeply.
-  init?(_ text: String) {
+  /// `nil` for a text that is not JSON.
+  /// - Throws: ``TooDeep``.
+  init?(_ text: String) throws(TooDeep) {
     var reader = JSONReader(text)
-    guard let root = reader.document() else { return nil }
+    guard let root = reader.document() else {
+      if reader.isTooDeep { throw TooDeep() }
+      return nil
+    }
     bytes = reader.bytes
     self.root = root
   }
+
+  /// Values are nested deeper than any reader reads.
+  struct TooDeep: Error {}
 
   /// A text or another single value.
   struct Value {

@@ -29,12 +29,25 @@ public struct RetryingClient: HTTPClient {
   /// Sends until a reply comes that is not to be tried again, or the attempts are used up: then the last reply is
   /// answered, or the last error thrown.
   public func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
+    try await retry(request) { try await base.send(request, body: body) }
+  }
+
+  /// Sends until a head comes that is not to be tried again. A body that has begun to come in is not asked for again: its
+  /// reader may have used a part of it.
+  public func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream {
+    try await retry(request) { try await base.stream(request, body: body) }
+  }
+
+  private func retry<Answer: HTTPAnswer>(
+    _ request: HTTPRequest, _ operation: () async throws -> Answer
+  ) async throws -> Answer {
     var attempt = 1
     while true {
       try Task.checkCancellation()
       do {
-        let reply = try await base.send(request, body: body)
+        let reply = try await operation()
         guard let delay = delay(after: reply, attempt: attempt) else { return reply }
+        reply.discard()
         try await pause(delay, attempt, HTTPFailure(status: reply))
       } catch let error as CoherenceError {
         guard attempt < policy.attempts, error.isRetryable, policy.allows(request.method, after: nil) else {
@@ -47,8 +60,8 @@ public struct RetryingClient: HTTPClient {
   }
 
   /// `nil` when the reply is to be taken as it is.
-  private func delay(after reply: HTTPReply, attempt: Int) -> Duration? {
-    let status = reply.status.code
+  private func delay(after reply: some HTTPAnswer, attempt: Int) -> Duration? {
+    let status = reply.response.status.code
     guard attempt < policy.attempts, policy.statuses.contains(status),
       policy.allows(reply.request.method, after: status)
     else { return nil }

@@ -29,14 +29,16 @@ public struct EntityArchive: Codable, Sendable {
   public init() {}
 
   /// Adds all entities of a type.
-  /// - Throws: What the encoding of a value throws.
+  /// - Throws: What the encoding of a value throws: JSON cannot say of a value that is nested more than 512 deep.
   public mutating func add<T: Identifiable & Sendable & Encodable>(
     _ type: T.Type, as name: String, from store: EntityStore
   ) throws {
     let values = store.core.exclusively {
-      store.core.withSureValues { store.core.table(of: type).present.map { ($0.read(), $0.stamp) } }
+      store.core.withSureValues {
+        store.core.table(of: type).present.map { ($0.read(), $0.stamp, $0.relations?.height ?? 0) }
+      }
     }
-    entities[name] = try values.map { Entry(value: try JSONEncoder().encode([$0.0]), stamp: $0.1) }
+    entities[name] = try values.map { Entry(value: try Self.encode($0.0, height: $0.2), stamp: $0.1) }
   }
 
   /// Adds what an alias stands for, if it stands for something.
@@ -46,10 +48,14 @@ public struct EntityArchive: Codable, Sendable {
     alias: AliasKey<Content>, as name: String? = nil, from store: EntityStore
   ) throws {
     let content = store.core.exclusively {
-      store.core.withSureValues { store.core.aliases[alias].flatMap { node in node.read().map { ($0, node.stamp) } } }
+      store.core.withSureValues {
+        store.core.aliases[alias].flatMap { node in
+          node.read().map { ($0, node.stamp, node.relations?.height ?? 0) }
+        }
+      }
     }
     guard let content else { return }
-    aliases[name ?? alias.name] = Entry(value: try JSONEncoder().encode([content.0]), stamp: content.1)
+    aliases[name ?? alias.name] = Entry(value: try Self.encode(content.0, height: content.2), stamp: content.1)
   }
 
   /// Stores the archived entities of a type; what the store has with a fresher stamp stays.
@@ -82,6 +88,25 @@ public struct EntityArchive: Codable, Sendable {
   ) throws where C.Element: Identifiable & Sendable {
     guard let entry = aliases[name ?? alias.name] else { return }
     _ = store.store(entities: try Self.decode(C.self, entry), named: alias, modifiedAt: entry.stamp?.stamp)
+  }
+
+  /// How deep a value may be that an error contains.
+  private static let greatestDescribedHeight: Int32 = 32
+
+  /// In an array, because not every encoder takes a single value.
+  /// - Parameter height: That of the value's node. The encoder refuses a deep value after it has been through all of it.
+  private static func encode<Value: Encodable>(_ value: Value, height: Int32) throws -> Data {
+    // The encoder takes more stack for a level than the rest does.
+    try StackSpace.forValue(ofHeight: height * 8) {
+      Result {
+        do {
+          return try JSONEncoder().encode([value])
+        } catch EncodingError.invalidValue(_, let context) where height > greatestDescribedHeight {
+          // Without the value: the description of the error would go through all of it, on the stack of the reader.
+          throw EncodingError.invalidValue("A \(Value.self) of \(height) levels", context)
+        }
+      }
+    }.get()
   }
 
   /// In an array, because not every encoder takes a single value.

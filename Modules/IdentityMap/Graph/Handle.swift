@@ -21,15 +21,22 @@ final class Handle: @unchecked Sendable {
 
   /// The handle of a node, made when there is none. Under the lock.
   @usableFromInline static func of(_ unretained: Unmanaged<Node>) -> Handle {
-    unretained._withUnsafeGuaranteedRef { node in
-      if let known = node.handle, let kept = swift_tryRetain(known.toOpaque()) {
-        return Unmanaged<Handle>.fromOpaque(kept).takeRetainedValue()
-      }
+    if let known = known(unretained) { return known }
+    return unretained._withUnsafeGuaranteedRef { node in
       let made = Handle(unretained)
       node.handle = .passUnretained(made)
       node.handles += 1
       if node.handles == 1 { node.core.noteHandled() }
       return made
+    }
+  }
+
+  /// The handle of a node, if there is one that is not on its way out. Under the lock or in a read: until the end of
+  /// either no handle that a node knows can give up its memory.
+  @usableFromInline static func known(_ unretained: Unmanaged<Node>) -> Handle? {
+    unretained._withUnsafeGuaranteedRef { node in
+      guard let known = node.handle, let kept = swift_tryRetain(known.toOpaque()) else { return nil }
+      return Unmanaged<Handle>.fromOpaque(kept).takeRetainedValue()
     }
   }
 
@@ -47,6 +54,7 @@ final class Handle: @unchecked Sendable {
 
   deinit {
     // Until it is given up, the node and the core are there.
-    unretained._withUnsafeGuaranteedRef { $0.core.giveUp(.passUnretained(self), of: $0) }
+    let core = unretained._withUnsafeGuaranteedRef { $0.core }
+    core.giveUp(.passUnretained(self), of: unretained)
   }
 }

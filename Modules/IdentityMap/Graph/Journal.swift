@@ -3,7 +3,7 @@ final class Journal {
   var entries: [Entry] = []
   /// From where on the entries' nodes are marked as being in the journal.
   var marked = 0
-  /// Nodes with observers that began in the transaction.
+  /// Nodes with observers that began in the transaction, or that wait for its end.
   var newlyObserved: [Node] = []
   /// Watched nodes that have changed, each with its version before.
   var versions: [(node: Node, version: UInt32)] = []

@@ -16,6 +16,10 @@ struct LinkCursor {
   /// The node that is taken out.
   @usableFromInline let removed: ObjectIdentifier?
   @usableFromInline var position = 0
+  /// How often the removed node stays, because of the policy of its place.
+  @usableFromInline var kept = 0
+  /// At how many of these places its removal is refused.
+  @usableFromInline var refused = 0
 
   fileprivate init(_ links: UnsafeMutableBufferPointer<ChildLink>, _ purpose: Purpose, removing node: Node? = nil) {
     self.links = links
@@ -45,6 +49,14 @@ struct LinkCursor {
 
   @inlinable func countOfRemoved(_ count: Int) -> Int {
     (position..<min(position + count, links.count)).count { isRemoved(links[$0]) }
+  }
+
+  /// Passes links at a place that keeps what is removed.
+  mutating func keep(_ count: Int, isRefusing: Bool) {
+    let met = countOfRemoved(count)
+    kept += met
+    if isRefusing { refused += met }
+    skip(count)
   }
 
   @inlinable mutating func nextIsRemoved() -> Bool {

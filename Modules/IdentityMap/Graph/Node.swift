@@ -42,6 +42,12 @@ class Node {
   /// Larger than that of all nodes that the value is made of.
   @usableFromInline var heightAmongChanges: Int32 { relations?.height ?? 0 }
 
+  /// Whether observers are told between transactions only: nothing that a transaction has half done.
+  @usableFromInline var showsWholeTransactions: Bool { false }
+
+  /// Whether to read the value changes nothing: it is up to date, and nothing is noted of the read.
+  @usableFromInline var isReadable: Bool { false }
+
   /// A closure that puts back what the node is now.
   @usableFromInline func snapshot() -> () -> Void { {} }
 

@@ -6,14 +6,19 @@ extension StoreCore {
   }
 
   /// Lets go of a handle that nobody has any more.
-  func giveUp(_ handle: Unmanaged<Handle>, of node: Node) {
+  ///
+  /// Keeps no reference of the node beyond the operation: the node, whose value may keep other nodes, ends with the work
+  /// of the operation, which has the stack for that.
+  func giveUp(_ handle: Unmanaged<Handle>, of node: Unmanaged<Node>) {
     let isLast = exclusively {
-      if node.handle?.toOpaque() == handle.toOpaque() { node.handle = nil }
-      node.handles -= 1
-      guard node.handles == 0 else { return false }
-      loosen(node)
-      handledNodes -= 1
-      return handledNodes == 0
+      node._withUnsafeGuaranteedRef { node in
+        if node.handle?.toOpaque() == handle.toOpaque() { node.handle = nil }
+        node.handles -= 1
+        guard node.handles == 0 else { return false }
+        loosen(node)
+        handledNodes -= 1
+        return handledNodes == 0
+      }
     }
     if isLast { Unmanaged.passUnretained(self).release() }
   }

@@ -8,6 +8,15 @@ final class LetGo<Value> {
     last = value
   }
 
+  deinit {
+    // What was let go last goes first: what contains others comes after them, and would take them along, each of them
+    // what is in it, and so on.
+    guard let first = others.first else { return }
+    others.append(last)
+    last = first
+    while others.popLast() != nil {}
+  }
+
   /// One of the very same bytes keeps no other objects than the last one does, and need not wait too: what many aggregates
   /// had of one entity is mostly that.
   @inlinable @inline(__always)

@@ -90,8 +90,8 @@ extension StoreCore {
       for audience in node.relations?.audiences ?? [] { audience.skip(from: version, to: node.version) }
     }
     journal.versions.removeSubrange(start.versions...)
+    // They stay in the journal: an outer transaction that is undone too forgets again that they are to be told.
     for node in journal.newlyObserved[start.newlyObserved...] { enqueue(node) }
-    journal.newlyObserved.removeSubrange(start.newlyObserved...)
   }
 
   /// A watched node is about to change.

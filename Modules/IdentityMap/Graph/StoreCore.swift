@@ -50,6 +50,10 @@ final class StoreCore: @unchecked Sendable {
   var abandonedChanges: [OptimisticEntries] = []
   /// How many nodes stand for entities that are removed for the time being.
   var hiddenNodes = 0
+  /// Whether there are places that may refuse the removal of an entity.
+  @exclusivity(unchecked) var mayRefuse = false
+  /// Whether there may be aggregates with the last values of removed entities.
+  @exclusivity(unchecked) var keepsRemoved = false
   /// How many nodes have handles. While there are any, the core holds itself.
   @exclusivity(unchecked) var handledNodes = 0
   var history = History() {
@@ -98,8 +102,11 @@ final class StoreCore: @unchecked Sendable {
   }
 
   private func leaveWithWork() {
-    let work = commit()
-    lock.unlock()
-    work?.run()
+    // A value that goes may have the last observer of another one, whose end is an operation of its own.
+    StackSpace.forLevel {
+      let work = commit()
+      lock.unlock()
+      work?.run()
+    }
   }
 }

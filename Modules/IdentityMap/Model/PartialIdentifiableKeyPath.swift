@@ -2,7 +2,14 @@
 ///
 /// A place must be writable (`var`), and it may lead through structures that are no entities (`\.header.author`).
 /// Besides single entities these can be optional, collections of them, sets, dictionaries, and wrappers (see
-/// ``EntityWrapper``).
+/// ``EntityWrapper``). What becomes of the aggregate when an entity at the place is removed from the store is said by
+/// ``onRemoval(_:)``:
+///
+/// ```swift
+/// var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
+///   [.init(\.author).onRemoval(.keepLastValue), .init(\.comments)]
+/// }
+/// ```
 public struct PartialIdentifiableKeyPath<Root> {
   /// What is at a place, as far as the place alone does not tell.
   @usableFromInline enum Kind {
@@ -11,6 +18,7 @@ public struct PartialIdentifiableKeyPath<Root> {
 
   @usableFromInline let place: PartialKeyPath<Root>
   @usableFromInline let kind: Kind
+  @usableFromInline var removal: RemovalPolicy
   /// Only asked when the place is new: it takes longer than to compare places.
   @usableFromInline let make: (PartialKeyPath<Root>) -> NestedAccessor<Root>
 
@@ -20,11 +28,21 @@ public struct PartialIdentifiableKeyPath<Root> {
   ) {
     self.place = place
     self.kind = kind
+    removal = .cascade
     self.make = { make(unsafeDowncast($0, to: WritableKeyPath<Root, Part>.self)) }
   }
 
   func makeAccessor() -> NestedAccessor<Root> {
-    make(place)
+    make(place).removing(by: removal)
+  }
+
+  /// The same place with another policy for the removal of an entity at it; without one, that is
+  /// ``RemovalPolicy/cascade``. The policy holds for everything at the place: of a collection or a wrapper, for each entity
+  /// in it.
+  public func onRemoval(_ policy: RemovalPolicy) -> Self {
+    var path = self
+    path.removal = policy
+    return path
   }
 
   /// An entity.

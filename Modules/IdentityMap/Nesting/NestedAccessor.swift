@@ -33,6 +33,18 @@ final class NestedAccessor<Root> {
     self.remove = remove
   }
 
+  /// The same accessor for a place with a policy for removals.
+  func removing(by policy: RemovalPolicy) -> NestedAccessor {
+    guard policy != .cascade else { return self }
+    let count = count
+    return NestedAccessor(
+      adopt: adopt, count: count, refresh: refresh,
+      remove: { root, cursor in
+        cursor.keep(count(root), isRefusing: policy == .refuse)
+        return false
+      }, refreshAddress: refreshAddress, stored: stored)
+  }
+
   /// The accessor of a part of a certain shape.
   @inlinable static func part<Part>(_ keyPath: WritableKeyPath<Root, Part>, _ shape: NestedShape<Part>)
     -> NestedAccessor

@@ -81,20 +81,26 @@ extension NestedShape where Part: EntityWrapper {
   @usableFromInline static func wrapper() -> NestedShape {
     NestedShape(
       adopt: { part, adoption in
-        for accessor in accessors(of: part) { accessor.adopt(part, &adoption) }
+        // A wrapper may have others in it.
+        StackSpace.forLevel { for accessor in accessors(of: part) { accessor.adopt(part, &adoption) } }
       },
-      count: { part in accessors(of: part).reduce(0) { $0 + $1.count(part) } },
+      count: { part in count(in: part) },
       refresh: { part, cursor in
-        for accessor in accessors(of: part) { accessor.refresh(&part, &cursor) }
+        StackSpace.forLevel { for accessor in accessors(of: part) { accessor.refresh(&part, &cursor) } }
       },
       remove: { part, cursor in
-        let accessors = accessors(of: part)
-        let count = accessors.reduce(0) { $0 + $1.count(part) }
-        let removed = cursor.countOfRemoved(count)
-        for accessor in accessors where accessor.remove(&part, &cursor) { return true }
-        // The case of an enum cannot be without its value: its setter ignores nil, and then the whole wrapper goes.
-        return self.accessors(of: part).reduce(0) { $0 + $1.count(part) } != count - removed
+        StackSpace.forLevel {
+          let count = count(in: part)
+          let removed = cursor.countOfRemoved(count) + cursor.kept
+          for accessor in accessors(of: part) where accessor.remove(&part, &cursor) { return true }
+          // The case of an enum cannot be without its value: its setter ignores nil, and then the whole wrapper goes.
+          return self.count(in: part) != count - removed + cursor.kept
+        }
       })
+  }
+
+  private static func count(in part: Part) -> Int {
+    StackSpace.forLevel { accessors(of: part).reduce(0) { $0 + $1.count(part) } }
   }
 
   private static func accessors(of part: Part) -> [NestedAccessor<Part>] {

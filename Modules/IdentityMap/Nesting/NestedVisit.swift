@@ -32,13 +32,14 @@ extension EntityTable {
 final class GivenEntities: EntityVisitor {
   /// By node. All places have one value, unless one of them closes a circle elsewhere.
   private var values: [ObjectIdentifier: [Any]] = [:]
-  private var path: [Node]
+  private var path: Set<ObjectIdentifier>
+  private let differences = KnownDifferences()
   /// Whether there are entities of which the store has none any more.
   private(set) var hasRemoved = false
 
   /// - Parameter value: What the closure is given of an entity.
   init<T: Identifiable & Sendable>(in value: T, of node: EntityNode<T>, _ table: EntityTable<T>) {
-    path = [node]
+    path = [ObjectIdentifier(node)]
     table.visit(value, self)
   }
 
@@ -54,7 +55,9 @@ final class GivenEntities: EntityVisitor {
 
   /// Whether the closure was given an entity with this value.
   func contains<T>(_ entity: T, of node: EntityNode<T>) -> Bool {
-    values[ObjectIdentifier(node)]?.contains { given in (given as? T).map { areSame($0, entity) } ?? false } ?? false
+    values[ObjectIdentifier(node)]?.contains { given in
+      (given as? T).map { areSame($0, entity, differences) } ?? false
+    } ?? false
   }
 
   func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
@@ -63,11 +66,11 @@ final class GivenEntities: EntityVisitor {
       return EntityNode(entity, core: table.core)
     }
     if node.isRemoved { hasRemoved = true }
-    guard !path.contains(where: { $0 === node }), !contains(entity, of: node) else { return node }
+    guard !path.contains(ObjectIdentifier(node)), !contains(entity, of: node) else { return node }
     values[ObjectIdentifier(node), default: []].append(entity)
-    path.append(node)
+    path.insert(ObjectIdentifier(node))
     table.visit(entity, self)
-    path.removeLast()
+    path.remove(ObjectIdentifier(node))
     return node
   }
 }
@@ -86,7 +89,7 @@ final class NestedEdits: EntityVisitor {
   private(set) var list: [Edit] = []
   private let given: GivenEntities
   private let changed = Changes()
-  private var path: [Node]
+  private var path: Set<ObjectIdentifier>
 
   /// By node, the value at the last place that the closure changed.
   private final class Changes {
@@ -98,7 +101,7 @@ final class NestedEdits: EntityVisitor {
   ///   - value: What the closure made of it.
   init<T: Identifiable & Sendable>(from given: T, to value: T, of node: EntityNode<T>, _ table: EntityTable<T>) {
     self.given = GivenEntities(in: given, of: node, table)
-    path = [node]
+    path = [ObjectIdentifier(node)]
     table.visit(value, self)
   }
 
@@ -108,11 +111,11 @@ final class NestedEdits: EntityVisitor {
       table.visit(entity, self)
       return EntityNode(entity, core: table.core)
     }
-    guard !path.contains(where: { $0 === node }) else { return node }
+    guard !path.contains(ObjectIdentifier(node)) else { return node }
     if given.contains(node), !given.contains(entity, of: node) { note(entity, of: node, table) }
-    path.append(node)
+    path.insert(ObjectIdentifier(node))
     table.visit(entity, self)
-    path.removeLast()
+    path.remove(ObjectIdentifier(node))
     return node
   }
 

@@ -34,10 +34,15 @@ final class Plan<T>: AnyPlan {
     guard paths.count == self.paths.count else { return false }
     for index in paths.indices {
       let (path, known) = (paths[index], self.paths[index])
-      guard path.kind == known.kind, path.place === known.place || path.place == known.place else { return false }
+      guard path.kind == known.kind, path.removal == known.removal,
+        path.place === known.place || path.place == known.place
+      else { return false }
     }
     return true
   }
+
+  /// Whether a place may refuse a removal. The places in wrappers are known with their values only.
+  var mayRefuse: Bool { paths.contains { $0.removal == .refuse || $0.kind == .wrapper } }
 
   private static func bytes(besides places: [Range<Int>?]) -> [Range<Int>]? {
     let known = places.compactMap { $0 }.sorted { $0.lowerBound < $1.lowerBound }
@@ -66,7 +71,7 @@ final class Plan<T>: AnyPlan {
   }
 
   func adopt(_ value: T, by adoption: inout Adoption) {
-    for accessor in accessors { accessor.adopt(value, &adoption) }
+    StackSpace.forLevel { for accessor in accessors { accessor.adopt(value, &adoption) } }
   }
 
   func refresh(_ value: inout T, along cursor: inout LinkCursor) {

@@ -20,17 +20,18 @@ final class RemovedEntities: EntityVisitor {
   /// Takes the entities out of a value.
   /// - Parameters:
   ///   - nodes: The nodes that the visit of the value returned.
+  ///   - gather: Returns the nodes of the entities in a value. A place may keep what is removed.
   ///   - remove: Takes out of a value what stands for the node that is removed; returns whether the value is of no use
   ///     then.
   /// - Returns: `nil` when the value cannot be without the entities.
   func takeOut<Value>(
-    of value: Value, with nodes: [Node], remove: (inout Value, inout LinkCursor) -> Bool
+    of value: Value, with nodes: [Node], gather: (Value) -> [Node], remove: (inout Value, inout LinkCursor) -> Bool
   ) -> Value? {
     var (reduced, left) = (value, nodes)
     for node in untouched where !changed.contains(ObjectIdentifier(node)) {
       let isUseless = LinkCursor.walk(over: left, removing: node) { remove(&reduced, &$0) }
       if isUseless { return nil }
-      left.removeAll { $0 === node }
+      left = gather(reduced)
     }
     return reduced
   }
@@ -48,9 +49,8 @@ extension EntityTable {
     guard let given = core.edits?.given, given.hasRemoved, let plan = plan(for: entity) else { return entity }
     let removed = RemovedEntities(given)
     let nodes = visit(entity, removed)
-    guard let reduced = removed.takeOut(of: entity, with: nodes, remove: { plan.remove(from: &$0, along: &$1) }),
-      reduced.id == entity.id
-    else { return entity }
+    let reduced = removed.takeOut(of: entity, with: nodes, gather: contents) { plan.remove(from: &$0, along: &$1) }
+    guard let reduced, reduced.id == entity.id else { return entity }
     return reduced
   }
 }
@@ -63,6 +63,11 @@ extension NestedShape {
     let removed = RemovedEntities(given)
     var adoption = Adoption(core: core, stamp: nil, visitor: removed)
     adopt(content, &adoption)
-    return removed.takeOut(of: content, with: adoption.children) { remove(&$0, &$1) }
+    func gather(_ content: Part) -> [Node] {
+      var gathering = Adoption(core: core, stamp: nil, mode: .gathering)
+      adopt(content, &gathering)
+      return gathering.children
+    }
+    return removed.takeOut(of: content, with: adoption.children, gather: gather) { remove(&$0, &$1) }
   }
 }

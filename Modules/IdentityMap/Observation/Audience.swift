@@ -42,6 +42,11 @@ final class Audience<Value: Sendable>: AnyAudience, @unchecked Sendable {
 
   override func deliver() {
     let due: (value: Value?, observations: [AnyObservation])? = core.exclusively {
+      // The delivery is run inside of a transaction.
+      if node.showsWholeTransactions, core.lock.depth > 1 {
+        waitForTransaction()
+        return nil
+      }
       let isRemoved = node.isVacant
       let due = AnyObservation.takeDue(observations, version: node.version, ofRemoval: isRemoved)
       guard !due.isEmpty else { return nil }
@@ -63,6 +68,12 @@ final class Audience<Value: Sendable>: AnyAudience, @unchecked Sendable {
   }
 
   // MARK: Under the lock
+
+  /// Has the observers told at the end of the transaction, also when it is undone.
+  private func waitForTransaction() {
+    core.journal?.newlyObserved.append(node)
+    core.enqueue(node)
+  }
 
   override func skip(from version: UInt32, to newer: UInt32) {
     for observation in observations { observation.skip(from: version, to: newer) }

@@ -1,6 +1,10 @@
-/// An entity, a list of entities or an alias, as it was when this was made, and the way to follow it.
+/// An entity, a list of entities, an alias or a snapshot, as it was when this was made, and the way to follow it.
 ///
 /// As long as this or a subscription made of it exists, the entity is kept. May be used from every thread.
+///
+/// Each delivery is read for itself. So of two observers, one may be told a value from before a transaction while the
+/// other has one from after it, although the transaction changes both entities, and although both are called by one
+/// delivery. ``EntityStore/snapshot(of:)`` follows entities that belong together as one.
 public struct EntityObserver<T: Sendable>: Sendable {
   /// What an observer is called with each new value.
   public typealias OnChange = @Sendable (T) -> Void
@@ -20,6 +24,13 @@ public struct EntityObserver<T: Sendable>: Sendable {
     handle = Handle.of(Unmanaged.fromOpaque(node.toOpaque()))
   }
 
+  /// Of a leaf that is kept from outside already; `nil` when it is not. Under the lock or in a read.
+  @inlinable init?(kept node: Unmanaged<EntityNode<T>>) where T: Identifiable {
+    guard let handle = Handle.known(Unmanaged.fromOpaque(node.toOpaque())) else { return nil }
+    value = node._withUnsafeGuaranteedRef { $0.value }
+    self.handle = handle
+  }
+
   /// Under the lock.
   init(_ node: ValueNode<T>) {
     value = node.read()
@@ -32,7 +43,7 @@ public struct EntityObserver<T: Sendable>: Sendable {
 
   /// The value as it is now. Of an entity that was removed, its last one.
   public var current: T {
-    node.core.exclusively { node.read() }
+    node.current
   }
 
   /// Calls a closure with the value that is current, before this returns, and from then on with each new one, on the

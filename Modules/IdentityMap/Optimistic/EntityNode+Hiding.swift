@@ -3,6 +3,8 @@ protocol Hideable: Node {
   func patch(removing other: Node?, for change: OptimisticEntries)
   /// The changes by which the entity is removed for the time being.
   var removals: [OptimisticEntries] { get }
+  /// Whether the entity stays as it is when another one is removed that is in it.
+  func keeps(_ other: Node) -> Bool
 }
 
 extension EntityNode: Hideable {
@@ -17,11 +19,17 @@ extension EntityNode: Hideable {
     overlay.map { core.table(of: T.self).removals(by: $0) } ?? []
   }
 
+  func keeps(_ other: Node) -> Bool {
+    guard core.table(of: T.self).effect(ofRemoving: other, on: built()).isNone else { return false }
+    core.keepsRemoved = true
+    return true
+  }
+
   /// Another entity is removed for good: out of the sure value too, and no more for the time being.
   func forget(_ other: Node) {
     guard let overlay else { return }
     let patches = overlay.patches.filter { if case .without(let taken) = $0.effect { taken !== other } else { true } }
-    let contents = overlay.contents.filter { $0.node !== other }
+    var contents = overlay.contents.filter { $0.node !== other }
     guard patches.count < overlay.patches.count || contents.count < overlay.contents.count else { return }
     core.record(self)
     let table = core.table(of: T.self)
@@ -29,8 +37,13 @@ extension EntityNode: Hideable {
     if var sure = overlay.base {
       guard table.take(other, outOf: &sure) else { return removeEverywhere() }
       base = sure
+      if contents.count < overlay.contents.count, table.contents(of: sure).contains(where: { $0 === other }) {
+        // The confirmed value keeps the last value of the removed entity.
+        core.keepsRemoved = true
+        contents = overlay.contents
+      }
     }
-    let left = Overlay(base: base, patches: patches, contents: contents)
+    let left = Overlay(base: base, patches: patches, contents: contents, last: overlay.last)
     if isVacant, patches.count < overlay.patches.count, table.isThere(by: left) {
       return table.setOverlay(left, of: self)
     }

@@ -16,7 +16,12 @@ extension EntityTable {
     node.relink(to: contents(of: value))
     node.setHidden(true)
     node.flags.insert(.vacant)
-    guard wasThere else { return }
+    guard wasThere else {
+      guard core.keepsRemoved else { return }
+      // Aggregates that keep its value keep the last one.
+      node.advance()
+      return core.spread(from: node)
+    }
     isGone(node, id: value.id, forNow: true)
     node.advance()
     core.spread(from: node)
@@ -35,7 +40,7 @@ extension EntityTable {
     guard core.hiddenNodes > 0, let relations = node.relations else { return }
     var met: Set<ObjectIdentifier> = []
     for child in relations.children.map(\.child) where child.flags.contains(.hidden) {
-      guard met.insert(ObjectIdentifier(child)).inserted else { continue }
+      guard met.insert(ObjectIdentifier(child)).inserted, !node.keeps(child) else { continue }
       for change in (child as? any Node & Hideable)?.removals ?? [] where !change.isEnding {
         change.takeOut(child, of: node)
       }

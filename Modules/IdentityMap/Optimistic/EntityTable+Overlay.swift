@@ -4,7 +4,9 @@ extension EntityTable {
     core.record(node)
     let overlay = node.overlay ?? Overlay(base: node.read(), contents: node.contents)
     setOverlay(
-      Overlay(base: overlay.base, patches: overlay.patches + [patch], contents: overlay.contents), of: node)
+      Overlay(
+        base: overlay.base, patches: overlay.patches + [patch], contents: overlay.contents, last: overlay.last),
+      of: node)
   }
 
   /// Changes an entity for the time being, and the entities in it that the change changes.
@@ -37,15 +39,18 @@ extension EntityTable {
       self.patch(node, patch)
       return node
     }
+    let last = lastValue(of: entity.id)
     let node = putForNow(entity)
-    setOverlay(Overlay(base: nil, patches: [patch]), of: node)
+    setOverlay(Overlay(base: nil, patches: [patch], last: last), of: node)
     return node
   }
 
   /// Entities that a change brings along in a value are part of the change, unless they are confirmed.
-  func bringAlong(_ value: T, _ change: OptimisticEntries) {
+  /// - Parameter contents: The entities of the confirmed value.
+  func bringAlong(_ value: T, _ change: OptimisticEntries, with contents: [Handle] = []) {
     guard nature.isAggregate, !change.isEnding, let plan = plan(for: value) else { return }
-    var adoption = Adoption(core: core, stamp: nil, mode: .bringing, bringing: change)
+    let retained = (node(value.id) ?? hiddenNode(value.id))?.retained(with: contents) ?? []
+    var adoption = Adoption(core: core, stamp: nil, mode: .bringing, retained: retained, bringing: change)
     plan.adopt(value, by: &adoption)
   }
 

@@ -7,8 +7,12 @@ extension EntityTable {
     // Where something was shown that the node has not any more, it has the sure value for now.
     let (shown, isThere) =
       former == nil ? outcome(of: overlay) : core.unsettle(node) { outcome(of: overlay) }
-    guard let shown else { return node.removeEverywhere() }
-    if isThere { show(shown, of: node, instead: former) } else { takeAway(node, leaving: shown) }
+    guard let shown else { return end(node, leaving: overlay.last) }
+    if isThere {
+      show(shown, of: node, instead: former, with: overlay.contents)
+    } else {
+      takeAway(node, leaving: shown)
+    }
   }
 
   /// The value that the changes make of the sure one, and whether there is such an entity then.
@@ -16,22 +20,34 @@ extension EntityTable {
     var (shown, isThere) = (overlay.base, true)
     for patch in overlay.patches {
       isThere = apply(patch.effect, to: &shown)
-      if let shown, patch.bringsEntities { bringAlong(shown, patch.change) }
+      if let shown, patch.bringsEntities { bringAlong(shown, patch.change, with: overlay.contents) }
     }
     return (shown, isThere)
   }
 
-  private func show(_ value: T, of node: EntityNode<T>, instead former: T?) {
+  /// Ends an entity that existed by changes alone.
+  /// - Parameter last: The value before, which aggregates keep of an entity that had been removed already.
+  private func end(_ node: EntityNode<T>, leaving last: T?) {
+    if let last {
+      node.setChildren([])
+      let former = node.exchange(for: last)
+      defer { withExtendedLifetime(former) {} }
+      spreadChange(of: node)
+    }
+    node.removeEverywhere()
+  }
+
+  private func show(_ value: T, of node: EntityNode<T>, instead former: T?, with contents: [Handle]) {
     let wasHidden = node.flags.contains(.hidden)
     if wasHidden { show(node) } else if former == nil, isShown(value, by: node) { return }
     let before = former ?? node.built()
     if nature.isAggregate {
-      setAggregate(node, to: value, stamp: nil, keepsKnown: true)
+      setAggregate(node, to: value, stamp: nil, keepsKnown: true, with: contents)
       takeOutHidden(of: node)
     } else {
       _ = node.exchange(for: value)
     }
-    guard wasHidden || !areEqual(before, node.built()) else {
+    guard wasHidden || !areEqual(before, node.built(), of: node) else {
       if !areSame(before, node.built()) { core.spreadQuietly(from: node) }
       return
     }
@@ -42,7 +58,7 @@ extension EntityTable {
   /// Whether a value is shown already, in every field.
   private func isShown(_ value: T, by node: EntityNode<T>) -> Bool {
     let shown = node.read()
-    return areEqual(shown, value) && areSame(shown, value)
+    return areEqual(shown, value, of: node) && areSame(shown, value)
   }
 
   /// There is no such entity for the time being, and what it is in cannot show it any more either.

@@ -1,9 +1,12 @@
 extension OptimisticEntries {
   /// Takes an entity that is removed for the time being out of another aggregate, which goes too if it has to.
   func takeOut(_ entity: Node, of aggregate: some Node & Hideable) {
-    aggregate.patch(removing: entity, for: self)
-    guard aggregate.isVacant else { return }
-    for container in aggregate.containers { takeOut(aggregate, of: container) }
+    guard !aggregate.keeps(entity) else { return }
+    StackSpace.forLevel {
+      aggregate.patch(removing: entity, for: self)
+      guard aggregate.isVacant else { return }
+      for container in aggregate.containers { takeOut(aggregate, of: container) }
+    }
   }
 
   /// Removes an entity for the time being: from the aggregates that it is in, and then itself. Aggregates that cannot be
@@ -14,7 +17,7 @@ extension OptimisticEntries {
     while next < doomed.count {
       let node = doomed[next]
       next += 1
-      for parent in node.containers {
+      for parent in node.containers where !parent.keeps(node) {
         parent.patch(removing: node, for: self)
         if parent.isVacant { doomed.append(parent) }
       }

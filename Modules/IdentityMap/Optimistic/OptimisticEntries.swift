@@ -6,10 +6,12 @@ final class OptimisticEntries: @unchecked Sendable {
     let takeBack: () -> Void
     let confirm: () -> Void
     let forget: (Node) -> Void
+    /// The alias when it is not an entity.
+    var alias: (any EditableAlias)?
   }
 
   /// There as long as somebody has the change, or it has entities.
-  private unowned let core: StoreCore
+  unowned let core: StoreCore
   private(set) var list: [Entry] = [] {
     didSet { noteOpenness(wasOpen: !oldValue.isEmpty) }
   }
@@ -28,12 +30,16 @@ final class OptimisticEntries: @unchecked Sendable {
 
   /// Keeps an entity. A second change of the same entity goes with the first.
   func keep<T: Identifiable & Sendable>(_ node: EntityNode<T>, _ table: EntityTable<T>) {
-    guard !list.contains(where: { $0.handle.node === node }) else { return }
-    core.record { [self, list] in self.list = list }
-    list.append(
+    keep(
       Entry(
         handle: .of(node), takeBack: { [unowned self] in table.takeBack(self, of: node) },
         confirm: { [unowned self] in table.confirm(self, of: node) }, forget: { node.forget($0) }))
+  }
+
+  func keep(_ entry: Entry) {
+    guard !list.contains(where: { $0.handle.node === entry.handle.node }) else { return }
+    core.record { [self, list] in self.list = list }
+    list.append(entry)
   }
 
   /// Another entity was removed.
@@ -54,16 +60,6 @@ final class OptimisticEntries: @unchecked Sendable {
     isEnding = true
     for entry in list.reversed() { entry.takeBack() }
     isEnding = false
-  }
-
-  /// Stores values that take the place of everything that the change did.
-  func replace<R>(storing body: () -> R) -> R {
-    let outer = core.replacedChange
-    core.replacedChange = self
-    let stored = body()
-    core.replacedChange = outer
-    takeBack()
-    return stored
   }
 
   func confirm() {

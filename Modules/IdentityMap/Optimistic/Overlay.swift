@@ -6,6 +6,8 @@ final class Overlay<T> {
   let patches: [Patch]
   /// The nested entities of the confirmed value, kept so that they still exist when it is shown again.
   let contents: [Handle]
+  /// The last value of an entity that was removed, while changes let there be one again.
+  let last: T?
 
   struct Patch {
     let change: OptimisticEntries
@@ -33,7 +35,8 @@ final class Overlay<T> {
     case without(Node)
   }
 
-  init(base: T?, patches: [Patch] = [], contents: [Handle] = []) {
+  init(base: T?, patches: [Patch] = [], contents: [Handle] = [], last: T? = nil) {
+    self.last = last
     self.base = base
     self.patches = patches
     self.contents = contents
@@ -46,7 +49,7 @@ final class Overlay<T> {
 
   /// The same without the effects of a change.
   func without(_ change: OptimisticEntries) -> Overlay {
-    Overlay(base: base, patches: patches.filter { $0.change !== change }, contents: contents)
+    Overlay(base: base, patches: patches.filter { $0.change !== change }, contents: contents, last: last)
   }
 }
 

@@ -8,13 +8,7 @@ extension EntityStore {
     _ type: T.Type, where condition: @escaping @Sendable (T) -> Bool = { _ in true },
     sort order: (@Sendable (T, T) -> Bool)? = nil
   ) -> EntityObserver<[T]> {
-    core.exclusively {
-      let query = QueryNode(where: condition, sort: order, core: core)
-      let table = core.table(of: type)
-      table.noteSearch()
-      table.begin(query)
-      return EntityObserver(query)
-    }
+    core.exclusively { EntityObserver(core.query(type, where: condition, sort: order)) }
   }
 
   /// The entities of a type that satisfy a condition, sorted by a property.
@@ -23,5 +17,18 @@ extension EntityStore {
     sortedBy property: any KeyPath<T, V> & Sendable
   ) -> EntityObserver<[T]> {
     query(type, where: condition, sort: { $0[keyPath: property] < $1[keyPath: property] })
+  }
+}
+
+extension StoreCore {
+  /// A new query. The caller keeps it.
+  func query<T: Identifiable & Sendable>(
+    _ type: T.Type, where condition: @escaping @Sendable (T) -> Bool, sort order: (@Sendable (T, T) -> Bool)?
+  ) -> QueryNode<T> {
+    let query = QueryNode(where: condition, sort: order, core: self)
+    let table = table(of: type)
+    table.noteSearch()
+    table.begin(query)
+    return query
   }
 }

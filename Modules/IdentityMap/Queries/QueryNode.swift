@@ -24,8 +24,8 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     super.init(core: core)
   }
 
-  /// What an observer is told comes after what it is made of.
-  override var heightAmongChanges: Int32 { .max }
+  /// What an observer is told comes after what it is made of. Only snapshots contain queries.
+  override var heightAmongChanges: Int32 { .max - 1 }
 
   override func read() -> [T] {
     // In a transaction, what the transaction has done is settled at its end only.
@@ -64,7 +64,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
 
   private func tell() {
     advance()
-    if isWatched { core.enqueue(self) }
+    core.spread(from: self)
   }
 
   /// The result after entities were noted.

@@ -1,7 +1,8 @@
 extension EntityStore {
   /// Stores a page of entities and puts those at the end of the list that an alias stands for which are not in it yet,
   /// as the next page of a feed. An entity that is in the list already keeps its place, with its newer value. An alias
-  /// that stands for nothing stands for the page then.
+  /// that stands for nothing stands for the page then. Edits of open optimistic changes lie on top: an entity that only
+  /// they show is appended too, and keeps the place that they give it as long as they are open.
   ///
   /// The cost is that of the list, whose identifiers are looked at once for each page.
   /// - Parameters:
@@ -19,11 +20,12 @@ extension EntityStore {
       let table = core.table(of: C.Element.self)
       table.noteSearch()
       for entity in entities { _ = table.put(entity, stamp: modifiedAt) }
+      if let count = core.aliases[named]?.append(entities.compactMap { table.knownNode($0.id) }) { return count }
       let known = core.aliases[named]?.basis
       var content = known ?? C()
       var met = Set(content.map(\.id))
       // Not those that were refused because a fresher one that has gone is remembered: there are no such entities.
-      let new: [C.Element] = entities.filter { table.isKnown($0.id) && met.insert($0.id).inserted }
+      let new: [C.Element] = entities.filter { table.knownNode($0.id) != nil && met.insert($0.id).inserted }
       guard known == nil || !new.isEmpty else { return 0 }
       content.append(contentsOf: new)
       core.setAlias(named, to: content, shape: .list(), stamp: nil, mode: .keeping)
@@ -33,6 +35,6 @@ extension EntityStore {
 }
 
 extension EntityTable {
-  /// Whether there is an entity, or one that is removed for the time being.
-  fileprivate func isKnown(_ id: T.ID) -> Bool { node(id) != nil || hiddenNode(id) != nil }
+  /// The node of an entity, also of one that is removed for the time being.
+  func knownNode(_ id: T.ID) -> EntityNode<T>? { node(id) ?? hiddenNode(id) }
 }

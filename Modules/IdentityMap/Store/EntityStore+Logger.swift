@@ -6,11 +6,17 @@ extension EntityStore {
     func didStore<T: Identifiable>(_ type: T.Type, id: T.ID)
     /// An entity was refused: ``StampError`` or ``EntityError``.
     func didFailedToStore<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error)
+    /// An entity was not removed: ``RemovalRefusal``. Does nothing by default.
+    func didFailToRemove<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error)
     /// An alias stands for something, for the first time or something else.
     func didRegisterAlias<T>(_ alias: AliasKey<T>)
     /// An alias stands for nothing any more.
     func didUnregisterAlias<T>(_ alias: AliasKey<T>)
   }
+}
+
+extension EntityStore.Logger {
+  public func didFailToRemove<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error) {}
 }
 
 extension StoreCore {
@@ -22,6 +28,10 @@ extension StoreCore {
 
   func tellRefused<T: Identifiable>(_ type: T.Type, _ id: T.ID, _ error: any Error) {
     tell { $0.didFailedToStore(type, id: id, error: error) }
+  }
+
+  func tellUnremoved<T: Identifiable>(_ type: T.Type, _ id: T.ID, _ error: RemovalRefusal) {
+    tell { $0.didFailToRemove(type, id: id, error: error) }
   }
 
   func tellRegistered<T>(_ alias: AliasKey<T>) {

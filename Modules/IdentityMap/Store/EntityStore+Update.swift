@@ -40,7 +40,8 @@ extension EntityStore {
     }
   }
 
-  /// Changes the collection that an alias stands for, and the entities in it.
+  /// Changes the collection that an alias stands for, and the entities in it. Edits of open optimistic changes are not in
+  /// it, and lie on top of the result.
   /// - Returns: Whether it is changed: `false` when the alias stands for nothing, or its stamp is not lower than
   ///   `modifiedAt`.
   @discardableResult

@@ -21,6 +21,9 @@ import Dispatch
 /// What aggregates still had of it, entities that nothing keeps any more, and what a transaction that throws has undone,
 /// are let go after the operation, when others can use the store again.
 ///
+/// Reads that change nothing go on beside each other: ``value(_:id:)``, and ``find(_:id:)`` and ``EntityObserver/current`` of
+/// what somebody holds. They run the `==` and `hash(into:)` of identifiers, which must not use the store.
+///
 /// The setter of a nested entity's place is code of yours that runs while the aggregate is made up to date. It must not
 /// store the aggregate: that ends the process with a sentence that says so.
 public final class EntityStore: Sendable {

@@ -6,6 +6,8 @@ struct Adoption {
   @usableFromInline let mode: Mode
   /// Entities to leave as they are.
   private let kept: [Node]
+  /// Removed entities whose last values the aggregate keeps.
+  private let retained: [Node]
   /// The change that brings the aggregate, if it brings it.
   private let change: OptimisticEntries?
   /// Visits the entities, none of which is stored.
@@ -29,20 +31,22 @@ struct Adoption {
   }
 
   init(
-    core: StoreCore, stamp: Stamp?, mode: Mode = .storing, kept: [Node] = [], bringing change: OptimisticEntries? = nil
+    core: StoreCore, stamp: Stamp?, mode: Mode = .storing, kept: [Node] = [], retained: [Node] = [],
+    bringing change: OptimisticEntries? = nil
   ) {
-    self.init(core: core, stamp: stamp, mode: mode, kept: kept, change: change, visitor: nil)
+    self.init(core: core, stamp: stamp, mode: mode, kept: kept, retained: retained, change: change, visitor: nil)
   }
 
   /// Shows the entities to a visitor, whose nodes are the children.
   init(core: StoreCore, stamp: Stamp?, visitor: any EntityVisitor) {
-    self.init(core: core, stamp: stamp, mode: .gathering, kept: [], change: nil, visitor: visitor)
+    self.init(core: core, stamp: stamp, mode: .gathering, kept: [], retained: [], change: nil, visitor: visitor)
   }
 
   private init(
-    core: StoreCore, stamp: Stamp?, mode: Mode, kept: [Node], change: OptimisticEntries?,
+    core: StoreCore, stamp: Stamp?, mode: Mode, kept: [Node], retained: [Node], change: OptimisticEntries?,
     visitor: (any EntityVisitor)?
   ) {
+    self.retained = retained
     self.change = change
     self.visitor = visitor
     self.kept = kept
@@ -62,7 +66,10 @@ struct Adoption {
 
   @usableFromInline mutating func adoptAtLength<T: Identifiable & Sendable>(_ entity: T) {
     let table = core.table(of: T.self)
-    if let change { return table.bring(entity, change) }
+    if let change {
+      if retainedNode(of: entity, in: table) == nil { table.bring(entity, change) }
+      return
+    }
     if let visitor {
       let node = visitor.visit(entity, of: table)
       children.append(node)
@@ -97,8 +104,18 @@ struct Adoption {
   /// The node of an entity to leave as it is.
   private func known<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
     if mode == .gathering { return table.nodeInAnyCase(of: entity) }
-    guard let node = table.node(entity.id) ?? table.hiddenNode(entity.id) else { return nil }
+    guard let node = table.node(entity.id) ?? table.hiddenNode(entity.id) else {
+      return retainedNode(of: entity, in: table)
+    }
     return mode == .keeping || kept.contains(where: { $0 === node }) ? node : nil
+  }
+
+  /// The node of a removed entity that stays removed: a closure that changed it in its value stores it again.
+  private func retainedNode<T: Identifiable & Sendable>(of entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
+    guard !retained.isEmpty, let node = table.index.node(entity.id, hash: table.index.hash(entity.id)),
+      node.isRemoved, retained.contains(where: { $0 === node })
+    else { return nil }
+    return mode != .updating || areSame(node.value, entity) ? node : nil
   }
 
   // MARK: Updates
@@ -109,7 +126,7 @@ struct Adoption {
     guard !node.flags.contains(.onPath), !node.isUnsure else { return nil }
     if let given = core.edits?.given, given.contains(node) { return given.contains(entity, of: node) ? node : nil }
     let given = core.edits?.formerValue(of: node) ?? table.givenValue(of: node)
-    return areSame(given, entity) ? node : nil
+    return areSame(given, entity, core.edits?.differences) ? node : nil
   }
 
   /// Notes a change that a closure made. Of two different changes of one entity the later place counts.

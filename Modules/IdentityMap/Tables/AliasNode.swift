@@ -22,8 +22,13 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     return shown
   }
 
+  /// To take out of the content what is removed for the time being runs setters of the content.
+  override var isReadable: Bool { !flags.contains(.dirty) && core.backLinks == 0 && core.hiddenNodes == 0 }
+
   /// What an update is made of: what is not sure lies on top of it.
   var basis: Content? {
+    // What only edits show is not there.
+    if overlay != nil { return core.withSureValues { read() } }
     guard core.hasUnsure(in: [self]) else { return read() }
     return core.withSureValues { read() } ?? read()
   }
@@ -38,6 +43,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   /// Lets the alias stand for something, and stores what is in it.
   func put(_ content: Content, stamp: Stamp?, mode: Adoption.Mode) {
     core.record(self)
+    if let overlay { return put(content, below: overlay, stamp: stamp, mode: mode) }
     if self.content == nil { pin() }
     note(stamp)
     let (wasNothing, former) = (self.content == nil, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
@@ -55,17 +61,53 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     if wasNothing || former != adoption.children.map({ ObjectIdentifier($0) }) { tell() }
   }
 
-  /// Lets the alias stand for nothing. What it stood for is kept no longer, and neither is its stamp.
+  /// The same with edits of optimistic changes on top of the content.
+  private func put(_ content: Content, below overlay: AliasOverlay<Content>, stamp: Stamp?, mode: Adoption.Mode) {
+    note(stamp)
+    var adoption = Adoption(core: core, stamp: stamp, mode: mode)
+    shape.adopt(content, &adoption)
+    // Storing may run code that ends the edits.
+    rebase(self.overlay ?? AliasOverlay(overlay.form, base: nil, patches: []), on: adoption.children)
+  }
+
+  /// Lets the alias stand for nothing, without any edits. What it stood for is kept no longer, and neither is its stamp.
   func clear() {
-    guard content != nil else { return }
+    guard content != nil || overlay != nil else { return }
     core.record(self)
-    let former = content
+    let former = (content, setOverlay(nil))
     defer { withExtendedLifetime(former) {} }
-    content = nil
     stamp = .nan
+    guard content != nil else { return }
+    content = nil
     setChildren([])
     unpin()
     tell()
+  }
+
+  /// The entities that the alias stands for; `nil` when it stands for nothing.
+  var entries: [Handle]? {
+    content == nil ? nil : relations?.children.map { Handle.of($0.child) } ?? []
+  }
+
+  /// Lets the alias stand for entities that are stored already, or for nothing.
+  func stand(for nodes: [Node]?, form: AliasForm<Content>) {
+    let (former, children) = (content, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
+    defer { withExtendedLifetime(former) {} }
+    content = nodes.flatMap(form.make)
+    if former == nil, content != nil { pin() }
+    setChildren(content == nil ? [] : nodes ?? [])
+    if let relations, !relations.children.isEmpty {
+      // A child may be out of date.
+      for index in relations.children.indices {
+        relations.children[index].seen = relations.children[index].child.version &- 1
+      }
+      flags.insert(.dirty)
+      isUntold = true
+    }
+    if former != nil, content == nil { unpin() }
+    guard (former == nil) != (content == nil) || children != nodes?.map({ ObjectIdentifier($0) }) ?? [] else { return }
+    tell()
+    if content == nil { core.tellUnregistered(key) } else { core.tellRegistered(key) }
   }
 
   private func tell() {
@@ -75,6 +117,10 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
 
   override func remove(_ child: Node) -> Bool {
     core.refresh(self)
+    if overlay != nil {
+      forget(child)
+      return false
+    }
     // Not what is read: an entity that is removed for the time being is still in it.
     guard let relations, var reduced = content else { return false }
     guard !relations.walk(.remove, removing: child, { shape.remove(&reduced, &$0) }) else {
@@ -91,8 +137,9 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   }
 
   override func snapshot() -> () -> Void {
-    let (content, stamp, children) = (content, stamp, relations?.children.map(\.child) ?? [])
+    let (content, stamp, children, overlay) = (content, stamp, relations?.children.map(\.child) ?? [], overlay)
     return { [self] in
+      core.letGoLater(setOverlay(overlay))
       if (self.content == nil) != (content == nil) {
         if content == nil { unpin() } else { pin() }
       }

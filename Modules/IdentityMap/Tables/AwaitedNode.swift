@@ -22,6 +22,8 @@ final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
     return entity?.read()
   }
 
+  override var isReadable: Bool { !flags.contains(.dirty) && core.backLinks == 0 }
+
   override func remove(_ child: Node) -> Bool {
     entity = nil
     return false

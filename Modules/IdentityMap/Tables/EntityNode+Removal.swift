@@ -39,9 +39,12 @@ extension EntityNode: Removable {
   /// Removes the entity: from the aggregates, collections and aliases that it is in, and then itself. Aggregates that
   /// cannot be without it are removed with it.
   func removeEverywhere() {
-    var doomed: [any Node & Removable] = [self]
-    while let node = doomed.popLast() {
-      node.detach(addingTo: &doomed)
+    // Optimistic changes that lose the entity may have to remove others.
+    StackSpace.forLevel {
+      var doomed: [any Node & Removable] = [self]
+      while let node = doomed.popLast() {
+        node.detach(addingTo: &doomed)
+      }
     }
   }
 }
@@ -58,6 +61,8 @@ extension Node {
     for parent in parents where parent.remove(self) {
       if let parent = parent as? any Node & Removable { doomed.append(parent) }
     }
+    // What keeps the last value has it of the children as they are now.
+    if hasParents { core.refresh(self) }
     // The end comes last: what hears of it may store the entity again.
     setChildren([])
     (self as? any Node & Removable)?.becomeVacant()

@@ -18,6 +18,8 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     return whole
   }
 
+  @usableFromInline override var isReadable: Bool { !flags.contains(.dirty) && !closesCircles }
+
   /// The value, up to date but for what closes a circle.
   func built() -> T {
     if flags.contains(.dirty) { core.refresh(self) }
@@ -67,10 +69,14 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     let table = core.table(of: T.self)
     var reduced = value
     guard table.take(child, outOf: &reduced) else { return !table.fallBack(self, without: child) }
-    let former = exchange(for: reduced)
-    defer { withExtendedLifetime(former) {} }
     // Not those that are left in their former order: a dictionary can have got another one.
     let left = table.contents(of: reduced)
+    if left.contains(where: { $0 === child }) {
+      core.keepsRemoved = true
+      if left.count == relations?.children.count { return false }
+    }
+    let former = exchange(for: reduced)
+    defer { withExtendedLifetime(former) {} }
     // What closed a circle is in the value as it was stored, and may close none any more.
     if closesCircles { relink(to: left) } else { setChildren(left) }
     advance()

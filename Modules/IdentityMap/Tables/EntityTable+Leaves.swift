@@ -67,7 +67,7 @@ extension EntityTable {
   @usableFromInline func find(_ id: T.ID) -> EntityObserver<T>? {
     guard let node = search(id) else { return nil }
     if tenures != nil { noteUse(of: node) }
-    return EntityObserver(node)
+    return searchesLeaveNoTrace ? core.found(node) : EntityObserver(node)
   }
 }
 

@@ -54,12 +54,15 @@ extension EntityTable {
     let entity = isUpdate ? withoutRemoved(entity) : entity
     if node.overlay != nil { return rebase(node, on: entity, stamp: stamp, isUpdate: isUpdate) }
     guard nature.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
+    if node.isDeep { return replaceDeep(node, with: entity, stamp: stamp, isUpdate: isUpdate) }
     let before = node.built()
     defer { withExtendedLifetime(before) {} }
     let isEqual = areEqual(before, entity) || node.closesCircles && areEqual(node.read(), entity)
     let isUnchanged = isEqual && isRepetition(entity, of: node)
     // What is in it can be equal to what is shown and not sure.
-    if isUnchanged, stamp == nil, core.openChanges.isEmpty || isUpdate { return confirm(node, stamp: nil) }
+    if isUnchanged, stamp == nil, core.openChanges.isEmpty || isUpdate, isUpdate || !node.keepsRemoved {
+      return confirm(node, stamp: nil)
+    }
     setAggregate(node, to: entity, stamp: stamp, keeping: isUpdate ? node.closedCircles : [], isUpdate: isUpdate)
     takeOutHidden(of: node)
     // Fresher children that were kept can make of another value the same one.
@@ -100,14 +103,14 @@ extension EntityTable {
   ///
   /// The bytes tell, which costs less than `==`. The fields, which cost microseconds, are compared only where it costs
   /// more to make everything anew that contains the entity, and where that closes a circle.
-  private func isRepetition(_ entity: T, of node: EntityNode<T>) -> Bool {
+  func isRepetition(_ entity: T, of node: EntityNode<T>) -> Bool {
     if node.closesCircles { return areSame(node.value, entity) || areSame(node.read(), entity) }
     if haveSameBytes(node.value, entity) || node.plan?.isRepetition(entity, of: node.value) ?? false { return true }
     return node.relations.map { $0.parents.count > 64 } ?? false && haveSameFields(node.value, entity)
   }
 
   /// Takes note of a write that changes nothing, of which nobody is told.
-  private func confirm(_ node: EntityNode<T>, stamp: Stamp?) -> Placement<T> {
+  func confirm(_ node: EntityNode<T>, stamp: Stamp?) -> Placement<T> {
     node.note(stamp)
     noteWrite(of: node)
     if core.isLogging { core.tellStored(T.self, node.value.id) }
@@ -119,21 +122,31 @@ extension EntityTable {
   ///   - keepsKnown: Whether what is stored already is left as it is, whatever the value says of it.
   ///   - kept: Entities that are left as they are in any case.
   ///   - isUpdate: The value was made of the stored one.
+  ///   - contents: Entities of the value, beside those of the node, that may be removed ones which it keeps.
+  /// - Returns: Whether observers of the aggregate are told of a change of an entity that was in it.
+  @discardableResult
   func setAggregate(
     _ node: EntityNode<T>, to entity: T, stamp: Stamp?, keepsKnown: Bool = false, keeping kept: [Node] = [],
-    isUpdate: Bool = false
-  ) {
+    isUpdate: Bool = false, with contents: [Handle] = []
+  ) -> Bool {
+    // What is stored brings the entities in it; what is shown or updated leaves removed ones as they are.
+    let retained = keepsKnown || isUpdate ? node.retained(with: contents) : []
     node.flags.remove(.dirty)
     _ = node.exchange(for: entity)
-    guard let plan = plan(for: entity) else { return node.setChildren([]) }
+    guard let plan = plan(for: entity) else {
+      node.setChildren([])
+      return false
+    }
     let mode: Adoption.Mode = keepsKnown ? .keeping : isUpdate ? .updating : .storing
-    var adoption = Adoption(core: core, stamp: stamp, mode: mode, kept: kept)
+    var adoption = Adoption(core: core, stamp: stamp, mode: mode, kept: kept, retained: retained)
     node.flags.insert(.onPath)
     core.unsettle(node) { plan.adopt(entity, by: &adoption) }
+    let isTold = node.flags.contains(.dirty) && !node.isUntold
     node.flags.remove(.onPath)
     node.relate().plan = plan
     let differs = adoption.link(node)
     if differs { node.flags.insert(.dirty) } else { node.flags.remove(.dirty) }
+    return isTold
   }
 
   private func create(

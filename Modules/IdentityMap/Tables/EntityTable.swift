@@ -83,6 +83,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     if let plan, plan.isMade(of: paths) { return plan }
     let made = Plan(paths)
     plan = made
+    if made.mayRefuse { core.mayRefuse = true }
     return made
   }
 

@@ -18,6 +18,8 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     }
   }
 
+  override var isReadable: Bool { !flags.contains(.dirty) && core.backLinks == 0 }
+
   override func remove(_ child: Node) -> Bool {
     guard let relations else { return false }
     core.record(self)

@@ -3,8 +3,10 @@
 /// The bytes decide first: an untouched copy has those of its original. Where they differ, the fields are compared,
 /// because an equal text or array may lie elsewhere, and gaps between fields may hold anything. That takes
 /// microseconds, and is done for the entities that an update changes.
-func areSame<T>(_ first: T, _ second: T) -> Bool {
-  haveSameBytes(first, second) || haveSameFields(first, second)
+///
+/// - Parameter differences: Of a walk over values that are nested deep: pairs that it has compared.
+func areSame<T>(_ first: T, _ second: T, _ differences: KnownDifferences? = nil) -> Bool {
+  haveSameBytes(first, second) || haveSameFields(first, second, differences)
 }
 
 /// Whether two values have the very same bytes, and so are the same.
@@ -38,22 +40,83 @@ func areSameBytes(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPoin
 ///
 /// A value without fields is compared by its `==`. One that describes itself by a mirror of its own may hide fields, so
 /// its `==` and its mirror both have to find the values the same. Two values that cannot be compared differ.
-func haveSameFields(_ first: Any, _ second: Any) -> Bool {
-  var left = [(first, second)]
-  while let (first, second) = left.popLast() {
-    guard type(of: first) == type(of: second) else { return false }
-    if haveSameBytes(ofOneType: first, second) { continue }
-    guard let fields = FieldPairs(first, second) else { return false }
-    if fields.mayBeHidden {
-      if let first = first as? any Equatable {
-        guard isEqual(first, second) else { return false }
-      } else if fields.pairs.isEmpty {
-        return false
-      }
+func haveSameFields(_ first: Any, _ second: Any, _ differences: KnownDifferences? = nil) -> Bool {
+  var left = [FieldPair(first, second, depth: 0)]
+  // The pairs that the one that is compared is in.
+  var path: [FieldPair] = []
+  while let pair = left.popLast() {
+    if differences != nil {
+      path.removeSubrange(pair.depth...)
+      path.append(pair)
     }
-    left += fields.pairs
+    guard let fields = pair.fieldsToCompare(differences) else {
+      differences?.note(path)
+      return false
+    }
+    left += fields.map { FieldPair($0.0, $0.1, depth: pair.depth + 1) }
   }
   return true
+}
+
+/// Two values that are compared, or fields of theirs.
+struct FieldPair {
+  let first: Any
+  let second: Any
+  /// How many fields lead to it.
+  let depth: Int
+
+  init(_ first: Any, _ second: Any, depth: Int) {
+    (self.first, self.second, self.depth) = (first, second, depth)
+  }
+
+  /// The fields that decide; `nil` when the values differ.
+  fileprivate func fieldsToCompare(_ differences: KnownDifferences?) -> [(Any, Any)]? {
+    guard type(of: first) == type(of: second) else { return nil }
+    if haveSameBytes(ofOneType: first, second) { return [] }
+    if differences?.contains(self) ?? false { return nil }
+    guard let fields = FieldPairs(first, second) else { return nil }
+    if fields.mayBeHidden {
+      if let first = first as? any Equatable {
+        guard isEqual(first, second) else { return nil }
+      } else if fields.pairs.isEmpty {
+        return nil
+      }
+    }
+    return fields.pairs
+  }
+}
+
+/// Pairs of entities that differ, as a walk over values that are nested deep has found out.
+///
+/// The walk compares each entity on its way, and a difference at the bottom is one of every entity above it. Without a
+/// note of that, the way down would be gone once for each level.
+final class KnownDifferences {
+  /// Fewer fields are compared anew: that takes less than a note.
+  private static let leastDepth = 64
+
+  private struct Key: Hashable {
+    let type: ObjectIdentifier
+    let bytes: [UInt8]
+
+    init(_ pair: FieldPair) {
+      func bytes<T>(_ value: T) -> [UInt8] { withUnsafeBytes(of: value) { Array($0) } }
+      type = ObjectIdentifier(Swift.type(of: pair.first))
+      self.bytes = _openExistential(pair.first, do: bytes) + _openExistential(pair.second, do: bytes)
+    }
+  }
+
+  /// With the values, so that other values cannot come to lie in their memory.
+  private var pairs: [Key: FieldPair] = [:]
+
+  /// The values differ in a pair of fields, and so do all that these are in.
+  func note(_ path: [FieldPair]) {
+    guard path.count > Self.leastDepth else { return }
+    for pair in path where pair.first is any Identifiable { pairs[Key(pair)] = pair }
+  }
+
+  fileprivate func contains(_ pair: FieldPair) -> Bool {
+    !pairs.isEmpty && pair.first is any Identifiable && pairs[Key(pair)] != nil
+  }
 }
 
 /// The fields of two values of one type, side by side.

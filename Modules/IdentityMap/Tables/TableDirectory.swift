@@ -63,6 +63,11 @@ final class TableDirectory {
     Int(bitPattern: UInt(bitPattern: Int(bitPattern: key)) >> 4) & (places - 1)
   }
 
+  /// The table of a type, if there is one; changes nothing.
+  @usableFromInline func knownTable<T: Identifiable & Sendable>(of type: T.Type) -> Unmanaged<EntityTable<T>>? {
+    tables[ObjectIdentifier(type)].map { .passUnretained(unsafeDowncast($0, to: EntityTable<T>.self)) }
+  }
+
   @usableFromInline func findTable<T: Identifiable & Sendable>(of type: T.Type, core: StoreCore) -> EntityTable<T> {
     let key = ObjectIdentifier(type)
     let table = tables[key].map { unsafeDowncast($0, to: EntityTable<T>.self) } ?? EntityTable<T>(core: core)

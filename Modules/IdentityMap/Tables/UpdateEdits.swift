@@ -6,6 +6,7 @@ final class UpdateEdits {
   /// The entities that the closure was given. Kept only when their stored values may be others by now, because the
   /// closure has used the store; otherwise the stored values are the given ones.
   let given: GivenEntities?
+  let differences = KnownDifferences()
   private var former: [ObjectIdentifier: Any] = [:]
 
   init(given: GivenEntities? = nil) {

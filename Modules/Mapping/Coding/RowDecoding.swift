@@ -2,16 +2,16 @@ import CoherenceCore
 
 /// Decodes the models of a fetch, one after the other, by the keys of their fields: the general way to make them.
 final class RowDecoding<Model: Codable & SendableMetatype> {
-  private let binding: BoundMapping<Model>
+  private let mapping: Mapping<Model>
   private let keys: CodingNode
   private let areJSON: [Bool]
   /// The values of the record that is being decoded, one for each field.
   private var values: UnsafeMutablePointer<AttributeValue>?
 
-  init(_ binding: BoundMapping<Model>) {
-    self.binding = binding
-    areJSON = binding.mapping.fields.map(\.isJSON)
-    keys = CodingNode(binding.mapping.fields.enumerated().map { ($0.element.codingPath[...], $0.offset) })
+  init(_ mapping: Mapping<Model>) {
+    self.mapping = mapping
+    areJSON = mapping.fields.map(\.isJSON)
+    keys = CodingNode(mapping.fields.enumerated().map { ($0.element.codingPath[...], $0.offset) })
   }
 
   /// - Parameter values: The record's, one for each field. They stay where they are.
@@ -22,7 +22,7 @@ final class RowDecoding<Model: Codable & SendableMetatype> {
     do {
       return try Model(from: RowDecoder(row: self, node: keys, codingPath: []))
     } catch {
-      throw binding.misfit(error)
+      throw mapping.misfit(error)
     }
   }
 }

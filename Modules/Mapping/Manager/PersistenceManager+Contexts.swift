@@ -97,6 +97,23 @@ extension PersistenceManager {
     }
   }
 
+  /// Does something that rests on the records that it reads, and saves it as ``writing(in:_:)`` does. When the save loses a
+  /// race to another writer, the whole is done again with the records that there are by then. In a context with other
+  /// changes, and as a part of a transaction, it is done once.
+  ///
+  /// - Parameter entityName: The entity of the records.
+  final func planning<T>(
+    _ entityName: String, in given: ManagedObjectContext?, _ body: (PersistenceTransaction) throws -> T
+  ) throws -> T {
+    try working(in: given) { context in
+      let isUntouched = context.lineage.allSatisfy { context in context.performAndWait { !context.hasChanges } }
+      guard isUntouched, TransactionFate.of(context) == nil,
+        let entity = container.managedObjectModel.entitiesByName[entityName]
+      else { return try writing(in: context, body) }
+      return try context.planningAgain(afterRacesOver: entity) { try writing(in: context, body) }
+    }
+  }
+
   /// Does something to so many records in one transaction, until there are no more.
   ///
   /// - Parameter body: Does it to at most so many and answers to how many.
@@ -117,36 +134,16 @@ extension PersistenceManager {
 // MARK: - For synchronisation
 
 extension PersistenceManager {
-  /// Does something with marks of synchronisation and saves it. What meets a conflict is done again with what the other
-  /// one saved.
+  /// Does something with marks of synchronisation and saves it, as ``planning(_:in:_:)`` does. A conflict with what another
+  /// writer saved is a lost race, whatever the merge policy.
   final func marking<T>(
-    in given: ManagedObjectContext?, _ body: (PersistenceTransaction) throws -> T
+    _ entityName: String, in given: ManagedObjectContext?, _ body: (PersistenceTransaction) throws -> T
   ) throws -> T {
-    func mark(_ transaction: PersistenceTransaction) throws -> T {
+    try planning(entityName, in: given) { transaction in
       transaction.fate.demandStrictness()
       return try body(transaction)
     }
-    return try working(in: given) { context in
-      var insertions = 0
-      for _ in 0..<Self.attempts where !context.hasChanges {
-        do {
-          return try writing(in: context, mark)
-        } catch let error as CoherenceError where error.code == .versionConflict {
-          continue
-        } catch let error as CoherenceError where error.code == .uniquenessViolated {
-          // Somebody may have inserted the same uid meanwhile, whose record is found now. Or what is saved is at fault.
-          insertions += 1
-          if insertions == Self.insertions { throw error }
-        }
-      }
-      return try writing(in: context, mark)
-    }
   }
-
-  /// How often to meet another writer before it is the caller's turn to decide.
-  private static var attempts: Int { 10 }
-  /// How often to meet a record that cannot be beside ours, before ours is at fault.
-  private static var insertions: Int { 3 }
 }
 
 extension ManagedObjectContext {

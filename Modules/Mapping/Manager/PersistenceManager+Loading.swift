@@ -20,7 +20,7 @@ extension PersistenceManager {
   /// uses one of the other forms.
   ///
   /// - Parameter completion: Is told whether all stores are attached now by this call. What went wrong otherwise is told
-  ///   to the container's error handler before, on a global queue, and by the other forms.
+  ///   to the container's error handler before, on another queue, and by the other forms.
   public final func load(completion: @escaping @Sendable (Bool) -> Void) {
     doorway.async {
       do {
@@ -28,7 +28,7 @@ extension PersistenceManager {
         DispatchQueue.main.async { completion(true) }
       } catch {
         // Not at the doorway, which the handler may want to go through.
-        DispatchQueue.global().async {
+        Self.apart.async {
           self.container.errorHandler(error)
           DispatchQueue.main.async { completion(false) }
         }
@@ -52,9 +52,13 @@ extension PersistenceManager {
   public final func destroy() async throws {
     try await withCheckedThrowingContinuation { continuation in
       // Not at the doorway, which the form that waits goes through.
-      DispatchQueue.global().async { continuation.resume(with: Result { try self.destroy() }) }
+      Self.apart.async { continuation.resume(with: Result { try self.destroy() }) }
     }
   }
+
+  /// A fresh serial queue, which has a thread for itself. Stores and handlers block, and the few threads of a global queue
+  /// belong to all tasks.
+  private static var apart: DispatchQueue { DispatchQueue(label: "coherence.mapping.apart") }
 
   // MARK: At the doorway
 

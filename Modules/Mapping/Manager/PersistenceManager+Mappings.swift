@@ -57,7 +57,12 @@ extension PersistenceManager {
   // MARK: Saving
 
   /// Saves models as records, in one transaction: changes the record that has a model's uid, where it differs, and makes
-  /// one when there is none. Records that are as their models cost neither an object nor a write.
+  /// one when there is none. Records that are as their models cost neither an object nor a write. A save that loses a race
+  /// to another writer is planned again, see
+  /// ``PersistenceManager/save(entity:models:shouldOverwrite:duplicates:context:)``.
+  ///
+  /// Records keep dates to the microsecond. So a saved model with a `Date` of now differs from the model that is fetched;
+  /// ``Mapping/storedForm(of:)`` returns the model to go on with.
   ///
   /// - Parameters:
   ///   - shouldOverwrite: Whether records that no model stands for are deleted, by the model's delete rules.
@@ -71,7 +76,7 @@ extension PersistenceManager {
     _ mapping: Mapping<Model>, models: [Model], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,
     context: ManagedObjectContext? = nil
   ) throws -> SaveResult {
-    try writing(in: context) {
+    try planning(mapping.entityName, in: context) {
       try $0.save(mapping, models: models, shouldOverwrite: shouldOverwrite, duplicates: duplicates)
     }
   }

@@ -53,38 +53,7 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
   // MARK: Values
 
   /// The error of a model whose value for a field cannot be kept.
-  func refusal(of field: Int, _ error: any Error) -> CoherenceError {
-    let reason = (error as? CoherenceError)?.message ?? "It cannot be encoded as JSON, where numbers are finite."
-    return CoherenceError(
-      .modelDoesNotFit,
-      "A '\(Model.self)' cannot be saved for its '\(mapping.fields[field].attribute.name)': \(reason)",
-      underlying: error)
-  }
-
-  /// The error of a record that no model can be made of.
-  func misfit(_ error: any Error) -> CoherenceError {
-    CoherenceError(
-      .modelDoesNotFit,
-      "A record of '\(table.entity.name)' does not fit '\(Model.self)'\((error as? DecodingError)?.advice ?? ".")",
-      underlying: error)
-  }
-}
-
-extension DecodingError {
-  /// The end of a sentence that says what could not be decoded. Without values: those of others may be in descriptions.
-  fileprivate var advice: String? {
-    switch self {
-    case .keyNotFound(let key, let context):
-      let name = Self.name(context.codingPath + [key])
-      return ", which decodes '\(name)'; give a field that coding key, as `codingKey`."
-    case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-      guard !context.codingPath.isEmpty else { return nil }
-      return " for its '\(Self.name(context.codingPath))', whose value is missing, or none that it takes."
-    @unknown default: return nil
-    }
-  }
-
-  private static func name(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: ".") }
+  func refusal(of field: Int, _ error: any Error) -> CoherenceError { mapping.refusal(of: field, error) }
 }
 
 extension StorageType {

@@ -28,17 +28,22 @@ public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
   /// The name of the entity in the model.
   public let entityName: String
   public let fields: [Field<Model>]
+  /// The names that the entity had in earlier versions of the program, the latest first.
+  public let formerNames: [String]
   private let uidKeyPath: any PartialKeyPath<Model> & Sendable
   let habit: DecodingHabit
 
   /// - Parameters:
+  ///   - formerNames: The names that the entity had in earlier versions of the program, the latest first. A store that a
+  ///     program with one of these names wrote keeps its records.
   ///   - uid: The property that tells models apart. It is one of the fields.
   ///   - alwaysDecodes: Whether every model is made by the type's own decoding, whatever that was seen to do.
   public init<Uid: AttributeConvertible>(
-    _ entityName: String, uid: any KeyPath<Model, Uid> & Sendable, alwaysDecodes: Bool = false,
-    @FieldsBuilder<Model> fields: () -> [Field<Model>]
+    _ entityName: String, renamedFrom formerNames: String..., uid: any KeyPath<Model, Uid> & Sendable,
+    alwaysDecodes: Bool = false, @FieldsBuilder<Model> fields: () -> [Field<Model>]
   ) {
     self.entityName = entityName
+    self.formerNames = formerNames
     self.fields = fields()
     uidKeyPath = uid
     habit = DecodingHabit(alwaysDecodes ? .doesMore : .unknown)
@@ -46,7 +51,8 @@ public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
 
   /// The entity, to build a model with: an attribute for each field, and no two records with one uid.
   public var entity: Entity {
-    Entity(entityName, uniqueness: uidPlace.map { [[fields[$0].attribute.name]] } ?? []) {
+    let uniqueness = uidPlace.map { [[fields[$0].attribute.name]] } ?? []
+    return Entity(entityName, uniqueness: uniqueness, formerNames: formerNames) {
       for field in fields { field.attribute }
     }
   }

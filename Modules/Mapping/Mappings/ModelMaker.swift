@@ -24,7 +24,7 @@ final class ModelMaker<Model: Codable & SendableMetatype>: ValueSink {
     self.binding = binding
     slots = binding.slots
     uidPlace = binding.uidPlace
-    decoding = RowDecoding(binding)
+    decoding = RowDecoding(binding.mapping)
     switch binding.mapping.habit.verdict {
     case _ where alwaysDecodes, .doesMore: samplesLeft = nil
     case .putsInPlaces: samplesLeft = 1

@@ -10,7 +10,7 @@ extension PersistenceManager {
   public final func markRecordsAsUploaded<T: SyncRecord>(
     entity: T.Type, uids: [T.UidType], context: ManagedObjectContext? = nil
   ) throws {
-    try marking(in: context) { transaction in
+    try marking(T.entityName, in: context) { transaction in
       for record in try transaction.records(T.self, with: uids, and: T.isUploaded(false)) {
         try record.markAsUploaded()
       }
@@ -50,7 +50,7 @@ extension PersistenceManager {
   public final func markRecordsAsDeleted<T: SyncRecord>(
     entity: T.Type, uids: [T.UidType], context: ManagedObjectContext? = nil
   ) throws {
-    try marking(in: context) { transaction in
+    try marking(T.entityName, in: context) { transaction in
       for record in try transaction.records(T.self, with: uids, and: T.wasDeleted(false)) {
         try record.markAsDeleted(in: transaction.context)
       }
@@ -61,7 +61,7 @@ extension PersistenceManager {
   public final func markAllRecordsAsDeleted<T: SyncRecord>(
     entity: T.Type, context: ManagedObjectContext? = nil
   ) throws {
-    try marking(in: context) { transaction in
+    try marking(T.entityName, in: context) { transaction in
       for record in try transaction.records(T.self, where: T.wasDeleted(false), sort: []) {
         try record.markAsDeleted(in: transaction.context)
       }

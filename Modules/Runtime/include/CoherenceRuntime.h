@@ -34,4 +34,15 @@ static inline uintptr_t coherence_current_thread(void) {
 #endif
 }
 
+/// Whether the calling thread has at least so many bytes of stack left. Takes nanoseconds, and microseconds for the first
+/// time on a thread. A thread whose stack is unknown counts as one with enough.
+bool coherence_has_stack(size_t bytes);
+
+/// Calls a function on the calling thread, on another stack of at least so many bytes. Its memory is reserved, taken page
+/// by page as it is touched, and given back at the end. Without memory for it, the function runs on the stack that there
+/// is.
+///
+/// Everything that belongs to the thread stays as it is: locks, thread-local values, the current executor.
+void coherence_call_on_stack(size_t bytes, void (*_Nonnull body)(void *_Nullable), void *_Nullable argument);
+
 #endif

@@ -43,7 +43,7 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
   ///
   /// - Parameters:
   ///   - storeLocation: The directory for stores whose place is not given at attach; ``defaultStoreLocation()`` without.
-  ///   - asyncErrorBlock: Called, on a global queue, with errors that nobody waits for, after they were logged.
+  ///   - asyncErrorBlock: Called, on a serial queue of its own, with errors that nobody waits for, after they were logged.
   ///   - registry: Where store types that are given by a bare name are looked up; the registry in force without.
   public required init(
     name: String, managedObjectModel model: ManagedObjectModel, storeLocation: URL? = nil,
@@ -85,8 +85,9 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
   }
 
   private static func handler(logger: Logger, block: AsyncErrorHandlerBlock?) -> AsyncErrorHandlerBlock {
-    // Serial, so that errors are heard of in the order in which they happened.
-    let queue = DispatchQueue(label: "coherence.errors", target: .global())
+    // Serial, so that the block hears of errors in the order in which they happened. Without a global queue as its target,
+    // whose few threads all tasks share: a block that blocks delays later errors and nothing else.
+    let queue = DispatchQueue(label: "coherence.errors")
     return { error in
       logger.error("An error that nobody waited for.", metadata: ["error": "\(error.logText)"])
       if let block { queue.async { block(error) } }

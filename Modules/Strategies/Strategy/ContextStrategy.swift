@@ -7,8 +7,8 @@ import CoherenceCore
 /// - A save of a background context never saves the edits of the view context.
 /// - The view context goes on to show its edits over what a background context saved. A property that both have changed
 ///   is a conflict when the view is saved, which the view's merge policy reports or resolves; edits of different
-///   properties are merged. The view of ``DirectIndependent``, which follows nobody, meets a conflict over different
-///   properties too.
+///   properties are merged, those of another process and of the last moment too. The view of ``DirectIndependent``, which
+///   follows nobody, meets a conflict over different properties too.
 /// - A save never waits for the main actor: changes are posted to the view context, which takes them in when it is next
 ///   entered. A read there, after the save returned, sees them.
 open class ContextStrategy {

@@ -39,7 +39,7 @@ struct MergeWeaknessTests {
 
   @Test(arguments: Backend.available)
   func `fault: stored records of one key are deleted without a word`(backend: Backend) throws {
-    let stack = try MergeStack(backend)
+    let stack = try MergeStack(backend, allowsDuplicateKeys: true)
     let context = stack.connect.newBackgroundContext()
     try context.performAndWait {
       for name in ["older", "younger"] {

@@ -23,9 +23,10 @@ struct FormItem: Decodable {
   var owner: String??
   var tags: [String]??
 
-  static func model() throws -> ManagedObjectModel {
+  /// - Parameter objectClass: The class of the items' objects.
+  static func model(of objectClass: ManagedObject.Type = ManagedObject.self) throws -> ManagedObjectModel {
     try ManagedObjectModel {
-      Entity("Item", userInfo: ["uniquenessAttributes": "id"]) {
+      Entity("Item", class: objectClass, userInfo: ["uniquenessAttributes": "id"]) {
         Attribute("id", .int32)
         Attribute("name", .string, optional: true)
         Attribute("count", .int64, optional: true)
@@ -69,7 +70,8 @@ struct FormItem: Decodable {
     item.price = choose([0, 0.5, 2])
     item.isActive = choose([true, false])
     item.token = choose([UUID(uuid: (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))])
-    item.born = choose([Date(timeIntervalSinceReferenceDate: 0), Date(timeIntervalSinceReferenceDate: 86_400)])
+    // The last one has parts of microseconds.
+    item.born = choose([0, 86_400, 700_000_000.123_456_78].map { Date(timeIntervalSinceReferenceDate: $0) })
     item.amount = choose([Decimal(1), Decimal(5) / 4])
     item.picture = choose([Data(), Data([0, 255])])
     item.words = choose([[], ["a/b", "\"c\""]])

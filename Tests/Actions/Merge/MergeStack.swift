@@ -10,11 +10,14 @@ struct MergeStack {
   let connect: TestConnect
   let store: any PersistentStore
 
-  init(_ backend: Backend, _ model: ManagedObjectModel? = nil) throws {
+  /// - Parameter allowsDuplicateKeys: Whether the store is without the constraints of keys, as earlier versions of the
+  ///   framework made it.
+  init(_ backend: Backend, _ model: ManagedObjectModel? = nil, allowsDuplicateKeys: Bool = false) throws {
     connect = TestConnect(
       name: "Merge", managedObjectModel: try model ?? Self.library(), storeLocation: directory.url)
-    store = try connect.attachPersistentStore(
-      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    configuration.options[StoreOption.allowsDuplicateKeys] = .bool(allowsDuplicateKeys)
+    store = try connect.attachPersistentStore(for: configuration)
     try connect.start()
   }
 

@@ -50,6 +50,42 @@ struct MergeUnderEditsTests {
     try meetDeleted(ContextStrategy.Mixed.self, backend)
   }
 
+  @Test(arguments: Backend.available)
+  func `unsaved edits of the view win over a merge where local edits do, and are saved without a conflict`(
+    backend: Backend
+  ) throws {
+    try letEditsWin(ContextStrategy.Direct.self, backend)
+    try letEditsWin(ContextStrategy.IndirectNested.self, backend)
+    try letEditsWin(ContextStrategy.Mixed.self, backend)
+  }
+
+  private func letEditsWin<Strategy: ContextStrategyType>(_ strategy: Strategy.Type, _ backend: Backend) throws {
+    let stage = try MergeStage<Strategy>(backend)
+    try stage.merge([1: "old", 2: "old", 3: "old"])
+    let shown = try stage.artists(in: stage.view)
+    try shown[1]?.setValue("edited", for: "name")
+    try shown[2]?.setValue("a note", for: "note")
+    let result = try stage.merge(
+      [1: "new", 2: "new", 3: "new"], options: MergeOptions(conflictResolution: .localWins))
+    #expect(result.counts == MergeResult.with(updated: 2, skipped: 1), "\(strategy)")
+    #expect(try stage.stored() == [1: "old", 2: "new", 3: "new"], "\(strategy)")
+    try stage.view.save()
+    #expect(try stage.stored() == [1: "edited", 2: "new", 3: "new"], "\(strategy)")
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record that the view has deleted and not saved is not changed by a merge where local edits win`(
+    backend: Backend
+  ) throws {
+    let stage = try MergeStage<ContextStrategy.Direct>(backend)
+    try stage.merge([1: "old", 2: "old"])
+    stage.view.delete(try #require(try stage.artists(in: stage.view)[1]))
+    let result = try stage.merge([1: "new", 2: "new"], options: MergeOptions(conflictResolution: .localWins))
+    #expect(result.counts == MergeResult.with(updated: 1, skipped: 1))
+    try stage.view.save()
+    #expect(try stage.stored() == [2: "new"])
+  }
+
   private func meetDeleted<Strategy: ContextStrategyType>(_ strategy: Strategy.Type, _ backend: Backend) throws {
     let stage = try MergeStage<Strategy>(backend)
     try stage.merge([1: "old", 2: "old"])
@@ -79,10 +115,10 @@ private struct MergeStage<Strategy: ContextStrategyType> {
   }
 
   @discardableResult
-  func merge(_ names: [Int: String]) throws -> MergeResult {
+  func merge(_ names: [Int: String], options: MergeOptions = .replaceAll) throws -> MergeResult {
     let records = names.map { MergeRecord(["id": $0, "name": $1]) }
     return try connect.newActionContext().merge(
-      records: records, for: connect.managedObjectModel.entity(named: "Artist"), options: .replaceAll)
+      records: records, for: connect.managedObjectModel.entity(named: "Artist"), options: options)
   }
 
   func artists(in context: ManagedObjectContext) throws -> [Int32: ManagedObject] {

@@ -14,6 +14,7 @@ final class MockScript: Sendable {
   private let cancels = Atomic<Int>(0)
   private let runs = Atomic<Int>(0)
   private let (stream, continuation) = AsyncStream<Void>.makeStream()
+  private let (cancelStream, cancelContinuation) = AsyncStream<Void>.makeStream()
 
   /// - Parameters:
   ///   - waits: Whether the action goes on only when it is canceled or released.
@@ -30,10 +31,14 @@ final class MockScript: Sendable {
   /// Waits until the action began.
   func untilBegun() async { for await _ in stream { return } }
 
+  /// Waits until the action was asked to end.
+  func untilCanceled() async { for await _ in cancelStream { return } }
+
   func release() { gate.signal() }
 
   func cancel() {
     cancels.add(1, ordering: .sequentiallyConsistent)
+    cancelContinuation.yield()
     if !ignoresCancel { gate.signal() }
   }
 

@@ -156,6 +156,18 @@ extension ConformanceSubject {
       try stack.write { $0.delete(try $0.one("Chain", where: equal("name", "0"))) }
       try stack.read { try expectEqual(try $0.number(of: "Chain"), 0) }
     }
+    Case("a chain of 20,000 records is deleted by its first", model: Rooms.model) { stack in
+      try stack.write { context in
+        var last: ManagedObject?
+        for index in 0..<20_000 {
+          let link = try context.make("Chain", ["name": "\(index)"])
+          try link.setObject(last, for: "previous")
+          last = link
+        }
+      }
+      try stack.write { $0.delete(try $0.one("Chain", where: equal("name", "0"))) }
+      try stack.read { try expectEqual(try $0.number(of: "Chain"), 0) }
+    }
     Case("a required owner is not missed by what is deleted with it", model: Rooms.model) { stack in
       try stack.write { context in
         let room = try context.make("Room", ["name": "1"])

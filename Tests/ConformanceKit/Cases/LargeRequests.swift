@@ -6,6 +6,7 @@ extension ConformanceSubject {
   static let largeRequests = ConformanceSubject("Large requests") {
     lists
     nesting
+    paths
     patterns
   }
 
@@ -69,6 +70,13 @@ extension ConformanceSubject {
       }
     }
     findsKindOfBlue("sixty negations") { (0..<60).reduce(equal("year", 1959)) { predicate, _ in .not(predicate) } }
+    findsKindOfBlue("20,000 negations") { (0..<20_000).reduce(equal("year", 1959)) { predicate, _ in .not(predicate) } }
+    findsKindOfBlue("AND in AND, 20,000 levels deep") {
+      (0..<20_000).reduce(equal("year", 1959)) { predicate, _ in .and([predicate, .constant(true)]) }
+    }
+    findsKindOfBlue("OR in OR, 20,000 levels deep") {
+      (0..<20_000).reduce(equal("year", 1959)) { predicate, _ in .or([.constant(false), predicate]) }
+    }
     findsKindOfBlue("negations between twenty conjunctions") {
       (0..<20).reduce(equal("year", 1959)) { predicate, level in
         .not(.and([compare("title", .notEqual, "no \(level)"), .not(predicate)]))
@@ -81,11 +89,22 @@ extension ConformanceSubject {
     }
     Case("a condition that is nested deeper than anybody can read is refused in words") { stack in
       try stack.read { context in
-        let predicate = (0..<2_000).reduce(equal("year", 1959)) { predicate, level in
+        let predicate = (0..<20_000).reduce(equal("year", 1959)) { predicate, level in
           level.isMultiple(of: 2) ? .or([equal("year", 0), predicate]) : .and([equal("year", 1), predicate])
         }
         let error = try expectThrows(.invalidPredicate) { try context.all("Album", where: predicate) }
         try expect(error.message.contains("nested"), "the message to say what is wrong")
+      }
+    }
+  }
+
+  @CasesBuilder private static var paths: [Case] {
+    Case("a path to prefetch with more relationships than anybody can read is refused in words") { stack in
+      try stack.read { context in
+        var request = FetchRequest<ManagedObject>(entityName: "Album")
+        request.relationshipsForPrefetching = [Array(repeating: "artist.albums", count: 10_000).joined(separator: ".")]
+        let error = try expectThrows(.invalidFetchRequest) { try context.fetch(request) }
+        try expect(error.message.contains("more than 100"), "the message to say what is wrong")
       }
     }
   }

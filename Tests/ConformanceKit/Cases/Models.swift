@@ -251,6 +251,26 @@ extension ConformanceSubject {
       try stack.write { context in for _ in 0..<3 { try context.make("Album", ["title": "A"]) } }
       try stack.read { try expectEqual(try $0.number(of: "Album"), 3) }
     }
+    Case("the attributes that an entity names as its key are unique together") { stack in
+      let model = try ManagedObjectModel(name: "Keys") {
+        Entity("Place", userInfo: [EntityDescription.keySetting: "zip, street"]) {
+          Attribute("zip", .string, optional: true)
+          Attribute("street", .string, optional: true)
+        }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: model)
+      try stack.write { context in
+        for (zip, street) in [("1", "A"), ("1", "B"), ("2", "A"), ("1", nil), ("1", nil)] as [(String, String?)] {
+          let place = try context.make("Place", ["zip": zip])
+          try place.setValue(street, for: "street")
+        }
+      }
+      try stack.read { context in
+        try context.make("Place", ["zip": "1", "street": "B"])
+        try expectThrows(.uniquenessViolated) { try context.save() }
+      }
+      try stack.read { try expectEqual(try $0.number(of: "Place"), 5) }
+    }
     Case("unique values differ by their bytes") { stack in
       try stack.write { context in
         for name in ["jazz", "Jazz", "caf\u{E9}", "cafe\u{301}", "jazz "] { try context.make("Genre", ["name": name]) }

@@ -5,6 +5,7 @@ extension ConformanceSubject {
     renames
     turnedLinks
     renamedEntities
+    undeclaredRenames
   }
 
   /// A store is filled, opened with a model of other names, changed, and opened with the first model again.
@@ -66,6 +67,29 @@ extension ConformanceSubject {
     } back: { context in
       try expectEqual(try context.one("Tag").labels(of: "books"), ["Edda", "Egla"])
     }
+    Case("a property keeps its values where the store never met the names in between") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write(fillLibrary)
+      let first = stack.model
+      func named(_ name: String, after formerNames: String...) throws -> ManagedObjectModel {
+        try base.changed {
+          Library.replace(
+            "pages", in: &$0.book, by: Attribute(name, .int32, optional: true, formerNames: formerNames))
+        }.model
+      }
+      // The model with "extent" opens the store after the one that came later.
+      try stack.reopen(model: try named("length", after: "extent", "pages"))
+      try stack.read { try expectEqual(try $0.names("Book", where: equal("length", 101)), ["Egla"]) }
+      try stack.reopen(model: try named("extent", after: "pages"))
+      try stack.write { context in
+        try expectEqual(try context.names("Book", where: equal("extent", 101)), ["Egla"])
+        try context.one("Book", where: equal("title", "Egla")).setValue(Int32(55), for: "extent")
+      }
+      try stack.reopen(model: try named("size", after: "length", "extent", "pages"))
+      try stack.read { try expectEqual(try $0.names("Book", where: equal("size", 55)), ["Egla"]) }
+      try stack.reopen(model: first)
+      try stack.read { try expectEqual(try $0.names("Book", where: equal("pages", 55)), ["Egla"]) }
+    }
     Case("a property can be renamed again and again by its first name") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
@@ -77,6 +101,66 @@ extension ConformanceSubject {
           }.model)
         try stack.read { try expectEqual(try $0.names("Book", where: equal(name, 101)), ["Egla"]) }
       }
+    }
+  }
+
+  // MARK: Renames that are not declared
+
+  private static func extent(_ formerNames: String...) throws -> ManagedObjectModel {
+    try base.changed {
+      Library.replace("pages", in: &$0.book, by: Attribute("extent", .int32, optional: true, formerNames: formerNames))
+    }.model
+  }
+
+  @CasesBuilder private static var undeclaredRenames: [Case] {
+    Case("a rename that is not declared is refused where the store is to refuse it, with the number of values") {
+      stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write(fillLibrary)
+      let first = stack.model
+      let options: [String: OptionValue] = [StoreOption.refusesSuspectedRenames: true]
+      let error = try expectThrows(.incompatibleModel) { try stack.reopen(model: try extent(), options: options) }
+      for word in ["Book.extent", "Book.pages", "2 values", "formerNames"] {
+        try expect(error.message.contains(word), "the message to name '\(word)': \(error.message)")
+      }
+      try stack.reopen(model: first)
+      // Neither a declared rename nor a new attribute of another type is suspected.
+      try stack.reopen(model: try extent("pages"), options: options)
+      try stack.read { try expectEqual(try $0.names("Book", where: equal("extent", 101)), ["Egla"]) }
+      try stack.reopen(
+        model: try base.changed {
+          Library.replace("pages", in: &$0.book, by: Attribute("rating", .double, optional: true))
+        }.model, options: options)
+      try stack.read { try expectEqual(try $0.number(of: "Book"), 2) }
+    }
+    Case("a rename that is declared late takes the values over, where the attribute has none of its own") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write(fillLibrary)
+      let first = stack.model
+      try stack.reopen(model: try extent())
+      try stack.read { try expectEqual(try $0.number(of: "Book", where: equal("extent", nil)), 2) }
+      let declared = try extent("pages")
+      for _ in 0..<2 {
+        try stack.reopen(model: declared)
+        try stack.read { try expectEqual(try $0.names("Book", where: equal("extent", 101)), ["Egla"]) }
+      }
+      try stack.write { try $0.one("Book", where: equal("title", "Egla")).setValue(55, for: "extent") }
+      try stack.reopen(model: first)
+      try stack.read { try expectEqual(try $0.names("Book", where: equal("pages", 55)), ["Egla"]) }
+    }
+    Case("a rename that is declared after the attribute got values leaves all values where they are") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write(fillLibrary)
+      let first = stack.model
+      try stack.reopen(model: try extent())
+      try stack.write { try $0.one("Book", where: equal("title", "Edda")).setValue(7, for: "extent") }
+      try stack.reopen(model: try extent("pages"))
+      try stack.read { context in
+        try expectEqual(try context.names("Book", where: equal("extent", 7)), ["Edda"])
+        try expectEqual(try context.names("Book", where: equal("extent", nil)), ["Egla"])
+      }
+      try stack.reopen(model: first)
+      try stack.read { try expectEqual(try $0.names("Book", where: equal("pages", 101)), ["Egla"]) }
     }
   }
 }

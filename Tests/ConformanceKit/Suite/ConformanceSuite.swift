@@ -22,9 +22,10 @@ public enum ConformanceSuite {
     .unitsOfReading,
     .rowsReadAgain, .severalStores, .metadata,
     .migration, .refusedMigration,
-    .migrationOptions, .leftOut, .renaming, .dataLoss, .badInput, .refusedSaves, .helpfulAnswers, .lastChanges,
+    .migrationOptions, .leftOut, .renaming, .convertedTypes, .dataLoss, .badInput, .refusedSaves, .helpfulAnswers,
+    .lastChanges,
     .largeRequests,
-    .hostileNames,
+    .hostileNames, .writerExclusion,
     .atomicSave, .durableAcknowledgement, .knownOutcome, .noHiddenRetry, .oneIdentity, .conflictSeen, .snapshotRead,
     .sameMeaning, .contextIntact, .cancelIsClean, .noSilentLossOfType, .misuseIsLoud,
   ]

@@ -126,7 +126,7 @@ final class Connection: Sendable {
   func send(_ reply: ScriptedReply) { send(reply.bytes) }
   func send(_ text: String) { send(Data(text.utf8)) }
 
-  private func send(_ data: Data) {
+  func send(_ data: Data) {
     data.withUnsafeBytes { bytes in
       var sent = 0
       while sent < bytes.count {

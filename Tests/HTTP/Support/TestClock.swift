@@ -35,6 +35,34 @@ final class GatedClock: HTTPClock {
   func ring() { gate.open() }
 }
 
+/// A clock whose waits end when a test says so.
+final class SteppedClock: HTTPClock {
+  let now = Date()
+  private let state = Mutex<(gates: [Gate], count: Int)>(([], 0))
+
+  /// How many waits have begun up to now.
+  var waitCount: Int { state.withLock { $0.count } }
+
+  func wait(for duration: Duration) async throws {
+    let gate = Gate()
+    state.withLock {
+      $0.gates.append(gate)
+      $0.count += 1
+    }
+    await gate.wait()
+    try Task.checkCancellation()
+  }
+
+  /// Ends the waits that have begun, and none that begins later.
+  func tick() {
+    let gates = state.withLock { state in
+      defer { state.gates = [] }
+      return state.gates
+    }
+    for gate in gates { gate.open() }
+  }
+}
+
 /// Lets nobody through until it is opened, or the waiting task is cancelled.
 final class Gate: Sendable {
   private let stream: AsyncStream<Void>

@@ -27,6 +27,20 @@
       cancellable.cancel()
     }
 
+    @Test func `a subscriber of a snapshot receives all of a transaction at once`() {
+      let held = store.store(entities: [Leaf(1, "0"), Leaf(2, "0")])
+      let told = Told<[String?]>()
+      let snapshot = store.snapshot(of: .entity(Leaf.self, id: 1), .entity(Leaf.self, id: 2))
+      let cancellable = snapshot.asPublisher.sink { told.append([$0.0?.text, $0.1?.text]) }
+      store.transaction { store in
+        store.update(Leaf.self, id: 1) { $0.text = "1" }
+        store.update(Leaf.self, id: 2) { $0.text = "1" }
+      }
+      #expect(told.values == [["0", "0"], ["1", "1"]])
+      cancellable.cancel()
+      withExtendedLifetime(held) {}
+    }
+
     @Test func `a subscriber that has cancelled receives nothing and keeps nothing`() {
       let told = Told<Leaf>()
       let cancellable = store.store(entity: Leaf(1)).asPublisher.sink { told.append($0) }

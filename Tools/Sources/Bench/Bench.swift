@@ -15,7 +15,7 @@ struct Bench: ParsableCommand {
       walk, to-one-again, units, sqlite-units, postgresql-walk, postgresql-units,
       postgresql-fetch, postgresql-insert, postgresql-merge, postgresql-merge-idle, postgresql-mapping-fetch,
       postgresql-mapping-save, and
-      identity-map-find, -store, -update, -equal, -aggregate, -shared, -delivery, -transaction, -memory, -diamond, -cycle.
+      identity-map-find, -readers, -store, -update, -equal, -aggregate, -shared, -delivery, -transaction, -memory, -diamond, -cycle.
 
       With --sizes, a table of the cost of operations by the number of records is printed instead of the measures.
       --store chooses the store, --largest the largest number. --filter chooses operations by their names, and --rounds

@@ -89,18 +89,19 @@ extension ActionContext {
     page.options.mode = .upsertOnly
     page.subsetFilter = nil
     var names = PagedNames()
-    let result = try reconcile(page) { layout in
-      var merge = try Merge(in: self, scope: page, layout: layout, input: RecordInput(records, layout: layout))
-      let counts = try merge.run()
+    let result = try reconcile(page) { layout, localEdits in
+      var merge = try Merge(
+        in: self, scope: page, layout: layout, input: RecordInput(records, layout: layout), localEdits: localEdits)
+      let planned = try merge.run()
       if scope.options.mode == .replace { names = try merge.names() }
-      return counts
+      return planned
     }
     return MergedPage(result: result, names: names)
   }
 
   private func deleteRecords(exceptFor names: PagedNames, _ scope: MergeScope) throws -> MergeResult {
-    try reconcile(scope) { layout in
-      try PagedDeletion(in: self, scope: scope, layout: layout, names: names).run()
+    try reconcile(scope) { layout, localEdits in
+      try PagedDeletion(in: self, scope: scope, layout: layout, names: names, localEdits: localEdits).run()
     }
   }
 }

@@ -43,13 +43,7 @@ struct MergeCondition {
       var values: [AttributeValue?] = []
       return try elements.filter { element in
         try context.refuseIfCanceled()
-        let place = place(element)
-        if let place { try input.readValues(place, into: &values, isChecked: true) }
-        let asked = try predicate.asked { name in
-          guard place != nil, let attribute = layout.entity.attribute(named: name) else { return .null }
-          return values[attribute.slot].flatMap { $0 } ?? .null
-        }
-        return try context.satisfies(PreparedPredicate(asked, for: layout.entity), row(element))
+        return try context.satisfies(self.prepared(for: place(element), input, &values), row(element))
       }
     }
     let prepared = try PreparedPredicate(try predicate.asked { _ in .null }, for: layout.entity)
@@ -58,6 +52,35 @@ struct MergeCondition {
     }
     let admitted = try idsInStores(elements.map { row($0).id }, prepared.predicate)
     return elements.filter { admitted.contains(row($0).id) }
+  }
+
+  /// Whether a record may be touched that others have changed since: asked of the row that the store has by now.
+  ///
+  /// - Parameter place: The place of the record's match in the input.
+  func admits(_ row: Row, place: Int?, input: any MergeInput) throws -> Bool {
+    if isTrivial { return true }
+    var values: [AttributeValue?] = []
+    return try context.satisfies(prepared(for: incoming.isEmpty ? nil : place, input, &values), stored: row)
+  }
+
+  /// Whether the condition looks at other records. Others may change them, and leave the record itself as it was.
+  var looksAtOtherRecords: Bool {
+    get throws {
+      let plain = try predicate.asked { _ in .null }
+      return try !PreparedPredicate(plain, for: layout.entity).dependencies.relationships.isEmpty
+    }
+  }
+
+  /// The condition as it is asked of the match of an input record.
+  private func prepared(
+    for place: Int?, _ input: any MergeInput, _ values: inout [AttributeValue?]
+  ) throws -> PreparedPredicate {
+    if let place { try input.readValues(place, into: &values, isChecked: true) }
+    let asked = try predicate.asked { name in
+      guard place != nil, let attribute = layout.entity.attribute(named: name) else { return .null }
+      return values[attribute.slot].flatMap { $0 } ?? .null
+    }
+    return try PreparedPredicate(asked, for: layout.entity)
   }
 
   /// The records that satisfy a predicate that looks at other records: asked of the stores, many at once.

@@ -2,14 +2,18 @@ import CoherenceCore
 import Synchronization
 
 extension ActionContext {
-  /// Saves a merge, and enters in its result what the context's merge policy had to decide.
-  func save(noting result: inout MergeResult) throws {
+  /// Saves a merge, and enters in its result what the merge policy had to decide: the context's own, or, where local edits
+  /// win, the one by which the stores' changes do.
+  func save(_ merge: inout PlannedMerge, _ options: MergeOptions) throws {
     let met = MetConflicts()
     let policy = mergePolicy
+    if options.conflictResolution == .localWins { mergePolicy = .storeTrumps }
     mergePolicy.observer = { met.note($0, isGivenUp: $1) }
+    if let check = merge.check { mergePolicy.allows = { try check.allows($0) } }
     defer { mergePolicy = policy }
     try save()
-    met.enter(in: &result)
+    met.enter(in: &merge.result)
+    merge.result.skipped += merge.check?.protectedIDs.count ?? 0
   }
 }
 

@@ -25,7 +25,9 @@ struct MergeWriter {
     }
   }
 
-  func write(_ work: MergeWork) throws {
+  /// - Returns: The number of updates that change nothing, because edits win in every property that differs.
+  @discardableResult
+  func write(_ work: MergeWork) throws -> Int {
     let updated = context.objects(for: work.updates.map(\.row))
     let deleted = context.objects(for: work.deletes)
     var objects = Objects()
@@ -45,6 +47,7 @@ struct MergeWriter {
       try self.update(object, update, work.targets, objects, &values)
     }
     for object in deleted { context.delete(object) }
+    return zip(work.updates, updated).count { !$0.keptSlots.isEmpty && !$1.hasChanges }
   }
 
   /// The records that relationships lead to, now and afterwards: to be loaded together, not one after the other.
@@ -77,11 +80,14 @@ struct MergeWriter {
     let own = input.entity(update.place)
     let count = object.entity.isKind(of: own) ? own.slotCount : layout.entity.slotCount
     for slot in layout.keptSlots { values[slot] = nil }
+    for slot in update.keptSlots where slot < values.count { values[slot] = nil }
     for slot in 0..<count {
       if let value = values[slot] { try object.setCheckedValue(value, at: slot) }
     }
     for (relationship, link) in try input.links(update.place)
-    where !relationship.isToMany && !layout.ignores(relationship) {
+    where !relationship.isToMany && !layout.ignores(relationship)
+      && relationship.slot.map(update.keptSlots.contains) != true
+    {
       try set(link, of: relationship, object, targets, objects)
     }
     for wish in update.lists {

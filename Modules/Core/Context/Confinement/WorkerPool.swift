@@ -9,6 +9,9 @@ import Foundation
 /// A worker that waits for another context, by `performAndWait`, does not count while it waits: when no worker is left, one
 /// more is started, so that contexts may wait for each other however deep. A worker that stays at one context while others
 /// are in line, because it waits for something that the pool knows nothing of, is counted out after a moment.
+///
+/// The number of threads is that of the work and not of its history: at most `mostIdle` workers, or the limit where that is
+/// higher, stay without work, and each of them ends when it had none for five seconds.
 final class WorkerPool: @unchecked Sendable {
   // Sendable: everything mutable is used under `lock`.
 
@@ -19,7 +22,9 @@ final class WorkerPool: @unchecked Sendable {
   /// The most workers, including workers stuck at one context or waiting for a server.
   private let maximum: Int
   /// The number of idle workers that stay for the next time, where contexts wait for servers.
-  private static let mostIdle = 16
+  static let mostIdle = 16
+  /// How long an idle worker stays; `nil` for ever.
+  private let linger: DispatchTimeInterval?
   /// How long a worker may stay at one context while others are in line: two of these. `nil` for ever.
   private let tick: DispatchTimeInterval?
 
@@ -52,14 +57,21 @@ final class WorkerPool: @unchecked Sendable {
   private let watchSignal = DispatchSemaphore(value: 0)
   private var mainWaits = MainWaits()
 
-  init(limit: Int, maximum: Int = 64, tick: DispatchTimeInterval? = .milliseconds(50)) {
+  init(
+    limit: Int, maximum: Int = 64, tick: DispatchTimeInterval? = .milliseconds(50),
+    linger: DispatchTimeInterval? = .seconds(5)
+  ) {
     self.limit = limit
     self.maximum = max(maximum, limit)
     self.tick = tick
+    self.linger = linger
   }
 
   /// The number of threads. For tests.
   var threadCount: Int { lock.withLock { count } }
+
+  /// Whether no worker has a context, or is about to take one. For tests.
+  var isIdle: Bool { lock.withLock { ready.isEmpty && idle.count == count } }
 
   /// Whether the main actor waits for a context. For tests.
   var isMainWaiting: Bool { lock.withLock { mainWaits.isMainWaiting } }
@@ -250,7 +262,7 @@ final class WorkerPool: @unchecked Sendable {
     while let context = next(worker) { context.run() }
   }
 
-  /// Waits for the next context in line; `nil` when the pool has workers enough.
+  /// Waits for the next context in line; `nil` when the pool has workers enough, or no work for long.
   private func next(_ worker: Worker) -> Confinement? {
     lock.lock()
     countIn(worker)
@@ -269,9 +281,30 @@ final class WorkerPool: @unchecked Sendable {
       idle.append(worker)
       lock.unlock()
       perform(action)
-      worker.semaphore.wait()
+      guard isWoken(worker) else { return nil }
       lock.lock()
     }
+  }
+
+  /// Waits until the calling worker, which is idle, is woken.
+  ///
+  /// - Returns: Whether it was. Otherwise it was idle for so long that it is no worker any more.
+  private func isWoken(_ worker: Worker) -> Bool {
+    guard let linger else {
+      worker.semaphore.wait()
+      return true
+    }
+    if worker.semaphore.wait(timeout: .now() + linger) == .success { return true }
+    let isUnwanted = lock.withLock {
+      guard let index = idle.firstIndex(where: { $0 === worker }) else { return false }
+      idle.remove(at: index)
+      count -= 1
+      workers[currentThread] = nil
+      return true
+    }
+    // Taken out of the list at the last moment: the signal is on its way.
+    if !isUnwanted { worker.semaphore.wait() }
+    return !isUnwanted
   }
 
   /// Ends the calling worker. Called under the lock, which is given back.

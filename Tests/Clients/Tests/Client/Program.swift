@@ -5,10 +5,12 @@
   /// A program of this package, run with its data in a directory of its own.
   struct Program {
     let name: String
+    let arguments: [String]
     let dataHome: URL
 
-    init(_ name: String) {
+    init(_ name: String, _ arguments: String...) {
       self.name = name
+      self.arguments = arguments
       dataHome = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
     }
 
@@ -17,6 +19,7 @@
       let output = Pipe()
       let process = Process()
       process.executableURL = Self.products.appendingPathComponent(name)
+      process.arguments = arguments
       process.environment = ProcessInfo.processInfo.environment.merging(["XDG_DATA_HOME": dataHome.path]) { $1 }
       process.standardOutput = output
       try process.run()

@@ -6,7 +6,8 @@ struct IdentityMapBench {
 
   func measures() -> [Measure] {
     [
-      find(), storeNew(), update(), storeEqual(), storeAggregate(), sharedLeaf(), delivery(), transaction(), memory(),
+      find(), readers(), storeNew(), update(), storeEqual(), storeAggregate(), sharedLeaf(), delivery(), transaction(),
+      memory(),
       diamond(), cycle(),
     ]
   }

@@ -1,0 +1,47 @@
+import CoherenceCore
+import CoherenceSQL
+
+extension PostgreSQLStore: WriterExcluding {
+  func excludingWriters<T>(_ body: () throws -> T) throws -> T {
+    if pool.ownExclusion != nil { return try body() }
+    try beginExclusion()
+    defer { endExclusion() }
+    return try body()
+  }
+
+  /// Begins a transaction with a lock on the tables of the records: other sessions read them, and wait to change them.
+  private func beginExclusion() throws {
+    try checkIsWritable()
+    let connection = try pool.acquire(for: .saving)
+    do {
+      try PostgreSQLTransaction.lock(on: connection, recordTables)
+    } catch {
+      connection.rollBack()
+      pool.release(connection, from: .saving)
+      throw error
+    }
+    pool.beginExclusion(with: connection)
+  }
+
+  private var recordTables: SQLFragment {
+    "LOCK TABLE \(names: schema.tables.map(\.name) + schema.linkTables.map(\.name)) IN SHARE ROW EXCLUSIVE MODE"
+  }
+
+  /// Ends the transaction, unless a save has committed it.
+  private func endExclusion() {
+    pool.ownExclusion?.rollBack()
+    pool.endExclusion()
+  }
+
+  /// Saves in the transaction that keeps other writers out.
+  ///
+  /// - Throws: As ``save(_:)``. The transaction is as before then, and stays open.
+  func save(_ request: StoreSaveRequest, excludingWritersOn connection: PostgreSQLConnection) throws {
+    do {
+      try save(request, on: connection, in: .open)
+    } catch let refusal as SaveRefusal {
+      throw try explanation(of: refusal, in: request, on: connection)
+    }
+    pool.endExclusion()
+  }
+}

@@ -1,0 +1,66 @@
+import CoherenceCore
+
+/// A column whose values become values of another type when a store is opened with a model that has the attribute so.
+struct ColumnConversion: Sendable {
+  enum Method: Sendable {
+    /// The engine converts numbers.
+    case numbers(NumberConversion)
+    /// The attribute's own conversion makes the values.
+    case custom(ValueConversion, from: StorageType)
+  }
+  /// The root of the table's hierarchy.
+  let root: String
+  let key: SQLColumn.Key
+  /// The type that the values get, by its name.
+  let type: String
+  /// The entities whose records have values there.
+  let entities: [String]
+  let method: Method
+
+  /// - Returns: `nil` when the values can be converted neither by the engine nor by the attribute.
+  init?(_ stored: StoredSchema.Column, to column: SQLColumn, root: String, entities: [String]) {
+    guard case .attribute(let attribute) = column.slot, let source = StorageType(ofTypeNamed: stored.type) else {
+      return nil
+    }
+    self.root = root
+    key = column.key
+    type = attribute.type.canonicalName
+    self.entities = entities
+    if let conversion = attribute.conversion {
+      method = .custom(conversion, from: source)
+    } else if stored.type == source.rawValue, type == column.storage.rawValue,
+      let numbers = NumberConversion(from: source, to: column.storage)
+    {
+      method = .numbers(numbers)
+    } else {
+      return nil
+    }
+  }
+
+  /// Whether the engine keeps the values of both types alike, so that there is nothing to convert.
+  func isNothing(to dialect: any SQLDialect) -> Bool {
+    if case .numbers(let numbers) = method { return numbers.isNothing(to: dialect) }
+    return false
+  }
+
+  /// Whether records may be without a value afterwards that had one before.
+  var mayLeaveNothing: Bool {
+    if case .numbers(let numbers) = method { return !numbers.isLossless }
+    return true
+  }
+}
+
+extension StoredSchema {
+  /// The schema once the columns have the types that they are converted to.
+  func converting(_ conversions: [ColumnConversion]) -> StoredSchema {
+    var result = self
+    for conversion in conversions {
+      guard let table = result.tables.firstIndex(where: { $0.root == conversion.root }),
+        let column = result.tables[table].columns.firstIndex(where: { $0.key == conversion.key })
+      else { continue }
+      result.tables[table].columns[column].type = conversion.type
+      if conversion.mayLeaveNothing { result.tables[table].columns[column].isOptional = true }
+    }
+    return result
+  }
+}

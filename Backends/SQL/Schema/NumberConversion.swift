@@ -1,0 +1,109 @@
+import CoherenceCore
+
+/// How an engine turns the numbers of a column into those of another type, where the type keeps their exact values.
+struct NumberConversion: Sendable {
+  /// Which values the other type keeps.
+  private enum Fit: Sendable {
+    case all
+    case between(Int, Int)
+    case wholeBetween(Int, Int)
+    case zeroAndOne
+  }
+  private let source: StorageType
+  private let target: StorageType
+  private let fit: Fit
+
+  /// - Returns: `nil` for types between which no number keeps its value, or which are no numbers.
+  init?(from source: StorageType, to target: StorageType) {
+    guard let fit = Self.fit(from: source, to: target) else { return nil }
+    self.source = source
+    self.target = target
+    self.fit = fit
+  }
+
+  private static func fit(from source: StorageType, to target: StorageType) -> Fit? {
+    switch (source, target) {
+    case (.bool, .int16), (.bool, .int32), (.bool, .int64), (.float, .double): .all
+    case (.int16, .decimal), (.int32, .decimal), (.int64, .decimal): .all
+    case (.int16, .bool), (.int32, .bool), (.int64, .bool): .zeroAndOne
+    default: rangedFit(from: source, to: target)
+    }
+  }
+
+  /// Integers and binary floating-point numbers fit by the whole numbers that both sides hold.
+  private static func rangedFit(from source: StorageType, to target: StorageType) -> Fit? {
+    guard source != target, let held = source.wholeNumbers, let room = target.wholeNumbers else { return nil }
+    if source.isInteger {
+      return room.contains(held) ? .all : .between(room.lowerBound, room.upperBound)
+    }
+    guard target.isInteger else { return nil }
+    let common = held.clamped(to: room)
+    return .wholeBetween(common.lowerBound, common.upperBound)
+  }
+
+  /// Whether every value of the one type is a value of the other.
+  var isLossless: Bool {
+    if case .all = fit { return true }
+    return false
+  }
+
+  /// Whether the engine keeps the numbers of both types alike, so that there is nothing to convert.
+  func isNothing(to dialect: any SQLDialect) -> Bool {
+    isLossless && dialect.columnType(source) == dialect.columnType(target)
+  }
+
+  /// Whether a value is lost by the conversion, as a condition; `nil` when none is. A missing value is not lost.
+  func misfit(_ value: SQLFragment, _ dialect: any SQLDialect) -> SQLFragment? {
+    switch fit {
+    case .all: nil
+    case .between(let low, let high): "\(value) NOT BETWEEN \(number: low) AND \(number: high)"
+    case .zeroAndOne: "\(value) NOT IN (0, 1)"
+    case .wholeBetween(let low, let high):
+      // In two steps, for engines refuse to make an integer of a number that is out of range.
+      """
+      CASE WHEN \(value) NOT BETWEEN \(number: low) AND \(number: high) THEN \(dialect.boolean(true)) \
+      ELSE \(value) <> \(dialect.cast(dialect.cast(value, to: target), to: .double)) END
+      """
+    }
+  }
+
+  /// The value as the other type has it; missing for a value that does not fit.
+  func converted(_ value: SQLFragment, _ dialect: any SQLDialect) -> SQLFragment {
+    let number = exact(value, dialect)
+    guard let misfit = misfit(value, dialect) else { return number }
+    return "CASE WHEN \(misfit) THEN NULL ELSE \(number) END"
+  }
+
+  private func exact(_ value: SQLFragment, _ dialect: any SQLDialect) -> SQLFragment {
+    if source == .bool { return "CASE WHEN \(value) IS NULL THEN NULL WHEN \(value) THEN 1 ELSE 0 END" }
+    return target == .bool ? "\(value) <> 0" : dialect.cast(value, to: target)
+  }
+}
+
+extension StorageType {
+  fileprivate var isInteger: Bool { self == .int16 || self == .int32 || self == .int64 }
+
+  /// The whole numbers that the type holds without a gap between them; `nil` for what is no binary number.
+  fileprivate var wholeNumbers: ClosedRange<Int>? {
+    switch self {
+    case .int16: Int(Int16.min)...Int(Int16.max)
+    case .int32: Int(Int32.min)...Int(Int32.max)
+    case .int64: Int(Int64.min)...Int(Int64.max)
+    case .float: -(1 << 24)...(1 << 24)
+    case .double: -(1 << 53)...(1 << 53)
+    default: nil
+    }
+  }
+
+  /// The representation of an attribute's type by the type's name, as stores write it down; `nil` for what is no attribute.
+  init?(ofTypeNamed name: String) {
+    switch name {
+    case "url", "codable": self = .string
+    case "reference": return nil
+    case _ where name.hasPrefix("transformable("): self = .data
+    case _ where name.hasPrefix("enumeration("):
+      self.init(ofTypeNamed: String(name.dropFirst("enumeration(".count).dropLast()))
+    default: self.init(rawValue: name)
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import CoherenceCore
+
+/// A unique index that an existing table is to get, after its records were looked at.
+package struct SchemaConstraint: Sendable {
+  /// The most records that an error names.
+  private static let exampleCount = 5
+
+  package let table: String
+  /// The statement that makes the index.
+  package let creation: SQLFragment
+  private let root: EntityDescription
+  private let index: SQLIndex
+  private let entityName: String
+  private let propertyNames: [String]
+  /// Whether the constraint is that of a key, which `userInfo` names, and not declared.
+  let isKey: Bool
+
+  init(_ index: SQLIndex, of table: SQLTable, definition: SchemaDefinition) {
+    self.table = table.name
+    self.index = index
+    creation = definition.create(index, on: table.name)
+    root = table.root
+    let columns = index.columns.map { name in table.columns.first { $0.name == name } }
+    propertyNames = zip(index.columns, columns).map { $1?.slot.name ?? $0 }
+    let entities = table.root.hierarchy
+    let entity = index.entities.flatMap { members in
+      entities.first { $0.concreteEntities.map(\.name).sorted() == members }
+    }
+    entityName = entity?.name ?? table.root.name
+    let names = propertyNames
+    isKey = entities.contains { $0.keyConstraint?.map(\.name) == names }
+  }
+
+  // MARK: Duplicates
+
+  /// The number of values that several records have.
+  private var valueCount: SQLFragment { "SELECT COUNT(*) FROM (\(groups("1"))) AS \(name: "d")" }
+
+  /// The number of records with these values.
+  private var recordCount: SQLFragment {
+    "SELECT CAST(COALESCE(SUM(\(name: "d").\(name: "n")), 0) AS BIGINT) FROM (\(groups("COUNT(*)"))) AS \(name: "d")"
+  }
+
+  /// The keys of a few records, the oldest of each value.
+  private var examples: SQLFragment {
+    groups("MIN(\(name: SQLTable.id))") + " ORDER BY 1 LIMIT \(number: Self.exampleCount)"
+  }
+
+  /// An expression over the records of each value that several records have.
+  private func groups(_ expression: SQLFragment) -> SQLFragment {
+    var conditions = index.columns.map { "\(name: $0) IS NOT NULL" as SQLFragment }
+    if let entities = index.entities {
+      conditions.append("\(name: SQLTable.entity) \(list: entities.map(AttributeValue.string), as: .string)")
+    }
+    return """
+      SELECT \(expression) AS \(name: "n") FROM \(name: table) WHERE \(conditions.joined(separator: " AND ")) \
+      GROUP BY \(names: index.columns) HAVING COUNT(*) > 1
+      """
+  }
+
+  /// The values that keep the store from getting the index; `nil` for none.
+  ///
+  /// - Parameter numbers: Runs a statement and returns the integers in its first column.
+  func duplicates(in store: StoreIdentifier, model: ManagedObjectModel, _ numbers: (SQLFragment) throws -> [Int64])
+    throws
+    -> DuplicateKeys?
+  {
+    let count = try numbers(valueCount).first ?? 0
+    guard count > 0 else { return nil }
+    let space = IDSpaces(store: store, model: model)[root]
+    return DuplicateKeys(
+      entityName: entityName, propertyNames: propertyNames, valueCount: Int(count),
+      recordCount: Int(try numbers(recordCount).first ?? 0),
+      examples: try numbers(examples).map { ManagedObjectID(space: space, key: $0) })
+  }
+}
+
+extension CoherenceError {
+  /// The refusal of a store whose records have the same values where the model asks for unique ones.
+  static func duplicates(_ found: [(constraint: SchemaConstraint, duplicates: DuplicateKeys)]) -> CoherenceError {
+    let isOfKeys = found.allSatisfy(\.constraint.isKey)
+    let sentences =
+      ["The store cannot get the uniqueness constraints of the model."]
+      + found.map { "\($0.duplicates)." } + ["Nothing was changed."]
+    let advice =
+      isOfKeys
+      ? "Attach the store once with the option '\(StoreOption.allowsDuplicateKeys)', merge the records with "
+        + "`mergeDuplicates(of:)` and save, then attach it without the option."
+      : "Remove the duplicates first, with a program that has the former model."
+    var error = CoherenceError(
+      isOfKeys ? .duplicateKeys : .incompatibleModel, (sentences + [advice]).joined(separator: " "))
+    error.duplicateKeys = found.map(\.duplicates)
+    return error
+  }
+}

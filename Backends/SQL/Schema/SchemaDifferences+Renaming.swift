@@ -1,0 +1,73 @@
+import CoherenceCore
+
+// A rename that no model declares looks like one attribute that is left out and another one that is new. The store keeps the
+// values of the first, and the program reads the second, which is empty.
+
+/// An attribute that is new, and one of the same type and entity with stored values that the model leaves out.
+struct SuspectedRename: Sendable {
+  let entity: String
+  let added: String
+  let leftOut: String
+  /// Counts the stored values of the attribute that is left out.
+  let count: SQLFragment
+
+  func sentence(of number: Int) -> String {
+    "'\(entity).\(added)' is new, and the model leaves out '\(entity).\(leftOut)' of the same type (\(number) "
+      + "\(number == 1 ? "value" : "values"))"
+  }
+}
+
+extension SchemaDifferences {
+  var suspectedRenames: [SuspectedRename] {
+    new.tables.flatMap { table -> [SuspectedRename] in
+      guard let known = old.table(ofRoot: table.root.name) else { return [] }
+      return table.columns.filter { known.column($0.key) == nil }.flatMap { column -> [SuspectedRename] in
+        guard case .attribute(let attribute) = column.slot else { return [] }
+        return leftOut(of: column.key.entity, in: known, besides: table)
+          .filter { $0.type == attribute.type.canonicalName }
+          .map { stored in
+            SuspectedRename(
+              entity: column.key.entity, added: column.key.slot, leftOut: stored.slot,
+              count: values(of: stored, in: known))
+          }
+      }
+    }
+  }
+
+  /// The attributes that got their former names after a model without these had added them to the store. The store has a
+  /// column for either name; where the later one has no values, the attribute takes the earlier one.
+  var lateRenames: [SchemaFault] {
+    new.tables.flatMap { table -> [SchemaFault] in
+      guard let known = old.table(ofRoot: table.root.name) else { return [] }
+      return table.columns.compactMap { column -> SchemaFault? in
+        guard case .attribute(let attribute) = column.slot, !attribute.formerNames.isEmpty,
+          let stored = known.column(column.key)
+        else { return nil }
+        let candidates = leftOut(of: stored.entity, in: known, besides: table).filter { $0.type == stored.type }
+        guard let former = attribute.formerNames.first(where: { name in candidates.contains { $0.slot == name } })
+        else {
+          return nil
+        }
+        return .lateRename(
+          "'\(stored.entity).\(stored.slot)' was '\(former)' in an earlier model, and has values of its own in the store: "
+            + "those of '\(former)' stay where they are.",
+          table: known.name, column: stored.name, count: values(of: stored, in: known),
+          drops: SchemaDrops(columns: [SchemaDrops.Column(root: known.root, key: stored.key)]))
+      }
+    }
+  }
+
+  /// The columns of an entity that the model leaves out.
+  private func leftOut(
+    of entity: String, in known: StoredSchema.Table, besides table: SQLTable
+  ) -> [StoredSchema.Column] {
+    let declared = Set(table.columns.map(\.key))
+    return known.columns.filter { $0.entity == entity && !declared.contains($0.key) }
+  }
+
+  /// Counts the values of a column. Other entities of the hierarchy may have the column's default in it, which is no value
+  /// of theirs.
+  func values(of column: StoredSchema.Column, in table: StoredSchema.Table) -> SQLFragment {
+    "\(records(of: old.members(of: column.entity), in: table.name)) AND \(name: column.name) IS NOT NULL"
+  }
+}

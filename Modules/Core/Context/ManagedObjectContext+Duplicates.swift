@@ -1,0 +1,169 @@
+extension ManagedObjectContext {
+  /// Merges the records of an entity that have the same key, each group into one record, without saving.
+  ///
+  /// For stores that are attached with ``StoreOption/allowsDuplicateKeys``. The kept record of a group keeps its
+  /// attributes. It takes over what the others have in relationships: it gets their members beside its own, and a to-one
+  /// target where it has none, and whatever refers to them refers to it. Then the others are deleted, by their delete
+  /// rules. Records with a missing value in the key are left alone.
+  ///
+  /// To be called inside the context. All keys of the entity are read once, and kept in memory meanwhile; objects are
+  /// made of the records of one key and of what they are related to.
+  ///
+  /// - Parameters:
+  ///   - entityName: The entity, whose subentities' records are compared too: ``DuplicateKeys/entityName``.
+  ///   - choose: Returns one of the objects of one key, which come in the order of their making: the record to keep.
+  ///     Without it, the newest.
+  /// - Returns: The number of deleted objects.
+  /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/invalidMergeKey`` for an entity without a key, and when `choose`
+  ///   returns another object; what fetching, loading and `choose` throw. Changes made until then stay in the context;
+  ///   roll it back.
+  @discardableResult
+  public final func mergeDuplicates(
+    of entityName: String,
+    keeping choose: (_ duplicates: [ManagedObject]) throws -> ManagedObject = { $0[$0.count - 1] }
+  ) throws -> Int {
+    try operating {
+      let model = try coordinator().managedObjectModel
+      let entity = try model.entity(named: entityName)
+      guard let key = entity.keyAttributes else {
+        throw CoherenceError(
+          .invalidMergeKey,
+          "'\(entityName)' has no key whose duplicates could be found; name its attributes in "
+            + "'\(EntityDescription.keySetting)'."
+        )
+      }
+      let finder = DuplicateFinder(keySlots: key.map(\.slot))
+      try compare(FetchRequest<ManagedObject>(entityName: entityName), with: finder)
+      let merger = DuplicateMerger(context: self, model: model)
+      var kept: [ManagedObjectID: ManagedObject] = [:]
+      for group in finder.groups {
+        let objects = try existingObjects(with: group)
+        let duplicates = group.compactMap { objects[$0] }
+        guard duplicates.count > 1 else { continue }
+        let choice = try choose(duplicates)
+        guard duplicates.contains(where: { $0 === choice }) else {
+          throw CoherenceError(
+            .invalidMergeKey, "The record to keep of '\(entityName)' must be one of those with the same key.")
+        }
+        for other in duplicates where other !== choice {
+          try merger.moveRelationships(of: other, to: choice)
+          kept[other.objectID] = choice
+        }
+      }
+      try merger.redirectReferences(kept)
+      for id in kept.keys.sorted(by: ManagedObjectID.precedes) { delete(object(with: id)) }
+      return kept.count
+    }
+  }
+}
+
+/// Finds the records that have the same key, without making objects of them.
+private final class DuplicateFinder: RowExpectation {
+  let keySlots: [Int]
+  private var first: [[AttributeValue]: ManagedObjectID] = [:]
+  private var duplicates: [[AttributeValue]: [ManagedObjectID]] = [:]
+
+  init(keySlots: [Int]) { self.keySlots = keySlots }
+
+  /// The records of each key that several have, the oldest first.
+  var groups: [[ManagedObjectID]] {
+    duplicates.values.map { $0.sorted(by: ManagedObjectID.precedes) }
+      .sorted { ManagedObjectID.precedes($0[0], $1[0]) }
+  }
+
+  var expectedValues: [AttributeValue?] { [] }
+
+  func verdict(on id: ManagedObjectID, key: [AttributeValue]) -> RowVerdict {
+    if key.contains(where: \.isNull) { return .pass }
+    if let other = first[key] {
+      duplicates[key, default: [other]].append(id)
+    } else {
+      first[key] = id
+    }
+    return .pass
+  }
+
+  func take(_ row: Row) {}
+}
+
+/// Gives the relationships of records that are about to be deleted to the records that are kept in their stead.
+private struct DuplicateMerger {
+  private static let chunkSize = 500
+
+  let context: ManagedObjectContext
+  let model: ManagedObjectModel
+
+  // MARK: The records' own relationships
+
+  func moveRelationships(of other: ManagedObject, to kept: ManagedObject) throws {
+    for relationship in other.entity.relationships
+    where kept.entity.relationship(named: relationship.name) === relationship {
+      if relationship.isToMany {
+        try moveMembers(relationship.name, of: other, to: kept)
+      } else {
+        try moveTarget(relationship, of: other, to: kept)
+      }
+    }
+  }
+
+  private func moveMembers(_ name: String, of other: ManagedObject, to kept: ManagedObject) throws {
+    let members = try other.objects(for: name)
+    guard !members.isEmpty else { return }
+    let known = try kept.objects(for: name)
+    let present = Set(known.map(\.objectID)).union([kept.objectID, other.objectID])
+    let fresh = members.filter { !present.contains($0.objectID) }
+    // First, so that no delete rule of the other record concerns its former members.
+    try other.setObjects([], for: name)
+    if !fresh.isEmpty { try kept.setObjects(known.filter { $0 !== other } + fresh, for: name) }
+  }
+
+  private func moveTarget(
+    _ relationship: RelationshipDescription, of other: ManagedObject, to kept: ManagedObject
+  ) throws {
+    guard let target = try other.object(for: relationship.name) else { return }
+    let isFree = try kept.object(for: relationship.name) == nil
+    // A target of its own goes with the record.
+    if !isFree, relationship.deleteRule == .cascade { return }
+    try other.setObject(nil, for: relationship.name)
+    if isFree, target !== kept, target !== other { try kept.setObject(target, for: relationship.name) }
+  }
+
+  // MARK: References without an inverse
+
+  /// Makes references to deleted records, of which the records themselves know nothing, refer to the kept ones.
+  func redirectReferences(_ kept: [ManagedObjectID: ManagedObject]) throws {
+    guard let root = kept.first?.key.entity else { return }
+    for entity in model.entities {
+      for relationship in entity.relationships
+      where relationship.entity === entity && relationship.inverse == nil && relationship.destination.root === root {
+        try redirect(relationship, kept)
+      }
+    }
+  }
+
+  private func redirect(_ relationship: RelationshipDescription, _ kept: [ManagedObjectID: ManagedObject]) throws {
+    let ids = kept.keys.sorted(by: ManagedObjectID.precedes)
+    for start in stride(from: 0, to: ids.count, by: Self.chunkSize) {
+      let chunk = ids[start..<min(start + Self.chunkSize, ids.count)].map(AttributeValue.reference)
+      let path = PropertyPath(names: [relationship.name])
+      var request = FetchRequest<ManagedObject>(entityName: relationship.entity.name)
+      request.predicate =
+        relationship.isToMany
+        ? .quantified(.any, path, .membership(.path(.own), in: chunk)) : .membership(.path(path), in: chunk)
+      for owner in try context.fetch(request) { try redirect(relationship, of: owner, kept) }
+    }
+  }
+
+  private func redirect(
+    _ relationship: RelationshipDescription, of owner: ManagedObject, _ kept: [ManagedObjectID: ManagedObject]
+  ) throws {
+    guard relationship.isToMany else {
+      let target = try owner.object(for: relationship.name)
+      if let other = target.flatMap({ kept[$0.objectID] }) { try owner.setObject(other, for: relationship.name) }
+      return
+    }
+    var seen: Set<ManagedObjectID> = []
+    let members = try owner.objects(for: relationship.name).map { kept[$0.objectID] ?? $0 }
+    try owner.setObjects(members.filter { seen.insert($0.objectID).inserted }, for: relationship.name)
+  }
+}

@@ -1,0 +1,60 @@
+// The key of an entity: the attributes that tell its records apart.
+
+import Foundation
+
+extension EntityDescription {
+  /// The entry of ``userInfo`` that names the attributes of the entity's key, separated by commas:
+  /// `["uniquenessAttributes": "label, number"]`.
+  ///
+  /// A subentity without an entry has that of its nearest ancestor. The stores keep a key unique, as they keep
+  /// ``uniquenessConstraints``: among the records of each entity that has the key and is not abstract, its subentities'
+  /// records included. Records with a missing value in the key are not compared. The entry does not count for
+  /// ``versionHash``; a store that an earlier program made without the constraint gets it when it is attached, see
+  /// ``StoreOption/allowsDuplicateKeys``.
+  public static let keySetting = "uniquenessAttributes"
+
+  /// The attributes of the entity's key; `nil` without a key, and when the entity lacks an attribute that
+  /// ``keySetting`` names.
+  public var keyAttributes: [AttributeDescription]? {
+    guard let names = keyNames else { return nil }
+    let attributes = names.compactMap { attribute(named: $0) }
+    return attributes.count == names.count ? attributes : nil
+  }
+
+  /// The names that ``keySetting`` has, of existing attributes or not: the entity's own or those of its nearest ancestor
+  /// with the entry; `nil` without one.
+  package var keyNames: [String]? {
+    var current: EntityDescription? = self
+    while let entity = current {
+      if let names = Self.names(in: entity.userInfo[Self.keySetting] ?? "") { return names }
+      current = entity.superentity
+    }
+    return nil
+  }
+
+  private static func names(in text: String) -> [String]? {
+    let names = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    return names.isEmpty ? nil : names
+  }
+
+  /// The constraint that the entity's key adds to the declared and the inherited constraints.
+  ///
+  /// `nil` for an abstract entity, because each of its subentities tells its own records apart, and where a constraint
+  /// on some of the attributes keeps the key unique already.
+  var addedKeyConstraint: [PropertyDescription]? {
+    guard !isAbstract, let attributes = keyAttributes else { return nil }
+    var key: [PropertyDescription] = []
+    for attribute in attributes where !key.contains(attribute) { key.append(attribute) }
+    let isUnique = uniquenessConstraints.contains { constraint in constraint.allSatisfy(key.contains) }
+    return isUnique ? nil : key
+  }
+}
+
+extension StoreEnvironment {
+  /// The uniqueness constraints of an entity that its superentity does not have, as the store is to keep them: without
+  /// the key's constraint under ``StoreOption/allowsDuplicateKeys``.
+  package func ownConstraints(of entity: EntityDescription) -> [[PropertyDescription]] {
+    let own = entity.uniquenessConstraints.dropFirst(entity.superentity?.uniquenessConstraints.count ?? 0)
+    return Array(allowsDuplicateKeys && entity.keyConstraint != nil ? own.dropLast() : own)
+  }
+}

@@ -1,0 +1,131 @@
+import Synchronization
+
+/// Delivers the changes of a coordinator's saves to any number of streams.
+final class EntityChangeFeed: Sendable {
+  private struct Listener { weak var queue: EntityChangeQueue? }
+
+  private let listeners = Mutex<[Listener]>([])
+  private let hasListeners = Atomic<Bool>(false)
+
+  deinit { for queue in queues { queue.finish() } }
+
+  /// Whether any stream may be in use: a look at one word.
+  var isObserved: Bool { hasListeners.load(ordering: .acquiring) }
+
+  /// Makes a stream of the changes from now on.
+  ///
+  /// - Parameter entity: The entity whose changes, and whose subentities' changes, are delivered; `nil` for all.
+  func makeStream(of entity: EntityDescription?) -> AsyncStream<EntityChanges> {
+    let queue = EntityChangeQueue(entity)
+    listeners.withLock { listeners in
+      listeners.append(Listener(queue: queue))
+      hasListeners.store(true, ordering: .releasing)
+    }
+    // The stream alone keeps the queue: a stream that is dropped costs nothing from the next save on.
+    return AsyncStream { await queue.next() }
+  }
+
+  /// Adds the changes of a save to the queue of every stream. Never waits for a reader.
+  func post(_ list: EntityChangeList) {
+    guard !list.changes.isEmpty else { return }
+    for queue in queues { queue.post(list.changes) }
+  }
+
+  /// The queues of the streams in use.
+  private var queues: [EntityChangeQueue] {
+    listeners.withLock { listeners in
+      let queues = listeners.compactMap(\.queue)
+      guard queues.count < listeners.count else { return queues }
+      listeners.removeAll { $0.queue == nil }
+      if listeners.isEmpty { hasListeners.store(false, ordering: .releasing) }
+      return queues
+    }
+  }
+}
+
+/// The changes that one stream has not delivered yet, merged for each entity.
+///
+/// A queue never keeps more than ``EntityChanges/bound`` identifiers: it delivers an entity beyond that without a list.
+final class EntityChangeQueue: Sendable {
+  private struct State {
+    /// In the order of each entity's first change.
+    var changes: [EntityChanges] = []
+    /// The number of listed records.
+    var count = 0
+    var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+    var lastWaiter = 0
+    var isFinished = false
+
+    mutating func add(_ fresh: EntityChanges) {
+      let known = changes.firstIndex { $0.entity === fresh.entity }
+      let index = known ?? changes.count
+      if known == nil { changes.append(EntityChanges(fresh.entity)) }
+      count -= changes[index].count
+      changes[index].merge(fresh)
+      if count + changes[index].count > EntityChanges.bound { changes[index].collapse() }
+      count += changes[index].count
+    }
+  }
+
+  private let entity: EntityDescription?
+  private let state = Mutex(State())
+
+  init(_ entity: EntityDescription?) { self.entity = entity }
+
+  func post(_ changes: [EntityChanges]) {
+    let concerned = entity.map { entity in changes.filter { $0.concerns(entity) } } ?? changes
+    guard !concerned.isEmpty else { return }
+    state.withLock { state in for fresh in concerned { state.add(fresh) } }
+    wake()
+  }
+
+  /// Ends the stream after the remaining changes are delivered.
+  func finish() {
+    state.withLock { $0.isFinished = true }
+    wake()
+  }
+
+  /// The changes of the entity that has waited longest; `nil` in a cancelled task and after the end.
+  func next() async -> EntityChanges? {
+    while !Task.isCancelled {
+      let (changes, isFinished) = state.withLock { state in
+        guard !state.changes.isEmpty else { return (EntityChanges?.none, state.isFinished) }
+        let first = state.changes.removeFirst()
+        state.count -= first.count
+        return (first, false)
+      }
+      if changes != nil || isFinished { return changes }
+      await wait()
+    }
+    return nil
+  }
+
+  private func wait() async {
+    let number = state.withLock { state in
+      state.lastWaiter += 1
+      return state.lastWaiter
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isWaiting = state.withLock { state in
+          // A cancellation before this is seen here, a later one finds the continuation.
+          guard state.changes.isEmpty, !state.isFinished, !Task.isCancelled else { return false }
+          state.waiters[number] = continuation
+          return true
+        }
+        if !isWaiting { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
+    }
+  }
+
+  private func wake() {
+    let waiters = state.withLock { state in
+      let waiters = state.waiters
+      state.waiters = [:]
+      return waiters
+    }
+    for waiter in waiters.values { waiter.resume() }
+  }
+}

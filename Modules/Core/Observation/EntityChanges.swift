@@ -1,0 +1,121 @@
+/// The records of one entity that saves inserted, changed and deleted, by identifier.
+///
+/// An identifier is in one of the sets: deleted records are neither inserted nor updated, and records that were inserted
+/// are not updated too.
+public struct EntityChanges: Sendable, Hashable {
+  /// The entity of the records. For batch requests, which do not say which subentity a record is of, the entity of the
+  /// request; see ``includesSubentities``.
+  public let entity: EntityDescription
+  public private(set) var inserted: Set<ManagedObjectID> = []
+  /// The records with changed attributes or relationships.
+  public private(set) var updated: Set<ManagedObjectID> = []
+  public private(set) var deleted: Set<ManagedObjectID> = []
+  /// Whether some of the records may be of subentities.
+  public private(set) var includesSubentities = false
+  /// Whether more records changed than are listed: then the sets are empty, and every record of the entity may have
+  /// changed.
+  public private(set) var isEverything = false
+
+  init(_ entity: EntityDescription) { self.entity = entity }
+
+  /// The number of listed records.
+  public var count: Int { inserted.count + updated.count + deleted.count }
+}
+
+/// The kind of change that a save made to a record.
+enum EntityChangeKind {
+  case inserted, updated, deleted
+}
+
+extension EntityChanges {
+  /// The most records that are listed.
+  static let bound = 10_000
+
+  mutating func add(_ ids: some Collection<ManagedObjectID>, as kind: EntityChangeKind, includesSubentities: Bool) {
+    if includesSubentities { self.includesSubentities = true }
+    guard !isEverything else { return }
+    guard count + ids.count <= Self.bound else { return collapse() }
+    switch kind {
+    case .inserted:
+      updated.subtract(ids)
+      inserted.formUnion(ids)
+      inserted.subtract(deleted)
+    case .updated:
+      updated.formUnion(ids)
+      updated.subtract(inserted)
+      updated.subtract(deleted)
+    case .deleted:
+      inserted.subtract(ids)
+      updated.subtract(ids)
+      deleted.formUnion(ids)
+    }
+  }
+
+  /// Adds the changes that later saves made to records of the same entity.
+  mutating func merge(_ later: EntityChanges) {
+    if later.includesSubentities { includesSubentities = true }
+    if later.isEverything { return collapse() }
+    add(later.inserted, as: .inserted, includesSubentities: false)
+    add(later.updated, as: .updated, includesSubentities: false)
+    add(later.deleted, as: .deleted, includesSubentities: false)
+  }
+
+  /// Drops the list: every record of the entity may have changed.
+  mutating func collapse() {
+    (inserted, updated, deleted) = ([], [], [])
+    isEverything = true
+  }
+
+  /// Whether some of the records may be of another entity, or of one that inherits from it.
+  func concerns(_ other: EntityDescription) -> Bool {
+    entity.isKind(of: other) || (includesSubentities && other.isKind(of: entity))
+  }
+}
+
+/// The changes of one save, by entity.
+struct EntityChangeList {
+  private(set) var changes: [EntityChanges] = []
+
+  mutating func add(
+    _ ids: some Collection<ManagedObjectID>, of entity: EntityDescription, as kind: EntityChangeKind,
+    includesSubentities: Bool = false
+  ) {
+    guard !ids.isEmpty else { return }
+    let known = changes.firstIndex { $0.entity === entity }
+    let index = known ?? changes.count
+    if known == nil { changes.append(EntityChanges(entity)) }
+    changes[index].add(ids, as: kind, includesSubentities: includesSubentities)
+  }
+
+  /// Adds the changes that were saved into one store. The unit's changes must not be retired yet.
+  mutating func add(_ unit: UnitOfWork) {
+    for group in unit.inserts.groups { add(group.rows.lazy.map(\.id), of: group.entity, as: .inserted) }
+    let updates = Dictionary(grouping: unit.updates) { ObjectIdentifier($0.entity) }.values
+    for group in updates.sorted(by: { $0[0].entity.position < $1[0].entity.position }) {
+      add(group.lazy.map(\.id), of: group[0].entity, as: .updated)
+    }
+    for group in unit.deletes.groups { add(group.changes.lazy.map(\.id), of: group.entity, as: .deleted) }
+    addOwners(of: unit)
+  }
+
+  /// The records of which links alone were changed, from the other side.
+  private mutating func addOwners(of unit: UnitOfWork) {
+    guard !unit.links.owners.isEmpty else { return }
+    let known = Set(unit.changes.map(\.id))
+    for (id, relationships) in unit.links.owners where !known.contains(id) {
+      if let entity = id.space.rows.row(id.key)?.entity {
+        add(CollectionOfOne(id), of: entity, as: .updated)
+      } else if let entity = relationships.first?.entity {
+        add(CollectionOfOne(id), of: entity, as: .updated, includesSubentities: !entity.subentities.isEmpty)
+      }
+    }
+  }
+
+  /// Adds records of a batch request, which does not return their exact entities.
+  mutating func add(batch ids: [ManagedObjectID], of entity: EntityDescription? = nil, as kind: EntityChangeKind) {
+    for (_, group) in Dictionary(grouping: ids, by: { ObjectIdentifier($0.space) }) {
+      let entity = entity ?? group[0].entity
+      add(group, of: entity, as: kind, includesSubentities: !entity.subentities.isEmpty)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/// What becomes of an aggregate when an entity in it is removed from the store. Each place of an aggregate has its own; see
+/// ``PartialIdentifiableKeyPath/onRemoval(_:)``.
+public enum RemovalPolicy: Sendable, Equatable {
+  /// The aggregate gives the entity up: an optional place becomes `nil`, a collection loses it, and an aggregate that
+  /// cannot be without it is removed too. This is the default.
+  case cascade
+  /// The aggregate keeps the last value of the entity at the place. It follows the entity again when one of its identifier
+  /// is stored again; to store the aggregate itself with the place stores the entity too.
+  case keepLastValue
+  /// The entity cannot be removed while an aggregate that stays has it at the place: nothing is removed, see
+  /// ``RemovalRefusal``. An aggregate that is removed with the entity does not refuse.
+  case refuse
+}
+
+/// Why an entity was not removed: aggregates that stay refuse it. Nothing was changed.
+public struct RemovalRefusal: Error, Equatable, Sendable, CustomStringConvertible {
+  /// An entity, by the name of its type and the description of its identifier.
+  public struct Reference: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the type.
+    public let type: String
+    /// The description of the identifier.
+    public let id: String
+
+    public var description: String { "\(type) \(id)" }
+  }
+
+  /// The entity to remove.
+  public let entity: Reference
+  /// The aggregates that refuse, sorted by type and identifier.
+  public let referrers: [Reference]
+
+  public var description: String {
+    """
+    \(entity) was not removed, because \(referrers.map(\.description).joined(separator: ", ")) need it. Remove the entity \
+    from them, or remove them, first.
+    """
+  }
+}

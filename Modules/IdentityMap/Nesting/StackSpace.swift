@@ -1,0 +1,51 @@
+import CoherenceRuntime
+
+/// Gives walks over nested values the stack that they need, however deep users nest them.
+///
+/// A walk over the entities in a value goes through closures that are compiled for their types, and through code of
+/// users, so it takes stack for each level. Where the stack of the thread comes to its end, the walk goes on on another
+/// one, on the same thread: locks and everything else that belongs to the thread stay as they are. Shallow values take
+/// no other stack; for them the question costs a few nanoseconds.
+enum StackSpace {
+  /// What lies between two questions at most: one level, with the code of users in it.
+  private static let level = 128 << 10
+  /// One more stack, for about 2,500 levels without optimization.
+  private static let segment = 8 << 20
+  /// What a level of a value takes of code that users, or the compiler for them, have written: `==` and the release of
+  /// a value. Measured: 80 to 400 bytes.
+  private static let perLevel = 2 << 10
+  /// How high a node is whose value takes no more stack than a level of a walk may.
+  private static let greatestShallowHeight: Int32 = 32
+
+  /// Does one level of a walk, which may do the next one inside of it.
+  @inline(__always)
+  static func forLevel<R>(_ body: () -> R) -> R {
+    coherence_has_stack(level) ? body() : move(to: segment, body)
+  }
+
+  /// Does something that recurses, in code of users, over the whole value of a node.
+  /// - Parameter height: That of the node.
+  @inline(__always)
+  static func forValue<R>(ofHeight height: Int32, _ body: () -> R) -> R {
+    height <= greatestShallowHeight ? body() : forDeepValue(ofHeight: height, body)
+  }
+
+  private static func forDeepValue<R>(ofHeight height: Int32, _ body: () -> R) -> R {
+    let bytes = level + Int(height) * perLevel
+    return coherence_has_stack(bytes) ? body() : move(to: bytes + level, body)
+  }
+
+  @inline(never)
+  private static func move<R>(to bytes: Int, _ body: () -> R) -> R {
+    var result: R?
+    withoutActuallyEscaping({ result = body() }) { body in
+      var call: () -> Void = body
+      withUnsafeMutablePointer(to: &call) { call in
+        coherence_call_on_stack(bytes, { $0?.assumingMemoryBound(to: (() -> Void).self).pointee() }, call)
+      }
+    }
+    // The call above has made it.
+    guard let result else { fatalError("A function on another stack was not called.") }
+    return result
+  }
+}

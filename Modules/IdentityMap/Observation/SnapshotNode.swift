@@ -1,0 +1,35 @@
+/// The values of several nodes, read together while the lock is held.
+final class SnapshotNode<Value: Sendable>: ValueNode<Value> {
+  private let readParts: () -> Value
+
+  private init(core: StoreCore, readParts: @escaping () -> Value) {
+    self.readParts = readParts
+    super.init(core: core)
+  }
+
+  override func read() -> Value {
+    core.refresh(self)
+    return readParts()
+  }
+
+  override var showsWholeTransactions: Bool { true }
+
+  /// An observer is told of a snapshot after its parts.
+  override var heightAmongChanges: Int32 { .max }
+
+  override func leaveTable() {
+    Unmanaged.passUnretained(self).release()
+  }
+
+  override var label: String { "snapshot of \(Value.self)" }
+
+  /// A node that lives until it is dropped.
+  /// - Parameter readParts: Reads the parts, which the snapshot keeps.
+  static func make(of parts: [Node], core: StoreCore, readParts: @escaping () -> Value) -> SnapshotNode {
+    let node = SnapshotNode(core: core, readParts: readParts)
+    _ = Unmanaged.passRetained(node)
+    node.setChildren(parts)
+    core.loosen(node)
+    return node
+  }
+}

@@ -1,0 +1,111 @@
+/// A tentative edit of the entities that an alias stands for. It names entities, not indices, so that it can be applied
+/// again to another list.
+enum AliasEdit {
+  case insert([Handle], at: Anchor)
+  case remove(Handle)
+  case replace(Handle, with: Handle)
+  case standFor([Handle])
+  case standForNothing
+
+  /// The place of new entries. Without the entry that it names, it is the start or the end of the list.
+  enum Anchor {
+    case first, last
+    case before(Handle), after(Handle)
+  }
+
+  /// - Parameter entries: `nil` while the alias stands for nothing.
+  func apply(to entries: inout [Handle]?) {
+    switch self {
+    case .insert(let new, let anchor):
+      var list = entries ?? []
+      var known = Set(list.map { ObjectIdentifier($0.node) })
+      // An entry keeps its place, so that a list in which a server has put the entity meanwhile shows it once.
+      let missing = new.filter { known.insert(ObjectIdentifier($0.node)).inserted }
+      list.insert(contentsOf: missing, at: anchor.index(in: list))
+      entries = list
+    case .remove(let entry):
+      entries?.removeAll { $0.node === entry.node }
+    case .replace(let entry, let substitute):
+      guard entry.node !== substitute.node, var list = entries,
+        let index = list.firstIndex(where: { $0.node === entry.node })
+      else { return }
+      if !list.contains(where: { $0.node === substitute.node }) { list[index] = substitute }
+      list.removeAll { $0.node === entry.node }
+      entries = list
+    case .standFor(let list):
+      entries = list
+    case .standForNothing:
+      entries = nil
+    }
+  }
+
+  /// The entities that the edit puts into the list.
+  var newcomers: [Handle] {
+    switch self {
+    case .insert(let new, _), .standFor(let new): new
+    case .replace(_, let substitute): [substitute]
+    case .remove, .standForNothing: []
+    }
+  }
+
+  func mentions(_ node: Node) -> Bool {
+    let named: [Handle] =
+      switch self {
+      case .insert(let new, .before(let anchor)), .insert(let new, .after(let anchor)): new + [anchor]
+      case .insert(let new, _), .standFor(let new): new
+      case .remove(let entry): [entry]
+      case .replace(let entry, let substitute): [entry, substitute]
+      case .standForNothing: []
+      }
+    return named.contains { $0.node === node }
+  }
+
+  /// The edit with other entities in the place of those that it names.
+  /// - Parameter transform: Returns the entity to name, or `nil` for one that the edit cannot name any more.
+  /// - Returns: `nil` when nothing of the edit is left.
+  func mapped(_ transform: (Handle) -> Handle?) -> AliasEdit? {
+    switch self {
+    case .insert(let new, let anchor):
+      let left = Self.map(new, transform)
+      return left.isEmpty && !new.isEmpty ? nil : .insert(left, at: anchor.mapped(transform))
+    case .remove(let entry):
+      return transform(entry).map { .remove($0) }
+    case .replace(let entry, let substitute):
+      guard let entry = transform(entry), let substitute = transform(substitute) else { return nil }
+      return .replace(entry, with: substitute)
+    case .standFor(let list):
+      let left = Self.map(list, transform)
+      return left.isEmpty && !list.isEmpty ? nil : .standFor(left)
+    case .standForNothing:
+      return self
+    }
+  }
+
+  /// Each entity once where two become the same.
+  private static func map(_ handles: [Handle], _ transform: (Handle) -> Handle?) -> [Handle] {
+    handles.compactMap { handle in
+      guard let new = transform(handle) else { return nil }
+      return new.node !== handle.node && handles.contains { $0.node === new.node } ? nil : new
+    }
+  }
+}
+
+extension AliasEdit.Anchor {
+  fileprivate func index(in list: [Handle]) -> Int {
+    switch self {
+    case .first: 0
+    case .last: list.count
+    case .before(let entry): list.firstIndex { $0.node === entry.node } ?? 0
+    case .after(let entry): list.firstIndex { $0.node === entry.node }.map { $0 + 1 } ?? list.count
+    }
+  }
+
+  fileprivate func mapped(_ transform: (Handle) -> Handle?) -> Self {
+    switch self {
+    case .first, .last: self
+    // A removed entry may come back, and is in no list until then.
+    case .before(let entry): .before(transform(entry) ?? entry)
+    case .after(let entry): .after(transform(entry) ?? entry)
+    }
+  }
+}

@@ -1,0 +1,85 @@
+extension EntityStore {
+  /// The value of an entity as it is now; `nil` when there is none.
+  ///
+  /// The way to read that costs least: it makes nothing that keeps the entity, as ``find(_:id:)`` does, and many threads
+  /// read beside each other, also what only an alias or an aggregate keeps.
+  @inlinable
+  public func value<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T? {
+    if let reading = core.beginReading() {
+      let value = core.valueUnchanged(type, id: id)
+      core.endReading(reading)
+      if let value { return value }
+    }
+    return core.exclusively { core.value(type, id: id) }
+  }
+
+  /// The entity that an alias stands for now; `nil` when the alias stands for nothing. See ``value(_:id:)``.
+  public func value<T: Identifiable & Sendable>(named: AliasKey<T>) -> T? {
+    core.value(of: named)
+  }
+
+  /// The collection that an alias stands for now; `nil` when the alias stands for nothing. See ``value(_:id:)``.
+  public func value<C: Collection & Sendable>(named: AliasKey<C>) -> C? where C.Element: Identifiable & Sendable {
+    core.value(of: named)
+  }
+}
+
+extension StoreCore {
+  /// Finds the value of an entity in a read.
+  /// - Returns: `nil` when that needs the lock.
+  @inlinable func valueUnchanged<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T?? {
+    guard let table = knownTable(of: type) else { return .some(nil) }
+    return table._withUnsafeGuaranteedRef { table in
+      guard table.isSimple else { return table.valueUnchanged(id) }
+      guard let node = table.index.find(id, hash: table.index.hash(id)),
+        !node._withUnsafeGuaranteedRef({ $0.flags.contains(.vacant) })
+      else { return .some(nil) }
+      return .some(.some(node._withUnsafeGuaranteedRef { $0.value }))
+    }
+  }
+
+  /// The value of an entity. Under the lock.
+  @usableFromInline func value<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T? {
+    let table = table(of: type)
+    guard let node = table.search(id) else { return nil }
+    table.noteUse(of: node)
+    if table.searchesLeaveNoTrace { noteValueRead(of: node) }
+    return node.read()
+  }
+
+  fileprivate func value<Content: Sendable>(of key: AliasKey<Content>) -> Content? {
+    if let reading = beginReading() {
+      let node = aliases[key]
+      let isReadable = node?.isReadable ?? true
+      let value = isReadable ? node?.read() : nil
+      endReading(reading)
+      if isReadable { return value }
+    }
+    return exclusively {
+      guard let node = aliases[key] else { return nil }
+      noteValueRead(of: node)
+      return node.read()
+    }
+  }
+
+  /// Under the lock: a read of a value, for which nothing has to keep the node.
+  private func noteValueRead(of node: Node) {
+    if lock.depth == 1, node.isReadable { lock.noteRead() }
+  }
+}
+
+extension EntityTable {
+  /// Whether nothing is noted of a search: no lifetime depends on it.
+  var searchesLeaveNoTrace: Bool {
+    guard let tenures else { return true }
+    return tenures.lifetime == .pinned
+  }
+
+  /// Finds the value of an entity of a type that has more to it, in a read.
+  /// - Returns: `nil` when that needs the lock.
+  @usableFromInline func valueUnchanged(_ id: T.ID) -> T?? {
+    guard searchesLeaveNoTrace else { return nil }
+    guard let node = node(id) else { return .some(nil) }
+    return node.isReadable ? .some(.some(node.value)) : nil
+  }
+}

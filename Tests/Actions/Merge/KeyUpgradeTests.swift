@@ -1,0 +1,159 @@
+import CoherenceCore
+import CoherenceStrategies
+import Foundation
+import Testing
+import TestSupport
+
+/// Stores that were made without the constraints of keys, as earlier versions of the framework made them.
+@Suite("Stores that get the constraints of keys", .timeLimit(.minutes(15)))
+struct KeyUpgradeTests {
+  private typealias Container = GenericPersistentContainer<ContextStrategy.Direct>
+
+  /// A store in memory goes with its content, and so has its constraints from the start.
+  static let backends = Backend.available.filter { $0 != .inMemory }
+
+  /// A place for a store of people with pets.
+  private struct Stage {
+    let directory = TemporaryDirectory()
+    let configuration: StoreConfiguration
+
+    init(_ backend: Backend) { configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)) }
+
+    /// Attaches the store for a model whose people have a key, or none.
+    func open(key: String? = "email", _ options: [String: OptionValue] = [:]) throws -> Container {
+      let model = try ManagedObjectModel(name: "People") {
+        Entity("Person", userInfo: key.map { [EntityDescription.keySetting: $0] } ?? [:]) {
+          Attribute("email", .string, optional: true)
+          Attribute("name", .string)
+        }
+        Entity("Pet") {
+          Attribute("name", .string)
+          Relationship("owner", toOne: "Person", inverse: nil)
+          Relationship("friends", toMany: "Person", inverse: nil)
+        }
+      }
+      let container = Container(name: "People", managedObjectModel: model, storeLocation: directory.url)
+      var configuration = configuration
+      configuration.options.merge(options) { $1 }
+      try container.attachPersistentStore(for: configuration)
+      return container
+    }
+
+    /// Runs a block with the store attached.
+    func with<T>(
+      key: String? = "email", _ options: [String: OptionValue] = [:], _ body: (BackgroundContext) throws -> T
+    ) throws -> T {
+      let container = try open(key: key, options)
+      let context = container.newBackgroundContext()
+      let result = try context.performAndWait { try body(context) }
+      try container.detach(persistentStores: container.persistentStoreCoordinator.persistentStores)
+      return result
+    }
+
+    /// Puts people into the store by a model without a key.
+    func fill(_ people: [(String?, String)]) throws {
+      try with(key: nil) { context in
+        for (email, name) in people { try Self.insert(email, name, into: context) }
+        try context.save()
+      }
+    }
+
+    @discardableResult
+    static func insert(_ email: String?, _ name: String, into context: ManagedObjectContext) throws -> ManagedObject {
+      let person = try context.insertNewObject(forEntityName: "Person")
+      try person.setValue(email, for: "email")
+      try person.setValue(name, for: "name")
+      return person
+    }
+
+    static func names(_ context: ManagedObjectContext) throws -> [String] {
+      try context.fetch(FetchRequest<ManagedObject>(entityName: "Person"))
+        .map { try $0.value(for: "name", as: String.self) }.sorted()
+    }
+  }
+
+  @Test(arguments: backends)
+  func `a store without the constraint of a key gets the constraint when it is attached`(backend: Backend) throws {
+    let stage = Stage(backend)
+    try stage.fill([("a@x", "a"), ("b@x", "b"), (nil, "c"), (nil, "d")])
+    try stage.with { context in
+      #expect(try Stage.names(context) == ["a", "b", "c", "d"])
+      try Stage.insert("a@x", "other", into: context)
+      #expect { try context.save() } throws: { ErrorCode.uniquenessViolated ~= $0 }
+    }
+    // A program with the former model works on, and the constraint is there again when the key is.
+    try stage.with(key: nil) { context in
+      #expect(try Stage.names(context) == ["a", "b", "c", "d"])
+      try Stage.insert("e@x", "e", into: context)
+      try context.save()
+    }
+    try stage.with { context in
+      try Stage.insert("e@x", "other", into: context)
+      #expect { try context.save() } throws: { ErrorCode.uniquenessViolated ~= $0 }
+    }
+  }
+
+  @Test(arguments: backends)
+  func `a store with duplicate keys is refused with their number, merged, and attached with the constraint`(
+    backend: Backend
+  ) throws {
+    let stage = Stage(backend)
+    try stage.fill([("a@x", "older"), ("a@x", "newer"), ("b@x", "b"), (nil, "c"), (nil, "d")])
+    try stage.with(key: nil) { context in
+      let people = try context.fetch(FetchRequest<ManagedObject>(entityName: "Person"))
+      let older = try #require(try people.first { try $0.value(for: "name", as: String.self) == "older" })
+      let pet = try context.insertNewObject(forEntityName: "Pet")
+      try pet.setValue("Rex", for: "name")
+      try pet.setObject(older, for: "owner")
+      try pet.setObjects(people, for: "friends")
+      try context.save()
+    }
+    for _ in 0..<2 {
+      let error = #expect(throws: CoherenceError.self) { _ = try stage.open() }
+      #expect(error?.code == .duplicateKeys)
+      let duplicates = try #require(error?.duplicateKeys.first)
+      #expect(duplicates.entityName == "Person" && duplicates.propertyNames == ["email"])
+      #expect(duplicates.valueCount == 1 && duplicates.recordCount == 2 && duplicates.examples.count == 1)
+      let message = try #require(error?.message)
+      #expect(["Person", "email", StoreOption.allowsDuplicateKeys].allSatisfy(message.contains))
+      #expect(!message.contains("a@x"))
+    }
+    try stage.with(options) { context in
+      #expect(try Stage.names(context) == ["b", "c", "d", "newer", "older"])
+      #expect(try context.mergeDuplicates(of: "Person") == 1)
+      try context.save()
+    }
+    try stage.with { context in
+      #expect(try Stage.names(context) == ["b", "c", "d", "newer"])
+      let pet = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Pet")).first)
+      #expect(try pet.object(for: "owner")?.value(for: "name", as: String.self) == "newer")
+      #expect(try pet.objects(for: "friends").count == 4)
+      try Stage.insert("a@x", "other", into: context)
+      #expect { try context.save() } throws: { ErrorCode.uniquenessViolated ~= $0 }
+    }
+  }
+
+  private let options: [String: OptionValue] = [StoreOption.allowsDuplicateKeys: true]
+
+  @Test(arguments: backends)
+  func `a store keeps the constraint of a key where duplicates are allowed, and stays without where it may not change`(
+    backend: Backend
+  ) throws {
+    let stage = Stage(backend)
+    try stage.fill([("a@x", "a"), ("a@x", "b")])
+    // No right to change the store: the duplicates are nobody's concern.
+    for option in [StoreOption.migrateAutomatically: false, StoreOption.readOnly: true] as [String: OptionValue] {
+      let names = try stage.with([option.key: option.value]) { try Stage.names($0) }
+      #expect(names == ["a", "b"])
+    }
+    try stage.with(options) { context in
+      _ = try context.mergeDuplicates(of: "Person")
+      try context.save()
+    }
+    try stage.with { _ in }
+    try stage.with(options) { context in
+      try Stage.insert("a@x", "other", into: context)
+      #expect { try context.save() } throws: { ErrorCode.uniquenessViolated ~= $0 }
+    }
+  }
+}

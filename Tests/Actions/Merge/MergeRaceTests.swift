@@ -1,0 +1,200 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceStrategies
+import Synchronization
+import Testing
+import TestSupport
+
+/// Another program changes the store between the plan of a merge and its save.
+@Suite("Merges that lose races", .timeLimit(.minutes(15)))
+struct MergeRaceTests {
+  private func page(_ revisions: [Int: Int]) -> [MergeRecord] {
+    revisions.sorted { $0.key < $1.key }.map { MergeRecord(["id": $0, "name": "\($0).\($1)", "revision": $1]) }
+  }
+
+  private func genres(_ ranks: [String: Int]) -> [MergeRecord] {
+    ranks.sorted { $0.key < $1.key }.map { MergeRecord(["name": $0, "rank": $1]) }
+  }
+
+  /// Has another program insert a genre during the next saves.
+  private func insertJazz(_ stack: MergeStack) throws {
+    try stack.interfere { stranger in
+      let genre = try stranger.insertNewObject(forEntityName: "Genre")
+      try genre.setValue("jazz", for: "name")
+      try genre.setValue(1, for: "rank")
+    }
+  }
+
+  private func ranks(_ stack: MergeStack) throws -> [String: Int] { try stack.values(of: "Genre", "rank", by: "name") }
+
+  // MARK: Keys
+
+  @Test(arguments: Backend.available)
+  func `a merge of a key that another writer inserts meanwhile changes the other writer's record`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack(backend)
+    try insertJazz(stack)
+    let result = try stack.merge(genres(["jazz": 5, "rock": 6]), into: "Genre", options: MergeOptions())
+    #expect(result.counts == MergeResult.with(inserted: 1, updated: 1))
+    #expect(try ranks(stack) == ["jazz": 5, "rock": 6])
+  }
+
+  @Test(arguments: Backend.available)
+  func `objects are merged when another writer inserts the key of one of them meanwhile`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    try insertJazz(stack)
+    let entity = try stack.entity("Genre")
+    let objects = try ["jazz", "rock"].map { name in
+      let object = ManagedObject(entity: entity, insertInto: nil)
+      try object.setValue(name, for: "name")
+      try object.setValue(7, for: "rank")
+      return object
+    }
+    let result = try stack.connect.newActionContext().merge(objects: objects, for: entity, options: MergeOptions())
+    #expect(result.counts == MergeResult.with(inserted: 1, updated: 1))
+    #expect(try ranks(stack) == ["jazz": 7, "rock": 7])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record whose key another writer changes meanwhile is not taken for the record of its former key`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(page([1: 1, 2: 1]), into: "Artist")
+    try stack.interfere { try $0.artist(1)?.setValue(Int32(7), for: "id") }
+    let result = try stack.merge(page([1: 2, 2: 2]), into: "Artist", options: MergeOptions())
+    #expect(result.counts == MergeResult.with(inserted: 1, updated: 1))
+    #expect(try stack.names() == [1: "1.2", 2: "2.2", 7: "1.1"])
+  }
+
+  // MARK: Conditions
+
+  @Test(arguments: Backend.available)
+  func `a record that a condition protects by the time of the save is not overwritten`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(page([1: 1, 2: 1]), into: "Artist")
+    try stack.interfere { stranger in
+      try stranger.artist(1)?.setValue(Int64(9), for: "revision")
+      try stranger.artist(1)?.setValue("theirs", for: "name")
+    }
+    let isNewer = try FetchPredicate(format: "existing.revision < incoming.revision")
+    let result = try stack.merge(page([1: 2, 2: 2]), into: "Artist", if: isNewer, options: MergeOptions())
+    #expect(result.counts == MergeResult.with(updated: 1, skipped: 1))
+    #expect(try stack.names() == [1: "theirs", 2: "2.2"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record that leaves the filter before the save is not deleted`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(page([1: 1, 2: 1]), into: "Artist")
+    try stack.interfere { try $0.artist(1)?.setValue(Int64(2), for: "revision") }
+    let result = try stack.merge(
+      page([3: 3]), into: "Artist", within: try FetchPredicate(format: "revision == 1"), options: .replaceAll)
+    #expect(result.counts == MergeResult.with(inserted: 1, deleted: 1))
+    #expect(try stack.names() == [1: "1.1", 3: "3.3"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a paged merge does not delete a record that a condition protects by the time of the save`(
+    backend: Backend
+  ) async throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(page([1: 1, 2: 1, 3: 3]), into: "Artist")
+    try stack.interfere { try $0.artist(1)?.setValue(Int64(2), for: "revision") }
+    let pages = AsyncStream<[MergeRecord]> { continuation in
+      continuation.yield(page([3: 3]))
+      continuation.finish()
+    }
+    let result = try await stack.connect.newActionContext().mergePages(
+      pages, for: try stack.entity("Artist"), condition: try FetchPredicate(format: "revision == 1"),
+      options: MergeOptions(mode: .replace))
+    #expect(result.counts == MergeResult.with(unchanged: 1, deleted: 1, skipped: 1))
+    #expect(try stack.names() == [1: "1.1", 3: "3.3"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a merge beside other changes leaves a record out that a condition protects by the time of the save`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(page([1: 1, 2: 1]), into: "Artist")
+    try stack.interfere { stranger in
+      try stranger.artist(1)?.setValue(Int64(9), for: "revision")
+      try stranger.artist(1)?.setValue("theirs", for: "name")
+    }
+    let context = stack.connect.newActionContext()
+    let result = try context.performAndWait {
+      try context.insertNewObject(forEntityName: "Genre").setValue("soul", for: "name")
+      return try context.merge(
+        records: page([1: 2, 2: 2]), for: stack.entity("Artist"),
+        condition: try FetchPredicate(format: "existing.revision < incoming.revision"))
+    }
+    #expect(result.counts == MergeResult.with(updated: 1, skipped: 1))
+    #expect(try stack.names() == [1: "theirs", 2: "2.2"])
+    #expect(try ranks(stack) == ["soul": 0])
+  }
+
+  // MARK: Plans
+
+  @Test(arguments: Backend.available)
+  func `a merge comes through after it has lost every race beside other writers`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(page([1: 1, 2: 1]), into: "Artist")
+    let edits = Atomic<Int>(0)
+    try stack.interfere(times: 3) { stranger in
+      let number = edits.add(1, ordering: .relaxed).newValue
+      try stranger.artist(1)?.setValue("edit \(number)", for: "note")
+    }
+    let context = stack.connect.newActionContext()
+    context.mergePolicy = .error
+    let result = try context.merge(records: page([1: 2, 2: 2, 3: 2]), for: stack.entity("Artist"))
+    #expect(edits.load(ordering: .relaxed) == 3)
+    #expect(result.counts == MergeResult.with(inserted: 1, updated: 2))
+    #expect(try stack.names() == [1: "1.2", 2: "2.2", 3: "3.2"])
+    let notes: [Int32: String?] = try stack.values(of: "Artist", "note", by: "id")
+    #expect(notes[1] == "edit 3")
+  }
+
+  // MARK: Local edits
+
+  private static let localWins = MergeOptions(conflictResolution: .localWins)
+
+  @Test(arguments: Backend.available)
+  func `an edit that another writer saves during a merge wins where local edits do, property by property`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(page([1: 1, 2: 1]), into: "Artist")
+    try stack.interfere { try $0.artist(1)?.setValue("theirs", for: "name") }
+    let result = try stack.merge(page([1: 2, 2: 2]), into: "Artist", options: Self.localWins)
+    #expect(result.counts == MergeResult.with(updated: 2) && result.conflicts == 1)
+    #expect(try stack.names() == [1: "theirs", 2: "2.2"])
+    #expect(try stack.values(of: "Artist", "revision", by: "id") == [1: 2, 2: 2] as [Int32: Int64])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record that another writer edits during a merge is not deleted where local edits win`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(page([1: 1, 2: 1, 3: 1]), into: "Artist")
+    try stack.interfere { try $0.artist(1)?.setValue("theirs", for: "name") }
+    var options = MergeOptions.replaceAll
+    options.conflictResolution = .localWins
+    let result = try stack.merge(page([3: 1]), into: "Artist", options: options)
+    #expect(result.counts == MergeResult.with(unchanged: 1, deleted: 1))
+    #expect(try stack.names() == [1: "theirs", 3: "3.1"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record that another writer inserts during a merge keeps its values where local edits win`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack(backend)
+    try insertJazz(stack)
+    let result = try stack.merge(genres(["jazz": 5, "rock": 6]), into: "Genre", options: Self.localWins)
+    #expect(result.counts == MergeResult.with(inserted: 1, skipped: 1))
+    #expect(try ranks(stack) == ["jazz": 1, "rock": 6])
+  }
+}

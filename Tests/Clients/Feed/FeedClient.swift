@@ -1,0 +1,37 @@
+import CoherenceIdentityMap
+
+/// The feed as an application has it.
+struct FeedClient: Sendable {
+  let store: EntityStore
+  let server: FeedServer
+
+  var ids: [Int] { store.find(named: .feed).value?.map(\.id) ?? [] }
+
+  /// Loads the pages from a cursor on, one after the other.
+  /// - Parameter limit: How many pages at most.
+  /// - Returns: How many posts longer each page made the feed, and the cursor of the next page.
+  func load(from cursor: Int? = nil, limit: Int = .max) async -> (added: [Int], cursor: Int?) {
+    var (next, added): (Int?, [Int]) = (cursor, [])
+    repeat {
+      let page = await server.page(from: next, count: 6)
+      added.append(store.append(entities: page.posts, named: .feed))
+      next = page.cursor
+    } while next != nil && added.count < limit
+    return (added, next)
+  }
+
+  /// Shows a post at the top of the feed at once, and publishes it.
+  /// - Parameter meanwhile: Called before the server has answered.
+  /// - Returns: Whether the server has taken it.
+  func publish(_ text: String, by author: User, meanwhile: () async -> Void) async -> Bool {
+    let change = store.optimistically { $0.insert(Post(id: -1, text: text, author: author), named: .feed) }
+    await meanwhile()
+    do {
+      change.commit(replacingWith: try await server.publish(text, by: author))
+      return true
+    } catch {
+      change.rollback()
+      return false
+    }
+  }
+}

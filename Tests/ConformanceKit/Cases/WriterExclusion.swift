@@ -1,0 +1,97 @@
+import CoherenceCore
+import Foundation
+import Synchronization
+
+extension ConformanceSubject {
+  /// For stores that are able to keep other writers out.
+  static let writerExclusion = ConformanceSubject("Writer exclusion") {
+    savesWithin
+    otherWriters
+  }
+
+  @CasesBuilder private static var savesWithin: [Case] {
+    Case("saves in a block that keeps other writers out are committed") { stack in
+      guard let store = try stack.store as? any WriterExcluding else { return }
+      try store.excludingWriters {
+        try stack.write { try $0.make("Genre", ["name": "jazz"]) }
+        try stack.write { try $0.make("Genre", ["name": "rock"]) }
+      }
+      try expectEqual(try names(stack), ["jazz", "rock"])
+    }
+    Case("a refused save changes nothing, and the next one in the block is committed") { stack in
+      guard let store = try stack.store as? any WriterExcluding else { return }
+      try stack.write { try $0.make("Genre", ["name": "jazz"]) }
+      try store.excludingWriters {
+        try expectThrows(.uniquenessViolated) {
+          try stack.write { context in for name in ["pop", "jazz"] { try context.make("Genre", ["name": name]) } }
+        }
+        try expectEqual(try names(stack), ["jazz"])
+        try stack.write { try $0.make("Genre", ["name": "rock"]) }
+      }
+      try stack.write { try $0.make("Genre", ["name": "soul"]) }
+      try expectEqual(try names(stack), ["jazz", "rock", "soul"])
+    }
+    Case("a block that keeps other writers out and saves nothing leaves no key to be given twice") { stack in
+      guard let store = try stack.store as? any WriterExcluding else { return }
+      let context = stack.context()
+      try context.performAndWait {
+        let genre = try context.make("Genre", ["name": "jazz"])
+        try store.excludingWriters { try context.obtainPermanentIDs(for: [genre]) }
+        try stack.write { context in for name in ["rock", "soul"] { try context.make("Genre", ["name": name]) } }
+        try context.save()
+      }
+      try expectEqual(try names(stack), ["jazz", "rock", "soul"])
+    }
+    Case("a conflict in a block that keeps other writers out is resolved there") { stack in
+      guard let store = try stack.store as? any WriterExcluding else { return }
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      let context = stack.context(.objectTrumps)
+      try context.performAndWait {
+        let album = try context.one("Album")
+        try stack.write { try $0.one("Album").setValue(2, for: "year") }
+        try album.setValue("mine", for: "title")
+        try store.excludingWriters { try context.save() }
+      }
+      try stack.read { try expectEqual(try $0.one("Album", where: equal("year", 2)).label, "mine") }
+    }
+  }
+
+  @CasesBuilder private static var otherWriters: [Case] {
+    Case("another writer saves after the save of the thread that keeps writers out") { stack in
+      guard let store = try stack.store as? any WriterExcluding else { return }
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      try expectEqual(try codeOfOtherSave(stack, store), .versionConflict, "the other save's error")
+      try stack.read { try expectEqual(try $0.one("Album").label, "first") }
+    }
+  }
+
+  /// Saves an album, after another thread with the same album began to.
+  ///
+  /// - Returns: The code that the other thread's save failed with.
+  private static func codeOfOtherSave(_ stack: ConformanceStack, _ store: any WriterExcluding) throws -> ErrorCode? {
+    let (begun, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let code = Mutex<ErrorCode?>(nil)
+    try store.excludingWriters {
+      Thread.detachNewThread {
+        do {
+          try stack.read { context in
+            try context.one("Album").setValue("second", for: "title")
+            begun.signal()
+            try context.save()
+          }
+        } catch {
+          code.withLock { $0 = (error as? CoherenceError)?.code }
+        }
+        ended.signal()
+      }
+      begun.wait()
+      try stack.write { try $0.one("Album").setValue("first", for: "title") }
+    }
+    ended.wait()
+    return code.withLock { $0 }
+  }
+
+  private static func names(_ stack: ConformanceStack) throws -> [String] {
+    try stack.read { try $0.names("Genre", sort: [SortKey("name")]) }
+  }
+}

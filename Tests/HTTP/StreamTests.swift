@@ -1,0 +1,202 @@
+import CoherenceCore
+import CoherenceHTTP
+import Dispatch
+import Foundation
+import HTTPTypes
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite("Bodies read while they come in", .timeLimit(.minutes(15)))
+struct StreamTests {
+  private let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
+
+  private func text(of body: HTTPBody) async throws -> String {
+    var data = Data()
+    for try await part in body { data.append(part) }
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  /// A server that sends the beginning of a body, and waits until the client closes the connection.
+  private func makeHalfServer(_ isClosed: Gate) throws -> LoopbackServer {
+    try LoopbackServer { _, connection in
+      connection.send(ScriptedReply().head(length: 1_000_000) + "beginning")
+      connection.waitUntilClientCloses()
+      isClosed.open()
+    }
+  }
+
+  @Test func `a part of a body is read before the next one is sent`() async throws {
+    let isRead = DispatchSemaphore(value: 0)
+    let server = try LoopbackServer { _, connection in
+      connection.send(ScriptedReply(headerFields: ["ETag: \"one\""]).head(length: 10) + "first")
+      isRead.wait()
+      connection.send("later")
+    }
+    let stream = try await client.stream(.get(server.url)).successful()
+    #expect(stream.response.headerFields[.eTag] == "\"one\"")
+    var parts = stream.body.makeAsyncIterator()
+    var text = ""
+    while text.count < 5, let part = try await parts.next() { text += String(decoding: part, as: UTF8.self) }
+    #expect(text == "first")
+    isRead.signal()
+    while let part = try await parts.next() { text += String(decoding: part, as: UTF8.self) }
+    #expect(text == "firstlater")
+  }
+
+  @Test func `a body of 64 MiB that is not read yet takes 256 KiB of memory`() async throws {
+    let (count, size) = (64, 1 << 20)
+    let isSent = Gate()
+    let server = try LoopbackServer { _, connection in
+      connection.send(ScriptedReply().head(length: count * size))
+      for number in 0..<count { connection.send(Data(repeating: UInt8(number), count: size)) }
+      isSent.open()
+    }
+    let stream = try await client.stream(.get(server.url))
+    await isSent.wait()
+    var received = 0
+    for try await part in stream.body {
+      #expect(part.count <= 1 << 18)
+      #expect(part.first.map { Int($0) } == received / size)
+      received += part.count
+      #expect(part.last.map { Int($0) } == (received - 1) / size)
+    }
+    #expect(received == count * size)
+    #expect(stream.body.peak > 0 && stream.body.peak <= 1 << 18)
+  }
+
+  @Test func `a body that is not read holds up no other request`() async throws {
+    let configuration = URLSessionConfiguration.patient
+    configuration.httpMaximumConnectionsPerHost = 1
+    let client = URLSessionClient(session: URLSession(configuration: configuration))
+    let body = String(repeating: "x", count: 5_000_000)
+    let server = try LoopbackServer { request, connection in
+      connection.send(ScriptedReply(body: request.target == "/large" ? body : "[1]"))
+    }
+    let stream = try await client.stream(.get(server.url.appending(path: "large")))
+    #expect(try await client.send(.get(server.url), decoding: [Int].self) == [1])
+    #expect(try await text(of: stream.body) == body)
+  }
+
+  @Test func `a body follows redirects, and credentials stay with their origin`() async throws {
+    let target = try LoopbackServer(replies: [ScriptedReply(body: "[1]")])
+    let source = try LoopbackServer(replies: [
+      ScriptedReply(status: "307 Moved", headerFields: ["Location: \(target.url.absoluteString)/new"], body: "Moved")
+    ])
+    var request = HTTPRequest.get(source.url)
+    request.headerFields[.authorization] = "Bearer sesame"
+    let stream = try await client.stream(request)
+    #expect(stream.request == request && stream.url == target.url.appending(path: "new"))
+    #expect(try await text(of: stream.body) == "[1]")
+    #expect(target.requests.map { $0.headerFields["authorization"] } == [nil])
+  }
+
+  @Test func `a challenge that no credential answers is the head of a reply`() async throws {
+    let challenge = #"WWW-Authenticate: Basic realm="albums""#
+    let server = try LoopbackServer(
+      replies: [ScriptedReply(status: "401 Unauthorized", headerFields: [challenge], body: "Who are you?")])
+    let stream = try await client.stream(.get(server.url))
+    #expect(stream.status == .unauthorized)
+    #expect(throws: CoherenceError.self) { try stream.successful() }
+  }
+
+  @Test func `a body that ends too soon is an error, and is not asked for again`() async throws {
+    let server = try LoopbackServer { _, connection in
+      connection.send(ScriptedReply().head(length: 100) + "half")
+    }
+    let clock = TestClock()
+    let error = try await #require(throws: CoherenceError.self) {
+      let stream = try await client.retrying(clock: clock).stream(.get(server.url))
+      _ = try await text(of: stream.body)
+    }
+    #expect(error.code == .httpTransferFailed && error.isRetryable)
+    #expect(server.requests.count == 1 && clock.waits.isEmpty)
+  }
+
+  @Test func `a request whose head says to come back is sent again`() async throws {
+    let server = try LoopbackServer(replies: [
+      ScriptedReply(status: "503 Busy", body: "no"), ScriptedReply(body: "[1]"),
+    ])
+    let stream = try await client.retrying(clock: TestClock()).stream(.get(server.url))
+    #expect(try await text(of: stream.body) == "[1]")
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func `the limit of a request ends a body that stops coming`() async throws {
+    let isClosed = Gate()
+    let server = try makeHalfServer(isClosed)
+    let clock = SteppedClock()
+    let stream = try await client.limited(to: .seconds(1), clock: clock).stream(.get(server.url))
+    while clock.waitCount < 1 { await Task.yield() }
+    clock.tick()
+    await isClosed.wait()
+    let error = try await #require(throws: CoherenceError.self) { try await text(of: stream.body) }
+    #expect(error.code == .httpTimedOut)
+  }
+
+  @Test func `a body beyond the size that is allowed is an error`() async throws {
+    let client = URLSessionClient(maximumBodySize: 10_000, configuration: .patient)
+    let server = try LoopbackServer { _, connection in
+      connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + String(repeating: "x", count: 10_001))
+    }
+    let error = try await #require(throws: CoherenceError.self) {
+      try await text(of: client.stream(.get(server.url)).body)
+    }
+    #expect(error.code == .httpBodyTooLarge)
+  }
+
+  @Test func `a body that nobody holds any more closes its connection`() async throws {
+    let isClosed = Gate()
+    let server = try makeHalfServer(isClosed)
+    var stream: HTTPStream? = try await client.stream(.get(server.url))
+    #expect(stream?.status == .ok)
+    stream = nil
+    await isClosed.wait()
+  }
+
+  @Test func `canceling the reader of a body closes the connection`() async throws {
+    let isClosed = Gate()
+    let isBegun = Gate()
+    let server = try makeHalfServer(isClosed)
+    let stream = try await client.stream(.get(server.url))
+    let reader = Task {
+      for try await _ in stream.body { isBegun.open() }
+    }
+    await isBegun.wait()
+    reader.cancel()
+    await #expect(throws: CancellationError.self) { try await reader.value }
+    await isClosed.wait()
+  }
+
+  @Test func `a recorded stream has its whole body in the recording, and no secrets`() async throws {
+    let server = try LoopbackServer(replies: [ScriptedReply(body: #"{"name":"Blue","token":"sesame"}"#)])
+    let recorder = HTTPRecorder(client)
+    let stream = try await recorder.stream(.get(server.url))
+    #expect(try await text(of: stream.body).contains("sesame"))
+    guard case .text(let recorded) = recorder.exchanges.first?.body else {
+      Issue.record("The body is not recorded as a text.")
+      return
+    }
+    #expect(recorded.hasPrefix(#"{"name":"Blue","token":"hidden-"#) && !recorded.contains("sesame"))
+    let replayed = try await HTTPReplay(recorder.exchanges).stream(.get(server.url))
+    #expect(try await text(of: replayed.body).contains("Blue"))
+  }
+
+  @Test func `lines are handed out one by one, wherever the parts are divided`() async throws {
+    let (body, writer) = HTTPBody.makeStream()
+    for part in ["{\"id\"", ":1}\r\n{\"id\":2}\n\n", "{\"i", "d\":", "3}"] { writer.write(Data(part.utf8)) }
+    writer.finish()
+    var lines: [String] = []
+    for try await line in body.lines() { lines.append(String(decoding: line, as: UTF8.self)) }
+    #expect(lines == [#"{"id":1}"#, #"{"id":2}"#, #"{"id":3}"#])
+  }
+
+  @Test func `a line beyond the limit is an error`() async throws {
+    let error = try await #require(throws: CoherenceError.self) {
+      for try await _ in HTTPBody(Data("short\nmuch longer".utf8)).lines(limit: 6) {}
+    }
+    #expect(error.code == .httpBodyTooLarge)
+  }
+}

@@ -1,0 +1,143 @@
+import CoherenceCore
+import CoherenceHTTP
+import Foundation
+import HTTPTypes
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A server that holds back its replies to `/held`, and a client that sends one request at a time.
+private struct CrowdedService {
+  let client: URLSessionClient
+  let server: LoopbackServer
+  let isHeld = Gate()
+  private let places = DispatchSemaphore(value: 0)
+
+  init() throws {
+    let configuration = URLSessionConfiguration.patient
+    configuration.httpMaximumConnectionsPerHost = 1
+    // However busy the machine is, a test ends its requests, and not the time that they take.
+    configuration.timeoutIntervalForRequest = 86_400
+    client = URLSessionClient(session: URLSession(configuration: configuration))
+    let (isHeld, places) = (isHeld, places)
+    server = try LoopbackServer { request, connection in
+      if request.target == "/held" {
+        isHeld.open()
+        places.wait()
+      }
+      let moved = ScriptedReply(status: "307 Moved", headerFields: ["Location: /new"])
+      connection.send(request.target == "/old" ? moved : ScriptedReply())
+    }
+  }
+
+  func request(_ path: String) -> HTTPRequest { .get(server.url.appending(path: path)) }
+
+  /// Lets one held request have its reply.
+  func release() { places.signal() }
+
+  /// Sends a request that the server holds back, and so takes the only place.
+  func occupy() async -> Task<HTTPReply, any Error> {
+    let task = Task { try await client.send(request("held")) }
+    await isHeld.wait()
+    return task
+  }
+
+  /// Returns when that many requests wait for the place.
+  func wait(for count: Int) async {
+    while client.waitingCount != count { await Task.yield() }
+  }
+}
+
+@Suite("Requests in the queue of a client", .timeLimit(.minutes(15)))
+struct TransferQueueTests {
+  @Test func `the wait for a turn does not count for the limit of a request`() async throws {
+    let service = try CrowdedService()
+    let first = await service.occupy()
+    let clock = SteppedClock()
+    let limited = service.client.limited(to: .seconds(1), clock: clock)
+    let second = Task { try await limited.send(service.request("free")) }
+    await service.wait(for: 1)
+    while clock.waitCount < 1 { await Task.yield() }
+    clock.tick()
+    service.release()
+    #expect(try await first.value.status == .ok)
+    #expect(try await second.value.status == .ok)
+  }
+
+  @Test func `the limit of a request counts from its turn`() async throws {
+    let service = try CrowdedService()
+    let first = await service.occupy()
+    let clock = SteppedClock()
+    let limited = service.client.limited(to: .seconds(1), clock: clock)
+    let second = Task { try await limited.send(service.request("held")) }
+    await service.wait(for: 1)
+    service.release()
+    #expect(try await first.value.status == .ok)
+    while clock.waitCount < 2 { await Task.yield() }
+    clock.tick()
+    let error = try await #require(throws: CoherenceError.self) { try await second.value }
+    #expect(error.code == .httpTimedOut)
+    service.release()
+  }
+
+  @Test func `an outer limit stands still while a request waits, as the inner one does`() async throws {
+    let service = try CrowdedService()
+    let first = await service.occupy()
+    let clock = SteppedClock()
+    let limited = service.client.limited(to: .seconds(1), clock: clock).retrying(clock: clock)
+      .limited(to: .seconds(5), clock: clock)
+    let second = Task { try await limited.send(service.request("free")) }
+    await service.wait(for: 1)
+    while clock.waitCount < 2 { await Task.yield() }
+    clock.tick()
+    service.release()
+    #expect(try await first.value.status == .ok)
+    #expect(try await second.value.status == .ok)
+  }
+
+  @Test func `requests beyond the number of connections are sent in their order`() async throws {
+    let service = try CrowdedService()
+    let first = await service.occupy()
+    var others: [Task<HTTPReply, any Error>] = []
+    for number in 1...3 {
+      others.append(Task { try await service.client.send(service.request("\(number)")) })
+      await service.wait(for: number)
+    }
+    #expect(service.server.requests.map(\.target) == ["/held"])
+    service.release()
+    for task in [first] + others { _ = try await task.value }
+    #expect(service.server.requests.map(\.target) == ["/held", "/1", "/2", "/3"])
+  }
+
+  @Test func `a request that is canceled while it waits is never sent and holds up no other`() async throws {
+    let service = try CrowdedService()
+    let first = await service.occupy()
+    let second = Task { try await service.client.send(service.request("2")) }
+    await service.wait(for: 1)
+    let third = Task { try await service.client.send(service.request("3")) }
+    await service.wait(for: 2)
+    second.cancel()
+    await #expect(throws: CancellationError.self) { try await second.value }
+    #expect(service.client.waitingCount == 1)
+    service.release()
+    for task in [first, third] { _ = try await task.value }
+    #expect(service.server.requests.map(\.target) == ["/held", "/3"])
+  }
+
+  @Test func `a redirect takes the place of the request that it answers`() async throws {
+    let service = try CrowdedService()
+    #expect(try await service.client.send(service.request("old")).status == .ok)
+    #expect(service.server.requests.map(\.target) == ["/old", "/new"])
+  }
+
+  @Test func `a request that fails gives its place back`() async throws {
+    let service = try CrowdedService()
+    let canceled = await service.occupy()
+    canceled.cancel()
+    await #expect(throws: CancellationError.self) { try await canceled.value }
+    #expect(try await service.client.send(service.request("free")).status == .ok)
+    service.release()
+  }
+}

@@ -1,0 +1,330 @@
+import CoherenceIdentityMap
+import Dispatch
+import Synchronization
+import Testing
+
+@Suite("Snapshots of several entities")
+struct SnapshotTests {
+  private struct Refusal: Error {}
+  private let store = makeStore()
+
+  /// The texts of a leaf and a root.
+  private struct Texts: Equatable {
+    let leaf: String?
+    let root: String?
+
+    init(_ leaf: String?, _ root: String?) {
+      (self.leaf, self.root) = (leaf, root)
+    }
+
+    init(_ parts: (Leaf?, Root?)) {
+      self.init(parts.0?.text, parts.1?.text)
+    }
+  }
+
+  private func pair() -> EntityObserver<(Leaf?, Root?)> {
+    store.snapshot(of: .entity(Leaf.self, id: 1), .entity(Root.self, id: 2))
+  }
+
+  private func storePair(_ text: String) -> [Any] {
+    [store.store(entity: Leaf(1, text)), store.store(entity: Root(id: 2, text: text, leaf: Leaf(3)))]
+  }
+
+  private func change(to text: String, in store: EntityStore) {
+    store.update(Leaf.self, id: 1) { $0.text = text }
+    store.update(Root.self, id: 2) { $0.text = text }
+  }
+
+  private func follow(
+    on delivery: Delivery = .immediate
+  ) -> (told: Told<Texts>, subscription: EntityStore.Subscription) {
+    let told = Told<Texts>()
+    return (told, pair().observe(on: delivery) { told.append(Texts($0)) })
+  }
+
+  // MARK: Whole transactions
+
+  @Test func `a transaction that changes several parts is one delivery of a snapshot`() {
+    let held = storePair("0")
+    let (told, subscription) = follow()
+    store.transaction { change(to: "1", in: $0) }
+    store.update(Leaf.self, id: 1) { $0.text = "2" }
+    #expect(told.values == [Texts("0", "0"), Texts("1", "1"), Texts("2", "1")])
+    withExtendedLifetime((held, subscription)) {}
+  }
+
+  @Test func `a snapshot has one transaction where two observers have two`() {
+    let held = storePair("0")
+    let work = Told<@Sendable () -> Void>()
+    let (leaf, root) = (Told<String?>(), Told<String?>())
+    let subscriptions = [
+      store.find(Leaf.self, id: 1)?.observe(on: .custom { work.append($0) }) { leaf.append($0.text) },
+      store.find(Root.self, id: 2)?.observe(on: .custom { work.append($0) }) { root.append($0.text) },
+    ]
+    let (told, subscription) = follow(on: .custom { work.append($0) })
+    store.transaction { change(to: "1", in: $0) }
+    #expect(work.count == 3)
+    work.values[0]()
+    store.transaction { change(to: "2", in: $0) }
+    for piece in work.values.dropFirst() { piece() }
+    #expect(told.values == [Texts("0", "0"), Texts("2", "2")])
+    let mixed = leaf.values.contains("1") != root.values.contains("1")
+    #expect(mixed, "The observers of the parts are the reason for snapshots.")
+    withExtendedLifetime((held, subscriptions, subscription)) {}
+  }
+
+  @Test func `a delivery of a snapshot that is run inside of a transaction waits for its end`() {
+    let held = storePair("0")
+    let work = Told<@Sendable () -> Void>()
+    let (told, subscription) = follow(on: .custom { work.append($0) })
+    store.transaction { change(to: "1", in: $0) }
+    store.transaction { store in
+      store.update(Leaf.self, id: 1) { $0.text = "2" }
+      for piece in work.values { piece() }
+      store.update(Root.self, id: 2) { $0.text = "2" }
+    }
+    #expect(told.values == [Texts("0", "0")] && work.count == 2)
+    work.values[1]()
+    #expect(told.values == [Texts("0", "0"), Texts("2", "2")])
+    withExtendedLifetime((held, subscription)) {}
+  }
+
+  @Test(arguments: [false, true])
+  func `a delivery of a snapshot that waits for a transaction is not lost when that is undone`(isNested: Bool) {
+    let held = storePair("0")
+    let work = Told<@Sendable () -> Void>()
+    let (told, subscription) = follow(on: .custom { work.append($0) })
+    store.transaction { change(to: "1", in: $0) }
+    try? store.transaction { store throws in
+      try? store.transaction { store throws in
+        store.update(Leaf.self, id: 1) { $0.text = "undone" }
+        work.values[0]()
+        if isNested { throw Refusal() }
+      }
+      throw Refusal()
+    }
+    #expect(told.values == [Texts("0", "0")] && work.count == 2)
+    work.values.last?()
+    #expect(told.values == [Texts("0", "0"), Texts("1", "1")])
+    withExtendedLifetime((held, subscription)) {}
+  }
+
+  @Test func `an observer of a snapshot is told nothing of a transaction that is undone`() {
+    let held = storePair("0")
+    let (told, subscription) = follow()
+    try? store.transaction { store throws in
+      change(to: "undone", in: store)
+      throw Refusal()
+    }
+    #expect(told.values == [Texts("0", "0")] && Texts(pair().current) == Texts("0", "0"))
+    withExtendedLifetime((held, subscription)) {}
+  }
+
+  @Test func `an observer of a snapshot that begins in a transaction is told of its end and of its undoing`() {
+    let held = storePair("0")
+    let begun = Told<Texts>()
+    let subscription = store.transaction { store in
+      store.update(Leaf.self, id: 1) { $0.text = "1" }
+      let subscription = pair().observe { begun.append(Texts($0)) }
+      store.update(Root.self, id: 2) { $0.text = "1" }
+      return subscription
+    }
+    #expect(begun.values == [Texts("1", "0"), Texts("1", "1")])
+    let undone = Told<Texts>()
+    var other: EntityStore.Subscription?
+    try? store.transaction { store throws in
+      store.update(Leaf.self, id: 1) { $0.text = "undone" }
+      other = pair().observe { undone.append(Texts($0)) }
+      throw Refusal()
+    }
+    #expect(undone.values == [Texts("undone", "1"), Texts("1", "1")])
+    withExtendedLifetime((held, subscription, other)) {}
+  }
+
+  // MARK: Parts
+
+  @Test func `a part is nil until its entity is stored and after its removal`() {
+    let (told, subscription) = follow()
+    var held = storePair("0")
+    store.remove(Leaf.self, id: 1)
+    held.append(store.store(entity: Leaf(1, "again")))
+    store.remove(Leaf.self, id: 3)
+    #expect(
+      told.values == [
+        Texts(nil, nil), Texts("0", nil), Texts("0", "0"), Texts(nil, "0"), Texts("again", "0"), Texts("again", nil),
+      ])
+    withExtendedLifetime((held, subscription)) {}
+  }
+
+  @Test func `a part is nil while its entity is removed optimistically`() {
+    let held = storePair("0")
+    let (told, subscription) = follow()
+    let change = store.optimistically { $0.remove(Leaf.self, id: 1) }
+    change.rollback()
+    #expect(told.values == [Texts("0", "0"), Texts(nil, "0"), Texts("0", "0")])
+    withExtendedLifetime((held, subscription)) {}
+  }
+
+  @Test func `an alias and its list and a query and entities are parts of one snapshot`() {
+    let snapshot = store.snapshot(
+      of: .alias(AliasKey<Leaf>.chosen), .alias(AliasKey<[Leaf]>.all),
+      SnapshotPart.query(Leaf.self, where: { $0.text == "new" }), .entities(Leaf.self, ids: [2, 9, 1]))
+    let told = Told<[[Int]]>()
+    let subscription = snapshot.observe { chosen, all, query, entities in
+      told.append([chosen.map { [$0.id] } ?? [], (all ?? []).map(\.id), query.map(\.id), entities.map(\.id)])
+    }
+    store.transaction { store in
+      _ = store.store(entity: Leaf(1, "new"), named: .chosen)
+      _ = store.store(entities: [Leaf(1, "new"), Leaf(2)], named: .all)
+    }
+    store.update(Leaf.self, id: 2) { $0.text = "new" }
+    store.removeAlias(named: AliasKey<Leaf>.chosen)
+    store.remove(Leaf.self, id: 1)
+    let expected: [[[Int]]] = [
+      [[], [], [], []], [[1], [1, 2], [1], [2, 1]], [[1], [1, 2], [1, 2], [2, 1]], [[], [1, 2], [1, 2], [2, 1]],
+      [[], [2], [2], [2]],
+    ]
+    #expect(told.values == expected)
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `an observer of a snapshot is told of a query that alone has changed`() {
+    let told = Told<[Int]>()
+    let snapshot = store.snapshot(of: .entity(Root.self, id: 1), .query(Leaf.self))
+    let subscription = snapshot.observe { told.append($0.1.map(\.id)) }
+    let held = store.store(entity: Leaf(1))
+    #expect(told.values == [[], [1]])
+    withExtendedLifetime((held, subscription)) {}
+  }
+
+  @Test func `a snapshot with a part in another part and a part twice has all at one state`() {
+    let held = store.store(entity: Root(id: 2, leaf: Leaf(1, "0")))
+    let snapshot = store.snapshot(
+      of: .entity(Leaf.self, id: 1), .entity(Root.self, id: 2), .entity(Leaf.self, id: 1))
+    let told = Told<[String?]>()
+    let subscription = snapshot.observe { told.append([$0.0?.text, $0.1?.leaf.text, $0.2?.text]) }
+    store.update(Leaf.self, id: 1) { $0.text = "1" }
+    #expect(told.values == [["0", "0", "0"], ["1", "1", "1"]])
+    withExtendedLifetime((held, subscription)) {}
+  }
+
+  @Test func `an observer of a snapshot is told nothing of equal values`() {
+    let held = storePair("0")
+    let (told, subscription) = follow()
+    _ = store.store(entity: Leaf(1, "0"))
+    #expect(told.count == 1)
+    withExtendedLifetime((held, subscription)) {}
+  }
+
+  @Test func `an observer of a part is told before an observer of the snapshot`() {
+    let held = storePair("0")
+    let told = Told<String>()
+    let subscriptions = [
+      pair().observe { _ in told.append("snapshot") },
+      store.find(Leaf.self, id: 1)?.observe { _ in told.append("leaf") },
+      store.query(Leaf.self).observe { _ in told.append("query") },
+    ]
+    told.clear()
+    store.update(Leaf.self, id: 1) { $0.text = "1" }
+    #expect(told.values == ["leaf", "query", "snapshot"])
+    withExtendedLifetime((held, subscriptions)) {}
+  }
+
+  // MARK: Lifetime
+
+  @Test func `a snapshot and its subscription keep the entities of its parts`() {
+    var held: [Any] = storePair("0")
+    var snapshot: EntityObserver<(Leaf?, Root?)>? = pair()
+    var subscription = snapshot?.observe { _ in }
+    held = []
+    #expect(store.count(of: Leaf.self) == 2 && store.count(of: Root.self) == 1 && held.isEmpty)
+    snapshot = nil
+    #expect(store.count(of: Leaf.self) == 2 && subscription != nil && snapshot == nil)
+    _ = store.store(entity: Leaf(1, "new"))
+    #expect(store.find(Leaf.self, id: 1)?.value.text == "new")
+    subscription = nil
+    #expect(store.inspect().entities.isEmpty && store.inspect().aliases.isEmpty)
+  }
+
+  @Test func `a store goes with its snapshots`() {
+    weak var forgotten: EntityStore?
+    var outliving: EntityObserver<(Leaf?, [Leaf])>?
+    do {
+      let store = makeStore()
+      forgotten = store
+      let held = store.store(entity: Leaf(1, "0"))
+      outliving = store.snapshot(of: .entity(Leaf.self, id: 1), .query(Leaf.self))
+      withExtendedLifetime(held) {}
+    }
+    #expect(forgotten == nil && outliving?.current.0 == Leaf(1, "0") && outliving?.current.1 == [Leaf(1, "0")])
+    outliving = nil
+  }
+
+  @Test func `a subscription to a snapshot ends when the store is cleared`() async {
+    let held = storePair("0")
+    let (told, subscription) = follow()
+    var values = pair().values.makeAsyncIterator()
+    #expect(await values.next().map { Texts($0) } == Texts("0", "0"))
+    store.clear()
+    _ = store.store(entities: [Leaf(1, "second user")], named: .all)
+    #expect(told.values == [Texts("0", "0")])
+    #expect(await values.next() == nil)
+    withExtendedLifetime((held, subscription)) {}
+  }
+
+  // MARK: Ways of following
+
+  @Test func `a sequence of snapshots has the newest of those that were not taken`() async {
+    let held = storePair("0")
+    var values = pair().values.makeAsyncIterator()
+    #expect(await values.next().map { Texts($0) } == Texts("0", "0"))
+    store.transaction { change(to: "1", in: $0) }
+    store.transaction { change(to: "2", in: $0) }
+    #expect(await values.next().map { Texts($0) } == Texts("2", "2"))
+    withExtendedLifetime(held) {}
+  }
+
+  @Test func `a snapshot can be observed and paused and unsubscribed from like an entity`() {
+    let held = storePair("0")
+    let observed = pair().observed()
+    let (told, subscription) = follow()
+    subscription.pause()
+    store.transaction { change(to: "1", in: $0) }
+    subscription.resume()
+    subscription.unsubscribe()
+    store.transaction { change(to: "2", in: $0) }
+    #expect(told.values == [Texts("0", "0"), Texts("1", "1")])
+    #expect(Texts(observed.value) == Texts("2", "2"))
+    withExtendedLifetime(held) {}
+  }
+
+  // MARK: Many threads
+
+  @Test(.timeLimit(.minutes(15)))
+  func `no snapshot is a mixture of transactions of many threads`() {
+    for delivery in [Delivery.immediate, .serial, .queue(.global())] {
+      let store = EntityStore(delivery: delivery)
+      let (leaves, items) = ((0..<4).map { Leaf($0, "0") }, (0..<4).map { Item(id: $0, key: "0") })
+      let held = (store.store(entities: leaves, named: .all), store.store(entities: items))
+      let snapshot = store.snapshot(
+        of: .alias(AliasKey<[Leaf]>.all), .entity(Leaf.self, id: 2), .entities(Item.self, ids: [3, 1]),
+        .query(Item.self))
+      let mixed = Told<[String?]>()
+      let subscription = snapshot.observe { list, leaf, some, all in
+        let texts = (list?.map(\.text) ?? []) + [leaf?.text] + some.map(\.key) + all.map(\.key)
+        if Set(texts).count > 1 { mixed.append(texts) }
+      }
+      DispatchQueue.concurrentPerform(iterations: 8) { writer in
+        for round in 0..<200 {
+          let text = "\(writer) \(round)"
+          store.transaction { store in
+            for id in 0..<4 { store.update(Leaf.self, id: id) { $0.text = text } }
+            _ = store.store(entities: (0..<4).map { Item(id: $0, key: text) })
+          }
+        }
+      }
+      #expect(mixed.values.isEmpty)
+      withExtendedLifetime((held, subscription)) {}
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import CoherenceStrategies
+import Testing
+import TestSupport
+
+@testable import CoherenceCore
+
+@Suite("Threads of background tasks")
+struct BackgroundTaskThreadTests {
+  /// In a process of its own, where no other test has contexts at work.
+  @Test(.timeLimit(.minutes(15)))
+  func `thousands of background tasks leave no more threads than may stay without work`() async {
+    await #expect(processExitsWith: .success) {
+      for backend in Backend.available {
+        let stack = try Stack(.mixed, on: backend)
+        let container = stack.container
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for _ in 0..<64 {
+            group.addTask {
+              for _ in 0..<50 {
+                let count = try await container.performBackgroundTask { context in
+                  try context.count(for: FetchRequest(ContainerUser.self))
+                }
+                #expect(count == 0)
+              }
+            }
+          }
+          try await group.waitForAll()
+        }
+      }
+      let pool = WorkerPool.shared
+      while !pool.isIdle { await Task.yield() }
+      #expect(pool.threadCount <= max(pool.limit, WorkerPool.mostIdle))
+    }
+  }
+}
