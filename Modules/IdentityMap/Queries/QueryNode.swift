@@ -14,7 +14,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     let node: EntityNode<T>
     /// Its value is another one. If not, it only matters when it comes or goes.
     let isChanged: Bool
-    /// Observers are told of it. If not, they are told only when the result has other members or another order.
+    /// Observers are told of the change. If not, they are told only when the result has other members or another order.
     var isTold = true
   }
 
@@ -46,7 +46,8 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
 
   /// Whether observers have to be told: of a change, or because the result has other members or another order.
   private func isNews(_ settled: Settled, of noted: [Note]) -> Bool {
-    if noted.contains(where: { $0.isTold && settled.met.contains(ObjectIdentifier($0.node)) }) { return true }
+    let isChange: (Note) -> Bool = { $0.isChanged && $0.isTold && settled.met.contains(ObjectIdentifier($0.node)) }
+    if noted.contains(where: isChange) { return true }
     if settled.met.intersection(identities) != Set(settled.belonging.map(ObjectIdentifier.init)) { return true }
     guard let precedes else { return false }
     let values = members.map { $0.read() }
