@@ -124,7 +124,7 @@ extension ManagedObjectContext {
       var moves: [ObjectRegistry.Move] = []
       for change in part {
         guard let object = change.object else { continue }
-        becomeClean(object, change, permanent: committed.permanentID)
+        becomeClean(object, change, permanentIDs: committed.permanentIDs)
         guard object.id != change.id else { continue }
         let former = object.id
         if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = change.id }
@@ -137,13 +137,13 @@ extension ManagedObjectContext {
   }
 
   private final func becomeClean(
-    _ object: ManagedObject, _ change: RecordChange, permanent: (ManagedObjectID) -> ManagedObjectID
+    _ object: ManagedObject, _ change: RecordChange, permanentIDs: PermanentIDs
   ) {
     if object.collections != nil {
       if change.base?.version == change.record.base?.version {
         // The changed lists first, which are still found by the former version.
         if change.hasMembers {
-          keepMembers(of: object, change.record, version: change.row?.version, permanent: permanent)
+          keepMembers(of: object, change.record, version: change.row?.version, permanentIDs)
         }
         if let version = change.row?.version { object.carryLists(to: version) }
       } else {
@@ -159,12 +159,11 @@ extension ManagedObjectContext {
   ///
   /// - Parameter version: The version of the written row.
   private final func keepMembers(
-    of object: ManagedObject, _ record: PendingRecord, version: Int64?,
-    permanent: (ManagedObjectID) -> ManagedObjectID
+    of object: ManagedObject, _ record: PendingRecord, version: Int64?, _ permanentIDs: PermanentIDs
   ) {
     guard let lists = object.collections else { return }
     for relationship in record.members.keys where lists[relationship] != nil {
-      guard let ids = try? object.memberIDs(of: relationship).map(permanent) else { continue }
+      guard let ids = try? object.memberIDs(of: relationship).map({ permanentIDs[$0] }) else { continue }
       object.setMemberList(
         relationship.isOrdered ? ids : ids.sorted(by: ManagedObjectID.precedes), of: relationship, version: version)
     }
@@ -201,7 +200,7 @@ extension ManagedObjectContext {
         object.storage === storage && object.id.isTemporaryID ? object.pending : nil
       }
       lease.end()
-      try coordinator().reserveIDs(for: records)
+      try KeyReservation(in: coordinator()).reserveKeys(for: records)
       var replaced: [ManagedObjectID: ManagedObjectID] = [:]
       for record in records {
         guard let object = record.object, let permanent = record.reservedID else { continue }

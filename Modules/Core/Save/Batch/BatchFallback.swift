@@ -79,7 +79,7 @@ struct BatchFallback {
     guard !edits.isEmpty else { return }
     var unit = UnitOfWork()
     for edit in edits.sorted(by: { $0.row.key < $1.row.key }) { unit.append(edit.change) }
-    var gatherer = LinkGatherer(store: store, context: context, permanentID: { $0 })
+    var gatherer = LinkGatherer(store: store, context: context, permanentIDs: PermanentIDs())
     gatherer.obeysDeny = false
     try gatherer.gather(unit)
     unit.links = gatherer.links

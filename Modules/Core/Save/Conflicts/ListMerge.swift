@@ -1,15 +1,15 @@
 /// Puts the ordered lists of a save on top of what the store has by now, after a conflict.
 struct ListMerge {
   private let context: ManagedObjectContext
-  private let permanentID: (ManagedObjectID) -> ManagedObjectID
+  private let permanentIDs: PermanentIDs
   /// The members that lists get, by owner.
   private(set) var members: [ManagedObjectID: [RelationshipDescription: [ManagedObjectID]]] = [:]
   /// The members' rows as the store has them.
   private var rows: [ManagedObjectID: Row] = [:]
 
-  init(_ context: ManagedObjectContext, permanentID: @escaping (ManagedObjectID) -> ManagedObjectID) {
+  init(_ context: ManagedObjectContext, permanentIDs: PermanentIDs) {
     self.context = context
-    self.permanentID = permanentID
+    self.permanentIDs = permanentIDs
   }
 
   /// The relationships of the decided lists.
@@ -43,7 +43,7 @@ struct ListMerge {
   ) -> Bool {
     var differs = false
     for list in lists {
-      guard let changes = change.record.members[list.relationship]?.mapped(permanentID) else { continue }
+      guard let changes = change.record.members[list.relationship]?.mapped({ permanentIDs[$0] }) else { continue }
       let result = (keepsOrder(list) ? changes : changes.withoutOrder).applied(to: list.store)
       members[change.id, default: [:]][list.relationship] = result
       differs = differs || result != list.store

@@ -10,8 +10,7 @@ final class StoreSaver {
   /// What the changes are of, kept as long as they are.
   private let records: [PendingRecord]
   private var units: [(store: any PersistentStore, unit: UnitOfWork)] = []
-  /// The permanent identifiers that the save gives, by temporary ones. Empty when nothing refers to anything.
-  private var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
+  private let permanentIDs: PermanentIDs
 
   /// Reserves identifiers and gathers the changes. Reads what it needs; writes nothing.
   init(context: ManagedObjectContext, coordinator: PersistentStoreCoordinator) throws {
@@ -28,14 +27,8 @@ final class StoreSaver {
     // Keys and links come over other connections. A unit of work never waits for one while it holds another: a store
     // takes back the offered reader's connection.
     context.lease.offerForSave()
-    try coordinator.reserveIDs(for: records)
-    var hasRelationships = false
-    records.visit { record in
-      record._withUnsafeGuaranteedRef { if $0.hasMembers || $0.entity.hasReferences { hasRelationships = true } }
-    }
-    if hasRelationships {
-      for record in records where record.id.isTemporaryID { permanentIDs[record.id] = record.reservedID }
-    }
+    try KeyReservation(in: coordinator).reserveKeys(for: records)
+    permanentIDs = PermanentIDs(reservedFor: records)
     try gather(bases: bases)
   }
 
@@ -60,7 +53,7 @@ final class StoreSaver {
     for store in try coordinator.openStores() {
       guard let place = gathered.firstIndex(where: { $0.home == store.identifier }) else { continue }
       var unit = gathered.remove(at: place).unit
-      var gatherer = LinkGatherer(store: store, context: context, permanentID: { self.permanentIDs[$0] ?? $0 })
+      var gatherer = LinkGatherer(store: store, context: context, permanentIDs: permanentIDs)
       try gatherer.gather(unit)
       unit.links = gatherer.links
       units.append((store, unit))
@@ -102,8 +95,9 @@ final class StoreSaver {
     let slots = record.entity.referenceSlots
     for slot in slots {
       guard case .reference(let target) = row[slot] else { continue }
-      if let permanent = permanentIDs[target] { row.set(.reference(permanent), at: slot) }
-      guard case .reference(let final) = row[slot], let home = final.storeIdentifier else { throw unsaved(record) }
+      let permanent = permanentIDs[target]
+      if permanent != target { row.set(.reference(permanent), at: slot) }
+      guard let home = permanent.storeIdentifier else { throw unsaved(record) }
       guard home == store else {
         throw CoherenceError(
           .relationshipCrossesStores,
@@ -182,7 +176,7 @@ final class StoreSaver {
 
   /// Saves one unit, resolving conflicts until the store takes it. Saves that conflict over the same records take turns.
   private func commit(_ unit: UnitOfWork, to store: any PersistentStore) throws -> (UnitOfWork, CommittedRows) {
-    var work = Work(unit: unit, lists: ListMerge(context, permanentID: { self.permanentIDs[$0] ?? $0 }))
+    var work = Work(unit: unit, lists: ListMerge(context, permanentIDs: permanentIDs))
     if SaveTurns.all.isAnyTaken, !context.lease.excludesWriters {
       // No connection is held over the wait.
       context.lease.endOffers()
@@ -296,7 +290,7 @@ final class StoreSaver {
     var unit = UnitOfWork()
     for change in changes { unit.append(change) }
     var gatherer = LinkGatherer(
-      store: store, context: context, members: lists.members, permanentID: { self.permanentIDs[$0] ?? $0 })
+      store: store, context: context, members: lists.members, permanentIDs: permanentIDs)
     defer { context.lease.endForSave() }
     try gatherer.gather(unit, without: surrendered)
     unit.links = gatherer.links
@@ -355,11 +349,9 @@ struct CommittedRows {
     let record: PendingRecord
     let storeRow: Row?
   }
-  let permanentIDs: [ManagedObjectID: ManagedObjectID]
+  let permanentIDs: PermanentIDs
   /// Records whose changes were given up.
   let surrendered: [Surrender]
   /// Relationships whose ordered lists were merged with the store's.
   let mergedLists: Set<RelationshipDescription>
-
-  func permanentID(_ id: ManagedObjectID) -> ManagedObjectID { permanentIDs[id] ?? id }
 }

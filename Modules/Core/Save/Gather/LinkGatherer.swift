@@ -1,8 +1,7 @@
 /// Collects the link changes of one store's unit of work.
 struct LinkGatherer {
   let store: any PersistentStore
-  /// The identifier that a record will have after the save.
-  let permanentID: (ManagedObjectID) -> ManagedObjectID
+  private let permanentIDs: PermanentIDs
   private(set) var links = LinkChanges()
   /// Whether deny rules hold. Batch requests apply no delete rules.
   var obeysDeny = true
@@ -16,12 +15,12 @@ struct LinkGatherer {
   init(
     store: any PersistentStore, context: ManagedObjectContext,
     members: [ManagedObjectID: [RelationshipDescription: [ManagedObjectID]]] = [:],
-    permanentID: @escaping (ManagedObjectID) -> ManagedObjectID
+    permanentIDs: PermanentIDs
   ) {
     self.store = store
     self.context = context
     self.members = members
-    self.permanentID = permanentID
+    self.permanentIDs = permanentIDs
   }
 
   /// Collects what the changes mean for links. Called once.
@@ -42,12 +41,12 @@ struct LinkGatherer {
       guard case .links(let table, let isForward) = relationship.storage else { continue }
       // A link removed and added again keeps its place in the other side's list.
       for id in changes.removed where changes.contains(id) == false {
-        links.remove(link(change.id, permanentID(id), isForward), from: table)
+        links.remove(link(change.id, permanentIDs[id], isForward), from: table)
       }
       if relationship.isOrdered {
         try gatherOrder(of: relationship, change, table, isForward)
       } else {
-        for id in changes.added { try add(link(change.id, permanentID(id), isForward), to: table, permanentID(id)) }
+        for id in changes.added { try add(link(change.id, permanentIDs[id], isForward), to: table, permanentIDs[id]) }
       }
     }
   }
@@ -79,10 +78,10 @@ struct LinkGatherer {
     if merged == nil, change.kind != .inserted, let changes = change.record.members[relationship], changes.keepsPlaces,
       let first = ListPlaces.first(behindVersion: change.record.base?.version)
     {
-      return try place(changes.added.map(permanentID), of: change, from: first, table, isForward)
+      return try place(changes.added.map { permanentIDs[$0] }, of: change, from: first, table, isForward)
     }
     guard let owner = change.record.object else { return }
-    let ids = try merged ?? owner.memberIDs(of: relationship).map(permanentID)
+    let ids = try merged ?? owner.memberIDs(of: relationship).map { permanentIDs[$0] }
     try place(ids, of: change, from: 0, table, isForward)
   }
 
