@@ -49,25 +49,51 @@ extension ManagedObjectContext {
 
   // MARK: Into stores
 
+  /// Writes the validated changes into the stores, stage by stage: gather, reserve keys, gather units, execute, publish.
   private final func saveIntoStores() throws {
     let coordinator = try coordinator()
     defer { lease.endOffers() }
-    let saver = try StoreSaver(context: self, coordinator: coordinator)
-    // Links were read in a state of their own, which ends before the store needs a connection to save.
+    let gathered = try gatherRecords()
+    // Keys come over other connections. A unit of work never waits for one while it holds another: a store takes back the
+    // connection of an offered reader.
     lease.offerForSave()
-    var changes = ChangeSet()
+    try KeyReservation(in: coordinator).reserveKeys(for: gathered.records)
+    let permanentIDs = PermanentIDs(reservedFor: gathered.records)
+    let units = try UnitGatherer(self, gathered, permanentIDs).units(in: coordinator)
+    // The state in which the links were read ends before the store needs a connection to save.
+    lease.offerForSave()
+    var published = ChangeSet()
     var listed = coordinator.entityChangeFeed.isObserved ? EntityChangeList() : nil
-    let result = saver.run { unit, committed in
-      listed?.add(unit)
-      self.publish(unit, committed, into: &changes)
+    let result = Result {
+      try execute(units, SaveExecution(self, coordinator, permanentIDs), publishingInto: &published, &listed)
     }
     lease.endOffers()
     coordinator.saves.rise()
-    if !changes.isEmpty { spread(changes) }
+    if !published.isEmpty { spread(published) }
     // Last: the followers have the changes when a reader of a stream looks.
     if let listed { coordinator.entityChangeFeed.post(listed) }
     try result.get()
     storage.reports.removeAll()
+  }
+
+  /// Writes each unit into its store and publishes the unit before the next one, so that the objects of a store that has
+  /// committed are clean whatever happens to the other stores.
+  private final func execute(
+    _ units: [StoreUnit], _ execution: SaveExecution, publishingInto changes: inout ChangeSet,
+    _ listed: inout EntityChangeList?
+  ) throws {
+    var outcomes = SaveOutcomes(of: units)
+    for unit in units {
+      let committed: CommittedUnit
+      do {
+        committed = try execution.commit(unit)
+      } catch {
+        throw outcomes.failure(error, of: unit.store)
+      }
+      outcomes.noteCommit(in: unit.store)
+      listed?.add(committed.unit)
+      publish(committed, into: &changes)
+    }
   }
 
   /// Posts a save to parents, children, followers and observers.
@@ -81,112 +107,6 @@ extension ManagedObjectContext {
     events.saves.send { changes }
     NotificationCenter.default.post(
       name: .managedObjectContextDidSave, object: self, userInfo: [NotificationKey.changes: changes])
-  }
-
-  /// Makes the objects of a committed unit clean.
-  private final func publish(_ unit: UnitOfWork, _ committed: CommittedRows, into changes: inout ChangeSet) {
-    for group in unit.inserts.groups {
-      // One group, which is most saves, shares its array.
-      changes.inserted = changes.inserted.isEmpty ? group.rows : changes.inserted + group.rows
-      if let id = group.rows.first?.id {
-        id.space.rows.reserve(group.rows.count)
-        storage.registry.reserve(group.rows.count, beside: id)
-      }
-      settle(group.changes, writing: group.rows, committed, into: &changes)
-    }
-    let updated = unit.updates.compactMap { $0.isWritten ? $0.row : nil }
-    changes.updated += updated
-    settle(unit.updates, writing: updated, committed, into: &changes)
-    storage.forget(unit.kept)
-    for change in unit.deletes.all {
-      changes.deleted.append(change.id)
-      if let object = change.record.object { forgetDeleted(object) } else { storage.forget(change.record) }
-    }
-    let deleted = unit.deletes.all
-    if !deleted.isEmpty { outdateLists(of: deleted.map(\.id), withoutInverse: true) }
-    for surrender in committed.surrendered { surrenderChanges(surrender) }
-    for relationship in committed.mergedLists { outdateBothSides(of: relationship) }
-    changes.relinked.merge(unit.links.owners) { $0.union($1) }
-  }
-
-  /// Makes the objects of committed changes clean, some at a time: what one step touched is still in the processor's
-  /// caches for the next.
-  ///
-  /// - Parameter rows: What the changes wrote, in the same order.
-  private final func settle(
-    _ saved: [RecordChange], writing rows: [Row], _ committed: CommittedRows, into changes: inout ChangeSet
-  ) {
-    let some = 256
-    let isParent = isParent
-    for start in stride(from: 0, to: saved.count, by: some) {
-      if start < rows.count { Row.enter(rows[start..<min(start + some, rows.count)]) }
-      let part = saved[start..<min(start + some, saved.count)]
-      var moves: [ObjectRegistry.Move] = []
-      for change in part {
-        guard let object = change.object else { continue }
-        becomeClean(object, change, permanentIDs: committed.permanentIDs)
-        guard object.id != change.id else { continue }
-        let former = object.id
-        if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = change.id }
-        moves.append(ObjectRegistry.Move(object, to: change.id))
-        if isParent || object.flags.contains(.temporaryIDExposed) { changes.permanentIDs[former] = change.id }
-      }
-      storage.registry.move(moves)
-      for change in part { change.retire() }
-    }
-  }
-
-  private final func becomeClean(
-    _ object: ManagedObject, _ change: RecordChange, permanentIDs: PermanentIDs
-  ) {
-    if object.collections != nil {
-      if change.base?.version == change.record.base?.version {
-        // The changed lists first, which are still found by the former version.
-        if change.hasMembers {
-          keepMembers(of: object, change.record, version: change.row?.version, permanentIDs)
-        }
-        if let version = change.row?.version { object.carryLists(to: version) }
-      } else {
-        // A merge policy put the change on top of a newer row, whose lists were not read.
-        object.collections = nil
-      }
-    }
-    object.pending = nil
-    object.row = change.row
-  }
-
-  /// Makes the members with the saved changes the lists that the store has.
-  ///
-  /// - Parameter version: The version of the written row.
-  private final func keepMembers(
-    of object: ManagedObject, _ record: PendingRecord, version: Int64?, _ permanentIDs: PermanentIDs
-  ) {
-    guard let lists = object.collections else { return }
-    for relationship in record.members.keys where lists[relationship] != nil {
-      guard let ids = try? object.memberIDs(of: relationship).map({ permanentIDs[$0] }) else { continue }
-      object.setMemberList(
-        relationship.isOrdered ? ids : ids.sorted(by: ManagedObjectID.precedes), of: relationship, version: version)
-    }
-  }
-
-  private final func outdateBothSides(of relationship: RelationshipDescription) {
-    storage.outdateLists(of: relationship)
-    if let inverse = relationship.inverse, inverse.isToMany { storage.outdateLists(of: inverse) }
-  }
-
-  /// Gives up the changes of a record that a merge policy decided against.
-  private final func surrenderChanges(_ surrender: CommittedRows.Surrender) {
-    guard let object = surrender.record.object else { return storage.forget(surrender.record) }
-    guard let row = surrender.storeRow else {
-      forgetDeleted(object)
-      events.noteDeleted(object)
-      return
-    }
-    for relationship in surrender.record.members.keys { outdateBothSides(of: relationship) }
-    storage.forget(surrender.record)
-    object.row = row
-    object.collections = nil
-    changedElsewhere(object)
   }
 
   // MARK: Identifiers

@@ -1,8 +1,8 @@
-/// Collects the link changes of one store's unit of work.
+/// Finds the links that a unit of work adds to one store and removes from it.
 struct LinkGatherer {
   let store: any PersistentStore
   private let permanentIDs: PermanentIDs
-  private(set) var links = LinkChanges()
+  private var links = LinkChanges()
   /// Whether deny rules hold. Batch requests apply no delete rules.
   var obeysDeny = true
   /// The records that the save deletes: a list without an inverse may still have them.
@@ -23,15 +23,26 @@ struct LinkGatherer {
     self.permanentIDs = permanentIDs
   }
 
-  /// Collects what the changes mean for links. Called once.
+  /// The links that the changes of a unit add and remove.
   ///
-  /// - Parameter surrendered: Records whose changes are given up, on the other side of a link too.
-  mutating func gather(_ unit: UnitOfWork, without surrendered: [CommittedRows.Surrender] = []) throws {
-    deleted = Set(unit.deletes.all.map(\.id))
+  /// - Parameter discarded: Records whose changes the save discards, on the other side of a link too.
+  /// - Throws: ``ErrorCode/danglingReference``, ``ErrorCode/relationshipCrossesStores``, ``ErrorCode/deleteDenied``, and
+  ///   errors of the store.
+  func links(of unit: UnitOfWork, without discarded: [DiscardedChange] = []) throws -> LinkChanges {
+    var gatherer = self
+    try gatherer.gather(unit, discarded)
+    return gatherer.links
+  }
+
+  private mutating func gather(_ unit: UnitOfWork, _ discarded: [DiscardedChange]) throws {
+    let deletes = unit.deletes
+    deleted = Set(deletes.map(\.id))
     for change in unit.kept { try gatherMembers(change) }
-    for surrender in surrendered { links.leaveOut(surrender) }
+    for change in discarded {
+      links.discard(linksOf: change.record.permanentID, change.record.entity, isDeleted: change.storeRow == nil)
+    }
     // A deleted record takes its links along, also those from the other ends.
-    try gatherDeletes(unit.deletes.all)
+    try gatherDeletes(deletes)
   }
 
   private mutating func gatherMembers(_ change: RecordChange) throws {

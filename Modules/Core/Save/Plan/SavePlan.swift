@@ -1,95 +1,108 @@
-/// Orders a unit of work into steps that no engine needs deferred constraints for. A pure function of the unit and the
-/// model.
+/// Orders the row changes of a save into steps for which no engine needs deferred constraints. A pure function of the
+/// changes and the model.
 ///
-/// 1. Deletes of links, and clearing of slots that hinder later steps: references to deleted records, values that
-///    change places under a uniqueness constraint.
-/// 2. Deletes, referring records before those that they refer to.
-/// 3. Inserts, referred-to records first; references without a target yet are written null.
-/// 4. Updates, then the references left out in 3, then new links.
+/// 1. Links are removed. Slots are cleared that hinder later steps: references to deleted records, and unique values
+///    that move from one record to another.
+/// 2. Rows are deleted, referring entities before the entities that they refer to.
+/// 3. Rows are inserted, the entities that others refer to first. A reference to a row that comes later is written null.
+/// 4. Rows are updated, then the references left out in step 3 are filled in, then links are added.
 struct SavePlan {
-  let unit: UnitOfWork
-  /// The updates that write their rows; others change links alone.
-  let updates: [RecordChange]
+  let changes: RowChanges
 
-  init(_ unit: UnitOfWork) {
-    self.unit = unit
-    updates = unit.updates.filter(\.isWritten)
-  }
+  init(_ changes: RowChanges) { self.changes = changes }
 
+  /// The steps, with the numbers of members that the store checks after them.
   var request: StoreSaveRequest {
-    let (insertSteps, fixSteps) = insertion
+    let (inserting, fixing) = insertion
     return StoreSaveRequest(
-      steps: unit.links.unlinkSteps + clearing + deletion + insertSteps + updating + fixSteps + unit.links.linkSteps,
+      steps: changes.links.unlinkSteps + clearing + deleting + inserting + updating + fixing + changes.links.linkSteps,
       memberCounts: memberCounts)
   }
 
   // MARK: Clearing
 
-  /// References to deleted records that a store would miss, and values that change places, set to null first.
+  /// Sets references to deleted records and moving unique values to null.
   private var clearing: [SaveStep] {
-    let deletes = unit.deletes.all
-    guard !updates.isEmpty || !deletes.isEmpty else { return [] }
-    let deleted = Set(deletes.map(\.id))
+    guard !changes.updates.isEmpty || !changes.deletes.isEmpty else { return [] }
+    let deleted = Set(changes.deletes.lazy.flatMap(\.deletes).map(\.id))
+    let moving = movingUniqueSlots
+    guard !deleted.isEmpty || !moving.isEmpty else { return [] }
     var rows: [SlotGroup: [Row]] = [:]
-    let released = releasedSlots
-    guard !deleted.isEmpty || !released.isEmpty else { return [] }
-    for change in updates + deletes {
-      guard let base = change.base else { continue }
-      var slots = released[change.id] ?? SlotSet()
+    func clear(_ id: ManagedObjectID, _ entity: EntityDescription, _ base: Row?) {
+      guard let base else { return }
+      var slots = moving[id] ?? SlotSet()
       if !deleted.isEmpty {
-        for slot in change.entity.constrainedSlots {
-          if case .reference(let target) = base[slot], deleted.contains(target), target != change.id {
-            slots.insert(slot)
-          }
+        for slot in entity.constrainedSlots {
+          if case .reference(let target) = base[slot], target != id, deleted.contains(target) { slots.insert(slot) }
         }
       }
-      guard !slots.isEmpty else { continue }
-      rows[SlotGroup(change.entity, slots), default: []].append(base.clearing(slots, version: base.version))
+      guard !slots.isEmpty else { return }
+      rows[SlotGroup(entity, slots), default: []].append(base.clearing(slots))
     }
-    return rows.sorted { $0.key.precedes($1.key) }.map { .fix($0.key.entity, slots: $0.key.slots, $0.value) }
+    for group in changes.updates {
+      for (update, base) in zip(group.updates, group.bases) { clear(update.row.id, group.entity, base) }
+    }
+    for group in changes.deletes {
+      for (delete, base) in zip(group.deletes, group.bases) { clear(delete.id, group.entity, base) }
+    }
+    return Self.fixes(rows)
   }
 
-  /// Slots of updated records under a uniqueness constraint whose old values another record of the save takes over.
-  private var releasedSlots: [ManagedObjectID: SlotSet] {
+  /// The slots of updated records under a uniqueness constraint whose old values another row of the save takes over.
+  private var movingUniqueSlots: [ManagedObjectID: SlotSet] {
     var result: [ManagedObjectID: SlotSet] = [:]
-    // Most saves leave unique values alone.
-    let isConcerned = updates.contains { change in
-      change.entity.uniqueSlots.contains { change.changed.contains($0) }
+    // Most saves change no unique value.
+    let changing = changes.updates.filter { group in
+      group.entity.uniqueSlots.contains { group.slots.contains($0) }
     }
-    guard isConcerned else { return result }
-    for (entity, group) in Dictionary(grouping: updates, by: { $0.entity.root }) {
-      let fresh = unit.inserts.groups.filter { $0.entity.root === entity }.flatMap(\.changes)
-      let constraints = Set(entity.hierarchy.flatMap(\.uniquenessConstraints))
-      for constraint in constraints {
-        let slots = constraint.map(\.slotInRow)
-        let concerned = group.filter { change in
-          change.entity.uniquenessConstraints.contains(constraint) && slots.contains { change.changed.contains($0) }
-        }
-        guard !concerned.isEmpty else { continue }
-        let claiming = concerned + fresh.filter { $0.entity.uniquenessConstraints.contains(constraint) }
-        guard claiming.count > 1 else { continue }
-        let wanted = Set(claiming.compactMap(\.row).map { row in slots.map { row[$0] } })
-        for change in concerned {
-          guard let base = change.base, wanted.contains(slots.map { base[$0] }) else { continue }
-          result[change.id, default: SlotSet()].insert(slots.first { change.changed.contains($0) }!)
-        }
+    guard !changing.isEmpty else { return result }
+    for (root, groups) in Dictionary(grouping: changing, by: { $0.entity.root }) {
+      let inserts = changes.inserts.filter { $0.entity.root === root }
+      for constraint in Set(root.hierarchy.flatMap(\.uniquenessConstraints)) {
+        note(constraint, groups, inserts, in: &result)
       }
     }
     return result
   }
 
+  /// Notes the slots of one uniqueness constraint whose old values another row takes over.
+  ///
+  /// - Parameters:
+  ///   - groups: The updates of the hierarchy that change unique values.
+  ///   - inserts: The inserts of the hierarchy.
+  private func note(
+    _ constraint: [PropertyDescription], _ groups: [RowChanges.Updates], _ inserts: [RowChanges.Inserts],
+    in result: inout [ManagedObjectID: SlotSet]
+  ) {
+    let slots = constraint.map(\.slotInRow)
+    let concerned = groups.filter { group in
+      group.entity.uniquenessConstraints.contains(constraint) && slots.contains { group.slots.contains($0) }
+    }
+    guard !concerned.isEmpty else { return }
+    let fresh = inserts.filter { $0.entity.uniquenessConstraints.contains(constraint) }
+    let rows = concerned.flatMap { $0.updates.map(\.row) } + fresh.flatMap(\.rows)
+    guard rows.count > 1 else { return }
+    let wanted = Set(rows.map { row in slots.map { row[$0] } })
+    for group in concerned {
+      guard let slot = slots.first(where: { group.slots.contains($0) }) else { continue }
+      for (update, base) in zip(group.updates, group.bases) {
+        guard let base, wanted.contains(slots.map { base[$0] }) else { continue }
+        result[update.row.id, default: SlotSet()].insert(slot)
+      }
+    }
+  }
+
   // MARK: Deleting
 
-  private var deletion: [SaveStep] {
-    ranked(unit.deletes.groups, by: { -$0 }).map { group in
-      .delete(group.entity, group.changes.map { RowDelete(id: $0.id, baseVersion: $0.baseVersion) })
-    }
+  private var deleting: [SaveStep] {
+    ranked(changes.deletes, \.entity, by: { -$0 }).map { .delete($0.entity, $0.deletes) }
   }
 
   // MARK: Inserting
 
+  /// The inserts, and the fixes of references to rows that are inserted later.
   private var insertion: (inserts: [SaveStep], fixes: [SaveStep]) {
-    let groups = ranked(unit.inserts.groups, by: { $0 })
+    let groups = ranked(changes.inserts, \.entity, by: { $0 })
     guard groups.contains(where: { !$0.entity.referenceSlots.isEmpty }) else {
       return (groups.map { .insert($0.entity, $0.rows) }, [])
     }
@@ -106,66 +119,46 @@ struct SavePlan {
         for slot in entity.referenceSlots {
           if case .reference(let target) = row[slot], pending.contains(target) { late.insert(slot) }
         }
-        rows.append(late.isEmpty ? row : row.clearing(late, version: row.version))
+        rows.append(late.isEmpty ? row : row.clearing(late))
         if !late.isEmpty { fixes[SlotGroup(entity, late), default: []].append(row) }
       }
       steps.append(.insert(entity, rows))
     }
-    return (steps, fixes.sorted { $0.key.precedes($1.key) }.map { .fix($0.key.entity, slots: $0.key.slots, $0.value) })
+    return (steps, Self.fixes(fixes))
   }
 
   // MARK: Updating
 
   private var updating: [SaveStep] {
-    var keys: [SlotGroup] = []
-    var groups: [[RowUpdate]] = []
-    var places: [SlotGroup: Int] = [:]
-    for change in updates {
-      guard let row = change.row else { continue }
-      let update = RowUpdate(row: row, baseVersion: change.baseVersion)
-      let key = SlotGroup(change.entity, change.changed)
-      // Most saves change the same slots of many records in a row.
-      let place = keys.last == key ? keys.count - 1 : places[key] ?? keys.count
-      if place == keys.count {
-        places[key] = place
-        keys.append(key)
-        groups.append([])
-      }
-      groups[place].append(update)
+    let groups = changes.updates.sorted { left, right in
+      SlotGroup(left.entity, left.slots).precedes(SlotGroup(right.entity, right.slots))
     }
-    return zip(keys, groups).sorted { $0.0.precedes($1.0) }.map { .update($0.entity, slots: $0.slots, $1) }
+    return groups.map { .update($0.entity, slots: $0.slots, $0.updates) }
+  }
+
+  // MARK: Order
+
+  /// The steps that write some slots of rows, in an order that every process repeats.
+  private static func fixes(_ rows: [SlotGroup: [Row]]) -> [SaveStep] {
+    rows.sorted { $0.key.precedes($1.key) }.map { .fix($0.key.entity, slots: $0.key.slots, $0.value) }
   }
 
   /// The groups in the order of their entities' ranks.
-  private func ranked(_ groups: [ChangesByEntity.Group], by rank: (Int) -> Int) -> [ChangesByEntity.Group] {
+  private func ranked<Group>(
+    _ groups: [Group], _ entity: (Group) -> EntityDescription, by rank: (Int) -> Int
+  ) -> [Group] {
     guard groups.count > 1 else { return groups }
-    let ranks = ReferenceRanks(groups.map(\.entity))
+    let ranks = ReferenceRanks(groups.map(entity))
     return groups.sorted { left, right in
-      let (a, b) = (rank(ranks[left.entity]), rank(ranks[right.entity]))
-      return a == b ? left.entity.position < right.entity.position : a < b
+      let (first, second) = (entity(left), entity(right))
+      let (a, b) = (rank(ranks[first]), rank(ranks[second]))
+      return a == b ? first.position < second.position : a < b
     }
   }
 }
 
-/// An entity and some of its slots.
-private struct SlotGroup: Hashable {
-  let entity: EntityDescription
-  let slots: SlotSet
-
-  static func == (left: SlotGroup, right: SlotGroup) -> Bool {
-    left.entity === right.entity && left.slots == right.slots
-  }
-  init(_ entity: EntityDescription, _ slots: SlotSet) {
-    self.entity = entity
-    self.slots = slots
-  }
-  func precedes(_ other: SlotGroup) -> Bool {
-    entity === other.entity
-      ? slots.lexicographicallyPrecedes(other.slots) : entity.position < other.entity.position
-  }
-}
-
-/// How many entities have to be inserted before each entity. Cycles are cut where they are met.
+/// The number of entities to insert before each entity. A cycle of references is cut at the entity where the search
+/// closes it.
 private struct ReferenceRanks {
   private var ranks: [ObjectIdentifier: Int] = [:]
 
@@ -194,8 +187,8 @@ private struct ReferenceRanks {
 }
 
 extension Row {
-  /// The same row with slots cleared.
-  func clearing(_ slots: SlotSet, version: Int64) -> Row {
+  /// The row with slots set to null.
+  func clearing(_ slots: SlotSet) -> Row {
     var values = values
     for slot in slots { values[slot] = .null }
     return Row.make(id: id, entity: entity, version: version, values: values)
