@@ -1,9 +1,8 @@
-/// Collects the link changes of one store's unit of work.
+/// Finds the links that a unit of work adds to one store and removes from it.
 struct LinkGatherer {
   let store: any PersistentStore
-  /// The identifier that a record will have after the save.
-  let permanentID: (ManagedObjectID) -> ManagedObjectID
-  private(set) var links = LinkChanges()
+  private let permanentIDs: PermanentIDs
+  private var links = LinkChanges()
   /// Whether deny rules hold. Batch requests apply no delete rules.
   var obeysDeny = true
   /// The records that the save deletes: a list without an inverse may still have them.
@@ -16,23 +15,34 @@ struct LinkGatherer {
   init(
     store: any PersistentStore, context: ManagedObjectContext,
     members: [ManagedObjectID: [RelationshipDescription: [ManagedObjectID]]] = [:],
-    permanentID: @escaping (ManagedObjectID) -> ManagedObjectID
+    permanentIDs: PermanentIDs
   ) {
     self.store = store
     self.context = context
     self.members = members
-    self.permanentID = permanentID
+    self.permanentIDs = permanentIDs
   }
 
-  /// Collects what the changes mean for links. Called once.
+  /// The links that the changes of a unit add and remove.
   ///
-  /// - Parameter surrendered: Records whose changes are given up, on the other side of a link too.
-  mutating func gather(_ unit: UnitOfWork, without surrendered: [CommittedRows.Surrender] = []) throws {
-    deleted = Set(unit.deletes.all.map(\.id))
+  /// - Parameter discarded: Records whose changes the save discards, on the other side of a link too.
+  /// - Throws: ``ErrorCode/danglingReference``, ``ErrorCode/relationshipCrossesStores``, ``ErrorCode/deleteDenied``, and
+  ///   errors of the store.
+  func links(of unit: UnitOfWork, without discarded: [DiscardedChange] = []) throws -> LinkChanges {
+    var gatherer = self
+    try gatherer.gather(unit, discarded)
+    return gatherer.links
+  }
+
+  private mutating func gather(_ unit: UnitOfWork, _ discarded: [DiscardedChange]) throws {
+    let deletes = unit.deletes
+    deleted = Set(deletes.map(\.id))
     for change in unit.kept { try gatherMembers(change) }
-    for surrender in surrendered { links.leaveOut(surrender) }
+    for change in discarded {
+      links.discard(linksOf: change.record.permanentID, change.record.entity, isDeleted: change.storeRow == nil)
+    }
     // A deleted record takes its links along, also those from the other ends.
-    try gatherDeletes(unit.deletes.all)
+    try gatherDeletes(deletes)
   }
 
   private mutating func gatherMembers(_ change: RecordChange) throws {
@@ -42,12 +52,12 @@ struct LinkGatherer {
       guard case .links(let table, let isForward) = relationship.storage else { continue }
       // A link removed and added again keeps its place in the other side's list.
       for id in changes.removed where changes.contains(id) == false {
-        links.remove(link(change.id, permanentID(id), isForward), from: table)
+        links.remove(link(change.id, permanentIDs[id], isForward), from: table)
       }
       if relationship.isOrdered {
         try gatherOrder(of: relationship, change, table, isForward)
       } else {
-        for id in changes.added { try add(link(change.id, permanentID(id), isForward), to: table, permanentID(id)) }
+        for id in changes.added { try add(link(change.id, permanentIDs[id], isForward), to: table, permanentIDs[id]) }
       }
     }
   }
@@ -79,10 +89,10 @@ struct LinkGatherer {
     if merged == nil, change.kind != .inserted, let changes = change.record.members[relationship], changes.keepsPlaces,
       let first = ListPlaces.first(behindVersion: change.record.base?.version)
     {
-      return try place(changes.added.map(permanentID), of: change, from: first, table, isForward)
+      return try place(changes.added.map { permanentIDs[$0] }, of: change, from: first, table, isForward)
     }
     guard let owner = change.record.object else { return }
-    let ids = try merged ?? owner.memberIDs(of: relationship).map(permanentID)
+    let ids = try merged ?? owner.memberIDs(of: relationship).map { permanentIDs[$0] }
     try place(ids, of: change, from: 0, table, isForward)
   }
 

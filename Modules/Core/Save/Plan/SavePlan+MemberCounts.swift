@@ -1,39 +1,41 @@
 extension SavePlan {
   /// The owners that gain or lose members of a relationship with bounds.
   ///
-  /// Fresh owners are left out, because no other writer can give them members and the context's validation is exact;
-  /// deleted owners too.
+  /// Fresh owners are left out, because no other writer can give them members and the context's validation is exact.
+  /// Deleted owners are left out too.
   var memberCounts: [MemberCountCheck] {
     var owners = BoundedOwners()
-    for group in unit.inserts.groups {
+    for group in changes.inserts {
       for bound in group.entity.checked.boundedOwners {
         for row in group.rows { owners.note(row, bound.slot, bound.inverse) }
       }
     }
-    for change in updates {
-      for bound in change.entity.checked.boundedOwners where change.changed.contains(bound.slot) {
-        owners.note(change.base, bound.slot, bound.inverse)
-        owners.note(change.row, bound.slot, bound.inverse)
+    for group in changes.updates {
+      for bound in group.entity.checked.boundedOwners where group.slots.contains(bound.slot) {
+        for base in group.bases { owners.note(base, bound.slot, bound.inverse) }
+        for update in group.updates { owners.note(update.row, bound.slot, bound.inverse) }
       }
     }
-    for group in unit.deletes.groups {
+    for group in changes.deletes {
       for bound in group.entity.checked.boundedOwners {
-        for change in group.changes { owners.note(change.base, bound.slot, bound.inverse) }
+        for base in group.bases { owners.note(base, bound.slot, bound.inverse) }
       }
     }
-    owners.note(unit.links)
+    owners.note(changes.links)
     guard !owners.isEmpty else { return [] }
     owners.remove(absentOwners)
     return owners.checks
   }
 
-  /// The keys of records that the save deletes, and of those that it inserts for the first time, by hierarchy.
+  /// The keys of the records that the save deletes or inserts for the first time, by hierarchy.
   private var absentOwners: [ObjectIdentifier: Set<Int64>] {
     var absent: [ObjectIdentifier: Set<Int64>] = [:]
-    for group in unit.inserts.groups + unit.deletes.groups {
-      // A record that a merge policy puts back has a base: others may have changed its members.
-      let keys = group.changes.filter { $0.kind == .deleted || $0.base == nil }.map(\.id.key)
+    for group in changes.inserts {
+      let keys = Set(group.rows.lazy.map(\.key)).subtracting(group.restoredKeys)
       absent[ObjectIdentifier(group.entity.root), default: []].formUnion(keys)
+    }
+    for group in changes.deletes {
+      absent[ObjectIdentifier(group.entity.root), default: []].formUnion(group.deletes.lazy.map(\.id.key))
     }
     return absent
   }

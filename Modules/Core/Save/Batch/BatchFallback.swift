@@ -77,18 +77,16 @@ struct BatchFallback {
 
   private func save(_ edits: [Edit]) throws {
     guard !edits.isEmpty else { return }
-    var unit = UnitOfWork()
+    var unit = UnitOfWork(of: RecordKeeper(edits.map(\.record)))
     for edit in edits.sorted(by: { $0.row.key < $1.row.key }) { unit.append(edit.change) }
-    var gatherer = LinkGatherer(store: store, context: context, permanentID: { $0 })
+    var gatherer = LinkGatherer(store: store, context: context, permanentIDs: PermanentIDs())
     gatherer.obeysDeny = false
-    try gatherer.gather(unit)
-    unit.links = gatherer.links
+    unit.links = try gatherer.links(of: unit)
     context.lease.endForSave()
-    var request = SavePlan(unit).request
+    var request = SavePlan(unit.rows).request
     // Batch requests do not validate, on any store.
     request.memberCounts = []
     try store.save(request)
-    withExtendedLifetime(edits) {}
   }
 
   /// A record that another writer changes between the reading and the writing is read again.

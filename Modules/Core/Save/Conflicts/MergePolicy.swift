@@ -68,7 +68,8 @@ public struct MergePolicy: Sendable {
     /// The record gets these values.
     case write([AttributeValue])
     case delete
-    case giveUp
+    /// The saver's changes are discarded.
+    case discard
   }
 
   /// - Parameters:
@@ -78,10 +79,10 @@ public struct MergePolicy: Sendable {
   func resolve(_ conflict: Conflict, changed: SlotSet, mergesProperties: Bool) throws -> Resolution {
     if mergesProperties, case .error = kind, let values = conflict.mergedProperties(changed) { return .write(values) }
     let isAllowed = try allows?(conflict) ?? true
-    let resolution = isAllowed ? try decision(conflict, changed: changed) : .giveUp
+    let resolution = isAllowed ? try decision(conflict, changed: changed) : .discard
     switch resolution {
     case .write, .delete: observer?(conflict, false)
-    case .giveUp: observer?(conflict, true)
+    case .discard: observer?(conflict, true)
     case .fail: break
     }
     return resolution
@@ -95,15 +96,15 @@ public struct MergePolicy: Sendable {
   private func decision(_ conflict: Conflict, changed: SlotSet) throws -> Resolution {
     switch kind {
     case .error: return .fail
-    case .rollback: return .giveUp
+    case .rollback: return .discard
     case .custom(let resolve):
-      guard let values = try resolve(conflict) else { return .giveUp }
+      guard let values = try resolve(conflict) else { return .discard }
       var answer = PolicyAnswer(to: conflict)
       var checked = try answer.checked(values)
       if let mine = conflict.mine, let store = conflict.store { Self.movePlaces(of: mine, store, in: &checked) }
       return .write(checked)
     case .storeTrumps:
-      guard let mine = conflict.mine, let store = conflict.store else { return .giveUp }
+      guard let mine = conflict.mine, let store = conflict.store else { return .discard }
       var values = store.values
       for slot in changed where conflict.ancestor?[slot] == store[slot] { values[slot] = mine[slot] }
       Self.movePlaces(of: mine, store, in: &values)

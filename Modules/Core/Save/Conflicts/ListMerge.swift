@@ -1,35 +1,33 @@
 /// Puts the ordered lists of a save on top of what the store has by now, after a conflict.
 struct ListMerge {
   private let context: ManagedObjectContext
-  private let permanentID: (ManagedObjectID) -> ManagedObjectID
+  private let permanentIDs: PermanentIDs
   /// The members that lists get, by owner.
   private(set) var members: [ManagedObjectID: [RelationshipDescription: [ManagedObjectID]]] = [:]
   /// The members' rows as the store has them.
   private var rows: [ManagedObjectID: Row] = [:]
 
-  init(_ context: ManagedObjectContext, permanentID: @escaping (ManagedObjectID) -> ManagedObjectID) {
+  init(_ context: ManagedObjectContext, permanentIDs: PermanentIDs) {
     self.context = context
-    self.permanentID = permanentID
+    self.permanentIDs = permanentIDs
   }
 
   /// The relationships of the decided lists.
   var relationships: Set<RelationshipDescription> { Set(members.values.flatMap(\.keys)) }
 
   /// The ordered lists that a change in conflict is about.
-  ///
-  /// The lists are read with a lease of their own: the present lease may be pinned to a former state.
   mutating func lists(of change: RecordChange) throws -> [ListConflict] {
     guard change.changesLists, let owner = change.record.object else { return [] }
-    context.lease.endForSave()
-    defer { context.lease.endForSave() }
     let changed = change.record.members.filter { $0.key.isOrdered && !$0.value.isEmpty }
-    return try changed.sorted { $0.key.name < $1.key.name }.map { relationship, changes in
-      let mine = try owner.memberIDs(of: relationship)
-      let stored = try context.committedMembers(of: relationship, owners: [change.id]) { found in
-        for row in found { rows[row.id] = row }
+    return try context.readingLatest {
+      try changed.sorted { $0.key.name < $1.key.name }.map { relationship, changes in
+        let mine = try owner.memberIDs(of: relationship)
+        let stored = try context.committedMembers(of: relationship, owners: [change.id]) { found in
+          for row in found { rows[row.id] = row }
+        }
+        return ListConflict(
+          relationship: relationship, ancestor: changes.origin?.ids, mine: mine, store: stored[change.id] ?? [])
       }
-      return ListConflict(
-        relationship: relationship, ancestor: changes.origin?.ids, mine: mine, store: stored[change.id] ?? [])
     }
   }
 
@@ -43,7 +41,7 @@ struct ListMerge {
   ) -> Bool {
     var differs = false
     for list in lists {
-      guard let changes = change.record.members[list.relationship]?.mapped(permanentID) else { continue }
+      guard let changes = change.record.members[list.relationship]?.mapped({ permanentIDs[$0] }) else { continue }
       let result = (keepsOrder(list) ? changes : changes.withoutOrder).applied(to: list.store)
       members[change.id, default: [:]][list.relationship] = result
       differs = differs || result != list.store
@@ -69,12 +67,12 @@ struct ListMerge {
         // A member from another owner has no place in this list yet.
         if base?[reference] == .reference(owner), case .int(let place)? = base?[slot], place > last {
           last = place
-          if let index { result[index] = result[index].placed(at: place, slot: slot) }
+          if let index { result[index] = result[index].moved(to: place, slot: slot) }
           continue
         }
         last += 1
         if let index {
-          result[index] = result[index].placed(at: last, slot: slot)
+          result[index] = result[index].moved(to: last, slot: slot)
         } else if let row = rows[id] {
           indices[id] = result.count
           result.append(add(row, last, slot))
