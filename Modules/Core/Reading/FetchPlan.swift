@@ -1,37 +1,34 @@
-/// A fetch request put to a context: names resolved, stores found, and whether unsaved changes matter.
+/// A fetch request with its names resolved, its stores found, and the influence of unsaved changes decided.
+///
+/// A plan is a value. Planning reads no records and changes nothing in the context.
 struct FetchPlan {
-  let query: StoreQuery
+  private(set) var query: StoreQuery
   let predicate: PreparedPredicate?
-  let order: PreparedOrder?
+  private(set) var order: PreparedOrder?
   let stores: [any PersistentStore]
-  /// The entities whose objects may be answered.
+  /// The entities of the records that the request may find.
   let entities: [EntityDescription]
   /// Whether unsaved changes may decide which records are found.
   let needsOverlay: Bool
-  /// Whether unsaved changes of other records may decide whether a record is found, so that stores cannot.
+  /// Whether unsaved changes of other records may decide whether a record is found. The stores cannot decide it then.
   let dependsOnUnsaved: Bool
   let returnsObjectsAsFaults: Bool
   let prefetches: PrefetchPaths
 
-  init<Result>(_ request: FetchRequest<Result>, in context: ManagedObjectContext) throws {
-    guard request.fetchOffset >= 0, request.fetchLimit.map({ $0 >= 0 }) != false else {
-      throw CoherenceError(.invalidFetchRequest, "Limit and offset of a fetch request cannot be negative.")
-    }
-    let coordinator = try context.coordinator()
-    let model = coordinator.managedObjectModel
-    let entity = try request.entityName.map { try model.entity(named: $0) } ?? model.entity(for: Result.self)
-    guard Result.self == ManagedObject.self || entity.concreteEntities.allSatisfy({ $0.objectClass is Result.Type })
-    else {
-      throw CoherenceError(
-        .invalidFetchRequest,
-        "The entity '\(entity.name)' has objects that are not of class '\(Result.self)'; name the class in the model.")
-    }
+  /// - Parameters:
+  ///   - permanentIDs: The permanent identifiers of saved records by their temporary ones, which a predicate may name.
+  ///   - unsaved: The hierarchies with unsaved records, as they are after the delete rules ran.
+  init<Result>(
+    _ request: FetchRequest<Result>, in coordinator: PersistentStoreCoordinator,
+    permanentIDs: [ManagedObjectID: ManagedObjectID], unsaved: UnsavedHierarchies
+  ) throws {
+    let entity = try request.entity(in: coordinator.managedObjectModel)
     prefetches = try PrefetchPaths(request.relationshipsForPrefetching, of: entity)
     let predicate = try request.predicate.map {
-      try PreparedPredicate($0.flattened().replacingReferences { context.current($0) }, for: entity)
+      try PreparedPredicate(
+        $0.flattened().replacingReferences { $0.isTemporaryID ? permanentIDs[$0] ?? $0 : $0 }, for: entity)
     }
     let order = request.sortKeys.isEmpty ? nil : try PreparedOrder(request.sortKeys, for: entity)
-    try context.processDeletes()
     query = StoreQuery(
       entity: entity, includesSubentities: request.includesSubentities, predicate: predicate?.predicate,
       sortKeys: request.sortKeys, limit: request.fetchLimit, offset: request.fetchOffset)
@@ -40,79 +37,75 @@ struct FetchPlan {
     entities = query.entities
     stores = try coordinator.stores(holding: entity)
     returnsObjectsAsFaults = request.returnsObjectsAsFaults
-    guard request.includesPendingChanges else {
-      needsOverlay = false
-      dependsOnUnsaved = false
-      return
-    }
-    let unsaved = UnsavedKinds(in: context)
-    dependsOnUnsaved = unsaved.touch(predicate: predicate, sortKeys: request.sortKeys, of: entity)
-    needsOverlay = dependsOnUnsaved || unsaved.roots.contains(ObjectIdentifier(entity.root))
+    dependsOnUnsaved = unsaved.areRead(by: predicate, sortKeys: request.sortKeys, of: entity)
+    needsOverlay = dependsOnUnsaved || unsaved.contains(entity.root)
   }
 
   func includes(_ entity: EntityDescription) -> Bool { entities.contains { $0 === entity } }
 
-  /// The part of ordered results that the request asks for.
-  func range<T>(of results: [T]) -> ArraySlice<T> {
-    let start = min(query.offset, results.count)
-    return results[
-      start..<min(results.count, query.limit.map { start + min($0, results.count - start) } ?? results.count)]
+  /// The same plan without an order, for a sink to which the order makes no difference.
+  func unordered() -> FetchPlan {
+    var plan = self
+    plan.order = nil
+    plan.query.sortKeys = []
+    return plan
   }
 
-  var wantedRange: WantedRange { WantedRange(offset: query.offset, limit: query.limit) }
+  // MARK: Queries
+
+  /// Whether one store's rows, read in order, need no more than the unsaved records merged into them: the values that
+  /// decide the order are in the rows.
+  var isMergeable: Bool {
+    stores.count == 1 && (!needsOverlay || !dependsOnUnsaved && order?.dependencies.relationships.isEmpty != false)
+  }
+
+  /// The query for rows in order. Unsaved records replace some of them, so that as many more may be needed.
+  ///
+  /// - Parameter count: The greatest number of rows that unsaved records replace.
+  func orderedQuery(hiding count: Int) -> StoreQuery {
+    guard needsOverlay else { return query }
+    var query = query
+    query.offset = 0
+    query.limit = self.query.limit.flatMap { limit in
+      let (before, isBeyond) = self.query.offset.addingReportingOverflow(count)
+      let (sum, isTooLarge) = limit.addingReportingOverflow(before)
+      return isBeyond || isTooLarge ? nil : sum
+    }
+    return query
+  }
+
+  /// The query for all rows that may match, in any order.
+  var unorderedQuery: StoreQuery {
+    var query = query
+    query.sortKeys = []
+    query.limit = nil
+    query.offset = 0
+    if dependsOnUnsaved { query.predicate = nil }
+    return query
+  }
+
+  // MARK: Range
+
+  var range: FetchRange { FetchRange(offset: query.offset, limit: query.limit) }
 }
 
-/// Counts results off while they stream by.
-struct WantedRange {
-  var offset: Int
-  var limit: Int?
-
-  /// Whether more results are wanted.
-  var isOpen: Bool { limit != 0 }
-
-  /// Counts one result off. Returns whether it is wanted.
-  mutating func takeOne() -> Bool {
-    if offset > 0 {
-      offset -= 1
-      return false
+extension FetchRequest {
+  /// The entity of a model that the request is for.
+  ///
+  /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/invalidFetchRequest`` for a negative limit or offset, and for
+  ///   an entity with objects of another class than `Result`.
+  fileprivate func entity(in model: ManagedObjectModel) throws(CoherenceError) -> EntityDescription {
+    guard fetchOffset >= 0, fetchLimit.map({ $0 >= 0 }) != false else {
+      throw CoherenceError(.invalidFetchRequest, "Limit and offset of a fetch request cannot be negative.")
     }
-    guard isOpen else { return false }
-    limit = limit.map { $0 - 1 }
-    return true
-  }
-
-  mutating func take(_ rows: [Row]) -> [Row] {
-    let skipped = min(offset, rows.count)
-    offset -= skipped
-    let taken = limit.map { min($0, rows.count - skipped) } ?? rows.count - skipped
-    if let limit { self.limit = limit - taken }
-    return Array(rows[skipped..<(skipped + taken)])
-  }
-}
-
-/// Which kinds of records a context and its parents have unsaved changes of.
-private struct UnsavedKinds {
-  var roots: Set<ObjectIdentifier> = []
-
-  init(in context: ManagedObjectContext) {
-    var ancestor: ManagedObjectContext? = context
-    while let current = ancestor {
-      for root in current.storage.changedRoots { roots.insert(ObjectIdentifier(root)) }
-      ancestor = current.parent
+    let entity =
+      if let entityName { try model.entity(named: entityName) } else { try model.entity(for: Result.self) }
+    guard Result.self == ManagedObject.self || entity.concreteEntities.allSatisfy({ $0.objectClass is Result.Type })
+    else {
+      throw CoherenceError(
+        .invalidFetchRequest,
+        "The entity '\(entity.name)' has objects that are not of class '\(Result.self)'; name the class in the model.")
     }
-  }
-
-  /// Whether a predicate or an order looks at records of such kinds beyond the fetched one itself.
-  func touch(predicate: PreparedPredicate?, sortKeys: [SortKey], of entity: EntityDescription) -> Bool {
-    guard !roots.isEmpty else { return false }
-    if let dependencies = predicate?.dependencies {
-      if dependencies.entities.contains(where: { roots.contains(ObjectIdentifier($0.root)) }) { return true }
-      let touched = dependencies.relationships.flatMap { [$0.entity.root, $0.destination.root] }
-      if touched.contains(where: { roots.contains(ObjectIdentifier($0)) }) { return true }
-    }
-    return sortKeys.contains { key in
-      guard let path = try? ResolvedPath(key.path, from: entity) else { return false }
-      return path.steps.contains { roots.contains(ObjectIdentifier($0.destination.root)) }
-    }
+    return entity
   }
 }
