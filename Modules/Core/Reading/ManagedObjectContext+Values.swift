@@ -1,11 +1,15 @@
 // Values of records, read without objects and, where the store can, without rows.
 
 extension ManagedObjectContext {
-  /// Reads values of the records that a request finds, saved and unsaved, in its order and range, as this context sees
-  /// them.
+  /// Passes values of the records that a request finds to a sink, in the request's order and range.
   ///
-  /// - Throws: As ``fetch(_:)``, and errors of the sink.
-  package final func read<R: ManagedObject>(_ request: FetchRequest<R>, into sink: any ValueSink) throws {
+  /// The values are those that ``fetch(_:)`` would find in the objects: unsaved changes count unless the request leaves
+  /// them out. No object is made or kept, and no row where the store's cursor is a ``ValueCursor`` and no unsaved change
+  /// matters. The request's `relationshipsForPrefetching` and `returnsObjectsAsFaults` have no effect.
+  ///
+  /// - Parameter sink: Receives the records on the calling thread while the method runs.
+  /// - Throws: As ``fetch(_:)``, and errors of the sink, which end the read.
+  public final func read<R: ManagedObject>(_ request: FetchRequest<R>, into sink: any ValueSink) throws {
     try operating {
       let known = sink.count
       try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
