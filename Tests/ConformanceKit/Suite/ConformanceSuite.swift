@@ -19,7 +19,7 @@ public enum ConformanceSuite {
     .listConflicts, .listMixtures, .memberCounts,
     .deleteRules, .contexts, .childContexts, .announcements, .predicates, .stringPredicates, .quantifiers, .order,
     .ranges, .fetchRequests, .mergePolicies, .smallUnits, .costFollowsTheChange, .unsavedValues, .batchRequests,
-    .unitsOfReading,
+    .unitsOfReading, .readValues,
     .rowsReadAgain, .severalStores, .metadata,
     .migration, .refusedMigration,
     .migrationOptions, .leftOut, .renaming, .convertedTypes, .dataLoss, .badInput, .refusedSaves, .helpfulAnswers,

@@ -12,9 +12,12 @@ struct UnsavedStates {
   /// The records not deleted, in any order.
   var present: some Sequence<RecordState> { states.values.lazy.compactMap { $0 } }
 
+  /// Whether no row of a store is hidden.
+  var isEmpty: Bool { states.isEmpty && context == nil }
+
   /// Whether the row of a store does not count, because the record has unsaved changes.
   func hides(_ id: ManagedObjectID) -> Bool {
-    if states.isEmpty && context == nil { return false }
+    if isEmpty { return false }
     return states[id] != nil || context?.hasUnsavedRecord(id) == true
   }
 }

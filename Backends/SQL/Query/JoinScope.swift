@@ -2,7 +2,7 @@ import CoherenceCore
 
 /// The tables that a query, or a subquery of it, reads: the entity's own and those joined to follow to-one
 /// relationships.
-struct QueryScope {
+struct JoinScope {
   /// The alias of the entity's table.
   let alias: String
   let entity: EntityDescription
