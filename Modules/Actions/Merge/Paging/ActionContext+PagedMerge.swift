@@ -69,18 +69,18 @@ extension ActionContext {
     // Arguments are refused before the first page is asked for.
     _ = try layout(of: scope)
     var result = MergeResult()
-    var names = PagedNames()
+    var keys = PagedKeys()
     for try await element in pages {
       let page = try records(element)
       let merged = try await perform { try self.mergePage(page, scope) }
       result += merged.result
-      names.formUnion(merged.names)
+      keys.formUnion(merged.keys)
     }
     // A sequence whose task is cancelled may end as if its last page had come.
     try refuseIfCanceled()
     guard scope.options.mode == .replace else { return result }
-    let named = names
-    result += try await perform { try self.deleteRecords(exceptFor: named, scope) }
+    let pageKeys = keys
+    result += try await perform { try self.deleteRecords(exceptFor: pageKeys, scope) }
     return result
   }
 
@@ -88,20 +88,20 @@ extension ActionContext {
     var page = scope
     page.options.mode = .upsertOnly
     page.subsetFilter = nil
-    var names = PagedNames()
+    var keys = PagedKeys()
     let result = try reconcile(page) { layout, localEdits in
       var merge = try Merge(
         in: self, scope: page, layout: layout, input: RecordInput(records, layout: layout), localEdits: localEdits)
-      let planned = try merge.run()
-      if scope.options.mode == .replace { names = try merge.names() }
-      return planned
+      let unsaved = try merge.run()
+      if scope.options.mode == .replace { keys = try merge.pageKeys() }
+      return unsaved
     }
-    return MergedPage(result: result, names: names)
+    return MergedPage(result: result, keys: keys)
   }
 
-  private func deleteRecords(exceptFor names: PagedNames, _ scope: MergeScope) throws -> MergeResult {
+  private func deleteRecords(exceptFor keys: PagedKeys, _ scope: MergeScope) throws -> MergeResult {
     try reconcile(scope) { layout, localEdits in
-      try PagedDeletion(in: self, scope: scope, layout: layout, names: names, localEdits: localEdits).run()
+      try PagedDeletion(in: self, scope: scope, layout: layout, keys: keys, localEdits: localEdits).run()
     }
   }
 }

@@ -1,17 +1,4 @@
-import Foundation
-
-/// The text of a value as `codable` attributes keep it: JSON with sorted keys.
-struct JSONText {
-  let text: String
-
-  init(_ value: any Encodable) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    text = String(decoding: try encoder.encode(value), as: UTF8.self)
-  }
-}
-
-/// Any value of JSON.
+/// Any JSON value, for attributes that take arbitrary JSON.
 indirect enum JSONElement: Codable {
   case null
   case bool(Bool)

@@ -1,18 +1,18 @@
 import CoherenceCore
 
-/// What a merge is to do.
-struct MergeWork {
+/// The changes that a merge will make.
+struct MergePlan {
   /// A record to change.
   struct Update {
-    let place: Int
+    let index: Int
     let row: Row
-    /// The to-many relationships that differ.
-    var lists: [MergeLists.Wish]
-    /// The slots that stay as they are, because of edits that win.
+    /// The to-many relationships whose members differ.
+    var lists: [MemberComparison.ExpectedMembers]
+    /// The slots that the update leaves alone, because a local edit of them wins.
     var keptSlots = SlotSet()
   }
 
-  /// The places of the input records to insert.
+  /// The indexes of the input records to insert.
   let inserts: [Int]
   let updates: [Update]
   let deletes: [Row]
