@@ -38,24 +38,3 @@ public protocol ActionProxy: AnyObject, Sendable {
   ///   before the caller has: it is the same action, or waits for a place that the caller holds.
   func waitUntilFinished() async throws
 }
-
-/// Where an action is on its way.
-public enum ActionState: Sendable, Hashable {
-  /// Not submitted yet.
-  case created
-  /// Waiting: in its queue, for the actions that it depends on, for a concurrency limit, for its next attempt, or for
-  /// the start of the Connect.
-  case pending
-  case executing
-  case finished
-}
-
-/// How an action ended.
-public enum ActionCompletionStatus: Sendable, Hashable {
-  /// It did not end yet.
-  case unknown
-  case successful
-  /// It was canceled before its end, whether it succeeded or failed then.
-  case canceled
-  case failed
-}

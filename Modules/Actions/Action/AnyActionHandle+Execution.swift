@@ -2,34 +2,32 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-/// The way of an action through its queue.
+/// The attempts of an action and its end.
 extension AnyActionHandle {
-  /// Whether it waits for its turn.
-  var isPending: Bool { life.withLock { $0.state == .pending } }
-
-  /// Runs the action, unless it was ended while it waited.
+  /// Runs an attempt, unless the action was canceled or has expired.
   ///
-  /// - Returns: How long it took, in nanoseconds; `nil` when it continues, and notifies the lane of its end.
+  /// - Returns: The execution time in nanoseconds; `nil` when the attempt continues in a task, which notifies the queue
+  ///   at its end.
   func run(inLane lane: Int) -> UInt64? {
-    guard let isFirst = life.withLock({ $0.claim(toRun: true) }) else { return 0 }
-    if isFirst {
-      dispatcher.events.didStart(self)
-      if let timeout = terms?.options.timeout { limitTime(to: timeout) }
+    guard let claim = lifecycle.withLock({ $0.claim(toRun: true) }) else { return 0 }
+    if claim == .first {
+      scheduler.didStart(self)
+      if let timeout = resolvedOptions?.options.timeout { startTimeout(timeout) }
     }
     return attempt(inLane: lane)
   }
 
-  /// The attempt has a task from now on.
+  /// Keeps the task of an asynchronous attempt, and cancels it if the action was canceled or has expired by then.
   func didStart(_ task: Task<Void, Never>) {
-    let isAskedToEnd = life.withLock { life in
-      if life.state == .executing { life.task = task }
-      return life.hasToEnd
+    let isCanceledOrExpired = lifecycle.withLock { lifecycle in
+      if lifecycle.state == .executing { lifecycle.task = task }
+      return lifecycle.isCanceledOrExpired
     }
-    if isAskedToEnd { task.cancel() }
+    if isCanceledOrExpired { task.cancel() }
   }
 
-  /// The attempt ended: runs the action again if wanted, or finishes it.
-  func end(throwing error: (any Error)?) {
+  /// Ends an attempt: prepares the next one, or finishes the action.
+  func endAttempt(throwing error: (any Error)?) {
     if let error, let delay = delayOfNextAttempt(after: error) {
       prepareNextAttempt(after: delay)
     } else {
@@ -38,104 +36,106 @@ extension AnyActionHandle {
   }
 
   private func finish(throwing error: (any Error)?) {
-    let finish = life.withLock { $0.finish(throwing: error) }
+    let finish = lifecycle.withLock { $0.finish(throwing: error) }
     for timer in finish.timers { timer.cancel() }
-    finish.progress?.end()
-    if terms != nil { dispatcher.didFinish(self) }
-    dispatcher.events.didFinish(self, completions: finish.completions)
+    finish.progress?.finish()
+    scheduler.didFinish(self, completions: finish.completions)
     for observer in finish.observers { observer() }
-    for wait in finish.waits { wait.end(.success(())) }
+    for waiter in finish.waiters { waiter.resume(with: .success(())) }
   }
 
-  // MARK: Asking for the end
+  /// Finishes a pending action without running it. Its events are the same as those of an action that ran.
+  private func finishIfPending(throwing error: (any Error)? = nil) {
+    guard let claim = lifecycle.withLock({ $0.claim(toRun: false) }) else { return }
+    scheduler.withdraw(self)
+    if claim == .first { scheduler.didStart(self) }
+    finish(throwing: error)
+  }
 
-  public final func cancel() { follow(markCanceled()) }
+  /// Fails a pending action without running it. Does nothing for an action that is canceled or has expired.
+  func fail(_ error: CoherenceError) {
+    if !isCanceledOrExpired { finishIfPending(throwing: error) }
+  }
 
-  /// The next steps of a caller that canceled an action.
+  // MARK: Cancellation
+
+  /// The second step of a cancellation, which calls code of the program and therefore runs without locks.
   struct Cancellation {
-    fileprivate let asksToEnd: Bool
-    fileprivate let finishes: Bool
+    fileprivate let notifiesAction: Bool
+    fileprivate let finishesPending: Bool
   }
 
-  /// The action counts as canceled from now on, and does not begin any more.
+  /// Marks the action as canceled: a pending action does not begin any more.
   func markCanceled() -> Cancellation { mark { $0.cancel() } }
 
-  /// The action counts as canceled from now on, because an equal one takes its place.
+  /// Marks the action as canceled because an equal action replaces it.
   func markReplaced() -> Cancellation { mark { $0.replace() } }
 
-  private func mark(_ end: (inout ActionLife) -> Bool) -> Cancellation {
-    life.withLock { life in
-      let wasCanceled = life.status == .canceled || life.state == .finished
-      return Cancellation(asksToEnd: end(&life), finishes: !wasCanceled)
+  private func mark(_ cancel: (inout LifecycleState<ActionCompletion>) -> Bool) -> Cancellation {
+    lifecycle.withLock { lifecycle in
+      let wasCanceled = lifecycle.status == .canceled || lifecycle.state == .finished
+      return Cancellation(notifiesAction: cancel(&lifecycle), finishesPending: !wasCanceled)
     }
   }
 
-  func follow(_ cancellation: Cancellation) {
-    if cancellation.asksToEnd { askToEnd() }
-    if cancellation.finishes { finishUnlessRunning() }
+  /// Notifies a canceled action, and finishes it if it is pending.
+  func complete(_ cancellation: Cancellation) {
+    if cancellation.notifiesAction { notifyAction() }
+    if cancellation.finishesPending { finishIfPending() }
   }
 
-  /// Fails the action without running it, if it still waits and its end was not asked for.
-  func fail(_ error: CoherenceError) {
-    if !hasToEnd { finishUnlessRunning(throwing: error) }
-  }
-
-  private func limitTime(to timeout: Duration) {
-    let timer = dispatcher.after(timeout) { [weak self] in self?.expire() }
-    life.withLock { $0.keep(timer) }
-  }
-
-  /// Called by a timer's task, which leaves `cancel` of the action, where the program may block, to a thread of its own.
-  private func expire() {
-    guard life.withLock({ $0.expire() }) else { return }
-    dispatcher.callbacks.add {
-      guard self.state != .finished else { return }
-      self.askToEnd()
-      self.finishUnlessRunning()
-    }
-  }
-
-  private func askToEnd() {
-    // As a part of the action: what it calls there does not wait for the action itself.
+  /// Calls `cancel` of the action, and cancels its task and its progress.
+  private func notifyAction() {
+    // As a part of the action: a wait inside of `cancel` is checked for deadlock.
     Self.$executing.withValue(self) { action.cancel() }
-    let (task, progress) = life.withLock { ($0.task, $0.progress) }
+    let (task, progress) = lifecycle.withLock { ($0.task, $0.progress) }
     task?.cancel()
     progress?.cancel()
   }
 
-  /// Takes a waiting action out of its queue. Its events are those of an action that ran.
-  private func finishUnlessRunning(throwing error: (any Error)? = nil) {
-    guard let isFirst = life.withLock({ $0.claim(toRun: false) }) else { return }
-    dispatcher.withdraw(self)
-    if isFirst { dispatcher.events.didStart(self) }
-    finish(throwing: error)
+  // MARK: Timeout
+
+  private func startTimeout(_ timeout: Duration) {
+    let timer = scheduler.after(timeout) { [weak self] in self?.expire() }
+    lifecycle.withLock { $0.keep(timer) }
   }
 
-  // MARK: Another attempt
+  /// Called in a timer's task. `cancel` of the action is code of the program and may block, so a callback thread calls it.
+  private func expire() {
+    guard lifecycle.withLock({ $0.expire() }) else { return }
+    scheduler.callbacks.add {
+      guard self.state != .finished else { return }
+      self.notifyAction()
+      self.finishIfPending()
+    }
+  }
+
+  // MARK: Retry
 
   private func delayOfNextAttempt(after error: any Error) -> Duration? {
-    guard let retry = terms?.options.retry else { return nil }
-    let (attempts, isOpen) = life.withLock { ($0.attempts, !$0.hasToEnd) }
-    guard isOpen, attempts < retry.attempts, retry.isRetryable(error) else { return nil }
+    guard let retry = resolvedOptions?.options.retry else { return nil }
+    let (attempts, mayContinue) = lifecycle.withLock { ($0.attempts, !$0.isCanceledOrExpired) }
+    guard mayContinue, attempts < retry.attempts, retry.isRetryable(error) else { return nil }
     var generator = SystemRandomNumberGenerator()
     return retry.delay(afterAttempt: attempts, using: &generator)
   }
 
   private func prepareNextAttempt(after delay: Duration) {
-    // While the action is still executing, for the event of an end that follows at once must not come before this one.
-    dispatcher.events.willRetry(self, attempt: life.withLock { $0.attempts }, delay: delay)
-    let isAskedToEnd = life.withLock { life in
-      life.goBack()
-      return life.hasToEnd
+    // Published while the action is still executing: a pending action can be canceled, and the event of its end must not
+    // come before this one.
+    scheduler.willRetry(self, attempt: lifecycle.withLock { $0.attempts }, delay: delay)
+    let isCanceledOrExpired = lifecycle.withLock { lifecycle in
+      lifecycle.returnToPending()
+      return lifecycle.isCanceledOrExpired
     }
-    queue.hold(self, at: .delay)
-    // A caller that asked for the end before this found the action running, and left the rest to it.
-    if isAskedToEnd { return finishUnlessRunning() }
-    if dispatcher.isStuck(self) { return cancel() }
-    dispatcher.leaveGroup(self)
-    let timer = dispatcher.after(delay) { [weak self] in
-      if let self { dispatcher.passDelay(self) }
+    queue.hold(self, for: .delay)
+    // A canceling caller that found the action executing has left the end to this attempt.
+    if isCanceledOrExpired { return finishIfPending() }
+    if scheduler.isStuck(self) { return cancel() }
+    scheduler.releaseSlot(of: self)
+    let timer = scheduler.after(delay) { [weak self] in
+      if let self { scheduler.resume(self) }
     }
-    life.withLock { $0.keep(timer) }
+    lifecycle.withLock { $0.keep(timer) }
   }
 }

@@ -2,30 +2,32 @@ import CoherenceCore
 import Dispatch
 import Synchronization
 
-/// Blocks a thread for actions. The main actor is not blocked for an action that waits for the main actor in its turn:
-/// neither would end.
-enum BlockedMain {
+/// Blocks a thread until actions have finished. On the main actor the wait is refused when one of the actions waits for
+/// the main actor in its turn, because neither wait could end.
+enum MainActorWait {
   /// Blocks the calling thread until a semaphore is signaled.
   ///
-  /// - Parameter dispatcher: That of the actions that are waited for.
-  /// - Throws: ``ErrorCode/illegalState`` on the main actor, when an action waits for a main-queue context.
-  static func wait(for done: DispatchSemaphore, of dispatcher: ActionDispatcher?) throws {
-    guard ManagedObjectContext.isOnMain, let dispatcher else {
+  /// - Parameter scheduler: The scheduler of the awaited actions.
+  /// - Throws: ``ErrorCode/illegalState`` on the main actor, when an action of the scheduler waits for a main-queue
+  ///   context.
+  static func block(until done: DispatchSemaphore, for scheduler: (any ActionScheduler)?) throws {
+    guard ManagedObjectContext.isOnMain, let scheduler else {
       done.wait()
       return
     }
     let demand = Demand()
-    let watch = MainDemand.watch(dispatcher) {
-      demand.isThere.store(true, ordering: .releasing)
+    let watch = MainDemand.watch(scheduler) {
+      demand.exists.store(true, ordering: .releasing)
       done.signal()
     }
     done.wait()
     watch.end()
-    if demand.isThere.load(ordering: .acquiring) { throw refusal }
+    if demand.exists.load(ordering: .acquiring) { throw refusal }
   }
 
+  /// Whether an action waits for the main actor.
   private final class Demand: Sendable {
-    let isThere = Atomic<Bool>(false)
+    let exists = Atomic<Bool>(false)
   }
 
   private static var refusal: CoherenceError {

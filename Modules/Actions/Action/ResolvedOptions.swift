@@ -1,23 +1,25 @@
 import CoherenceCore
 import Synchronization
 
-/// The options of an action with options, and their consequences.
-final class ActionTerms: Sendable {
-  /// Without the dependencies.
+/// The options of one submission, and the state that follows from them: present priority and prerequisites.
+///
+/// Only an action with options that differ from the default has an instance.
+final class ResolvedOptions: Sendable {
+  /// The options without the dependencies, which are prerequisites here.
   let options: ActionOptions
-  /// What makes the action equal to others, which must be of its type.
+  /// The identity that equal actions share; `nil` without a unique key.
   let identity: ActionIdentity?
 
   private let content: Mutex<Content>
 
   private struct Content {
-    var obstacles: Obstacles
+    var prerequisites: Prerequisites
     var priority: ActionPriority
   }
 
-  /// The actions to finish first.
-  struct Obstacles {
-    /// The actions that have to succeed, unless the options say otherwise.
+  /// The actions to finish before the action is enqueued.
+  struct Prerequisites {
+    /// Actions that have to succeed, unless the options allow failed dependencies.
     var dependencies: [AnyActionHandle]
     /// Equal actions, which may end in any way.
     var predecessors: [AnyActionHandle] = []
@@ -26,33 +28,37 @@ final class ActionTerms: Sendable {
   }
 
   init(_ options: ActionOptions, of action: any Action) {
-    content = Mutex(Content(obstacles: Obstacles(dependencies: options.dependencies), priority: options.priority))
+    content = Mutex(
+      Content(prerequisites: Prerequisites(dependencies: options.dependencies), priority: options.priority))
     var options = options
     options.dependencies = []
     self.options = options
     identity = options.uniqueKey.map { ActionIdentity(type: ObjectIdentifier(type(of: action)), key: $0) }
   }
 
-  var obstacles: Obstacles { content.withLock { $0.obstacles } }
+  var prerequisites: Prerequisites { content.withLock { $0.prerequisites } }
 
-  /// Releases the obstacles: a reference to the last of many actions in a row would keep them all.
-  func takeObstacles() -> Obstacles {
+  /// Returns and releases the prerequisites. Otherwise a reference to the last of a chain of actions would keep the whole
+  /// chain alive.
+  func releasePrerequisites() -> Prerequisites {
     content.withLock { content in
-      defer { content.obstacles = Obstacles(dependencies: []) }
-      return content.obstacles
+      defer { content.prerequisites = Prerequisites(dependencies: []) }
+      return content.prerequisites
     }
   }
 
-  /// The action begins after an equal one, and after the equal ones that that one was to begin after.
-  func follow(_ equal: AnyActionHandle) {
-    let earlier = equal.terms?.obstacles.predecessors ?? []
-    content.withLock { $0.obstacles.predecessors = earlier + [equal] }
+  /// Makes an equal action, and the unfinished predecessors of that action, predecessors of this one.
+  func runAfter(_ equal: AnyActionHandle) {
+    let earlier = equal.resolvedOptions?.prerequisites.predecessors ?? []
+    content.withLock { $0.prerequisites.predecessors = earlier + [equal] }
   }
 
-  /// The priority of the options, or a higher one that a joining submission asked for.
+  /// The priority of the options, or a higher priority of a submission that joined.
   var priority: ActionPriority { content.withLock { $0.priority } }
 
-  /// - Returns: Whether the priority was lower.
+  /// Raises the priority. A lower or equal priority changes nothing.
+  ///
+  /// - Returns: Whether the priority has changed.
   func raise(to priority: ActionPriority) -> Bool {
     content.withLock { content in
       guard content.priority < priority else { return false }
@@ -60,21 +66,4 @@ final class ActionTerms: Sendable {
       return true
     }
   }
-}
-
-/// An action's type and key.
-struct ActionIdentity: Sendable, Hashable {
-  let type: ObjectIdentifier
-  let key: ActionKey
-}
-
-/// What a handle is made with, besides the action.
-struct ActionSubmission {
-  typealias Completion = @Sendable (any ActionProxy) -> Void
-
-  let queue: ActionQueue
-  let dispatcher: ActionDispatcher
-  let entity: EntityDescription?
-  let terms: ActionTerms?
-  let completions: [Completion]
 }

@@ -10,7 +10,7 @@ extension ConnectStop {
     let done = DispatchSemaphore(value: 0)
     let waiter = Waiter { _ in done.signal() }
     listen(waiter, within: limit, of: dispatcher)
-    try BlockedMain.wait(for: done, of: dispatcher)
+    try MainActorWait.block(until: done, for: dispatcher)
     return waiter.result ?? .success(())
   }
 

@@ -31,7 +31,7 @@ extension GenericConnect {
   package final func newActionContext() -> ActionContext {
     let context = container.newGenericBackgroundContext(ActionContext.self)
     context.mergePolicy = .objectTrumps
-    context.managed = dispatcher.served
+    context.managed = dispatcher.mergeable
     context.view = viewContext
     return context
   }

@@ -170,7 +170,7 @@ extension GenericConnect {
     }
   }
 
-  private var isCalledByOwnAction: Bool { AnyActionHandle.current?.dispatcher === dispatcher }
+  private var isCalledByOwnAction: Bool { AnyActionHandle.current?.scheduler === dispatcher }
 
   private func refuseToWaitForCaller() throws {
     if isCalledByOwnAction { throw Self.waitsForCaller }

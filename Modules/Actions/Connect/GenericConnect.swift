@@ -64,11 +64,14 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
     container = GenericPersistentContainer(
       name: name, managedObjectModel: model, storeLocation: storeLocation ?? Self.defaultStoreLocation(),
       asyncErrorBlock: asyncErrorBlock, registry: registry, logger: logger)
-    dispatcher = ActionDispatcher(options: options, logger: logger)
-    dispatcher.events.setSource(self)
+    let events = EventPublisher(
+      logger: logger, maximumBlockedCompletions: options.maximumConcurrentCompletionBlocks)
+    dispatcher = ActionDispatcher(
+      events: events, maximumConcurrentGenericActions: options.maximumConcurrentGenericActions, clock: options.clock)
+    events.setSender(self)
   }
 
-  deinit { dispatcher.end() }
+  deinit { dispatcher.shutDown() }
 
   /// `$XDG_DATA_HOME/Coherence`, or `~/.local/share/Coherence`; the application support directory on Apple's platforms.
   open class func defaultStoreLocation() -> URL { GenericPersistentContainer<Strategy>.defaultStoreLocation() }

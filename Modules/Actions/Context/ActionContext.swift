@@ -1,15 +1,17 @@
 import CoherenceCore
 import CoherenceStrategies
 
-/// The context of an entity action: counts what it does, and merges records from elsewhere into the stores.
+/// The context of an entity action: counts the work done in it, and merges records of other sources into the stores.
 ///
-/// A ``Connect`` makes one for each execution of an ``EntityAction``. In a conflict with what somebody else saved, the
-/// properties that the action set win, one by one.
+/// A ``Connect`` makes a context for each attempt of an ``EntityAction``. When a save meets a conflict with the save of
+/// another context, the properties that the action has set win, property by property.
 public final class ActionContext: BackgroundContext, @unchecked Sendable {
   // Sendable: as the base class is; the properties here are set before the context's first use.
   let counter = ContextActivityCounter()
+  /// The entities that may be merged.
   var managed = ManagedEntities()
-  weak var execution: AnyActionHandle?
+  /// The action that the context was made for.
+  weak var execution: (any ActionExecution)?
   /// The context of the user's edits.
   weak var view: ManagedObjectContext?
 
@@ -18,9 +20,10 @@ public final class ActionContext: BackgroundContext, @unchecked Sendable {
     activityObserver = counter
   }
 
-  /// What was done in this context up to now.
+  /// The counts and times of the work done in this context so far. May be read from any thread.
   public var statistics: ContextStatistics { counter.statistics }
 
-  /// Whether the action was canceled, or its time is over. A merge looks at this before it saves.
-  public var isCanceled: Bool { execution?.hasToEnd == true }
+  /// Whether the action was canceled, or its timeout has passed. A merge checks this before it saves. May be read from
+  /// any thread.
+  public var isCanceled: Bool { execution?.isCanceledOrExpired == true }
 }

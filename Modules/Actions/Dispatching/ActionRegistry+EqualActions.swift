@@ -3,43 +3,47 @@ import Synchronization
 
 /// The effect of an unfinished equal action on a submission.
 enum EqualActionOutcome<Output: Sendable> {
-  /// No equal action takes part.
-  case alone
-  /// The submission has joined this one.
+  /// The submission is a new action.
+  case new
+  /// The submission has joined this action.
   case joined(ActionHandle<Output>)
-  /// The submission takes the place of this one, which has to end.
+  /// The submission is a new action and replaces this one, whose cancellation the caller has to complete.
   case replaces(AnyActionHandle, AnyActionHandle.Cancellation)
 }
 
-extension ActionDesk {
-  /// Joins or replaces the unfinished equal action of a submission, as the policy of the submission says.
-  func meetEqual<Output>(of order: ActionOrder<Output>, on terms: ActionTerms?) -> EqualActionOutcome<Output> {
-    guard let terms, let identity = terms.identity, let known = unique[identity] as? ActionHandle<Output> else {
-      return .alone
-    }
-    let policy = terms.options.equalActionPolicy
+extension ActionRegistry {
+  /// Finds the unfinished equal action of a submission, and joins or replaces it according to the submission's
+  /// ``EqualActionPolicy``.
+  func resolveEqualAction<Output>(
+    of submission: Submission<Output>, _ options: ResolvedOptions?
+  ) -> EqualActionOutcome<Output> {
+    guard let options, let identity = options.identity,
+      let equal = actionsByIdentity[identity] as? ActionHandle<Output>
+    else { return .new }
+    let policy = options.options.equalActionPolicy
     if policy != .replace,
-      known.life.withLock({ $0.join(order.completion, onlyPending: policy == .joinPending) })
+      equal.lifecycle.withLock({ $0.join(submission.completion, onlyPending: policy == .joinPending) })
     {
-      return .joined(known)
+      return .joined(equal)
     }
-    // Canceled, and about to end: the default does not wait for the end.
-    if policy == .join { return .alone }
-    terms.follow(known)
-    return policy == .replace ? .replaces(known, known.markReplaced()) : .alone
+    // The equal action is canceled and about to end. The default policy does not wait for its end.
+    if policy == .join { return .new }
+    options.runAfter(equal)
+    return policy == .replace ? .replaces(equal, equal.markReplaced()) : .new
   }
 
-  /// Raises the priority of an action that waits. A lower priority changes nothing.
+  /// Raises the priority of an action wherever it waits. A lower or equal priority changes nothing.
   mutating func raise(_ handle: AnyActionHandle, to priority: ActionPriority) {
-    guard let terms = handle.terms, terms.raise(to: priority) else { return }
-    unstarted.raise(handle)
-    if let limit = terms.options.limit { groups.raise(handle, waitingFor: limit) }
+    guard let options = handle.resolvedOptions, options.raise(to: priority) else { return }
+    waitingForStart.raise(handle)
+    if let limit = options.options.limit { concurrencyGroups.raise(handle, waitingFor: limit) }
     handle.queue.raise(handle)
   }
 
-  /// Forgets an action that has finished. An equal one that it waited for and that goes on can be joined again.
-  mutating func forget(_ handle: AnyActionHandle, _ identity: ActionIdentity, after predecessors: [AnyActionHandle]) {
-    guard unique[identity] === handle else { return }
-    unique[identity] = predecessors.last { $0.state != .finished }
+  /// Removes a finished action from its identity, so that no submission joins it. An unfinished predecessor takes its
+  /// place and can be joined again.
+  mutating func remove(_ handle: AnyActionHandle, _ identity: ActionIdentity, predecessors: [AnyActionHandle]) {
+    guard actionsByIdentity[identity] === handle else { return }
+    actionsByIdentity[identity] = predecessors.last { $0.state != .finished }
   }
 }

@@ -1,30 +1,33 @@
 import CoherenceCore
 
-/// What a Connect decides by when an action is submitted. Kept apart from the slow work of opening and closing stores,
-/// so that submitting never waits for it.
-struct ActionDesk {
-  /// Whether generic actions run; otherwise they wait for the start.
+/// The unfinished actions of a Connect, their queues, and the settings that decide about a submission.
+///
+/// The registry has a lock of its own, apart from the lock under which stores are opened and closed, so that a submission
+/// never waits for a store.
+struct ActionRegistry {
+  /// Whether generic actions run. Otherwise they wait for the start.
   var isOpen = false
   var isSuspended = false
-  /// The hierarchies suspended by themselves, by the name of the root entity.
+  /// The hierarchies that are suspended by themselves, by the name of the root entity.
   var suspendedHierarchies: Set<String> = []
-  /// The entities that actions are accepted for.
+  /// The entities whose actions are accepted.
   private(set) var managed = ManagedEntities()
-  /// The entities that the accepted actions may merge: those above, or, while these actions are drained, the entities
-  /// managed before.
-  private(set) var served = ManagedEntities()
-  /// The queues of hierarchies, by the name of the root entity. A queue stays when its hierarchy is not managed any
-  /// more, so that a hierarchy never has two, while actions of the former still run.
-  private(set) var queues: [String: ActionQueue] = [:]
-  /// Actions that wait for the start.
-  var unstarted = ActionBacklog()
-  var groups = ActionGroups()
-  /// The unfinished actions that others can be equal to.
-  var unique: [ActionIdentity: AnyActionHandle] = [:]
+  /// The entities that accepted actions may merge: the managed entities, or, while a stop waits for accepted actions, the
+  /// entities managed before.
+  private(set) var mergeable = ManagedEntities()
+  /// The queues of hierarchies, by the name of the root entity. A queue outlives the management of its hierarchy: a
+  /// hierarchy that is managed again, while earlier actions still run, must not get a second queue.
+  private(set) var queues: [String: ActionQueue<AnyActionHandle>] = [:]
+  /// Generic actions that wait for the start.
+  var waitingForStart = ActionBacklog<AnyActionHandle>()
+  var concurrencyGroups = ConcurrencyGroups<AnyActionHandle>()
+  /// The latest unfinished action of each identity.
+  var actionsByIdentity: [ActionIdentity: AnyActionHandle] = [:]
 
+  /// Accepts the actions of some entities, in place of the entities before.
   mutating func manage(_ managed: ManagedEntities, model: ManagedObjectModel) {
     self.managed = managed
-    served = managed
+    mergeable = managed
     for name in managed.hierarchies(in: model) where queues[name] == nil {
       queues[name] = ActionQueue(
         name: "connect.queue.entity.\(name.lowercased())", width: 1, isSuspended: isSuspended(hierarchy: name))
@@ -33,13 +36,16 @@ struct ActionDesk {
 
   func isSuspended(hierarchy name: String) -> Bool { isSuspended || suspendedHierarchies.contains(name) }
 
-  /// Accepts nothing any more.
+  /// Refuses entity actions, and lets generic actions wait for the next start.
   mutating func close() {
     isOpen = false
     managed = ManagedEntities()
   }
 
-  func queue(for entity: EntityDescription) throws(CoherenceError) -> ActionQueue {
+  /// Returns the queue of a managed entity.
+  ///
+  /// - Throws: ``ErrorCode/unmanagedEntity``.
+  func queue(for entity: EntityDescription) throws(CoherenceError) -> ActionQueue<AnyActionHandle> {
     guard managed.contains(entity), let queue = queues[entity.root.name] else {
       throw CoherenceError(.unmanagedEntity, "Entity '\(entity.name)' not managed by Connect")
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Calls a block at the last of a number of steps.
+/// Calls a block once, at the last of a fixed number of steps. The steps may come from different threads.
 final class Countdown: Sendable {
   private let remaining: Atomic<Int>
   private let block: @Sendable () -> Void

@@ -1,12 +1,12 @@
 import CoherenceCore
 
-/// The submission of an action.
-struct ActionOrder<Output: Sendable> {
+/// One call of `execute`.
+struct Submission<Output: Sendable> {
   let action: any Action
-  /// `nil` for a generic action.
+  /// The entity of an entity action; `nil` for a generic action.
   var entity: EntityDescription?
-  /// `nil` for what the action says of itself.
+  /// The options of the call; `nil` for the action's own options.
   let options: ActionOptions?
-  let completion: ActionSubmission.Completion?
+  let completion: ActionCompletion?
   let body: ActionBody<Output>
 }

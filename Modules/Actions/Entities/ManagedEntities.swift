@@ -1,14 +1,15 @@
 import CoherenceCore
 import Logging
 
-/// The managed entities, and the attributes that identify their records.
+/// The managed entities, with the attributes that identify their records.
 struct ManagedEntities: Sendable {
+  /// By entity name, the names of the identifying attributes.
   private var attributes: [String: [String]] = [:]
 
-  /// Nothing is managed.
+  /// An empty set of entities.
   init() {}
 
-  /// The managed ones among the entities of some stores.
+  /// The entities of some stores that are not abstract and have identifying attributes.
   init(of stores: [any PersistentStore], model: ManagedObjectModel) {
     for store in stores {
       for entity in model.entities(forConfigurationName: store.configurationName) ?? [] where !entity.isAbstract {
@@ -19,15 +20,15 @@ struct ManagedEntities: Sendable {
 
   func contains(_ entity: EntityDescription) -> Bool { attributes[entity.name] != nil }
 
-  /// The attributes that identify the records of a managed entity.
+  /// The attributes that identify the entity's records; `nil` for an entity that is not managed.
   func uniquenessAttributes(of entity: EntityDescription) -> [String]? { attributes[entity.name] }
 
-  /// The names of the hierarchies that managed entities are in.
+  /// The root entities' names of the hierarchies with managed entities.
   func hierarchies(in model: ManagedObjectModel) -> Set<String> {
     Set(attributes.keys.compactMap { model.entitiesByName[$0]?.root.name })
   }
 
-  /// Says for each entity of a store why it is managed or not.
+  /// Logs for each entity of a store whether it is managed, and why not.
   func log(_ store: any PersistentStore, model: ManagedObjectModel, to logger: Logger) {
     guard let entities = model.entities(forConfigurationName: store.configurationName) else {
       return logger.warning(
@@ -45,7 +46,8 @@ struct ManagedEntities: Sendable {
         logger.info("Entity is managed.", metadata: ["entity": "\(entity.name)"])
       } else {
         logger.info(
-          "Entity is not managed: nothing says what tells its records apart.", metadata: ["entity": "\(entity.name)"])
+          "Entity is not managed: the model names no attributes that identify its records.",
+          metadata: ["entity": "\(entity.name)"])
       }
     }
   }

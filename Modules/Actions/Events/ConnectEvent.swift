@@ -1,11 +1,12 @@
-/// What happened in a ``Connect``.
+/// An event of a ``Connect``.
 public enum ConnectEvent: Sendable {
-  /// The Connect is in another state.
+  /// The Connect has entered another state.
   case stateChanged(ConnectState)
-  /// An action began, at its first attempt. An action that never runs has this event too, before its end.
+  /// The first attempt of an action has started. An action that never runs has this event too, directly before its end.
   case actionStarted(any ActionProxy)
-  /// An action threw, and is run again after the delay. The attempt is the one that failed; the first is 1.
+  /// An attempt of an action threw, and another attempt follows after the delay. `attempt` is the number of the failed
+  /// attempt; the first is 1.
   case actionWillRetry(any ActionProxy, attempt: Int, delay: Duration)
-  /// An action finished. State and status are final.
+  /// An action has finished. State, status, error and statistics are final.
   case actionFinished(any ActionProxy)
 }

@@ -4,47 +4,51 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Publishes events of actions to the log, the event streams, the notification center, and completion blocks, in order.
+/// Publishes the events of a Connect, in order: to the log, the event streams, the notification center and the completion
+/// blocks.
 ///
-/// Observers of notifications are called on the queue of the events, one after the other. Completion blocks are handed to
-/// a queue of their own, so that one that blocks delays neither events nor actions.
-final class ActionEvents: Sendable {
+/// Observers of notifications are called one after the other on the publisher's queue. Completion blocks are called on a
+/// queue of their own, so that a blocked completion block delays neither events nor actions.
+///
+/// May be used from any thread. Publishing an event never waits for its delivery.
+final class EventPublisher: Sendable {
   private let logger: Logger
   private let queue = DispatchQueue(label: "connect.queue.notification")
   private let completionBlocks: CallbackQueue
-  private let source = Mutex(Source())
-  private let outbox = Mutex(Outbox())
+  private let sender = Mutex(Sender())
+  private let undelivered = Mutex(Undelivered())
   private let streams = Mutex(Streams())
 
-  private struct Source { weak var object: (any AnyObject & Sendable)? }
+  private struct Sender { weak var object: (any AnyObject & Sendable)? }
 
-  /// The events still to be published. They are sent in batches: a change of threads costs more than an event.
-  private struct Outbox {
+  /// Events that wait for delivery. They are delivered in batches: a change of threads costs more than an event.
+  private struct Undelivered {
     var entries: [Entry] = []
-    var isOnItsWay = false
+    /// Whether a delivery is scheduled or running.
+    var isScheduled = false
   }
 
   private struct Entry {
     let event: ConnectEvent
-    var completions: [ActionSubmission.Completion] = []
+    var completions: [ActionCompletion] = []
   }
 
   private struct Streams {
-    var isOver = false
-    var next = 0
+    var isFinished = false
+    var nextNumber = 0
     var all: [Int: AsyncStream<ConnectEvent>.Continuation] = [:]
   }
 
-  /// - Parameter width: How many completion blocks may be blocked at once.
-  init(logger: Logger, completionBlocks width: Int) {
+  /// - Parameter maximumBlocked: The maximum number of blocked completion blocks before further blocks wait.
+  init(logger: Logger, maximumBlockedCompletions maximumBlocked: Int) {
     self.logger = logger
-    completionBlocks = CallbackQueue(name: "connect.queue.completion", width: width)
+    completionBlocks = CallbackQueue(name: "connect.queue.completion", width: maximumBlocked)
   }
 
-  /// Says who notifications come from. It is not kept.
-  func setSource(_ object: any AnyObject & Sendable) { source.withLock { $0.object = object } }
+  /// Sets the object of the notifications. The publisher does not retain the object.
+  func setSender(_ object: any AnyObject & Sendable) { sender.withLock { $0.object = object } }
 
-  // MARK: What happens
+  // MARK: Events
 
   func didStart(_ handle: AnyActionHandle) {
     logger.debug("Action started.", metadata: ["action": "\(type(of: handle.action))"])
@@ -58,13 +62,13 @@ final class ActionEvents: Sendable {
     send(Entry(event: .actionWillRetry(handle, attempt: attempt, delay: delay)))
   }
 
-  func didFinish(_ handle: AnyActionHandle, completions: [ActionSubmission.Completion]) {
+  func didFinish(_ handle: AnyActionHandle, completions: [ActionCompletion]) {
     if logger.logLevel <= .error { log(handle) }
     send(Entry(event: .actionFinished(handle), completions: completions))
   }
 
-  /// The action has succeeded, and what it changed in its context and did not save is lost.
-  func didLeaveChanges(_ handle: AnyActionHandle) {
+  /// Logs that an action has succeeded without saving all changes of its context. The changes are lost.
+  func didLeaveUnsavedChanges(_ handle: AnyActionHandle) {
     logger.warning(
       """
       The action has ended with changes in its context that it has not saved, and they are lost. Call `save()` in the \
@@ -75,11 +79,11 @@ final class ActionEvents: Sendable {
 
   func didChange(_ state: ConnectState) { send(Entry(event: .stateChanged(state))) }
 
-  /// The Connect is released: the remaining events have no listeners.
-  func end() {
+  /// Finishes the streams after the events so far. The Connect is released.
+  func finish() {
     queue.async {
       let all = self.streams.withLock { streams in
-        streams.isOver = true
+        streams.isFinished = true
         defer { streams.all = [:] }
         return streams.all
       }
@@ -89,7 +93,7 @@ final class ActionEvents: Sendable {
 
   private func log(_ handle: AnyActionHandle) {
     let name = "\(type(of: handle.action))"
-    // An action that is replaced as its submitter wishes has not failed.
+    // A replacement is the wish of a submitter and no failure.
     if let error = handle.error, !(ErrorCode.actionReplaced ~= error) {
       logger.error("Action threw an error.", metadata: ["action": "\(name)", "error": "\(error.logText)"])
     }
@@ -98,39 +102,39 @@ final class ActionEvents: Sendable {
       metadata: ["action": "\(name)", "statistics": "\(handle.statistics.summary)"])
   }
 
-  // MARK: Who hears of it
+  // MARK: Delivery
 
-  /// What happens from now on.
+  /// A stream of the events from now on.
   func stream(_ policy: AsyncStream<ConnectEvent>.Continuation.BufferingPolicy) -> AsyncStream<ConnectEvent> {
     AsyncStream(bufferingPolicy: policy) { continuation in
-      let place = streams.withLock { streams in
-        guard !streams.isOver else { return nil as Int? }
-        defer { streams.next += 1 }
-        streams.all[streams.next] = continuation
-        return streams.next
+      let number = streams.withLock { streams in
+        guard !streams.isFinished else { return nil as Int? }
+        defer { streams.nextNumber += 1 }
+        streams.all[streams.nextNumber] = continuation
+        return streams.nextNumber
       }
-      guard let place else { return continuation.finish() }
+      guard let number else { return continuation.finish() }
       continuation.onTermination = { [weak self] _ in
-        _ = self?.streams.withLock { $0.all.removeValue(forKey: place) }
+        _ = self?.streams.withLock { $0.all.removeValue(forKey: number) }
       }
     }
   }
 
   private func send(_ entry: Entry) {
-    let isFirst = outbox.withLock { outbox in
-      outbox.entries.append(entry)
-      defer { outbox.isOnItsWay = true }
-      return !outbox.isOnItsWay
+    let needsDelivery = undelivered.withLock { undelivered in
+      undelivered.entries.append(entry)
+      defer { undelivered.isScheduled = true }
+      return !undelivered.isScheduled
     }
-    if isFirst { queue.async { self.deliver() } }
+    if needsDelivery { queue.async { self.deliver() } }
   }
 
   private func deliver() {
     while true {
-      let entries = outbox.withLock { outbox in
-        defer { outbox.entries = [] }
-        outbox.isOnItsWay = !outbox.entries.isEmpty
-        return outbox.entries
+      let entries = undelivered.withLock { undelivered in
+        defer { undelivered.entries = [] }
+        undelivered.isScheduled = !undelivered.entries.isEmpty
+        return undelivered.entries
       }
       if entries.isEmpty { return }
       var info = NotificationInfo()
@@ -141,9 +145,9 @@ final class ActionEvents: Sendable {
   private func deliver(_ entry: Entry, _ info: inout NotificationInfo) {
     for stream in streams.withLock({ $0.all }).values { stream.yield(entry.event) }
     switch entry.event {
-    case .actionStarted(let proxy): post(Notification.ActionDidStartExecuting, info.about(proxy))
+    case .actionStarted(let proxy): post(Notification.ActionDidStartExecuting, info.userInfo(for: proxy))
     case .actionFinished(let proxy):
-      post(Notification.ActionDidFinishExecuting, info.about(proxy))
+      post(Notification.ActionDidFinishExecuting, info.userInfo(for: proxy))
       let completions = entry.completions
       if !completions.isEmpty { completionBlocks.add { for completion in completions { completion(proxy) } } }
     case .stateChanged, .actionWillRetry: break
@@ -151,14 +155,14 @@ final class ActionEvents: Sendable {
   }
 
   private func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]) {
-    NotificationCenter.default.post(name: name, object: source.withLock { $0.object }, userInfo: userInfo)
+    NotificationCenter.default.post(name: name, object: sender.withLock { $0.object }, userInfo: userInfo)
   }
 
-  /// The contents of notifications. The end of an action often follows its beginning directly, with the same contents.
+  /// The `userInfo` of notifications. The end of an action often follows its start directly, and reuses the dictionary.
   private struct NotificationInfo {
     private var latest: (proxy: any ActionProxy, userInfo: [AnyHashable: Any])?
 
-    mutating func about(_ proxy: any ActionProxy) -> [AnyHashable: Any] {
+    mutating func userInfo(for proxy: any ActionProxy) -> [AnyHashable: Any] {
       if let latest, latest.proxy === proxy { return latest.userInfo }
       let userInfo: [AnyHashable: Any] = [Notification.Key.ActionProxy: proxy]
       latest = (proxy, userInfo)

@@ -1,36 +1,36 @@
 import Synchronization
 
-/// Somebody who waits for the end of an action, and may give up waiting before.
-final class FinishWait: Sendable {
+/// One task that waits for the end of an action, and whose cancellation ends the wait early.
+final class FinishWaiter: Sendable {
   private enum State {
-    case fresh
-    case waiting(CheckedContinuation<Void, any Error>)
-    case over(Result<Void, any Error>)
+    case notSuspended
+    case suspended(CheckedContinuation<Void, any Error>)
+    case resumed(Result<Void, any Error>)
   }
 
-  private let state = Mutex(State.fresh)
+  private let state = Mutex(State.notSuspended)
 
-  /// Suspends the task of a continuation until the wait is over.
-  func begin(_ continuation: CheckedContinuation<Void, any Error>) {
+  /// Suspends the task of a continuation until `resume` is called, or resumes the continuation if it was called before.
+  func suspend(_ continuation: CheckedContinuation<Void, any Error>) {
     let result = state.withLock { state -> Result<Void, any Error>? in
-      if case .over(let result) = state { return result }
-      state = .waiting(continuation)
+      if case .resumed(let result) = state { return result }
+      state = .suspended(continuation)
       return nil
     }
     if let result { continuation.resume(with: result) }
   }
 
-  /// Ends the wait. The first end counts, also one that comes before the wait has begun.
-  func end(_ result: Result<Void, any Error>) {
+  /// Resumes the task with a result. Only the first call has an effect, even before `suspend`.
+  func resume(with result: Result<Void, any Error>) {
     let continuation = state.withLock { state -> CheckedContinuation<Void, any Error>? in
       switch state {
-      case .fresh:
-        state = .over(result)
+      case .notSuspended:
+        state = .resumed(result)
         return nil
-      case .waiting(let continuation):
-        state = .over(result)
+      case .suspended(let continuation):
+        state = .resumed(result)
         return continuation
-      case .over:
+      case .resumed:
         return nil
       }
     }

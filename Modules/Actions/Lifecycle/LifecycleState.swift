@@ -1,115 +1,140 @@
 import CoherenceCore
 import Foundation
 
-/// What changes about an action from its submission to its end. All of it changes under one lock, that of its handle.
-struct ActionLife {
+/// The mutable state of an action from its submission to its end. The lock of the action's handle protects all of it, so
+/// that state, status, error and statistics are always those of one moment.
+///
+/// ```
+/// pending ── claim ──▶ executing ── finish ──▶ finished
+///    ▲                    │
+///    └── returnToPending ─┘
+/// ```
+///
+/// `Completion` is the type of a submitter's completion block.
+struct LifecycleState<Completion: Sendable> {
   private(set) var state = ActionState.pending
   private(set) var status = ActionCompletionStatus.unknown
   private(set) var error: (any Error)?
   private var startTime: Date?
   private var finishTime: Date?
   private(set) var attempts = 0
-  /// Whether the action was asked to end, which happens once.
-  private var wasAskedToEnd = false
-  /// Whether an equal action has taken its place.
+  /// Whether a cancellation or a timeout has requested the end. The request reaches the action once.
+  private var isEndRequested = false
+  /// Whether an equal action replaces this one.
   private var isReplaced = false
-  /// How many submissions of equal actions have joined it.
+  /// The number of submissions of equal actions that have joined this one.
   private var joins = 0
-  /// Whether its time was over before it ended.
+  /// Whether the timeout passed before the action ended.
   private(set) var isExpired = false
   /// The task of an asynchronous attempt.
   var task: Task<Void, Never>?
-  /// The tasks with a time of their own: the end of the action's time, or its next attempt.
+  /// The tasks that wait for the timeout or for the delay before the next attempt.
   private var timers: [Task<Void, Never>] = []
-  /// What counts the activity in the contexts of the attempts.
-  var counters: [ContextActivityCounter] = []
-  /// The actions that this one waits for while it runs.
-  var awaited: [AnyActionHandle] = []
+  /// The counters of the attempts' contexts.
+  var contextCounters: [ContextActivityCounter] = []
   var progress: SharedProgress?
+  /// Blocks that are called at the end.
   var observers: [@Sendable () -> Void] = []
-  /// Who waits for the end, and may give up waiting.
-  var waits: [ObjectIdentifier: FinishWait] = [:]
-  /// Whether the action has succeeded and left changes in its context that were never saved.
+  /// The tasks that wait for the end.
+  var waiters: [ObjectIdentifier: FinishWaiter] = [:]
+  /// Whether the action has succeeded with unsaved changes in its context.
   var hasUnsavedChanges = false
-  private var completions: [ActionSubmission.Completion]
+  private var completions: [Completion]
 
-  init(completions: [ActionSubmission.Completion]) { self.completions = completions }
+  init(completions: [Completion]) { self.completions = completions }
 
   var statistics: ActionStatistics {
     var statistics = ActionStatistics(startTime: startTime, finishTime: finishTime, attempts: attempts)
     statistics.hasUnsavedChanges = hasUnsavedChanges
     statistics.joins = joins
     statistics.isReplaced = isReplaced
-    if !counters.isEmpty {
-      statistics.contextStatistics = counters.reduce(into: ContextStatistics()) { $0 += $1.statistics }
+    if !contextCounters.isEmpty {
+      statistics.contextStatistics = contextCounters.reduce(into: ContextStatistics()) { $0 += $1.statistics }
     }
     return statistics
   }
 
-  /// Lets the submitter of an equal action share this one. Not after it finished or was asked to end.
+  /// Whether the action is canceled or its timeout has passed. A pending action in this state never runs.
+  var isCanceledOrExpired: Bool { status == .canceled || isExpired }
+
+  /// Joins the submission of an equal action to this action, with its completion block.
   ///
-  /// - Parameter onlyPending: Whether an action that is executing cannot be shared.
-  mutating func join(_ completion: ActionSubmission.Completion?, onlyPending: Bool) -> Bool {
-    guard state != .finished, !wasAskedToEnd, !onlyPending || state == .pending else { return false }
+  /// - Parameter onlyPending: Whether a running action refuses.
+  /// - Returns: Whether the submission has joined. An action that has finished or was requested to end refuses.
+  mutating func join(_ completion: Completion?, onlyPending: Bool) -> Bool {
+    guard state != .finished, !isEndRequested, !onlyPending || state == .pending else { return false }
     joins += 1
     if let completion { completions.append(completion) }
     return true
   }
 
-  // MARK: Steps
+  // MARK: Transitions
 
-  /// From pending to executing, for the one caller that sees to the end: a lane that runs the action, or a caller that
-  /// ends it without running it.
-  ///
-  /// - Returns: Whether this is the first time that the action is executing; `nil` when another caller came first, or
-  ///   has asked for the end and comes next.
-  mutating func claim(toRun: Bool) -> Bool? {
-    guard state == .pending, !(toRun && hasToEnd) else { return nil }
-    state = .executing
-    if toRun { attempts += 1 }
-    guard startTime == nil else { return false }
-    startTime = Date()
-    return true
+  /// The start of an attempt, which `claim` grants.
+  enum Claim {
+    case first
+    case repeated
   }
 
-  /// Whether the end was asked for, by a caller that keeps a waiting action from running.
-  var hasToEnd: Bool { status == .canceled || isExpired }
+  /// Changes from pending to executing on behalf of one caller, which must then finish the action: a lane that runs the
+  /// action, or a caller that finishes the action without running it.
+  ///
+  /// - Parameter toRun: Whether the caller runs the action.
+  /// - Returns: Whether the action was never executing before; `nil` when another caller has claimed the action, or has
+  ///   canceled it and is about to claim it.
+  mutating func claim(toRun: Bool) -> Claim? {
+    guard state == .pending, !(toRun && isCanceledOrExpired) else { return nil }
+    state = .executing
+    if toRun { attempts += 1 }
+    guard startTime == nil else { return .repeated }
+    startTime = Date()
+    return .first
+  }
 
-  /// Asks for the end, which the first one who asks has to pass on.
+  /// Marks the action as canceled. A finished or canceled action does not change.
+  ///
+  /// - Returns: Whether the caller has to pass the request to the action.
   mutating func cancel() -> Bool {
     guard state != .finished, status != .canceled else { return false }
     status = .canceled
-    defer { wasAskedToEnd = true }
-    return !wasAskedToEnd
+    return requestEnd()
   }
 
-  /// Asks for the end because an equal action takes its place.
+  /// Marks the action as canceled because an equal action replaces it; see `cancel()`.
   mutating func replace() -> Bool {
     if state != .finished, status != .canceled { isReplaced = true }
     return cancel()
   }
 
+  /// Marks the action as expired. A finished, canceled or expired action does not change.
+  ///
+  /// - Returns: Whether the caller has to pass the request to the action.
   mutating func expire() -> Bool {
     guard state != .finished, status != .canceled, !isExpired else { return false }
     isExpired = true
-    defer { wasAskedToEnd = true }
-    return !wasAskedToEnd
+    return requestEnd()
   }
 
-  /// Keeps a timer, unless the action has finished.
+  /// - Returns: Whether this is the first request.
+  private mutating func requestEnd() -> Bool {
+    defer { isEndRequested = true }
+    return !isEndRequested
+  }
+
+  /// Keeps a timer until the end, and cancels it if the action has finished.
   mutating func keep(_ timer: Task<Void, Never>) {
     if state == .finished { timer.cancel() } else { timers.append(timer) }
   }
 
-  /// From executing back to pending, for another attempt.
-  mutating func goBack() {
+  /// Changes from executing to pending, for another attempt.
+  mutating func returnToPending() {
     state = .pending
     task = nil
   }
 
-  /// From executing to finished.
+  /// Changes from executing to finished, and releases everything that the action kept.
   mutating func finish(throwing failure: (any Error)?) -> Finish {
-    error = reason(of: failure)
+    error = finalError(for: failure)
     if status != .canceled { status = error == nil ? .successful : .failed }
     finishTime = max(Date(), startTime ?? .distantPast)
     state = .finished
@@ -117,15 +142,16 @@ struct ActionLife {
       task = nil
       timers = []
       observers = []
-      waits = [:]
+      waiters = [:]
       completions = []
     }
     return Finish(
-      timers: timers, observers: observers, waits: Array(waits.values), completions: completions, progress: progress)
+      timers: timers, observers: observers, waiters: Array(waiters.values), completions: completions,
+      progress: progress)
   }
 
-  /// The error of the end: that of the execution, as the reason for it where the end was asked for.
-  private func reason(of failure: (any Error)?) -> (any Error)? {
+  /// The error of the handle: an error of its own for a replaced or expired action, with the thrown error underlying.
+  private func finalError(for failure: (any Error)?) -> (any Error)? {
     if isReplaced {
       return CoherenceError(
         .actionReplaced,
@@ -138,12 +164,12 @@ struct ActionLife {
       isRetryable: true)
   }
 
-  /// The receivers of the end.
+  /// The objects to notify of the end, after the lock is released.
   struct Finish {
     let timers: [Task<Void, Never>]
     let observers: [@Sendable () -> Void]
-    let waits: [FinishWait]
-    let completions: [ActionSubmission.Completion]
+    let waiters: [FinishWaiter]
+    let completions: [Completion]
     let progress: SharedProgress?
   }
 }

@@ -1,36 +1,39 @@
 import Foundation
 import Synchronization
 
-/// The progress of an action: `Foundation.Progress`, which on Linux has no lock of its own, behind one.
+/// The progress of an action: `Foundation.Progress` behind a lock, because the class has no lock of its own on Linux.
 final class SharedProgress: Progress, @unchecked Sendable {
-  // Sendable: what the base class stores is read and written under the lock, and the list of listeners is behind a mutex.
-  // The lock is recursive because the base class notifies observers, which may look, while it is held.
+  // Sendable: the stored properties of the base class are read and written under the lock, and the streams are behind a
+  // mutex. The lock is recursive because the base class notifies observers under it, and an observer may read the
+  // progress.
 
   private let onCancel: @Sendable () -> Void
   private let lock = NSRecursiveLock()
-  private let listeners = Mutex(Listeners())
+  private let streams = Mutex(Streams())
 
-  private struct Listeners {
-    var isOver = false
-    var next = 0
+  private struct Streams {
+    var isFinished = false
+    var nextNumber = 0
     var all: [Int: AsyncStream<ActionProgress>.Continuation] = [:]
   }
 
   /// - Parameters:
-  ///   - onCancel: Called, without the lock, when the progress is canceled.
-  init(of life: ActionLife, onCancel: @escaping @Sendable () -> Void) {
+  ///   - state: The present state of the action.
+  ///   - isCanceled: Whether the action is canceled already.
+  ///   - onCancel: Called without the lock when the progress is canceled.
+  init(state: ActionState, isCanceled: Bool, onCancel: @escaping @Sendable () -> Void) {
     self.onCancel = onCancel
     super.init(parent: nil, userInfo: nil)
     isCancellable = true
-    listeners.withLock { $0.isOver = life.state == .finished }
-    if life.status == .canceled { super.cancel() }
+    streams.withLock { $0.isFinished = state == .finished }
+    if isCanceled { super.cancel() }
   }
 
   override var totalUnitCount: Int64 {
     get { lock.withLock { super.totalUnitCount } }
     set {
       lock.withLock { super.totalUnitCount = newValue }
-      tell()
+      yield()
     }
   }
 
@@ -38,15 +41,15 @@ final class SharedProgress: Progress, @unchecked Sendable {
     get { lock.withLock { super.completedUnitCount } }
     set {
       lock.withLock { super.completedUnitCount = newValue }
-      tell()
+      yield()
     }
   }
 
   override var isIndeterminate: Bool { lock.withLock { super.isIndeterminate } }
 
   override func cancel() {
-    // The handler is code of the program and may block: without the lock, by which the action sets its progress. The
-    // handler is not put back, because the base class calls a handler that a canceled progress is given.
+    // The handler is code of the program and may block, so it is called without the lock, which the action needs to set
+    // its progress. The handler is not restored: the base class calls a handler that is set on a canceled progress.
     let handler = lock.withLock {
       let handler = super.cancellationHandler
       super.cancellationHandler = nil
@@ -57,48 +60,49 @@ final class SharedProgress: Progress, @unchecked Sendable {
     onCancel()
   }
 
-  var now: ActionProgress {
+  /// The counts of one moment.
+  var current: ActionProgress {
     lock.withLock {
       ActionProgress(completedUnitCount: super.completedUnitCount, totalUnitCount: super.totalUnitCount)
     }
   }
 
-  /// The state of now and those to come; slow listeners miss what lies between.
+  /// A stream of the present counts and of later changes. A slow reader receives only the latest counts.
   func updates() -> AsyncStream<ActionProgress> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let place = lock.withLock {
-        continuation.yield(now)
-        return listeners.withLock { listeners in
-          guard !listeners.isOver else { return nil as Int? }
-          defer { listeners.next += 1 }
-          listeners.all[listeners.next] = continuation
-          return listeners.next
+      let number = lock.withLock {
+        continuation.yield(current)
+        return streams.withLock { streams in
+          guard !streams.isFinished else { return nil as Int? }
+          defer { streams.nextNumber += 1 }
+          streams.all[streams.nextNumber] = continuation
+          return streams.nextNumber
         }
       }
-      guard let place else { return continuation.finish() }
+      guard let number else { return continuation.finish() }
       continuation.onTermination = { [weak self] _ in
-        _ = self?.listeners.withLock { $0.all.removeValue(forKey: place) }
+        _ = self?.streams.withLock { $0.all.removeValue(forKey: number) }
       }
     }
   }
 
-  /// Nothing changes any more.
-  func end() {
-    let all = listeners.withLock { listeners in
-      listeners.isOver = true
-      defer { listeners.all = [:] }
-      return listeners.all
+  /// Finishes the streams. The action has finished.
+  func finish() {
+    let all = streams.withLock { streams in
+      streams.isFinished = true
+      defer { streams.all = [:] }
+      return streams.all
     }
-    for listener in all.values { listener.finish() }
+    for stream in all.values { stream.finish() }
   }
 
-  /// Under the lock, so that of two changes at once listeners receive the later one last.
-  private func tell() {
+  /// Sends the counts to the streams. The lock is held, so that a stream receives the later of two changes last.
+  private func yield() {
     lock.withLock {
-      let all = listeners.withLock { Array($0.all.values) }
+      let all = streams.withLock { Array($0.all.values) }
       guard !all.isEmpty else { return }
-      let now = now
-      for listener in all { listener.yield(now) }
+      let current = current
+      for stream in all { stream.yield(current) }
     }
   }
 }

@@ -1,49 +1,50 @@
 import DequeModule
 
-/// Actions that wait for a place, in the order in which they get one: by priority, then as they came.
+/// A priority queue of waiting actions. Actions of one priority are in the order of arrival.
 ///
-/// A withdrawn action stays in its line until it is met, or until too many are withdrawn: taking an action out of the
-/// middle would cost as much as the line is long, each time.
-struct ActionBacklog {
-  private var lines = Array(repeating: Deque<AnyActionHandle>(), count: ActionPriority.allCases.count)
-  private var withdrawn = 0
-  /// The number of actions, including the withdrawn ones not met yet.
+/// A withdrawn action stays in the backlog until it is popped or compacted away: removing it from the middle at once
+/// would cost time proportional to the length of the backlog.
+struct ActionBacklog<Item: QueuedAction> {
+  private var deques = Array(repeating: Deque<Item>(), count: ActionPriority.allCases.count)
+  private var withdrawnCount = 0
+  /// The number of actions, including withdrawn actions that are still stored.
   private(set) var count = 0
 
   var isEmpty: Bool { count == 0 }
 
-  /// Those that wait.
-  var pending: [AnyActionHandle] { lines.reversed().flatMap { $0.filter(\.isPending) } }
+  /// The actions that still wait, the next action first.
+  var pending: [Item] { deques.reversed().flatMap { $0.filter(\.isPending) } }
 
-  mutating func append(_ handle: AnyActionHandle) {
-    lines[handle.priority.rawValue].append(handle)
+  mutating func append(_ action: Item) {
+    deques[action.priority.rawValue].append(action)
     count += 1
   }
 
-  /// The next one. It may have been withdrawn.
-  mutating func popFirst() -> AnyActionHandle? {
-    guard let line = lines.lastIndex(where: { !$0.isEmpty }) else { return nil }
+  /// Removes and returns the next action, which may be withdrawn; `nil` when the backlog is empty.
+  mutating func popFirst() -> Item? {
+    guard let priority = deques.lastIndex(where: { !$0.isEmpty }) else { return nil }
     count -= 1
-    return lines[line].popFirst()
+    return deques[priority].popFirst()
   }
 
-  /// Moves an action, if it waits here, to the end of the line of its priority, which was raised.
-  mutating func raise(_ handle: AnyActionHandle) {
-    let priority = handle.priority.rawValue
-    for line in 0..<priority {
-      guard let index = lines[line].firstIndex(where: { $0 === handle }) else { continue }
-      lines[line].remove(at: index)
-      lines[priority].append(handle)
+  /// Moves an action behind the actions of its new, higher priority. Does nothing for an action that is not stored.
+  mutating func raise(_ action: Item) {
+    let newPriority = action.priority.rawValue
+    for priority in 0..<newPriority {
+      guard let index = deques[priority].firstIndex(where: { $0 === action }) else { continue }
+      deques[priority].remove(at: index)
+      deques[newPriority].append(action)
       return
     }
   }
 
-  /// One of the actions does not wait any more. The work that this makes is, on average, the same for each.
+  /// Counts a stored action as withdrawn. Compacts the backlog when more than half of it is withdrawn, so that the
+  /// amortized cost per withdrawal is constant.
   mutating func didWithdraw() {
-    withdrawn += 1
-    guard withdrawn > 64, withdrawn > count / 2 else { return }
-    for line in lines.indices { lines[line].removeAll { !$0.isPending } }
-    count = lines.reduce(0) { $0 + $1.count }
-    withdrawn = 0
+    withdrawnCount += 1
+    guard withdrawnCount > 64, withdrawnCount > count / 2 else { return }
+    for priority in deques.indices { deques[priority].removeAll { !$0.isPending } }
+    count = deques.reduce(0) { $0 + $1.count }
+    withdrawnCount = 0
   }
 }

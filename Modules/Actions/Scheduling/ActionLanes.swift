@@ -1,84 +1,97 @@
-/// The lanes of a queue: which of them are at work, and which are to be woken.
+/// The states of an ``ActionQueue``'s lanes, and the choice of the lane to wake.
 ///
-/// Actions may block, so while any wait, another lane is woken as soon as a lane found an action. Many short actions in
-/// a row are better served by one lane, though, for several would only wait for each other's locks. So a lane in a
-/// streak of short actions wakes no other, and one of two such lanes rests. Whether the other lane has met a longer
-/// action, the queue looks after from time to time.
-struct ActionLanes {
-  private enum Lane {
+/// Actions may block, so while actions wait, each lane that starts an action wakes another lane. A series of short
+/// actions, however, runs fastest in one lane: several lanes would wait for each other's locks. A lane therefore counts
+/// its short actions. From ``streakLength`` in a row on, the lane has a streak: it wakes no other lane, and of two lanes
+/// with a streak one is parked. The queue checks for stalled streaks from time to time, because a lane with a streak may
+/// have started a long action.
+struct ActionLanes<Item: QueuedAction> {
+  private enum State {
     case idle
     case woken
-    case running(AnyActionHandle)
+    case running(Item)
   }
 
-  /// How many short actions in a row make a streak.
-  private static let streak = 4
+  private struct Lane {
+    var state = State.idle
+    /// The number of short actions in a row, up to the latest action.
+    var streak = 0
+    /// The number of actions that the lane has started.
+    var startCount = 0
+    /// The number of actions that the lane had started at the latest check for stalled streaks.
+    var checkedStartCount = 0
+  }
+
+  /// The number of short actions in a row that make a streak.
+  private static var streakLength: Int { 4 }
 
   private var lanes: [Lane]
-  /// By lane, how many of its latest actions were short.
-  private var short: [Int]
-  /// By lane, how many actions it took, and how many of them when it was looked after the last time.
-  private var taken: [(now: Int, before: Int)]
 
-  init(_ count: Int) {
-    lanes = Array(repeating: .idle, count: count)
-    short = Array(repeating: 0, count: count)
-    taken = Array(repeating: (0, 0), count: count)
+  init(_ count: Int) { lanes = Array(repeating: Lane(), count: count) }
+
+  /// The actions that the lanes run.
+  var running: [Item] {
+    lanes.compactMap { if case .running(let action) = $0.state { action } else { nil } }
   }
 
-  var running: [AnyActionHandle] {
-    lanes.compactMap { if case .running(let handle) = $0 { handle } else { nil } }
-  }
+  var hasIdle: Bool { idleIndex != nil }
 
-  var hasIdle: Bool { idle != nil }
+  /// Whether every lane runs an action. A woken lane has yet to find an action, and so does not count.
+  var allAreRunning: Bool { lanes.allSatisfy { if case .running = $0.state { true } else { false } } }
 
-  /// Whether each of them runs an action. A woken lane looks for an action first.
-  var areTaken: Bool { lanes.allSatisfy { if case .running = $0 { true } else { false } } }
+  private var idleIndex: Int? { lanes.firstIndex { if case .idle = $0.state { true } else { false } } }
 
-  private var idle: Int? { lanes.firstIndex { if case .idle = $0 { true } else { false } } }
-
-  /// The lane to wake, if any: one at a time, and none beside a lane in a streak.
+  /// Marks one idle lane as woken.
+  ///
+  /// - Returns: The lane to wake; `nil` when no lane is idle, another woken lane has not started yet, or a running lane
+  ///   has a streak.
   mutating func wakeOne() -> Int? {
-    for (index, lane) in lanes.enumerated() {
-      switch lane {
+    for lane in lanes {
+      switch lane.state {
       case .woken: return nil
-      case .running: if short[index] >= Self.streak { return nil }
+      case .running: if lane.streak >= Self.streakLength { return nil }
       case .idle: break
       }
     }
-    let idle = idle
-    if let idle { lanes[idle] = .woken }
-    return idle
+    let index = idleIndex
+    if let index { lanes[index].state = .woken }
+    return index
   }
 
-  /// Notes how the latest action of a lane was.
+  /// Records the latest action of a lane, and parks the lane if another running lane has a streak too.
   ///
-  /// - Returns: Whether the lane may take another one. Otherwise it rests, and leaves what waits to a lane like it.
-  mutating func goOn(_ lane: Int, afterShort isShort: Bool) -> Bool {
-    short[lane] = isShort ? short[lane] + 1 : 0
-    guard short[lane] >= Self.streak else { return true }
-    let hasLikeIt = lanes.indices.contains { index in
-      if index != lane, short[index] >= Self.streak, case .running = lanes[index] { true } else { false }
+  /// - Returns: Whether the lane may take another action. A parked lane may not.
+  mutating func mayContinue(_ index: Int, afterShort isShort: Bool) -> Bool {
+    lanes[index].streak = isShort ? lanes[index].streak + 1 : 0
+    guard lanes[index].streak >= Self.streakLength else { return true }
+    let hasOtherStreak = lanes.indices.contains { other in
+      if other != index, lanes[other].streak >= Self.streakLength, case .running = lanes[other].state {
+        true
+      } else {
+        false
+      }
     }
-    if hasLikeIt { rest(lane) }
-    return !hasLikeIt
+    if hasOtherStreak { park(index) }
+    return !hasOtherStreak
   }
 
-  mutating func take(_ handle: AnyActionHandle, lane: Int) {
-    lanes[lane] = .running(handle)
-    taken[lane].now += 1
+  /// Marks a lane as running an action.
+  mutating func start(_ action: Item, in index: Int) {
+    lanes[index].state = .running(action)
+    lanes[index].startCount += 1
   }
 
-  mutating func rest(_ lane: Int) {
-    lanes[lane] = .idle
-    short[lane] = 0
+  /// Marks a lane as idle.
+  mutating func park(_ index: Int) {
+    lanes[index].state = .idle
+    lanes[index].streak = 0
   }
 
-  /// Ends the streaks of lanes that took no action since the last time.
-  mutating func lookAfter() {
-    for lane in lanes.indices {
-      if taken[lane].now == taken[lane].before { short[lane] = 0 }
-      taken[lane].before = taken[lane].now
+  /// Ends the streaks of lanes that started no action since the previous call: their present action is a long one.
+  mutating func endStalledStreaks() {
+    for index in lanes.indices {
+      if lanes[index].startCount == lanes[index].checkedStartCount { lanes[index].streak = 0 }
+      lanes[index].checkedStartCount = lanes[index].startCount
     }
   }
 }

@@ -1,71 +1,67 @@
 import Dispatch
 import Synchronization
 
-/// Runs actions by priority and in the order in which they came, up to a number of them at once.
+/// Runs actions by priority, then in the order of arrival, up to a fixed number of actions at once.
 ///
-/// Each of the simultaneous actions has a lane, a serial queue: actions block, and only a serial queue is certain of a
-/// thread of its own, however many others are blocked. A woken lane runs actions until none is left.
-final class ActionQueue: Sendable {
+/// Each simultaneous action has a lane, a serial dispatch queue. Actions may block, and only a serial queue is certain to
+/// get a thread however many other threads are blocked. A woken lane runs actions until the backlog is empty.
+///
+/// May be used from any thread.
+final class ActionQueue<Item: QueuedAction>: Sendable {
   let name: String
   private let lanes: [DispatchQueue]
   private let content: Mutex<Content>
 
-  /// The condition that an action without a place in the backlog yet waits for.
-  enum Gate {
-    /// The start of the Connect.
-    case start
-    case dependencies
-    case limit
-    /// The time before its next attempt.
-    case delay
-  }
-
   private struct Content {
-    var backlog = ActionBacklog()
-    var held: [ObjectIdentifier: (handle: AnyActionHandle, gate: Gate)] = [:]
-    var lanes: ActionLanes
+    var backlog = ActionBacklog<Item>()
+    /// Actions that belong to the queue and are not in its backlog yet, with their conditions.
+    var held: [ObjectIdentifier: (action: Item, condition: HoldCondition)] = [:]
+    var lanes: ActionLanes<Item>
     var isSuspended: Bool
-    /// Whether a look after the lanes is due soon.
-    var isWatched = false
+    /// Whether a check for stalled streaks is scheduled.
+    var isCheckScheduled = false
 
     private var hasWork: Bool { !isSuspended && !backlog.isEmpty }
 
-    mutating func wakeOne() -> Wake {
-      guard hasWork, lanes.hasIdle else { return Wake() }
+    mutating func wakeOne() -> Wakeup {
+      guard hasWork, lanes.hasIdle else { return Wakeup() }
       let lane = lanes.wakeOne()
-      defer { isWatched = true }
-      return Wake(lane: lane, watches: !isWatched)
+      defer { isCheckScheduled = true }
+      return Wakeup(lane: lane, schedulesCheck: !isCheckScheduled)
     }
 
-    /// Gives the next action to a lane, or lets it rest.
-    mutating func takeNext(for lane: Int, afterShort isShort: Bool) -> AnyActionHandle? {
-      guard lanes.goOn(lane, afterShort: isShort) else { return nil }
-      guard !isSuspended, let handle = backlog.popFirst() else {
-        lanes.rest(lane)
+    /// Starts the next action in a lane, or parks the lane.
+    mutating func startNext(in lane: Int, afterShort isShort: Bool) -> Item? {
+      guard lanes.mayContinue(lane, afterShort: isShort) else { return nil }
+      guard !isSuspended, let action = backlog.popFirst() else {
+        lanes.park(lane)
         return nil
       }
-      lanes.take(handle, lane: lane)
-      return handle
+      lanes.start(action, in: lane)
+      return action
     }
   }
 
-  /// The work to do once the lock is given back.
-  private struct Wake {
+  /// The calls into Dispatch that follow a change, made after the lock is released.
+  private struct Wakeup {
     var lane: Int?
-    var watches = false
+    var schedulesCheck = false
   }
 
+  /// - Parameters:
+  ///   - name: The label of the dispatch queues.
+  ///   - width: The number of lanes, at least one.
   init(name: String, width: Int, isSuspended: Bool) {
     self.name = name
     lanes = (0..<width).map { _ in DispatchQueue(label: name, qos: .utility) }
     content = Mutex(Content(lanes: ActionLanes(width), isSuspended: isSuspended))
   }
 
-  /// Whether waiting actions continue to wait. Running actions continue.
+  /// Whether waiting actions continue to wait. Running actions continue in any case.
   var isSuspended: Bool {
     get { content.withLock { $0.isSuspended } }
     set {
-      wake(
+      perform(
         content.withLock { content in
           content.isSuspended = newValue
           return content.wakeOne()
@@ -73,104 +69,126 @@ final class ActionQueue: Sendable {
     }
   }
 
-  // MARK: Coming and going
+  // MARK: Entering and leaving
 
-  /// The action waits in line from now on.
-  func enqueue(_ handle: AnyActionHandle) {
-    wake(
+  /// Appends an action to the backlog, whether it was held before or is new.
+  func enqueue(_ action: Item) {
+    perform(
       content.withLock { content in
-        if !content.held.isEmpty { content.held[ObjectIdentifier(handle)] = nil }
-        content.backlog.append(handle)
+        if !content.held.isEmpty { content.held[ObjectIdentifier(action)] = nil }
+        content.backlog.append(action)
         return content.wakeOne()
       })
   }
 
-  /// The action waits for a condition before its turn, unless it was ended just now.
-  func hold(_ handle: AnyActionHandle, at gate: Gate) {
+  /// Keeps an action out of the backlog until `enqueue` is called. Does nothing for an action that is no longer pending.
+  func hold(_ action: Item, for condition: HoldCondition) {
     content.withLock { content in
-      if handle.isPending { content.held[ObjectIdentifier(handle)] = (handle, gate) }
+      if action.isPending { content.held[ObjectIdentifier(action)] = (action, condition) }
     }
   }
 
-  /// The action does not wait any more: it ended before its turn came.
-  func withdraw(_ handle: AnyActionHandle) {
+  /// Removes an action that finished without running. The action is not pending any more.
+  func withdraw(_ action: Item) {
     content.withLock { content in
-      if content.held.removeValue(forKey: ObjectIdentifier(handle)) == nil { content.backlog.didWithdraw() }
+      if content.held.removeValue(forKey: ObjectIdentifier(action)) == nil { content.backlog.didWithdraw() }
     }
   }
 
-  /// Moves an action, if it waits in line, forward to its priority, which was raised.
-  func raise(_ handle: AnyActionHandle) { content.withLock { $0.backlog.raise(handle) } }
+  /// Moves an action of the backlog behind the actions of its new, higher priority.
+  func raise(_ action: Item) { content.withLock { $0.backlog.raise(action) } }
 
-  /// Every unfinished action.
-  var unfinished: [AnyActionHandle] {
+  /// Every unfinished action: waiting, held and running.
+  var unfinished: [Item] {
     content.withLock { content in
-      content.backlog.pending + content.held.values.map(\.handle) + content.lanes.running
+      content.backlog.pending + content.held.values.map(\.action) + content.lanes.running
     }
   }
 
-  /// The obstacle for a pending action.
-  func obstacle(of handle: AnyActionHandle) -> Obstacle {
-    content.withLock { content in
-      if let held = content.held[ObjectIdentifier(handle)] { return .gate(held.gate) }
-      if content.isSuspended { return .none }
-      guard content.lanes.areTaken else { return .none }
-      // A lane that took an action just now has not begun with it yet.
-      let running = content.lanes.running
-      return running.contains { $0 === handle } ? .none : .lanes(running)
-    }
-  }
+  // MARK: Blockers
 
-  enum Obstacle {
-    /// Its turn comes, or the queue is resumed.
+  /// The reason why a pending action cannot start yet.
+  enum Blocker {
+    /// Nothing within the program's actions: a lane is free or about to be, or the queue waits to be resumed.
     case none
-    case gate(Gate)
-    /// Every lane is taken, by these.
-    case lanes([AnyActionHandle])
+    case condition(HoldCondition)
+    /// Every lane runs one of these actions.
+    case lanes([Item])
+  }
+
+  func blocker(of action: Item) -> Blocker {
+    content.withLock { content in
+      if let held = content.held[ObjectIdentifier(action)] { return .condition(held.condition) }
+      if content.isSuspended { return .none }
+      guard content.lanes.allAreRunning else { return .none }
+      // A lane may have taken this action, which is pending until the lane runs it. The action does not block itself.
+      let running = content.lanes.running
+      return running.contains { $0 === action } ? .none : .lanes(running)
+    }
   }
 
   // MARK: Lanes
 
-  private func wake(_ wake: Wake) {
-    if let lane = wake.lane { lanes[lane].async { self.work(inLane: lane) } }
-    if wake.watches { Self.watch.asyncAfter(deadline: .now() + .milliseconds(1)) { self.lookAfterLanes() } }
-  }
-
-  /// Runs actions, first of all one that the lane has already, until none is left.
-  private func work(inLane lane: Int, beginningWith first: AnyActionHandle? = nil) {
-    var next = first ?? takeNext(for: lane, afterShort: false)
-    while let handle = next {
-      guard let time = handle.run(inLane: lane) else { return }
-      next = takeNext(for: lane, afterShort: time < Self.shortTime)
+  private func perform(_ wakeup: Wakeup) {
+    if let lane = wakeup.lane { lanes[lane].async { self.work(inLane: lane) } }
+    if wakeup.schedulesCheck {
+      laneCheckQueue.asyncAfter(deadline: .now() + .milliseconds(1)) { self.checkLanes() }
     }
   }
 
-  private func takeNext(for lane: Int, afterShort isShort: Bool) -> AnyActionHandle? {
-    let (handle, other) = content.withLock { ($0.takeNext(for: lane, afterShort: isShort), $0.wakeOne()) }
-    wake(other)
-    return handle
-  }
-
-  /// An action that ran in a task has ended, after so many nanoseconds. One that runs in a task too may follow at once.
-  func laneIsFree(_ lane: Int, after time: UInt64) {
-    var isShort = time < Self.shortTime
-    while let handle = takeNext(for: lane, afterShort: isShort) {
-      if handle.mayBlock { return lanes[lane].async { self.work(inLane: lane, beginningWith: handle) } }
-      guard let time = handle.run(inLane: lane) else { return }
-      isShort = time < Self.shortTime
+  /// Runs actions until the backlog is empty.
+  ///
+  /// - Parameter first: An action that the lane has started already.
+  private func work(inLane lane: Int, startingWith first: Item? = nil) {
+    var next = first ?? startNext(in: lane, afterShort: false)
+    while let action = next {
+      guard let time = action.run(inLane: lane) else { return }
+      next = startNext(in: lane, afterShort: time < maximumShortTime)
     }
   }
 
-  private func lookAfterLanes() {
-    wake(
+  private func startNext(in lane: Int, afterShort isShort: Bool) -> Item? {
+    let (action, wakeup) = content.withLock { ($0.startNext(in: lane, afterShort: isShort), $0.wakeOne()) }
+    perform(wakeup)
+    return action
+  }
+
+  /// Continues a lane whose action ran in a task and has finished. Asynchronous actions start on the calling thread.
+  ///
+  /// - Parameter time: The execution time in nanoseconds.
+  func laneDidFinish(_ lane: Int, after time: UInt64) {
+    var isShort = time < maximumShortTime
+    while let action = startNext(in: lane, afterShort: isShort) {
+      if action.mayBlock { return lanes[lane].async { self.work(inLane: lane, startingWith: action) } }
+      guard let time = action.run(inLane: lane) else { return }
+      isShort = time < maximumShortTime
+    }
+  }
+
+  private func checkLanes() {
+    perform(
       content.withLock { content in
-        content.isWatched = false
-        content.lanes.lookAfter()
+        content.isCheckScheduled = false
+        content.lanes.endStalledStreaks()
         return content.wakeOne()
       })
   }
-
-  /// Nanoseconds: not much more than it costs to wake another thread.
-  private static let shortTime: UInt64 = 20_000
-  private static let watch = DispatchQueue(label: "connect.queue.watch", qos: .utility)
 }
+
+/// The condition that keeps an action out of the backlog of its queue.
+enum HoldCondition {
+  /// The start of the Connect.
+  case start
+  /// The end of the action's prerequisites.
+  case prerequisites
+  /// A free slot of the action's concurrency limit.
+  case slot
+  /// The end of the delay before the next attempt.
+  case delay
+}
+
+/// Nanoseconds. An action below this time counts as short: waking another thread for it costs about as much as the
+/// action.
+private let maximumShortTime: UInt64 = 20_000
+
+private let laneCheckQueue = DispatchQueue(label: "connect.queue.watch", qos: .utility)

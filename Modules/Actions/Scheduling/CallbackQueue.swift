@@ -2,16 +2,18 @@ import DequeModule
 import Dispatch
 import Synchronization
 
-/// Calls blocks of the program that may block, in the order in which they came, on threads that no action and no task
-/// needs.
+/// Calls blocks of the program in the order of arrival. The blocks may block: they run on threads that neither actions nor
+/// tasks use.
 ///
-/// One lane, a serial queue, calls the blocks for as long as they return, so blocks that return at once share a thread.
-/// While blocks wait and none has begun for a millisecond, another lane is woken, up to the width of the queue. A block
-/// therefore waits about a millisecond for each block before it, and longer only while as many blocks as the queue is
-/// wide are blocked.
+/// One lane, a serial dispatch queue, calls the blocks one after the other, so blocks that return at once share a thread.
+/// When blocks wait and no block has begun for a millisecond, another lane is woken, up to the width of the queue. A block
+/// therefore waits about a millisecond for each blocked block before it. It waits longer only while the number of blocked
+/// blocks equals the width.
 ///
-/// Neither a global queue nor a task calls the blocks: both have few threads, and share them with every task of the
-/// process. A serial queue has a thread for itself, which libdispatch ends a few seconds after the last block.
+/// Neither a global queue nor a task calls the blocks: both have few threads, which every task of the process shares.
+/// Libdispatch ends the thread of an idle serial queue after a few seconds.
+///
+/// May be used from any thread.
 final class CallbackQueue: Sendable {
   typealias Block = @Sendable () -> Void
 
@@ -23,37 +25,39 @@ final class CallbackQueue: Sendable {
 
   private struct Content {
     var waiting = Deque<Block>()
-    /// The lanes without work, the one that worked last at the end.
+    /// The idle lanes, the latest lane at the end.
     var idle: [DispatchQueue] = []
-    /// The number of lanes that are woken or at work.
+    /// The number of woken and working lanes.
     var activeCount = 0
     /// Whether a woken lane has not begun yet.
     var isWaking = false
-    /// Whether a block has begun since the last look.
+    /// Whether a block has begun since the previous check.
     var hasBegun = false
-    /// Whether a look is due soon.
-    var isWatched = false
+    /// Whether a check is scheduled.
+    var isCheckScheduled = false
 
-    /// Whether more blocks wait than the woken lane takes.
+    /// Whether more blocks wait than the woken lane will take first.
     var isBehind: Bool { waiting.count > (isWaking ? 1 : 0) }
   }
 
-  /// The work to do once the lock is given back.
+  /// The calls into Dispatch that follow a change, made after the lock is released.
   private struct Step {
     var lane: DispatchQueue?
-    var watches = false
+    var schedulesCheck = false
   }
 
   /// - Parameters:
-  ///   - width: The number of blocks that may be blocked at once before further blocks wait.
-  ///   - afterMoment: Calls a block after the time in which a block has to begin; a millisecond without.
+  ///   - name: The label of the dispatch queues.
+  ///   - width: The maximum number of blocked blocks before further blocks wait; at least one.
+  ///   - afterMoment: Calls a block after the time in which a waiting block has to begin; a millisecond by default. Tests
+  ///     pass their own function.
   init(name: String, width: Int, afterMoment: (@Sendable (@escaping Block) -> Void)? = nil) {
     self.name = name
     self.width = max(1, width)
-    self.afterMoment = afterMoment ?? { Self.watch.asyncAfter(deadline: .now() + .milliseconds(1), execute: $0) }
+    self.afterMoment = afterMoment ?? { Self.timer.asyncAfter(deadline: .now() + .milliseconds(1), execute: $0) }
   }
 
-  /// The number of lanes that were ever needed at once. For tests.
+  /// The largest number of lanes that were active at once. For tests.
   var laneCount: Int { content.withLock { $0.idle.count + $0.activeCount } }
 
   func add(_ block: @escaping Block) {
@@ -64,8 +68,8 @@ final class CallbackQueue: Sendable {
       })
   }
 
-  /// Called under the lock. Where blocks wait, one of three is always true: a lane was woken for the only one, a look is
-  /// due, or every lane is at work and takes the next block when its own returns.
+  /// Called under the lock. The invariant: when blocks wait, a lane is woken and takes the only one, or a check is
+  /// scheduled, or every lane works and takes the next block after its present one.
   private func nextStep(_ content: inout Content, mayWake: Bool) -> Step {
     var step = Step()
     guard !content.waiting.isEmpty, content.activeCount < width else { return step }
@@ -74,17 +78,17 @@ final class CallbackQueue: Sendable {
       content.activeCount += 1
       content.isWaking = true
     }
-    if content.isBehind, !content.isWatched, content.activeCount < width {
-      content.isWatched = true
+    if content.isBehind, !content.isCheckScheduled, content.activeCount < width {
+      content.isCheckScheduled = true
       content.hasBegun = false
-      step.watches = true
+      step.schedulesCheck = true
     }
     return step
   }
 
   private func perform(_ step: Step) {
     if let lane = step.lane { lane.async { self.work(in: lane) } }
-    if step.watches { afterMoment { self.look() } }
+    if step.schedulesCheck { afterMoment { self.check() } }
   }
 
   /// Calls blocks until none waits.
@@ -96,7 +100,7 @@ final class CallbackQueue: Sendable {
     }
   }
 
-  /// - Parameter isWoken: Whether the lane begins, after it was woken.
+  /// - Parameter isWoken: Whether the lane was woken and takes its first block.
   private func takeNext(for lane: DispatchQueue, isWoken: Bool) -> Block? {
     content.withLock { content in
       if isWoken { content.isWaking = false }
@@ -110,14 +114,14 @@ final class CallbackQueue: Sendable {
     }
   }
 
-  /// Wakes another lane where blocks wait and none has begun since the last look.
-  private func look() {
+  /// Wakes another lane when blocks wait and none has begun since the check was scheduled.
+  private func check() {
     perform(
       content.withLock { content in
-        content.isWatched = false
+        content.isCheckScheduled = false
         return nextStep(&content, mayWake: !content.hasBegun)
       })
   }
 
-  private static let watch = DispatchQueue(label: "connect.queue.callback.watch", qos: .utility)
+  private static let timer = DispatchQueue(label: "connect.queue.callback.watch", qos: .utility)
 }

@@ -1,48 +1,53 @@
-/// The places that concurrency limits give out, and the actions that wait for one.
-struct ActionGroups {
+/// The slots of the concurrency limits, and the actions that wait for a slot.
+///
+/// A group belongs to the name of a ``ConcurrencyLimit``. It exists while an action holds or awaits one of its slots.
+struct ConcurrencyGroups<Item: QueuedAction> {
   private var groups: [String: Group] = [:]
 
   private struct Group {
     var maximum: Int
-    var holders: [ObjectIdentifier: AnyActionHandle] = [:]
-    var backlog = ActionBacklog()
+    var holders: [ObjectIdentifier: Item] = [:]
+    var backlog = ActionBacklog<Item>()
   }
 
-  /// Gives the action a place, or puts it in line.
-  mutating func takePlace(of limit: ConcurrencyLimit, for handle: AnyActionHandle) -> Bool {
+  /// Gives a slot to an action, or appends the action to the backlog of the group.
+  ///
+  /// - Returns: Whether the action has a slot.
+  mutating func acquireSlot(of limit: ConcurrencyLimit, for action: Item) -> Bool {
     var group = groups.removeValue(forKey: limit.name) ?? Group(maximum: limit.maximum)
     defer { groups[limit.name] = group }
     group.maximum = limit.maximum
     guard group.holders.count < group.maximum else {
-      group.backlog.append(handle)
+      group.backlog.append(action)
       return false
     }
-    group.holders[ObjectIdentifier(handle)] = handle
+    group.holders[ObjectIdentifier(action)] = action
     return true
   }
 
-  /// Takes the action's place, if it has one, or its turn, if it waits.
+  /// Releases the slot of an action, or withdraws the action from the backlog.
   ///
-  /// - Returns: The actions that hold a place now.
-  mutating func leave(_ limit: ConcurrencyLimit, _ handle: AnyActionHandle) -> [AnyActionHandle] {
+  /// - Returns: The waiting actions that received a slot.
+  mutating func releaseSlot(of limit: ConcurrencyLimit, by action: Item) -> [Item] {
     guard var group = groups.removeValue(forKey: limit.name) else { return [] }
-    if group.holders.removeValue(forKey: ObjectIdentifier(handle)) == nil { group.backlog.didWithdraw() }
-    var next: [AnyActionHandle] = []
-    while group.holders.count < group.maximum, let handle = group.backlog.popFirst() {
-      guard handle.isPending else { continue }
-      group.holders[ObjectIdentifier(handle)] = handle
-      next.append(handle)
+    if group.holders.removeValue(forKey: ObjectIdentifier(action)) == nil { group.backlog.didWithdraw() }
+    var next: [Item] = []
+    while group.holders.count < group.maximum, let action = group.backlog.popFirst() {
+      guard action.isPending else { continue }
+      group.holders[ObjectIdentifier(action)] = action
+      next.append(action)
     }
     if !group.holders.isEmpty || !group.backlog.isEmpty { groups[limit.name] = group }
     return next
   }
 
-  /// Moves an action, if it waits for a place, forward to its priority, which was raised.
-  mutating func raise(_ handle: AnyActionHandle, waitingFor limit: ConcurrencyLimit) {
-    groups[limit.name]?.backlog.raise(handle)
+  /// Moves an action that waits for a slot behind the actions of its new, higher priority.
+  mutating func raise(_ action: Item, waitingFor limit: ConcurrencyLimit) {
+    groups[limit.name]?.backlog.raise(action)
   }
 
-  func holders(of limit: ConcurrencyLimit) -> [AnyActionHandle] {
+  /// The actions that hold the slots of a limit.
+  func holders(of limit: ConcurrencyLimit) -> [Item] {
     groups[limit.name].map { Array($0.holders.values) } ?? []
   }
 }

@@ -1,73 +1,72 @@
-import Synchronization
-
-/// Which actions can end while another one waits for some of them, and so cannot.
+/// Decides which actions can finish while one action, the waiter, cannot.
 ///
-/// A running action can end when the actions that it waits for have ended. A pending action can begin when its
-/// obstacles can end: its dependencies, a holder of the place that its concurrency limit lacks, or one of the actions
-/// in the lanes of its queue. Actions that remain after removing every finishable action form a cycle.
-struct WaitOutlook {
-  private let waiter: AnyActionHandle
-  /// By action, those that need it.
-  private var dependents: [ObjectIdentifier: [AnyActionHandle]] = [:]
-  /// By action, how many of the others have still to end.
+/// The detector collects every action that the awaited actions require, directly or not, and then removes each action
+/// whose requirements can finish. Actions that remain form a cycle (Kahn's algorithm). The cost is proportional to the
+/// number of collected actions and of their requirements.
+struct DeadlockDetector<Item: AnyObject> {
+  /// The actions that have to finish before an action can.
+  enum Requirement {
+    /// The action can finish by itself.
+    case none
+    /// The action cannot finish before the waiter does.
+    case waiter
+    case all([Item])
+    /// One of these actions; none, for an empty list.
+    case any([Item])
+
+    /// The number of ``actions`` that have to finish.
+    fileprivate var count: Int {
+      switch self {
+      case .none: 0
+      case .waiter: 1
+      case .all(let actions): actions.count
+      case .any(let actions): min(1, actions.count)
+      }
+    }
+
+    fileprivate var actions: [Item] {
+      switch self {
+      case .none, .waiter: []
+      case .all(let actions), .any(let actions): actions
+      }
+    }
+  }
+
+  /// By action, the actions that require it.
+  private var dependents: [ObjectIdentifier: [Item]] = [:]
+  /// By collected action, the number of required actions that are not known to finish.
   private var missing: [ObjectIdentifier: Int] = [:]
-  private var ending: [AnyActionHandle] = []
+  /// Actions that can finish, and whose dependents have not been updated yet.
+  private var finishable: [Item] = []
 
-  init(of awaited: [AnyActionHandle], for waiter: AnyActionHandle) {
-    self.waiter = waiter
-    explore(from: awaited)
-    while let handle = ending.popLast() {
-      for dependent in dependents[ObjectIdentifier(handle)] ?? [] { lessen(dependent) }
+  /// - Parameters:
+  ///   - awaited: The actions that the waiter is about to wait for.
+  ///   - requirement: Returns the requirement of an action. Called once for each collected action, and not for the waiter.
+  init(awaited: [Item], by waiter: Item, requirement: (Item) -> Requirement) {
+    collect(from: awaited, except: waiter, requirement)
+    while let action = finishable.popLast() {
+      for dependent in dependents[ObjectIdentifier(action)] ?? [] { countDown(dependent) }
     }
   }
 
-  func canFinish(_ handle: AnyActionHandle) -> Bool { missing[ObjectIdentifier(handle), default: 1] <= 0 }
+  /// Whether an awaited or required action can finish. The waiter cannot.
+  func canFinish(_ action: Item) -> Bool { missing[ObjectIdentifier(action), default: 1] <= 0 }
 
-  // MARK: Looking
-
-  /// Looks at all actions on the way once, however many ways lead to one.
-  private mutating func explore(from awaited: [AnyActionHandle]) {
+  private mutating func collect(from awaited: [Item], except waiter: Item, _ requirement: (Item) -> Requirement) {
     var frontier = awaited
-    while let handle = frontier.popLast() {
-      guard handle !== waiter, missing[ObjectIdentifier(handle)] == nil else { continue }
-      let need = need(of: handle)
-      missing[ObjectIdentifier(handle)] = need.count
-      if need.count == 0 { ending.append(handle) }
-      for other in need.others { dependents[ObjectIdentifier(other), default: []].append(handle) }
-      frontier += need.others
+    while let action = frontier.popLast() {
+      guard action !== waiter, missing[ObjectIdentifier(action)] == nil else { continue }
+      let requirement = requirement(action)
+      missing[ObjectIdentifier(action)] = requirement.count
+      if requirement.count == 0 { finishable.append(action) }
+      for required in requirement.actions { dependents[ObjectIdentifier(required), default: []].append(action) }
+      frontier += requirement.actions
     }
   }
 
-  private mutating func lessen(_ handle: AnyActionHandle) {
-    let count = missing[ObjectIdentifier(handle), default: 1] - 1
-    missing[ObjectIdentifier(handle)] = count
-    if count == 0 { ending.append(handle) }
-  }
-
-  // MARK: Needs
-
-  /// How many of others have to end before an action can.
-  private struct Need {
-    let count: Int
-    let others: [AnyActionHandle]
-
-    static let nothing = Need(count: 0, others: [])
-    static let whatWillNotBe = Need(count: 1, others: [])
-    static func all(_ others: [AnyActionHandle]) -> Need { Need(count: others.count, others: others) }
-    static func any(_ others: [AnyActionHandle]) -> Need { Need(count: min(1, others.count), others: others) }
-  }
-
-  private func need(of handle: AnyActionHandle) -> Need {
-    let (state, awaited) = handle.life.withLock { ($0.state, $0.awaited) }
-    if state == .finished { return .nothing }
-    if state == .executing { return .all(awaited) }
-    switch handle.queue.obstacle(of: handle) {
-    case .none, .gate(.delay): return .nothing
-    // Its Connect is stopping, and waits for the one that would wait.
-    case .gate(.start): return handle.dispatcher === waiter.dispatcher ? .whatWillNotBe : .nothing
-    case .gate(.dependencies): return .all(handle.terms?.obstacles.all ?? [])
-    case .gate(.limit): return .any(handle.dispatcher.holders(ofPlacesFor: handle))
-    case .lanes(let running): return .any(running)
-    }
+  private mutating func countDown(_ action: Item) {
+    let count = missing[ObjectIdentifier(action), default: 1] - 1
+    missing[ObjectIdentifier(action)] = count
+    if count == 0 { finishable.append(action) }
   }
 }

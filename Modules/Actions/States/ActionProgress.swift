@@ -1,13 +1,11 @@
-import Foundation
-
-/// How far an action is, at one moment.
+/// The progress of an action at one moment.
 public struct ActionProgress: Sendable, Hashable {
-  /// The finished units of work; the action decides what a unit is.
+  /// The number of finished units of work. The action decides about the unit.
   public let completedUnitCount: Int64
-  /// The units of work in all; zero while the number is not known.
+  /// The number of all units of work; zero while the number is not known.
   public let totalUnitCount: Int64
 
-  /// From 0 to 1; zero while the total is not known.
+  /// The finished part of the work, from 0 to 1; zero while the total is not known.
   public var fractionCompleted: Double {
     totalUnitCount > 0 ? Double(completedUnitCount) / Double(totalUnitCount) : 0
   }
