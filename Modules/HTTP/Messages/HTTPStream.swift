@@ -50,20 +50,3 @@ public struct HTTPStream: Sendable {
     return HTTPReply(to: request, response: response, body: data, url: url)
   }
 }
-
-/// What redirects and retries look at: a reply, whole or still coming in.
-protocol HTTPAnswer: Sendable {
-  var request: HTTPRequest { get set }
-  var response: HTTPResponse { get }
-  var url: URL? { get set }
-  /// Gives the rest of the reply up: another one takes its place.
-  func discard()
-}
-
-extension HTTPReply: HTTPAnswer {
-  func discard() {}
-}
-
-extension HTTPStream: HTTPAnswer {
-  func discard() { body.buffer.cancel(CancellationError()) }
-}

@@ -2,25 +2,6 @@ import CoherenceCore
 import Foundation
 import HTTPTypes
 
-extension ErrorCode {
-  /// The server answered with a status that is none of success; see ``HTTPFailure/status``.
-  public static let httpStatus = ErrorCode("httpStatus")
-  /// No complete reply came: the server cannot be reached, or the connection broke.
-  public static let httpTransferFailed = ErrorCode("httpTransferFailed")
-  /// No complete reply came in time.
-  public static let httpTimedOut = ErrorCode("httpTimedOut")
-  /// The reply is not what was expected: no JSON of the shape, or pages that make no sequence.
-  public static let httpUnreadable = ErrorCode("httpUnreadable")
-  /// A replay has no reply to the request.
-  public static let httpUnmatchedRequest = ErrorCode("httpUnmatchedRequest")
-  /// A redirect, or the link to a next page, leads from `https` to `http`, or to an address that is not HTTP.
-  public static let httpRedirectRefused = ErrorCode("httpRedirectRefused")
-  /// The reply's body is larger than the client's limit.
-  public static let httpBodyTooLarge = ErrorCode("httpBodyTooLarge")
-  /// A request was redirected more often than the ``HTTPRedirectPolicy`` allows.
-  public static let httpTooManyRedirects = ErrorCode("httpTooManyRedirects")
-}
-
 /// What is known of a request that failed: the cause of a ``CoherenceError`` with one of the `http` codes.
 ///
 /// Has neither the path nor the query nor any header field: they may carry values and credentials.
@@ -38,11 +19,6 @@ public struct HTTPFailure: Error, Sendable, Hashable {
     // A name and a password may stand in front of the last @.
     host = request.authority.map { String($0.split(separator: "@").last ?? "") } ?? "an unknown host"
     self.status = status
-  }
-
-  init(status reply: some HTTPAnswer) {
-    self.init(to: reply.request, status: reply.response.status.code)
-    retryAfter = reply.response.headerFields[.retryAfter]
   }
 }
 
