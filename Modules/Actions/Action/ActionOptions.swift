@@ -1,31 +1,32 @@
-/// How an action is executed. An action states it by its own ``Action/options``, and its submitter may state otherwise.
+/// The options of an action's execution. An action declares its own ``Action/options``; a submission may replace them.
 ///
-/// By default an action has normal priority, one attempt, no timeout, no limit beside that of its queue, depends on no
-/// other action and equals none. With a ``uniqueKey`` alone it joins an unfinished equal action, waiting or running.
+/// By default an action has normal priority, one attempt, no timeout, no concurrency limit, no dependencies and no key. An
+/// action with a ``uniqueKey`` joins an unfinished equal action, waiting or running.
 public struct ActionOptions: Sendable {
-  /// Which of the waiting actions begins first.
+  /// The priority among the waiting actions.
   public var priority: ActionPriority
-  /// The actions to finish before this one begins.
+  /// The actions that finish before this one begins.
   public var dependencies: [AnyActionHandle]
-  /// Whether the action runs even though one of its dependencies failed or was canceled. Otherwise it does not run, and
-  /// fails with ``ErrorCode/dependencyFailed``.
+  /// Whether the action runs after a dependency failed or was canceled. Otherwise the action fails with
+  /// ``ErrorCode/dependencyFailed`` and does not run.
   public var runsAfterFailedDependencies: Bool
-  /// The time that the action has from its beginning to its end, attempts and the time between them included. An action
-  /// that takes longer is asked to end, and fails with ``ErrorCode/timedOut`` when it has.
+  /// The longest time from the first attempt to the end, with all attempts and the delays between them. After this time
+  /// the action is requested to end, and its end is a failure with ``ErrorCode/timedOut``. `nil` for no timeout.
   public var timeout: Duration?
-  /// What makes the action equal to others; `nil` when it is unlike any other.
+  /// The key that makes actions of one type equal; `nil` for an action without equals.
   public var uniqueKey: ActionKey?
-  /// The treatment of this submission while an equal action is unfinished. By default it joins the equal action, even one
-  /// that runs with other arguments.
+  /// The treatment of this submission while an equal action is unfinished. By default the submission joins the equal
+  /// action, even a running one with other arguments.
   public var equalActionPolicy: EqualActionPolicy
-  /// Whether an equal action that this submission joins gets the priority of this submission, where that is higher. An
-  /// action that waits then comes behind the actions that have this priority already.
+  /// Whether joining raises the priority of the equal action to the priority of this submission, if that is higher. A
+  /// waiting action then begins after the earlier actions of its new priority.
   public var raisesPriority: Bool
-  /// How many of the actions that share the limit may run at once.
+  /// The limit that the action shares with other actions; `nil` for no limit besides the width of its queue.
   public var limit: ConcurrencyLimit?
-  /// Whether the action is run again when it threw; `nil` for one attempt.
+  /// The attempts after a failure; `nil` for one attempt in all.
   public var retry: RetryPolicy?
 
+  /// Makes options; the defaults are those of an action without options.
   public init(
     priority: ActionPriority = .normal, dependencies: [AnyActionHandle] = [],
     runsAfterFailedDependencies: Bool = false, timeout: Duration? = nil, uniqueKey: ActionKey? = nil,
@@ -43,7 +44,7 @@ public struct ActionOptions: Sendable {
     self.retry = retry
   }
 
-  /// Whether nothing is asked for, as for most actions, which then carry no options.
+  /// Whether the options have no effect, as for most actions. Their handles store no options.
   var isPlain: Bool {
     priority == .normal && dependencies.isEmpty && timeout == nil && uniqueKey == nil && limit == nil && retry == nil
   }

@@ -1,4 +1,4 @@
-/// Where a ``Connect`` is between stopped and started.
+/// The state of a ``Connect``.
 ///
 /// ```
 /// stopped ── start ──▶ starting ── started ──▶ started ── stop ──▶ stopping ── stopped ──▶ stopped
@@ -6,7 +6,7 @@
 ///    └──── start failed ──┘
 /// ```
 ///
-/// These are all transitions; ``ConnectTransition`` has them as a table. The effects of calls:
+/// ``ConnectTransition`` has these transitions as a table. The effects of calls:
 ///
 /// | call | stopped | starting | started | stopping |
 /// |---|---|---|---|---|
@@ -28,15 +28,20 @@ public enum ConnectState: String, Sendable, Hashable, CaseIterable {
   case stopping
 }
 
-/// What leads a ``Connect`` from one state to another.
+/// A change of a ``Connect`` from one state to another.
 public enum ConnectTransition: String, Sendable, Hashable, CaseIterable {
+  /// A call of `start`.
   case start
+  /// Every store is attached.
   case startSucceeded
+  /// A store could not be attached.
   case startFailed
+  /// A call of `stop`.
   case stop
+  /// The actions have finished, and the stores are detached.
   case stopFinished
 
-  /// The only states between which each leads.
+  /// The states that each transition connects. No other change happens.
   public static let legal: [ConnectTransition: (from: ConnectState, to: ConnectState)] = [
     .start: (.stopped, .starting),
     .startSucceeded: (.starting, .started),
@@ -45,7 +50,7 @@ public enum ConnectTransition: String, Sendable, Hashable, CaseIterable {
     .stopFinished: (.stopping, .stopped),
   ]
 
-  /// Where this leads from a state; `nil` when it does not start there.
+  /// Returns the state after the transition; `nil` when the transition is not legal in the given state.
   public func target(from state: ConnectState) -> ConnectState? {
     guard let legal = Self.legal[self], legal.from == state else { return nil }
     return legal.to
