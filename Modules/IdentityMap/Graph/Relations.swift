@@ -14,25 +14,25 @@ final class Relations {
   /// The value is out of date, and observers have not been told of it; see ``Node/isUntold``.
   @exclusivity(unchecked) var isUntold = false
   /// The places of the children in the value; a `Plan` of the value's type.
-  @exclusivity(unchecked) var plan: AnyPlan?
+  @exclusivity(unchecked) var plan: AnyNestingPlan?
   /// What few nodes have.
-  @exclusivity(unchecked) private var rare: Rare?
+  @exclusivity(unchecked) private var rare: UncommonState?
 
   deinit {
     children.deallocate()
     parents.deallocate()
   }
 
-  private final class Rare {
-    var audiences: [AnyAudience] = []
+  private final class UncommonState {
+    var audiences: [AnyObserverGroup] = []
     var overlay: AnyObject?
-    var tenure: Tenure?
+    var tenure: LRUEntry?
     var writtenAt: Duration?
   }
 
-  private func makeRare() -> Rare {
+  private func makeRare() -> UncommonState {
     if let rare { return rare }
-    let made = Rare()
+    let made = UncommonState()
     rare = made
     return made
   }
@@ -40,7 +40,7 @@ final class Relations {
 
 extension Relations {
   /// Who is told of changes.
-  var audiences: [AnyAudience] {
+  var audiences: [AnyObserverGroup] {
     get { rare?.audiences ?? [] }
     set { makeRare().audiences = newValue }
   }
@@ -57,7 +57,7 @@ extension Relations {
   }
 
   /// Where the node stands in the order of its type's lifetime.
-  var tenure: Tenure? {
+  var tenure: LRUEntry? {
     get { rare?.tenure }
     set { if rare != nil || newValue != nil { makeRare().tenure = newValue } }
   }

@@ -1,7 +1,7 @@
 extension StoreCore {
   /// Ends a transaction.
   /// - Returns: What has to be done when the lock is free.
-  func commit() -> Aftermath? {
+  func commit() -> DeferredWork? {
     endMarkedObservations()
     // Dropping a node can change others, and telling of a change can drop nodes.
     while !loose.isEmpty || tables.hasOverdue { dropUnheld() }
@@ -14,7 +14,7 @@ extension StoreCore {
     hasWork = !loose.isEmpty || tables.hasOverdue
     guard !aftermath.isEmpty else { return nil }
     let work = aftermath
-    aftermath = Aftermath()
+    aftermath = DeferredWork()
     lastLetGo = nil
     return work
   }
@@ -59,11 +59,11 @@ extension StoreCore {
 }
 
 /// What waits until the lock is free, because it runs code that is not the store's.
-struct Aftermath {
+struct DeferredWork {
   /// What the logger is told.
   var events: [() -> Void] = []
   /// Mailboxes with something in them that nobody is on the way to.
-  var mailboxes: [Mailbox] = []
+  var mailboxes: [DeliveryQueue] = []
   /// Values and closures that go.
   var refuse: [AnyObject] = []
 

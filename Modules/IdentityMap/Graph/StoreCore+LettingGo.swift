@@ -1,6 +1,6 @@
 /// Values of one type that wait until the lock is free.
 @usableFromInline
-final class LetGo<Value> {
+final class DeferredReleases<Value> {
   @exclusivity(unchecked) @usableFromInline var last: Value
   @exclusivity(unchecked) @usableFromInline var others: [Value] = []
 
@@ -54,9 +54,9 @@ extension StoreCore {
   @inlinable func letGoLater<Value>(_ value: Value) {
     let type = ObjectIdentifier(Value.self)
     if let last = lastLetGo, last.type == type {
-      return Unmanaged<LetGo<Value>>.fromOpaque(last.list)._withUnsafeGuaranteedRef { $0.append(value) }
+      return Unmanaged<DeferredReleases<Value>>.fromOpaque(last.list)._withUnsafeGuaranteedRef { $0.append(value) }
     }
-    letGo(LetGo(value), of: type)
+    letGo(DeferredReleases(value), of: type)
   }
 
   /// The same for what there may not be.

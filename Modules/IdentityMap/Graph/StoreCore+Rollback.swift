@@ -4,7 +4,7 @@ extension StoreCore {
     // What cannot throw needs nothing to be kept for it.
     if E.self == Never.self { return try body() }
     let isOutermost = journal == nil
-    if isOutermost { journal = Journal() } else { unmark() }
+    if isOutermost { journal = UndoLog() } else { unmark() }
     let start = point
     defer {
       unmark()
@@ -27,7 +27,7 @@ extension StoreCore {
   }
 
   /// How far everything has come that a rollback shortens.
-  private struct Point {
+  private struct Savepoint {
     let entries: Int
     let newlyObserved: Int
     let versions: Int
@@ -37,8 +37,8 @@ extension StoreCore {
     let records: Int
   }
 
-  private var point: Point {
-    Point(
+  private var point: Savepoint {
+    Savepoint(
       entries: journal?.entries.count ?? 0, newlyObserved: journal?.newlyObserved.count ?? 0,
       versions: journal?.versions.count ?? 0, changed: changed.count, events: aftermath.events.count, history: history,
       records: history.count)
@@ -52,7 +52,7 @@ extension StoreCore {
     journal.marked = journal.entries.count
   }
 
-  private func rollBack(to start: Point) {
+  private func rollBack(to start: Savepoint) {
     closeLog()
     guard let journal else { return }
     let undone = journal.entries[start.entries...]
@@ -73,7 +73,7 @@ extension StoreCore {
   }
 
   /// Nobody is told of what did not happen.
-  private func tellNobody(since start: Point) {
+  private func tellNobody(since start: Savepoint) {
     let untold = changed[start.changed...]
     changed.removeSubrange(start.changed...)
     for node in untold { node.flags.remove(.changed) }
@@ -84,7 +84,7 @@ extension StoreCore {
   }
 
   /// Who was told of what did not happen is told what there is, and who knows it already is not.
-  private func tellNewObservers(since start: Point, _ journal: Journal) {
+  private func tellNewObservers(since start: Savepoint, _ journal: UndoLog) {
     var met: Set<ObjectIdentifier> = []
     for (node, version) in journal.versions[start.versions...] where met.insert(ObjectIdentifier(node)).inserted {
       for audience in node.relations?.audiences ?? [] { audience.skip(from: version, to: node.version) }

@@ -10,10 +10,10 @@
 // Sendable because its state is only touched inside of `exclusively`, which the callers in this module keep to.
 @usableFromInline
 final class StoreCore: @unchecked Sendable {
-  let lock = StoreLock()
+  let lock = BiasedLock()
   @usableFromInline let tables = TableDirectory()
   var aliases = AliasDirectory()
-  let mailboxes: MailboxDirectory
+  let mailboxes: DeliveryQueues
   let logger: (any EntityStore.Logger)?
   let now: @Sendable () -> Duration
 
@@ -28,26 +28,26 @@ final class StoreCore: @unchecked Sendable {
   /// Nodes that may not be held any more.
   @exclusivity(unchecked) var loose: [Node] = []
   /// What is to be done when the lock is free again.
-  @exclusivity(unchecked) var aftermath = Aftermath()
+  @exclusivity(unchecked) var aftermath = DeferredWork()
   /// The list of values to let go that was begun last, which is part of the aftermath: most that go together are of one
   /// type.
   @exclusivity(unchecked) @usableFromInline var lastLetGo: (type: ObjectIdentifier, list: UnsafeMutableRawPointer)?
   /// What a rollback needs; there is none when nothing can be rolled back.
-  var journal: Journal? {
+  var journal: UndoLog? {
     didSet { notePlainness() }
   }
   /// Whether what was done is being undone.
   var isRollingBack = false
   /// The log at the end of the journal, to which leaves are added.
-  @exclusivity(unchecked) @usableFromInline var openLog: AnyLeafLog?
+  @exclusivity(unchecked) @usableFromInline var openLog: AnyLeafUndoLog?
   /// How many nodes are not settled.
   @exclusivity(unchecked) var unsettledNodes = 0
   /// How many links close a circle.
   @exclusivity(unchecked) var backLinks = 0
   /// Optimistic changes that are neither sure nor taken back.
-  var openChanges: [OptimisticEntries] = []
+  var openChanges: [TentativeChange] = []
   /// Those of which a rollback has undone the end, but which nobody has any more.
-  var abandonedChanges: [OptimisticEntries] = []
+  var abandonedChanges: [TentativeChange] = []
   /// How many nodes stand for entities that are removed for the time being.
   var hiddenNodes = 0
   /// Whether there are places that may refuse the removal of an entity.
@@ -62,18 +62,18 @@ final class StoreCore: @unchecked Sendable {
   /// What a closure has changed in the aggregate or the content that is being stored.
   var edits: UpdateEdits?
   /// The change whose place the values take that are being stored.
-  var replacedChange: OptimisticEntries?
+  var replacedChange: TentativeChange?
   /// The observers of all nodes.
-  var audiences: [ObjectIdentifier: AnyAudience] = [:]
+  var audiences: [ObjectIdentifier: AnyObserverGroup] = [:]
   /// Observations that end with the transaction that is going on.
-  var ending: [(AnyAudience, [AnyObservation])] = []
+  var ending: [(AnyObserverGroup, [AnyObservation])] = []
   /// The origin that the operations going on were given.
   @exclusivity(unchecked) var origin: String?
   /// Raised by whatever leaves work for the commit, so that operations that do not pay nothing.
   @exclusivity(unchecked) var hasWork = false
 
   init(delivery: Delivery, logger: (any EntityStore.Logger)?, now: @escaping @Sendable () -> Duration) {
-    mailboxes = MailboxDirectory(standard: delivery)
+    mailboxes = DeliveryQueues(standard: delivery)
     self.logger = logger
     self.now = now
     notePlainness()

@@ -10,7 +10,7 @@ extension EntityTable {
 
   private func change(to lifetime: Lifetime) {
     index.forEach { tenures?.end(of: $0) }
-    tenures = lifetime == .whileUsed ? nil : TenureList(lifetime)
+    tenures = lifetime == .whileUsed ? nil : LRUList(lifetime)
     guard tenures != nil else { return }
     var nodes: [EntityNode<T>] = []
     index.forEach { if !$0.isVacant || $0.flags.contains(.hidden) { nodes.append($0) } }
@@ -69,7 +69,7 @@ extension EntityTable {
   }
 
   /// After a rollback an entity is kept as it was before, unless the type has got another lifetime.
-  func restoreTenure(of node: EntityNode<T>, _ former: (cost: Int, end: Duration?)?, in list: TenureList?) {
+  func restoreTenure(of node: EntityNode<T>, _ former: (cost: Int, end: Duration?)?, in list: LRUList?) {
     guard let tenures else { return }
     guard tenures === list else { return keep(node) }
     guard let former else { return tenures.end(of: node) }

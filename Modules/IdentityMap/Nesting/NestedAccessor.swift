@@ -7,7 +7,7 @@
 @usableFromInline
 final class NestedAccessor<Root> {
   /// Stores the entities at the place.
-  @usableFromInline let adopt: (Root, inout Adoption) -> Void
+  @usableFromInline let adopt: (Root, inout ChildCollector) -> Void
   /// How many entities are at the place.
   @usableFromInline let count: (Root) -> Int
   /// Writes the values of the linked entities that have changed since they were written last.
@@ -17,13 +17,13 @@ final class NestedAccessor<Root> {
   /// Takes the removed entity out, and says whether the place cannot be without, so that the aggregate has to go too.
   @usableFromInline let remove: (inout Root, inout LinkCursor) -> Bool
   /// The place in the memory of a value; `nil` when a setter writes it.
-  @usableFromInline let stored: StoredPlace?
+  @usableFromInline let stored: StoredPropertyLayout?
 
   @inlinable init(
-    adopt: @escaping (Root, inout Adoption) -> Void, count: @escaping (Root) -> Int,
+    adopt: @escaping (Root, inout ChildCollector) -> Void, count: @escaping (Root) -> Int,
     refresh: @escaping (inout Root, inout LinkCursor) -> Void,
     remove: @escaping (inout Root, inout LinkCursor) -> Bool,
-    refreshAddress: ((UnsafeMutableRawPointer, inout LinkCursor) -> Void)? = nil, stored: StoredPlace? = nil
+    refreshAddress: ((UnsafeMutableRawPointer, inout LinkCursor) -> Void)? = nil, stored: StoredPropertyLayout? = nil
   ) {
     self.stored = stored
     self.adopt = adopt
@@ -76,7 +76,7 @@ final class NestedAccessor<Root> {
           return false
         }
         return write(&root) { shape.remove(&$0, &cursor) }
-      }, refreshAddress: refreshingPart(at: offset, shape), stored: StoredPlace(at: offset, shape))
+      }, refreshAddress: refreshingPart(at: offset, shape), stored: StoredPropertyLayout(at: offset, shape))
   }
 
   @inlinable static func refreshingPart<Part>(at offset: Int, _ shape: NestedShape<Part>)

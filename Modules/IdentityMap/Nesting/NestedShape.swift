@@ -8,7 +8,7 @@ final class NestedShape<Part> {
   /// How many entities are in every part, when that is always the same.
   @usableFromInline let fixedCount: Int?
   /// Stores the entities in the part.
-  @usableFromInline let adopt: (Part, inout Adoption) -> Void
+  @usableFromInline let adopt: (Part, inout ChildCollector) -> Void
   /// How many entities are in the part.
   @usableFromInline let count: (Part) -> Int
   /// Writes the values of the linked entities that have changed since they were written last.
@@ -21,7 +21,7 @@ final class NestedShape<Part> {
   @usableFromInline let isRepetition: (Part, Part) -> Bool
 
   @inlinable init(
-    fixedCount: Int? = nil, adopt: @escaping (Part, inout Adoption) -> Void, count: @escaping (Part) -> Int,
+    fixedCount: Int? = nil, adopt: @escaping (Part, inout ChildCollector) -> Void, count: @escaping (Part) -> Int,
     refresh: @escaping (inout Part, inout LinkCursor) -> Void,
     remove: @escaping (inout Part, inout LinkCursor) -> Bool,
     isRepetition: @escaping (Part, Part) -> Bool = { haveSameBytes($0, $1) }

@@ -10,7 +10,7 @@ extension EntityTable {
   @discardableResult
   func visit(_ value: T, _ visitor: any EntityVisitor) -> [Node] {
     guard let plan = plan(for: value) else { return [] }
-    var adoption = Adoption(core: core, stamp: nil, visitor: visitor)
+    var adoption = ChildCollector(core: core, stamp: nil, visitor: visitor)
     plan.adopt(value, by: &adoption)
     return adoption.children
   }
@@ -46,7 +46,7 @@ final class GivenEntities: EntityVisitor {
   /// - Parameter content: What the closure is given of an alias.
   init<Content>(in content: Content, _ shape: NestedShape<Content>, _ core: StoreCore) {
     path = []
-    var adoption = Adoption(core: core, stamp: nil, visitor: self)
+    var adoption = ChildCollector(core: core, stamp: nil, visitor: self)
     shape.adopt(content, &adoption)
   }
 
@@ -83,7 +83,7 @@ final class NestedEdits: EntityVisitor {
     /// Applies the change as confirmed.
     let store: (Stamp?) -> Void
     /// Makes a tentative change, given the projection that makes it of the entity's value.
-    let draft: (any Projecting, OptimisticEntries) -> Void
+    let draft: (any Projecting, TentativeChange) -> Void
   }
 
   private(set) var list: [Edit] = []

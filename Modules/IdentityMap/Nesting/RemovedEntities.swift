@@ -61,10 +61,10 @@ extension NestedShape {
   func withoutRemoved(_ content: Part, given: GivenEntities, _ core: StoreCore) -> Part? {
     guard given.hasRemoved else { return content }
     let removed = RemovedEntities(given)
-    var adoption = Adoption(core: core, stamp: nil, visitor: removed)
+    var adoption = ChildCollector(core: core, stamp: nil, visitor: removed)
     adopt(content, &adoption)
     func gather(_ content: Part) -> [Node] {
-      var gathering = Adoption(core: core, stamp: nil, mode: .gathering)
+      var gathering = ChildCollector(core: core, stamp: nil, mode: .gathering)
       adopt(content, &gathering)
       return gathering.children
     }

@@ -23,7 +23,7 @@ extension EntityObserver where T: Identifiable {
     on delivery: Delivery? = nil, onEvent: @escaping @Sendable (EntityEvent<T>) -> Void
   ) -> EntityStore.Subscription {
     node.observe(
-      on: delivery.map { Mailbox($0) } ?? node.core.mailboxes.standard, keeping: handle,
+      on: delivery.map { DeliveryQueue($0) } ?? node.core.mailboxes.standard, keeping: handle,
       ObserverActions(onChange: { onEvent(.value($0)) }, onRemoval: { onEvent(.removed) }))
   }
 

@@ -42,7 +42,7 @@ extension EntityObserver {
 extension StoreCore {
   /// Whether two values of a type are known to be equal. Usable without the lock.
   func equality<T: Identifiable & Sendable>(of type: T.Type) -> (T, T) -> Bool {
-    let (policy, nature) = exclusively { (table(of: type).policy, table(of: type).nature) }
-    return policy.areEqual ?? nature.areEqual
+    let (policy, traits) = exclusively { (table(of: type).policy, table(of: type).traits) }
+    return policy.areEqual ?? traits.areEqual
   }
 }

@@ -55,6 +55,6 @@ public struct EntityObserver<T: Sendable>: Sendable {
 
   /// The same with a delivery of its own, whose order is not bound to that of other observers.
   public func observe(on delivery: Delivery, onChange: @escaping OnChange) -> EntityStore.Subscription {
-    node.observe(on: Mailbox(delivery), keeping: handle, ObserverActions(onChange: onChange))
+    node.observe(on: DeliveryQueue(delivery), keeping: handle, ObserverActions(onChange: onChange))
   }
 }

@@ -1,7 +1,7 @@
 extension ValueNode {
   /// Calls an observer with the value and from now on with each change.
   final func observe(
-    on mailbox: Mailbox, keeping handle: Handle, _ actions: ObserverActions<Value>
+    on mailbox: DeliveryQueue, keeping handle: Handle, _ actions: ObserverActions<Value>
   ) -> EntityStore.Subscription {
     let core = core
     let (observation, value) = core.exclusively { begin(actions, on: mailbox) }
@@ -16,7 +16,7 @@ extension ValueNode {
 
   /// - Returns: The observation and the value that it begins with; `nil` for an observer of removals when there is no
   ///   entity.
-  private func begin(_ actions: ObserverActions<Value>, on mailbox: Mailbox) -> (Observation<Value>, Value?) {
+  private func begin(_ actions: ObserverActions<Value>, on mailbox: DeliveryQueue) -> (Observation<Value>, Value?) {
     // Before the version: what is read then is up to date.
     let value: Value? = actions.onRemoval != nil && isVacant ? nil : .some(read())
     let observation = Observation(seen: version, actions)
@@ -34,33 +34,33 @@ extension ValueNode {
   }
 
   /// Lets an observer that has waited be told, also of what it has missed.
-  private func letGo(_ observation: Observation<Value>, _ mailbox: Mailbox) {
+  private func letGo(_ observation: Observation<Value>, _ mailbox: DeliveryQueue) {
     core.exclusively {
       observation.go()
       if observation.isDue(version) { core.enqueue(self) }
     }
   }
 
-  private func audience(of mailbox: Mailbox) -> Audience<Value> {
+  private func audience(of mailbox: DeliveryQueue) -> ObserverGroup<Value> {
     let relations = relate()
     if let known = relations.audiences.first(where: { $0.mailbox === mailbox }) {
-      return unsafeDowncast(known, to: Audience<Value>.self)
+      return unsafeDowncast(known, to: ObserverGroup<Value>.self)
     }
-    let made = Audience(of: self, mailbox: mailbox)
+    let made = ObserverGroup(of: self, mailbox: mailbox)
     relations.audiences.append(made)
     core.audiences[ObjectIdentifier(made)] = made
     return made
   }
 
-  private func end(_ observation: Observation<Value>, _ mailbox: Mailbox) {
+  private func end(_ observation: Observation<Value>, _ mailbox: DeliveryQueue) {
     guard observation.end() else { return }
     core.exclusively { takeOut(observation, mailbox) }
   }
 
   /// Takes out an observer that has ended. Under the lock.
-  final func takeOut(_ observation: AnyObservation, _ mailbox: Mailbox) {
+  final func takeOut(_ observation: AnyObservation, _ mailbox: DeliveryQueue) {
     guard let relations, let place = relations.audiences.firstIndex(where: { $0.mailbox === mailbox }) else { return }
-    let audience = unsafeDowncast(relations.audiences[place], to: Audience<Value>.self)
+    let audience = unsafeDowncast(relations.audiences[place], to: ObserverGroup<Value>.self)
     if audience.remove(observation) {
       relations.audiences.remove(at: place)
       core.audiences[ObjectIdentifier(audience)] = nil

@@ -1,13 +1,13 @@
 /// An alias that optimistic changes edit, whatever it stands for.
 protocol EditableAlias: Node {
-  func takeBack(_ change: OptimisticEntries)
-  func confirm(_ change: OptimisticEntries)
+  func takeBack(_ change: TentativeChange)
+  func confirm(_ change: TentativeChange)
   /// An entity was removed: no edit brings it back.
   func forget(_ entity: Node)
   /// Names other entities in the edits.
   func substitute(_ transform: (Handle) -> Handle?)
   /// The entities that a change puts into the content.
-  func newcomers(by change: OptimisticEntries) -> [Node]
+  func newcomers(by change: TentativeChange) -> [Node]
 }
 
 extension AliasNode: EditableAlias {
@@ -17,20 +17,20 @@ extension AliasNode: EditableAlias {
   }
 
   /// Edits the content tentatively.
-  func edit(_ edit: AliasEdit, by change: OptimisticEntries, form: AliasForm<Content>) {
+  func edit(_ edit: AliasEdit, by change: TentativeChange, form: AliasForm<Content>) {
     core.record(self)
     let overlay = overlay ?? AliasOverlay(form, base: entries, patches: [])
     show(overlay.adding(edit, by: change))
     change.keep(self)
   }
 
-  func takeBack(_ change: OptimisticEntries) {
+  func takeBack(_ change: TentativeChange) {
     guard let overlay, overlay.hasOpenPatches(of: change) else { return }
     core.record(self)
     show(overlay.without(change))
   }
 
-  func confirm(_ change: OptimisticEntries) {
+  func confirm(_ change: TentativeChange) {
     guard let overlay, overlay.hasOpenPatches(of: change) else { return }
     core.record(self)
     show(overlay.confirming(change))
@@ -48,7 +48,7 @@ extension AliasNode: EditableAlias {
     show(overlay.substituting(transform))
   }
 
-  func newcomers(by change: OptimisticEntries) -> [Node] {
+  func newcomers(by change: TentativeChange) -> [Node] {
     overlay?.patches.filter { $0.change === change && !$0.isConfirmed }.flatMap(\.edit.newcomers).map(\.node) ?? []
   }
 
@@ -79,7 +79,7 @@ extension AliasNode: EditableAlias {
   }
 }
 
-extension OptimisticEntries {
+extension TentativeChange {
   /// Keeps an alias. A second edit of the same alias goes with the first.
   func keep<Content: Sendable>(_ alias: AliasNode<Content>) {
     keep(

@@ -10,7 +10,7 @@ final class AliasOverlay<Content> {
   let form: AliasForm<Content>
 
   struct Patch {
-    let change: OptimisticEntries
+    let change: TentativeChange
     let edit: AliasEdit
     var isConfirmed = false
   }
@@ -37,7 +37,7 @@ final class AliasOverlay<Content> {
     base?.contains { $0.node === node } ?? false || patches.contains { $0.edit.mentions(node) }
   }
 
-  func hasOpenPatches(of change: OptimisticEntries) -> Bool {
+  func hasOpenPatches(of change: TentativeChange) -> Bool {
     patches.contains { $0.change === change && !$0.isConfirmed }
   }
 
@@ -47,7 +47,7 @@ final class AliasOverlay<Content> {
     AliasOverlay(form, base: base, patches: patches)
   }
 
-  func adding(_ edit: AliasEdit, by change: OptimisticEntries) -> AliasOverlay {
+  func adding(_ edit: AliasEdit, by change: TentativeChange) -> AliasOverlay {
     with(base: base, patches + [Patch(change: change, edit: edit)])
   }
 
@@ -75,11 +75,11 @@ final class AliasOverlay<Content> {
   }
 
   /// Without the edits of a change that is taken back.
-  func without(_ change: OptimisticEntries) -> AliasOverlay {
+  func without(_ change: TentativeChange) -> AliasOverlay {
     with(base: base, patches.filter { $0.change !== change || $0.isConfirmed })
   }
 
-  func confirming(_ change: OptimisticEntries) -> AliasOverlay {
+  func confirming(_ change: TentativeChange) -> AliasOverlay {
     with(
       base: base,
       patches.map { $0.change === change ? Patch(change: change, edit: $0.edit, isConfirmed: true) : $0 })

@@ -1,21 +1,21 @@
 /// What has to be done in a node's own type when an entity is removed for the time being.
-protocol Hideable: Node {
-  func patch(removing other: Node?, for change: OptimisticEntries)
+protocol TentativelyRemovable: Node {
+  func patch(removing other: Node?, for change: TentativeChange)
   /// The changes by which the entity is removed for the time being.
-  var removals: [OptimisticEntries] { get }
+  var removals: [TentativeChange] { get }
   /// Whether the entity stays as it is when another one is removed that is in it.
   func keeps(_ other: Node) -> Bool
 }
 
-extension EntityNode: Hideable {
+extension EntityNode: TentativelyRemovable {
   /// Removes the entity itself, or another one out of it, for the time being.
-  func patch(removing other: Node?, for change: OptimisticEntries) {
+  func patch(removing other: Node?, for change: TentativeChange) {
     let table = core.table(of: T.self)
     table.patch(self, .init(change: change, effect: other.map { .without($0) } ?? .removal))
     change.keep(self, table)
   }
 
-  var removals: [OptimisticEntries] {
+  var removals: [TentativeChange] {
     overlay.map { core.table(of: T.self).removals(by: $0) } ?? []
   }
 
@@ -43,7 +43,7 @@ extension EntityNode: Hideable {
         contents = overlay.contents
       }
     }
-    let left = Overlay(base: base, patches: patches, contents: contents, last: overlay.last)
+    let left = EntityOverlay(base: base, patches: patches, contents: contents, last: overlay.last)
     if isVacant, patches.count < overlay.patches.count, table.isThere(by: left) {
       return table.setOverlay(left, of: self)
     }
@@ -62,11 +62,11 @@ extension Node {
   }
 
   /// The aggregates that the node is in, each once.
-  var containers: [any Node & Hideable] {
+  var containers: [any Node & TentativelyRemovable] {
     var met: Set<ObjectIdentifier> = []
     return (relations?.parents.map(\.parent) ?? []).compactMap { parent in
       guard !parent.isVacant, met.insert(ObjectIdentifier(parent)).inserted else { return nil }
-      return parent as? any Node & Hideable
+      return parent as? any Node & TentativelyRemovable
     }
   }
 }

@@ -41,7 +41,7 @@ extension EntityTable {
     var met: Set<ObjectIdentifier> = []
     for child in relations.children.map(\.child) where child.flags.contains(.hidden) {
       guard met.insert(ObjectIdentifier(child)).inserted, !node.keeps(child) else { continue }
-      for change in (child as? any Node & Hideable)?.removals ?? [] where !change.isEnding {
+      for change in (child as? any Node & TentativelyRemovable)?.removals ?? [] where !change.isEnding {
         change.takeOut(child, of: node)
       }
     }
@@ -64,7 +64,7 @@ extension EntityTable {
     guard take(other, outOf: &base) else { return false }
     // Removals stay, whatever the value is.
     let patches = overlay.patches.filter { !$0.bringsEntities }
-    setOverlay(Overlay(base: base, patches: patches, contents: overlay.contents), of: node)
+    setOverlay(EntityOverlay(base: base, patches: patches, contents: overlay.contents), of: node)
     return true
   }
 
@@ -72,7 +72,7 @@ extension EntityTable {
   /// or not.
   func contents(of value: T) -> [Node] {
     guard let plan = plan(for: value) else { return [] }
-    var adoption = Adoption(core: core, stamp: nil, mode: .gathering)
+    var adoption = ChildCollector(core: core, stamp: nil, mode: .gathering)
     plan.adopt(value, by: &adoption)
     return adoption.children
   }

@@ -1,16 +1,16 @@
 extension EntityTable {
   /// Changes an entity for the time being.
-  func patch(_ node: EntityNode<T>, _ patch: Overlay<T>.Patch) {
+  func patch(_ node: EntityNode<T>, _ patch: EntityOverlay<T>.Patch) {
     core.record(node)
-    let overlay = node.overlay ?? Overlay(base: node.read(), contents: node.contents)
+    let overlay = node.overlay ?? EntityOverlay(base: node.read(), contents: node.contents)
     setOverlay(
-      Overlay(
+      EntityOverlay(
         base: overlay.base, patches: overlay.patches + [patch], contents: overlay.contents, last: overlay.last),
       of: node)
   }
 
   /// Changes an entity for the time being, and the entities in it that the change changes.
-  func draft(_ change: @escaping (inout T) -> Void, of node: EntityNode<T>, _ entries: OptimisticEntries) {
+  func draft(_ change: @escaping (inout T) -> Void, of node: EntityNode<T>, _ entries: TentativeChange) {
     // Found out before anything is changed.
     let given = node.built()
     let edits = nestedEdits(change, in: given, of: node)
@@ -24,7 +24,7 @@ extension EntityTable {
   private func nestedEdits(
     _ change: (inout T) -> Void, in given: T, of node: EntityNode<T>
   ) -> [NestedEdits.Edit] {
-    guard nature.isAggregate else { return [] }
+    guard traits.isAggregate else { return [] }
     var changed = given
     change(&changed)
     guard changed.id == given.id else { return [] }
@@ -32,7 +32,7 @@ extension EntityTable {
   }
 
   /// Stores an entity for the time being.
-  func patchIn(_ entity: T, _ patch: Overlay<T>.Patch) -> EntityNode<T> {
+  func patchIn(_ entity: T, _ patch: EntityOverlay<T>.Patch) -> EntityNode<T> {
     if node(entity.id) == nil, hiddenNode(entity.id) == nil { bringAlong(entity, patch.change) }
     // It may be in itself.
     if let node = node(entity.id) ?? hiddenNode(entity.id) {
@@ -41,22 +41,22 @@ extension EntityTable {
     }
     let last = lastValue(of: entity.id)
     let node = putForNow(entity)
-    setOverlay(Overlay(base: nil, patches: [patch], last: last), of: node)
+    setOverlay(EntityOverlay(base: nil, patches: [patch], last: last), of: node)
     return node
   }
 
   /// Entities that a change brings along in a value are part of the change, unless they are confirmed.
   /// - Parameter contents: The entities of the confirmed value.
-  func bringAlong(_ value: T, _ change: OptimisticEntries, with contents: [Handle] = []) {
-    guard nature.isAggregate, !change.isEnding, let plan = plan(for: value) else { return }
+  func bringAlong(_ value: T, _ change: TentativeChange, with contents: [Handle] = []) {
+    guard traits.isAggregate, !change.isEnding, let plan = plan(for: value) else { return }
     let retained = (node(value.id) ?? hiddenNode(value.id))?.retained(with: contents) ?? []
-    var adoption = Adoption(core: core, stamp: nil, mode: .bringing, retained: retained, bringing: change)
+    var adoption = ChildCollector(core: core, stamp: nil, mode: .bringing, retained: retained, bringing: change)
     plan.adopt(value, by: &adoption)
   }
 
   /// Stores an entity that a change brings along. An existing entity is left as it is; when another change has brought
   /// it along, it stays until both have ended.
-  func bring(_ entity: T, _ change: OptimisticEntries) {
+  func bring(_ entity: T, _ change: TentativeChange) {
     guard hiddenNode(entity.id) == nil else { return }
     guard let node = node(entity.id) else {
       return change.keep(patchIn(entity, .init(change: change, effect: .brought(entity))), self)
@@ -69,19 +69,19 @@ extension EntityTable {
   }
 
   /// A confirmed value replaces the former one; the tentative changes are applied on top of it again.
-  func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?, isUpdate: Bool) -> Placement<T> {
+  func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
     node.note(stamp)
     // A value that takes the place of a change has the change in it.
     let patches = (node.overlay?.patches ?? []).filter { $0.change !== core.replacedChange }
     let shown = node.built()
-    if nature.isAggregate {
+    if traits.isAggregate {
       setAggregate(
         node, to: entity, stamp: stamp, keeping: isUpdate ? node.closedCircles : [], isUpdate: isUpdate)
     }
-    setOverlay(Overlay(base: entity, patches: patches, contents: node.contents), of: node, instead: shown)
+    setOverlay(EntityOverlay(base: entity, patches: patches, contents: node.contents), of: node, instead: shown)
     noteWrite(of: node)
     if core.isLogging { core.tellStored(T.self, node.value.id) }
-    return Placement(node: node, outcome: .changed)
+    return StoreResult(node: node, outcome: .changed)
   }
 
   /// The value without the tentative changes; `nil` when only these make the entity exist.
@@ -94,14 +94,14 @@ extension EntityTable {
   }
 
   /// Takes back what a change did to an entity.
-  func takeBack(_ change: OptimisticEntries, of node: EntityNode<T>) {
+  func takeBack(_ change: TentativeChange, of node: EntityNode<T>) {
     guard let overlay = node.overlay, overlay.hasPatches(of: change) else { return }
     core.record(node)
     setOverlay(overlay.without(change), of: node)
   }
 
   /// Confirms a change's effect on an entity.
-  func confirm(_ change: OptimisticEntries, of node: EntityNode<T>) {
+  func confirm(_ change: TentativeChange, of node: EntityNode<T>) {
     guard let overlay = node.overlay, overlay.hasPatches(of: change) else { return }
     core.record(node)
     var base = overlay.base
@@ -111,6 +111,6 @@ extension EntityTable {
     let patches = overlay.without(change).patches
     let known = Set(overlay.contents.map { ObjectIdentifier($0.node) })
     let contents = overlay.contents + node.contents.filter { !known.contains(ObjectIdentifier($0.node)) }
-    setOverlay(Overlay(base: base, patches: patches, contents: contents), of: node)
+    setOverlay(EntityOverlay(base: base, patches: patches, contents: contents), of: node)
   }
 }

@@ -1,7 +1,7 @@
 /// What is shown of an entity: the sure value with the changes that are not sure on top of it.
 extension EntityTable {
   /// - Parameter former: What was shown until now; the node's value, if nothing is said.
-  func setOverlay(_ overlay: Overlay<T>, of node: EntityNode<T>, instead former: T? = nil) {
+  func setOverlay(_ overlay: EntityOverlay<T>, of node: EntityNode<T>, instead former: T? = nil) {
     let (formerValue, formerOverlay) = (node.value, node.setOverlay(overlay.patches.isEmpty ? nil : overlay))
     defer { withExtendedLifetime((formerValue, formerOverlay)) {} }
     // Where something was shown that the node has not any more, it has the sure value for now.
@@ -16,7 +16,7 @@ extension EntityTable {
   }
 
   /// The value that the changes make of the sure one, and whether there is such an entity then.
-  private func outcome(of overlay: Overlay<T>) -> (value: T?, isThere: Bool) {
+  private func outcome(of overlay: EntityOverlay<T>) -> (value: T?, isThere: Bool) {
     var (shown, isThere) = (overlay.base, true)
     for patch in overlay.patches {
       isThere = apply(patch.effect, to: &shown)
@@ -41,7 +41,7 @@ extension EntityTable {
     let wasHidden = node.flags.contains(.hidden)
     if wasHidden { show(node) } else if former == nil, isShown(value, by: node) { return }
     let before = former ?? node.built()
-    if nature.isAggregate {
+    if traits.isAggregate {
       setAggregate(node, to: value, stamp: nil, keepsKnown: true, with: contents)
       takeOutHidden(of: node)
     } else {
@@ -72,19 +72,19 @@ extension EntityTable {
   // MARK: The effects
 
   /// Whether there is such an entity by the changes.
-  func isThere(by overlay: Overlay<T>) -> Bool {
+  func isThere(by overlay: EntityOverlay<T>) -> Bool {
     var shown = overlay.base
     return overlay.patches.reduce(true) { _, patch in apply(patch.effect, to: &shown) }
   }
 
   /// The changes after which there is no such entity.
-  func removals(by overlay: Overlay<T>) -> [OptimisticEntries] {
+  func removals(by overlay: EntityOverlay<T>) -> [TentativeChange] {
     var shown = overlay.base
     return overlay.patches.filter { !apply($0.effect, to: &shown) }.map(\.change)
   }
 
   /// - Returns: Whether there is an entity then.
-  func apply(_ effect: Overlay<T>.Effect, to value: inout T?) -> Bool {
+  func apply(_ effect: EntityOverlay<T>.Effect, to value: inout T?) -> Bool {
     switch effect {
     case .value(let entity):
       value = entity

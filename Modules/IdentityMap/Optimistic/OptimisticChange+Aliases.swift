@@ -109,7 +109,7 @@ extension OptimisticChange.Draft {
   }
 }
 
-extension OptimisticEntries {
+extension TentativeChange {
   /// Stores an entity that the change brings along, unless the store has it.
   fileprivate func bring<T: Identifiable & Sendable>(_ entity: T) -> Handle? {
     let table = core.table(of: T.self)

@@ -31,9 +31,9 @@
 /// A merge policy receives the confirmed value of an entity, but its nested entities as they are shown.
 public final class OptimisticChange: Sendable {
   private let core: StoreCore
-  private let entries: OptimisticEntries
+  private let entries: TentativeChange
 
-  fileprivate init(core: StoreCore, entries: OptimisticEntries) {
+  fileprivate init(core: StoreCore, entries: TentativeChange) {
     self.core = core
     self.entries = entries
   }
@@ -110,7 +110,7 @@ public final class OptimisticChange: Sendable {
   /// The optimistic changes of entities.
   public struct Draft: ~Copyable {
     let core: StoreCore
-    let entries: OptimisticEntries
+    let entries: TentativeChange
 
     /// Changes an entity. Changes that the closure makes in the entities of an aggregate change these entities, at any
     /// of their places; the others keep their values. Where it changes one entity at several places to different
@@ -158,7 +158,7 @@ extension EntityStore {
   /// Makes changes, shown at once and revertible; observers are notified once.
   public func optimistically(_ body: (borrowing OptimisticChange.Draft) -> Void) -> OptimisticChange {
     core.exclusively {
-      let entries = OptimisticEntries(core: core)
+      let entries = TentativeChange(core: core)
       body(OptimisticChange.Draft(core: core, entries: entries))
       return OptimisticChange(core: core, entries: entries)
     }

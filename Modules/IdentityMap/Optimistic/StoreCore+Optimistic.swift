@@ -16,10 +16,10 @@ extension StoreCore {
   /// Lets a closure see the store as it is without the changes that are not sure.
   func withSureValues<R: Sendable>(_ body: () -> R) -> R {
     if openChanges.isEmpty { return body() }
-    do throws(Seen<R>) {
-      return try undoable { () throws(Seen<R>) -> R in
+    do throws(TemporaryResult<R>) {
+      return try undoable { () throws(TemporaryResult<R>) -> R in
         for change in openChanges.reversed() { change.takeBackForNow() }
-        throw Seen(result: body())
+        throw TemporaryResult(result: body())
       }
     } catch {
       return error.result
@@ -43,6 +43,6 @@ extension StoreCore {
 }
 
 /// What was seen in a transaction that is undone for that.
-private struct Seen<R: Sendable>: Error {
+private struct TemporaryResult<R: Sendable>: Error {
   let result: R
 }

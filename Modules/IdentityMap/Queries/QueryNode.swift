@@ -45,7 +45,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   }
 
   /// Whether observers have to be told: of a change, or because the result has other members or another order.
-  private func isNews(_ settled: Settled, of noted: [Note]) -> Bool {
+  private func isNews(_ settled: Refreshed, of noted: [Note]) -> Bool {
     if noted.contains(where: { $0.isTold && settled.met.contains(ObjectIdentifier($0.node)) }) { return true }
     if settled.met.intersection(identities) != Set(settled.belonging.map(ObjectIdentifier.init)) { return true }
     guard let precedes else { return false }
@@ -68,7 +68,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   }
 
   /// The result after entities were noted.
-  private struct Settled {
+  private struct Refreshed {
     let members: [EntityNode<T>]
     /// Those that had to be looked at.
     let met: Set<ObjectIdentifier>
@@ -77,7 +77,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   }
 
   /// - Returns: `nil` when nothing is to be told.
-  private func settled(_ noted: [Note]) -> Settled? {
+  private func settled(_ noted: [Note]) -> Refreshed? {
     var changed: [ObjectIdentifier: Bool] = [:]
     for note in noted { changed.merge([ObjectIdentifier(note.node): note.isChanged]) { $0 || $1 } }
     var (met, belonging): (Set<ObjectIdentifier>, [EntityNode<T>]) = ([], [])
@@ -90,7 +90,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
       if belongs { belonging.append(node) }
     }
     guard !belonging.isEmpty || !identities.isDisjoint(with: met) else { return nil }
-    return Settled(members: merged(belonging, met), met: met, belonging: belonging)
+    return Refreshed(members: merged(belonging, met), met: met, belonging: belonging)
   }
 
   private func merged(_ belonging: [EntityNode<T>], _ met: Set<ObjectIdentifier>) -> [EntityNode<T>] {

@@ -29,7 +29,7 @@ extension StoreCore {
   /// - Parameter mode: What is done with the entities in the content.
   func setAlias<Content: Sendable>(
     _ key: AliasKey<Content>, to content: Content, shape: @autoclosure () -> NestedShape<Content>, stamp: Stamp?,
-    mode: Adoption.Mode
+    mode: ChildCollector.Mode
   ) {
     let node = alias(key, shape: shape())
     if let stamp, node.refuses(stamp) { return }
@@ -44,6 +44,6 @@ extension StoreCore {
   }
 
   func clearAliases() {
-    for node in Array(aliases.all) { (node as? any Clearable)?.clear() }
+    for node in Array(aliases.all) { (node as? any ClearableAlias)?.clear() }
   }
 }

@@ -41,7 +41,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   }
 
   /// Lets the alias stand for something, and stores what is in it.
-  func put(_ content: Content, stamp: Stamp?, mode: Adoption.Mode) {
+  func put(_ content: Content, stamp: Stamp?, mode: ChildCollector.Mode) {
     core.record(self)
     if let overlay { return put(content, below: overlay, stamp: stamp, mode: mode) }
     if self.content == nil { pin() }
@@ -51,7 +51,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     let formerContent = self.content
     defer { withExtendedLifetime(formerContent) {} }
     self.content = content
-    var adoption = Adoption(core: core, stamp: stamp, mode: mode)
+    var adoption = ChildCollector(core: core, stamp: stamp, mode: mode)
     core.unsettle(self) { shape.adopt(content, &adoption) }
     if adoption.link(self) {
       flags.insert(.dirty)
@@ -62,9 +62,9 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   }
 
   /// The same with edits of optimistic changes on top of the content.
-  private func put(_ content: Content, below overlay: AliasOverlay<Content>, stamp: Stamp?, mode: Adoption.Mode) {
+  private func put(_ content: Content, below overlay: AliasOverlay<Content>, stamp: Stamp?, mode: ChildCollector.Mode) {
     note(stamp)
-    var adoption = Adoption(core: core, stamp: stamp, mode: mode)
+    var adoption = ChildCollector(core: core, stamp: stamp, mode: mode)
     shape.adopt(content, &adoption)
     // Storing may run code that ends the edits.
     rebase(self.overlay ?? AliasOverlay(overlay.form, base: nil, patches: []), on: adoption.children)
@@ -187,8 +187,8 @@ struct AliasDirectory {
 }
 
 /// An alias whatever it stands for.
-protocol Clearable: Node {
+protocol ClearableAlias: Node {
   func clear()
 }
 
-extension AliasNode: Clearable {}
+extension AliasNode: ClearableAlias {}

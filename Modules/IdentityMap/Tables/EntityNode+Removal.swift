@@ -1,9 +1,9 @@
 /// A node that can stop standing for something, while it is still held.
-protocol Removable {
+protocol RemovableNode {
   func becomeVacant()
 }
 
-extension EntityNode: Removable {
+extension EntityNode: RemovableNode {
   /// There is no such entity any more. Whoever holds the node gets to see it again when it is stored again.
   func becomeVacant() {
     if flags.contains(.hidden) { return becomeVacantForGood() }
@@ -41,7 +41,7 @@ extension EntityNode: Removable {
   func removeEverywhere() {
     // Optimistic changes that lose the entity may have to remove others.
     StackSpace.forLevel {
-      var doomed: [any Node & Removable] = [self]
+      var doomed: [any Node & RemovableNode] = [self]
       while let node = doomed.popLast() {
         node.detach(addingTo: &doomed)
       }
@@ -50,7 +50,7 @@ extension EntityNode: Removable {
 }
 
 extension Node {
-  fileprivate func detach(addingTo doomed: inout [any Node & Removable]) {
+  fileprivate func detach(addingTo doomed: inout [any Node & RemovableNode]) {
     core.record(self)
     var parents: [Node] = []
     for parent in relations?.parents.map(\.parent) ?? [] where !parent.flags.contains(.visited) {
@@ -59,12 +59,12 @@ extension Node {
     }
     for parent in parents { parent.flags.remove(.visited) }
     for parent in parents where parent.remove(self) {
-      if let parent = parent as? any Node & Removable { doomed.append(parent) }
+      if let parent = parent as? any Node & RemovableNode { doomed.append(parent) }
     }
     // What keeps the last value has it of the children as they are now.
     if hasParents { core.refresh(self) }
     // The end comes last: what hears of it may store the entity again.
     setChildren([])
-    (self as? any Node & Removable)?.becomeVacant()
+    (self as? any Node & RemovableNode)?.becomeVacant()
   }
 }

@@ -3,11 +3,11 @@ extension EntityNode {
   private struct State {
     let flags: NodeFlags
     let children: [Node]
-    let plan: AnyPlan?
+    let plan: AnyNestingPlan?
     let overlay: AnyObject?
     let writtenAt: Duration?
     let tenure: (cost: Int, end: Duration?)?
-    let tenures: TenureList?
+    let tenures: LRUList?
   }
 
   private var state: State {

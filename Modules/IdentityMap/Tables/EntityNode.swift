@@ -97,7 +97,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   @usableFromInline override var label: String { "\(T.self) \(value.id)" }
 
   /// The places of the children in the value.
-  var plan: Plan<T>? {
-    relations?.plan.map { unsafeDowncast($0, to: Plan<T>.self) }
+  var plan: NestingPlan<T>? {
+    relations?.plan.map { unsafeDowncast($0, to: NestingPlan<T>.self) }
   }
 }

@@ -4,7 +4,7 @@
 extension EntityTable {
   /// Gives a node another value of its entity.
   /// - Parameter isUpdate: The value was made of the stored one.
-  func replaceDeep(_ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool) -> Placement<T> {
+  func replaceDeep(_ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
     let before = node.built()
     // Not at the end of this level: its end takes a level of its own for each that is nested in it.
     defer { core.letGoLater(before) }
@@ -19,11 +19,11 @@ extension EntityTable {
       if !isRepeated { core.spreadQuietly(from: node) }
       if node.flags.contains(.dirty) { node.isUntold = true }
       let placement = confirm(node, stamp: stamp)
-      return isAdjusted ? Placement(node: node, outcome: .adjusted) : placement
+      return isAdjusted ? StoreResult(node: node, outcome: .adjusted) : placement
     }
     node.note(stamp)
     wrote(node)
-    return Placement(node: node, outcome: isAdjusted ? .adjusted : .changed)
+    return StoreResult(node: node, outcome: isAdjusted ? .adjusted : .changed)
   }
 
   /// Whether a node is equal to its former value, after the entities in it were found equal to their former values: what

@@ -39,7 +39,7 @@ extension EntityTable {
     }
     guard node.flags.subtracting([.related, .journaled]).isEmpty else { return nil }
     if haveSameBytes(node.value, entity) { return node }
-    guard !core.isJournaling, nature.areEqual(node.value, entity) else { return nil }
+    guard !core.isJournaling, traits.areEqual(node.value, entity) else { return nil }
     setEqual(node, to: entity)
     return node
   }

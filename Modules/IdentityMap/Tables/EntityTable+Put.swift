@@ -1,14 +1,14 @@
 extension EntityTable {
   /// Stores an entity and what is in it. The stamp is looked at before anything is touched.
   /// - Parameter isUpdate: The value was made of the stored one.
-  func put(_ entity: T, stamp: Stamp?, isUpdate: Bool = false) -> Placement<T> {
+  func put(_ entity: T, stamp: Stamp?, isUpdate: Bool = false) -> StoreResult<T> {
     let hash = index.hash(entity.id)
     guard let node = index.node(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
-    if node.flags.contains(.onPath) { return Placement(node: node, outcome: .closesCircle) }
+    if node.flags.contains(.onPath) { return StoreResult(node: node, outcome: .closesCircle) }
     if node.isVacant && !node.flags.contains(.hidden) { return revive(node, with: entity, stamp: stamp) }
     if let error = refusal(of: stamp, by: node) {
       core.tellRefused(T.self, entity.id, error)
-      return Placement(node: node, outcome: .refused)
+      return StoreResult(node: node, outcome: .refused)
     }
     // What a closure made of the stored value has that in it already.
     let merged = isUpdate ? entity : merged(entity, into: node)
@@ -49,11 +49,11 @@ extension EntityTable {
   /// - Parameter isUpdate: The value was made of the stored one, so that what closes a circle in it is as old as it was.
   func replace(
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool = false
-  ) -> Placement<T> {
+  ) -> StoreResult<T> {
     if core.journal != nil { core.record(node) }
     let entity = isUpdate ? withoutRemoved(entity) : entity
     if node.overlay != nil { return rebase(node, on: entity, stamp: stamp, isUpdate: isUpdate) }
-    guard nature.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
+    guard traits.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
     if node.isDeep { return replaceDeep(node, with: entity, stamp: stamp, isUpdate: isUpdate) }
     let before = node.built()
     defer { withExtendedLifetime(before) {} }
@@ -71,14 +71,14 @@ extension EntityTable {
       if !isUnchanged { core.spreadQuietly(from: node) }
       if node.flags.contains(.dirty) { node.isUntold = true }
       let placement = confirm(node, stamp: stamp)
-      return isAdjusted ? Placement(node: node, outcome: .adjusted) : placement
+      return isAdjusted ? StoreResult(node: node, outcome: .adjusted) : placement
     }
     node.note(stamp)
     wrote(node)
-    return Placement(node: node, outcome: isAdjusted ? .adjusted : .changed)
+    return StoreResult(node: node, outcome: isAdjusted ? .adjusted : .changed)
   }
 
-  private func replaceLeaf(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> Placement<T> {
+  private func replaceLeaf(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> StoreResult<T> {
     if areEqual(node.value, entity) {
       setEqual(node, to: entity)
       return confirm(node, stamp: stamp)
@@ -87,7 +87,7 @@ extension EntityTable {
     defer { withExtendedLifetime(former) {} }
     node.note(stamp)
     wrote(node)
-    return Placement(node: node, outcome: .changed)
+    return StoreResult(node: node, outcome: .changed)
   }
 
   /// Gives a leaf a value that is equal to its own. The equality may leave fields out, so the value is stored, and
@@ -110,11 +110,11 @@ extension EntityTable {
   }
 
   /// Takes note of a write that changes nothing, of which nobody is told.
-  func confirm(_ node: EntityNode<T>, stamp: Stamp?) -> Placement<T> {
+  func confirm(_ node: EntityNode<T>, stamp: Stamp?) -> StoreResult<T> {
     node.note(stamp)
     noteWrite(of: node)
     if core.isLogging { core.tellStored(T.self, node.value.id) }
-    return Placement(node: node, outcome: .equal)
+    return StoreResult(node: node, outcome: .equal)
   }
 
   /// Sets an aggregate's value and stores what is in it. The caller keeps the former value until all is in order.
@@ -137,8 +137,8 @@ extension EntityTable {
       node.setChildren([])
       return false
     }
-    let mode: Adoption.Mode = keepsKnown ? .keeping : isUpdate ? .updating : .storing
-    var adoption = Adoption(core: core, stamp: stamp, mode: mode, kept: kept, retained: retained)
+    let mode: ChildCollector.Mode = keepsKnown ? .keeping : isUpdate ? .updating : .storing
+    var adoption = ChildCollector(core: core, stamp: stamp, mode: mode, kept: kept, retained: retained)
     node.flags.insert(.onPath)
     core.unsettle(node) { plan.adopt(entity, by: &adoption) }
     let isTold = node.flags.contains(.dirty) && !node.isUntold
@@ -150,8 +150,8 @@ extension EntityTable {
   }
 
   private func create(
-    _ entity: T, hash: UInt32, stamp: Stamp?, mode: Adoption.Mode = .storing
-  ) -> Placement<T> {
+    _ entity: T, hash: UInt32, stamp: Stamp?, mode: ChildCollector.Mode = .storing
+  ) -> StoreResult<T> {
     let node = EntityNode(entity, core: core)
     index.insert(node, hash: hash)
     if let remembered = stampMemory?.stamp(of: entity.id, now: core.now()) {
@@ -168,8 +168,8 @@ extension EntityTable {
 
   /// Stores an entity that was removed while somebody held it.
   private func revive(
-    _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: Adoption.Mode = .storing
-  ) -> Placement<T> {
+    _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: ChildCollector.Mode = .storing
+  ) -> StoreResult<T> {
     let former = node.value
     defer { withExtendedLifetime(former) {} }
     core.loosen(node)
@@ -177,7 +177,7 @@ extension EntityTable {
       node.stamp = .nan
     } else if let error = refusal(of: stamp, by: node) {
       core.tellRefused(T.self, entity.id, error)
-      return Placement(node: node, outcome: .refused)
+      return StoreResult(node: node, outcome: .refused)
     }
     if core.journal != nil { core.record(node) }
     node.flags.remove(.vacant)
@@ -185,10 +185,10 @@ extension EntityTable {
   }
 
   private func fill(
-    _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: Adoption.Mode
-  ) -> Placement<T> {
+    _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: ChildCollector.Mode
+  ) -> StoreResult<T> {
     node.note(stamp)
-    if nature.isAggregate {
+    if traits.isAggregate {
       setAggregate(node, to: entity, stamp: stamp, keepsKnown: mode == .keeping)
       takeOutHidden(of: node)
     } else {
@@ -198,7 +198,7 @@ extension EntityTable {
     wrote(node)
     // It may have gone with what is removed for the time being.
     if !isSimple && !awaited.isEmpty && !node.isVacant { awaited[entity.id]?.entity = node }
-    return Placement(node: node, outcome: .created)
+    return StoreResult(node: node, outcome: .created)
   }
 
   /// Has everybody know that a node's value is another one.

@@ -11,7 +11,7 @@ extension EntityTable {
     }
     var value = basis(of: node)
     // Shares its buffers with the stored value, as the closure's does, so it has the closure copy nothing more.
-    let given: T? = nature.isAggregate ? value : nil
+    let given: T? = traits.isAggregate ? value : nil
     let version = node.version
     try update(&value)
     guard value.id == node.value.id else {

@@ -3,17 +3,17 @@
 final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   @usableFromInline unowned(unsafe) let core: StoreCore
   /// What can be found out of a type only at run time.
-  @usableFromInline let nature = Nature<T>.of()
+  @usableFromInline let traits = TypeTraits<T>.of()
   @exclusivity(unchecked) @usableFromInline var index = IdentityIndex<T>()
   var policy = TypePolicy<T>() {
     didSet { noteSimplicity() }
   }
   /// What leaves were before the transaction that is going on.
-  @usableFromInline let leafLog = LeafLog<T>()
+  @usableFromInline let leafLog = LeafUndoLog<T>()
   /// Whether the time of writes is kept.
   @exclusivity(unchecked) var tracksTime = false
   /// The places of nested entities that most values of the type have.
-  @exclusivity(unchecked) private var plan: Plan<T>?
+  @exclusivity(unchecked) private var plan: NestingPlan<T>?
   var queries: [QueryNode<T>] = [] {
     didSet { noteSimplicity() }
   }
@@ -26,7 +26,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   /// The stamps of entities that have gone, when they are remembered.
   @exclusivity(unchecked) var stampMemory: StampMemory<T.ID>?
   /// The entities that their lifetime keeps, when it keeps any.
-  @exclusivity(unchecked) var tenures: TenureList?
+  @exclusivity(unchecked) var tenures: LRUList?
 
   @usableFromInline init(core: StoreCore) {
     self.core = core
@@ -43,7 +43,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
 
   private func noteSimplicity() {
     isSimple =
-      !nature.isAggregate && policy.merge == nil && policy.areEqual == nil && policy.staleAfter == nil
+      !traits.isAggregate && policy.merge == nil && policy.areEqual == nil && policy.staleAfter == nil
       && policy.stampsOutlive == nil && policy.lifetime == .whileUsed && queries.isEmpty && awaited.isEmpty
   }
 
@@ -78,10 +78,10 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   }
 
   /// The places of the nested entities in a value; `nil` when it has none.
-  func plan(for value: T) -> Plan<T>? {
-    guard let paths = nature.paths(of: value), !paths.isEmpty else { return nil }
+  func plan(for value: T) -> NestingPlan<T>? {
+    guard let paths = traits.paths(of: value), !paths.isEmpty else { return nil }
     if let plan, plan.isMade(of: paths) { return plan }
-    let made = Plan(paths)
+    let made = NestingPlan(paths)
     plan = made
     if made.mayRefuse { core.mayRefuse = true }
     return made
@@ -90,7 +90,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   /// Whether two values are so equal that nobody has to be told of the second.
   func areEqual(_ first: T, _ second: T) -> Bool {
     if let areEqual = policy.areEqual { return areEqual(first, second) }
-    return nature.areEqual(first, second)
+    return traits.areEqual(first, second)
   }
 
   // MARK: Whatever the type

@@ -9,12 +9,12 @@ struct RemovalEffect {
 }
 
 /// An aggregate that refers to other entities, whatever its type.
-protocol Referring: Node {
+protocol RemovalReferrer: Node {
   var reference: RemovalRefusal.Reference { get }
   func effect(ofRemoving other: Node) -> RemovalEffect
 }
 
-extension EntityNode: Referring {
+extension EntityNode: RemovalReferrer {
   var reference: RemovalRefusal.Reference { .init(type: "\(T.self)", id: "\(value.id)") }
 
   func effect(ofRemoving other: Node) -> RemovalEffect {
@@ -61,17 +61,17 @@ extension EntityTable {
 
 extension StoreCore {
   /// Why an entity cannot be removed. Aggregates that go with it do not refuse.
-  func refusal(ofRemoving entity: some Referring) -> RemovalRefusal? {
+  func refusal(ofRemoving entity: some RemovalReferrer) -> RemovalRefusal? {
     guard mayRefuse else { return nil }
     var removed: [Node] = [entity]
     var met: Set<ObjectIdentifier> = [ObjectIdentifier(entity)]
-    var refusing: [any Referring] = []
+    var refusing: [any RemovalReferrer] = []
     var next = 0
     while next < removed.count {
       let node = removed[next]
       next += 1
       for parent in node.relations?.parents.map(\.parent) ?? [] where !met.contains(ObjectIdentifier(parent)) {
-        guard let referrer = parent as? any Referring else { continue }
+        guard let referrer = parent as? any RemovalReferrer else { continue }
         let effect = referrer.effect(ofRemoving: node)
         if effect.isUseless {
           met.insert(ObjectIdentifier(parent))

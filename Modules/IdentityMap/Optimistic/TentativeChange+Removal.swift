@@ -1,6 +1,6 @@
-extension OptimisticEntries {
+extension TentativeChange {
   /// Takes an entity that is removed for the time being out of another aggregate, which goes too if it has to.
-  func takeOut(_ entity: Node, of aggregate: some Node & Hideable) {
+  func takeOut(_ entity: Node, of aggregate: some Node & TentativelyRemovable) {
     guard !aggregate.keeps(entity) else { return }
     StackSpace.forLevel {
       aggregate.patch(removing: entity, for: self)
@@ -11,8 +11,8 @@ extension OptimisticEntries {
 
   /// Removes an entity for the time being: from the aggregates that it is in, and then itself. Aggregates that cannot be
   /// without it are removed with it.
-  func remove(_ entity: some Node & Hideable) {
-    var doomed: [any Node & Hideable] = [entity]
+  func remove(_ entity: some Node & TentativelyRemovable) {
+    var doomed: [any Node & TentativelyRemovable] = [entity]
     var next = 0
     while next < doomed.count {
       let node = doomed[next]

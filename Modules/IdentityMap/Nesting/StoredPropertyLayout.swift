@@ -1,6 +1,6 @@
 /// A place of nested entities that is a plain stored property of an aggregate.
 @usableFromInline
-struct StoredPlace {
+struct StoredPropertyLayout {
   /// Where it is in the memory of a value.
   @usableFromInline let bytes: Range<Int>
   /// Whether the places of two values, which are at these addresses, are known to be the same.

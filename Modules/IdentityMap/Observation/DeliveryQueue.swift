@@ -1,9 +1,9 @@
 import Synchronization
 
 /// What waits to be delivered by one delivery. It is emptied by one at a time, so that order holds everywhere.
-final class Mailbox: Sendable {
+final class DeliveryQueue: Sendable {
   private struct State {
-    var pending: [AnyAudience] = []
+    var pending: [AnyObserverGroup] = []
     /// Somebody empties it, or is on the way to.
     var isServed = false
   }
@@ -17,7 +17,7 @@ final class Mailbox: Sendable {
 
   /// Takes in an audience that has something to be told.
   /// - Returns: Whether somebody has to be sent to empty the mailbox, by ``schedule()``.
-  func post(_ audience: AnyAudience) -> Bool {
+  func post(_ audience: AnyObserverGroup) -> Bool {
     state.withLock { state in
       guard !audience.isPosted else { return false }
       audience.isPosted = true
@@ -37,7 +37,7 @@ final class Mailbox: Sendable {
     }
   }
 
-  private func take() -> [AnyAudience]? {
+  private func take() -> [AnyObserverGroup]? {
     state.withLock { state in
       guard !state.pending.isEmpty else {
         state.isServed = false
@@ -53,13 +53,13 @@ final class Mailbox: Sendable {
 }
 
 /// The mailboxes of a store.
-struct MailboxDirectory {
+struct DeliveryQueues {
   /// For observers that ask for nothing else.
-  let standard: Mailbox
+  let standard: DeliveryQueue
   /// On the thread that ends the transaction.
-  let immediate = Mailbox(.immediate)
+  let immediate = DeliveryQueue(.immediate)
 
   init(standard delivery: Delivery) {
-    standard = Mailbox(delivery)
+    standard = DeliveryQueue(delivery)
   }
 }

@@ -2,12 +2,12 @@ import Synchronization
 
 /// The observers of one node that are told by the same delivery.
 // Sendable because `isPosted` is touched under the mailbox's lock only, and the observations under the store's.
-class AnyAudience: @unchecked Sendable {
-  let mailbox: Mailbox
+class AnyObserverGroup: @unchecked Sendable {
+  let mailbox: DeliveryQueue
   /// It waits in the mailbox.
   final var isPosted = false
 
-  init(mailbox: Mailbox) {
+  init(mailbox: DeliveryQueue) {
     self.mailbox = mailbox
   }
 
@@ -29,12 +29,12 @@ class AnyAudience: @unchecked Sendable {
 }
 
 // Sendable because the node is immutable here and touched under the store's lock only, as the observations are.
-final class Audience<Value: Sendable>: AnyAudience, @unchecked Sendable {
+final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendable {
   private let core: StoreCore
   private let node: ValueNode<Value>
   private var observations: [AnyObservation] = []
 
-  init(of node: ValueNode<Value>, mailbox: Mailbox) {
+  init(of node: ValueNode<Value>, mailbox: DeliveryQueue) {
     self.node = node
     core = node.core
     super.init(mailbox: mailbox)

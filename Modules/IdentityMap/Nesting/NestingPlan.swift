@@ -1,6 +1,6 @@
 /// The places of the entities in an aggregate, as far as they can be followed without knowing its type: whatever has to
 /// find out types at run time takes longer than the work itself.
-class AnyPlan {
+class AnyNestingPlan {
   /// Writes the values of the children that have changed into the aggregate's value, which is at an address.
   final let refresh: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
 
@@ -10,7 +10,7 @@ class AnyPlan {
 }
 
 /// The places of the entities in an aggregate; one for all values that have the same ones.
-final class Plan<T>: AnyPlan {
+final class NestingPlan<T>: AnyNestingPlan {
   private let paths: [PartialIdentifiableKeyPath<T>]
   private let accessors: [NestedAccessor<T>]
   /// Where the memory of a value is that of its own fields; `nil` when a place is not a plain stored property.
@@ -20,7 +20,7 @@ final class Plan<T>: AnyPlan {
     self.paths = paths
     let accessors = paths.map { $0.makeAccessor() }
     self.accessors = accessors
-    ownBytes = Plan<T>.bytes(besides: accessors.map { $0.stored?.bytes })
+    ownBytes = NestingPlan<T>.bytes(besides: accessors.map { $0.stored?.bytes })
     if accessors.count == 1 {
       super.init(refresh: accessors[0].refreshAddress)
     } else {
@@ -70,7 +70,7 @@ final class Plan<T>: AnyPlan {
     }
   }
 
-  func adopt(_ value: T, by adoption: inout Adoption) {
+  func adopt(_ value: T, by adoption: inout ChildCollector) {
     StackSpace.forLevel { for accessor in accessors { accessor.adopt(value, &adoption) } }
   }
 

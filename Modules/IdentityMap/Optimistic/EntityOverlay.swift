@@ -1,5 +1,5 @@
 /// Tentative changes of an entity, over its confirmed value.
-final class Overlay<T> {
+final class EntityOverlay<T> {
   /// The confirmed value; `nil` when the entity exists by the changes alone.
   let base: T?
   /// In the order in which they were made.
@@ -10,7 +10,7 @@ final class Overlay<T> {
   let last: T?
 
   struct Patch {
-    let change: OptimisticEntries
+    let change: TentativeChange
     let effect: Effect
 
     /// Whether the value may then have entities that it did not have.
@@ -43,20 +43,20 @@ final class Overlay<T> {
   }
 
   /// Whether a change has an effect here.
-  func hasPatches(of change: OptimisticEntries) -> Bool {
+  func hasPatches(of change: TentativeChange) -> Bool {
     patches.contains { $0.change === change }
   }
 
   /// The same without the effects of a change.
-  func without(_ change: OptimisticEntries) -> Overlay {
-    Overlay(base: base, patches: patches.filter { $0.change !== change }, contents: contents, last: last)
+  func without(_ change: TentativeChange) -> EntityOverlay {
+    EntityOverlay(base: base, patches: patches.filter { $0.change !== change }, contents: contents, last: last)
   }
 }
 
 extension EntityNode {
   /// The tentative changes over the value.
-  var overlay: Overlay<T>? {
-    relations?.overlay.map { unsafeDowncast($0, to: Overlay<T>.self) }
+  var overlay: EntityOverlay<T>? {
+    relations?.overlay.map { unsafeDowncast($0, to: EntityOverlay<T>.self) }
   }
 
   /// Whether the entity exists by tentative changes alone.

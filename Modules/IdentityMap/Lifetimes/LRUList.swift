@@ -1,12 +1,12 @@
 /// An entity that is kept by its type's lifetime.
-final class Tenure {
+final class LRUEntry {
   unowned(unsafe) let node: Node
   var cost = 0
   var end: Duration?
   /// Those kept before it.
-  unowned(unsafe) var previous: Tenure?
+  unowned(unsafe) var previous: LRUEntry?
   /// Those kept after it.
-  var next: Tenure?
+  var next: LRUEntry?
 
   init(_ node: Node) {
     self.node = node
@@ -14,10 +14,10 @@ final class Tenure {
 }
 
 /// The entities of a type that its lifetime keeps, those first that will go first.
-final class TenureList {
+final class LRUList {
   let lifetime: Lifetime
-  private var first: Tenure?
-  private var last: Tenure?
+  private var first: LRUEntry?
+  private var last: LRUEntry?
   private var count = 0
   private var cost = 0
 
@@ -36,12 +36,12 @@ final class TenureList {
   /// Keeps a node, as one that was used last.
   func keep(_ node: Node, cost: Int, now: Duration) {
     let relations = node.relate()
-    let tenure: Tenure
+    let tenure: LRUEntry
     if let known = relations.tenure {
       tenure = known
       unlink(tenure)
     } else {
-      tenure = Tenure(node)
+      tenure = LRUEntry(node)
       relations.tenure = tenure
       node.pin()
     }
@@ -54,7 +54,7 @@ final class TenureList {
   func restore(_ node: Node, cost: Int, end: Duration?) {
     if let known = node.relations?.tenure, known.end == end { return }
     self.end(of: node)
-    let tenure = Tenure(node)
+    let tenure = LRUEntry(node)
     (tenure.cost, tenure.end) = (cost, end)
     node.relate().tenure = tenure
     node.pin()
@@ -88,12 +88,12 @@ final class TenureList {
     if let first { end(of: first.node) }
   }
 
-  private func append(_ tenure: Tenure) {
+  private func append(_ tenure: LRUEntry) {
     insert(tenure, behind: last)
   }
 
   /// - Parameter place: The one before; `nil` to be the first.
-  private func insert(_ tenure: Tenure, behind place: Tenure?) {
+  private func insert(_ tenure: LRUEntry, behind place: LRUEntry?) {
     let following = place.map { $0.next } ?? first
     tenure.previous = place
     tenure.next = following
@@ -103,7 +103,7 @@ final class TenureList {
     cost += tenure.cost
   }
 
-  private func unlink(_ tenure: Tenure) {
+  private func unlink(_ tenure: LRUEntry) {
     if let previous = tenure.previous { previous.next = tenure.next } else { first = tenure.next }
     if let next = tenure.next { next.previous = tenure.previous } else { last = tenure.previous }
     tenure.previous = nil

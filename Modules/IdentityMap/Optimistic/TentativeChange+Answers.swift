@@ -1,4 +1,4 @@
-extension OptimisticEntries {
+extension TentativeChange {
   /// Stores values that take the place of everything that the change did to entities, and confirms what it did to
   /// aliases.
   /// - Parameter temporaries: The identifiers of the entities whose entries the answers take, one for each answer;

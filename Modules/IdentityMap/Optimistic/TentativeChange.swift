@@ -1,6 +1,6 @@
 /// The entities that an optimistic change has touched, kept until it is sure or taken back.
 // Sendable because it is touched under the store's lock only.
-final class OptimisticEntries: @unchecked Sendable {
+final class TentativeChange: @unchecked Sendable {
   struct Entry {
     let handle: Handle
     let takeBack: () -> Void

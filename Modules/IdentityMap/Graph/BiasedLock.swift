@@ -26,7 +26,7 @@ import Synchronization
 /// mutex; so the flag stays clear until a thread has found the mutex taken.
 // Sendable because the pointers never change and what they point to is made for use by many threads; `depth`,
 // `readsUntilShared` and `isContended` are touched by the owner only.
-final class StoreLock: @unchecked Sendable {
+final class BiasedLock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   /// The thread that has the lock; 0 when none has. What others read of it is never their own thread.
   private let owner = Atomic<UInt>(0)
@@ -36,7 +36,7 @@ final class StoreLock: @unchecked Sendable {
   /// Whether reads need no mutex.
   private let isShared = Atomic<Bool>(false)
   /// How many reads have yet to take the mutex until reads are shared.
-  @exclusivity(unchecked) private var readsUntilShared = StoreLock.patience
+  @exclusivity(unchecked) private var readsUntilShared = BiasedLock.patience
 
   /// Whether threads have met at the mutex: one found it taken. Until then nobody waits, and a shared read would only cost
   /// more than the mutex does. Changed by the owner.

@@ -1,6 +1,6 @@
 /// Gathers the children of an aggregate during its storing, and stores them.
 @usableFromInline
-struct Adoption {
+struct ChildCollector {
   @usableFromInline let core: StoreCore
   /// How existing entities are handled.
   @usableFromInline let mode: Mode
@@ -9,7 +9,7 @@ struct Adoption {
   /// Removed entities whose last values the aggregate keeps.
   private let retained: [Node]
   /// The change that brings the aggregate, if it brings it.
-  private let change: OptimisticEntries?
+  private let change: TentativeChange?
   /// Visits the entities, none of which is stored.
   private let visitor: (any EntityVisitor)?
   /// The aggregate's stamp, which holds for all entities in it.
@@ -32,7 +32,7 @@ struct Adoption {
 
   init(
     core: StoreCore, stamp: Stamp?, mode: Mode = .storing, kept: [Node] = [], retained: [Node] = [],
-    bringing change: OptimisticEntries? = nil
+    bringing change: TentativeChange? = nil
   ) {
     self.init(core: core, stamp: stamp, mode: mode, kept: kept, retained: retained, change: change, visitor: nil)
   }
@@ -43,7 +43,7 @@ struct Adoption {
   }
 
   private init(
-    core: StoreCore, stamp: Stamp?, mode: Mode, kept: [Node], retained: [Node], change: OptimisticEntries?,
+    core: StoreCore, stamp: Stamp?, mode: Mode, kept: [Node], retained: [Node], change: TentativeChange?,
     visitor: (any EntityVisitor)?
   ) {
     self.retained = retained
@@ -154,7 +154,7 @@ struct Adoption {
 }
 
 /// Where an entity went.
-struct Placement<T: Identifiable & Sendable> {
+struct StoreResult<T: Identifiable & Sendable> {
   enum Outcome {
     case created, changed, equal
     /// Fresher children that the store has were kept in it.

@@ -1,5 +1,5 @@
 /// What nodes were before a transaction, so that it can be rolled back.
-final class Journal {
+final class UndoLog {
   var entries: [Entry] = []
   /// From where on the entries' nodes are marked as being in the journal.
   var marked = 0
@@ -13,7 +13,7 @@ final class Journal {
     /// Something that is no node.
     case other(restore: () -> Void)
     /// Leaves that are in the log of their table.
-    case leaves(AnyLeafLog, Range<Int>)
+    case leaves(AnyLeafUndoLog, Range<Int>)
 
     func unmark() {
       switch self {
@@ -56,7 +56,7 @@ extension StoreCore {
   // MARK: Leaves
 
   /// From here on leaves are kept in a table's log.
-  @usableFromInline func begin(_ log: AnyLeafLog) {
+  @usableFromInline func begin(_ log: AnyLeafUndoLog) {
     closeLog()
     journal?.entries.append(.leaves(log, log.count..<log.count))
     openLog = log

@@ -1,7 +1,7 @@
 /// What leaves of one type were before a transaction: side by side, because a closure for each would take longer than to
 /// store the leaf.
 @usableFromInline
-class AnyLeafLog {
+class AnyLeafUndoLog {
   /// A leaf, with the stamp that it had.
   @usableFromInline struct Entry {
     /// What goes out of a table in a transaction is there until the transaction ends.
@@ -47,7 +47,7 @@ class AnyLeafLog {
 }
 
 @usableFromInline
-final class LeafLog<T: Identifiable & Sendable>: AnyLeafLog {
+final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
   /// Of each leaf, the value that it had; `nil` when it was not there.
   @exclusivity(unchecked) @usableFromInline var values = BlockList<T?>()
 
