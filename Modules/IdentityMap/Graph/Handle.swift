@@ -26,7 +26,7 @@ final class Handle: @unchecked Sendable {
       let made = Handle(unretained)
       node.handle = .passUnretained(made)
       node.handles += 1
-      if node.handles == 1 { node.core.noteHandled() }
+      if node.handles == 1 { node.core.addHandledNode() }
       return made
     }
   }
@@ -55,6 +55,6 @@ final class Handle: @unchecked Sendable {
   deinit {
     // Until it is given up, the node and the core are there.
     let core = unretained._withUnsafeGuaranteedRef { $0.core }
-    core.giveUp(.passUnretained(self), of: unretained)
+    core.release(.passUnretained(self), of: unretained)
   }
 }

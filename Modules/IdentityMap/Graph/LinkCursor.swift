@@ -5,7 +5,7 @@ struct LinkCursor {
     /// To write what has changed.
     case refresh
     /// To write what closes a circle.
-    case closeCircles
+    case closeCycles
     /// To take out what stands for a node.
     case remove
   }
@@ -43,7 +43,7 @@ struct LinkCursor {
   }
 
   /// Whether one of the next links leads to the node that is removed.
-  @inlinable func meetsRemoved(_ count: Int) -> Bool {
+  @inlinable func containsRemoved(_ count: Int) -> Bool {
     countOfRemoved(count) > 0
   }
 
@@ -80,8 +80,9 @@ struct LinkCursor {
 
   @inlinable func needsWriting(_ link: ChildLink) -> Bool {
     switch purpose {
-    case .refresh: !link.isBack && link.seen != link.child.version && !link.child.flags.contains(.unsettled)
-    case .closeCircles: link.isBack
+    case .refresh:
+      !link.closesCycle && link.writtenVersion != link.child.version && !link.child.flags.contains(.inconsistent)
+    case .closeCycles: link.closesCycle
     case .remove: false
     }
   }
@@ -94,7 +95,7 @@ struct LinkCursor {
 extension LinkCursor {
   /// Walks along nodes, without links to them, to take one out of them, or else to write their values.
   static func walk<R>(over nodes: [Node], removing node: Node? = nil, _ body: (inout LinkCursor) -> R) -> R {
-    var links = nodes.map { ChildLink(child: $0, place: 0, seen: $0.version &- 1, isBack: false) }
+    var links = nodes.map { ChildLink(child: $0, place: 0, writtenVersion: $0.version &- 1, closesCycle: false) }
     return links.withUnsafeMutableBufferPointer { links in
       var cursor = LinkCursor(links, node == nil ? .refresh : .remove, removing: node)
       return body(&cursor)
@@ -110,7 +111,7 @@ extension LinkCursor {
     guard index < links.count, needsWriting(links[index]) else { return nil }
     let child = Unmanaged.passUnretained(links[index].child)
     return child._withUnsafeGuaranteedRef { child in
-      links[index].seen = child.version
+      links[index].writtenVersion = child.version
       guard ObjectIdentifier(Swift.type(of: child)) == ObjectIdentifier(type) else { return nil }
       return .passUnretained(unsafeDowncast(child, to: type))
     }
@@ -120,10 +121,10 @@ extension LinkCursor {
 extension LinkCursor {
   /// What was written over waits until the lock is free, because the node is not whole yet. When it is not a node's value
   /// that is written, the node has it too.
-  @inlinable func letGo<Former>(_ former: Former) {
+  @inlinable func releaseLater<Former>(_ former: Former) {
     guard purpose == .refresh, let link = links.first else { return }
     Unmanaged.passUnretained(link.child)._withUnsafeGuaranteedRef { child in
-      Unmanaged.passUnretained(child.core)._withUnsafeGuaranteedRef { $0.letGoLater(former) }
+      Unmanaged.passUnretained(child.core)._withUnsafeGuaranteedRef { $0.releaseLater(former) }
     }
   }
 }

@@ -3,8 +3,8 @@ extension Node {
   /// looked at when the transaction ends.
   final func setChildren(_ children: [Node]) {
     if children.isEmpty && relations.map({ $0.children.isEmpty }) ?? true { return }
-    ensureNotRebuilding()
-    let relations = relate()
+    requireNotRebuilding()
+    let relations = makeRelations()
     let common = commonPrefix(of: relations.children, and: children)
     while relations.children.count > common { unlinkLastChild() }
     relations.children.reserveCapacity(children.count)
@@ -16,7 +16,7 @@ extension Node {
   private func commonPrefix(of links: LinkBuffer<ChildLink>, and children: [Node]) -> Int {
     var index = 0
     while index < links.count, index < children.count, links[index].child === children[index],
-      !links[index].isBack, !children[index].flags.contains(.onPath)
+      !links[index].closesCycle, !children[index].flags.contains(.beingStored)
     {
       index += 1
     }
@@ -24,26 +24,28 @@ extension Node {
   }
 
   private func link(to child: Node) {
-    let relations = relate()
-    let childRelations = child.relate()
-    let isBack = closesCircle(with: child)
-    if isBack {
-      relations.backLinks += 1
-      core.backLinks += 1
+    let relations = makeRelations()
+    let childRelations = child.makeRelations()
+    let closesCycle = wouldCloseCycle(with: child)
+    if closesCycle {
+      relations.cycleLinks += 1
+      core.cycleLinks += 1
     }
     // What is out of date has ancestors that are.
-    if !isBack && child.flags.contains(.dirty) { flags.insert(.dirty) }
+    if !closesCycle && child.flags.contains(.dirty) { flags.insert(.dirty) }
     let place = Int32(relations.children.count)
     relations.children.append(
-      ChildLink(child: child, place: Int32(childRelations.parents.count), seen: child.version, isBack: isBack))
-    childRelations.parents.append(ParentLink(parent: self, place: place, isBack: isBack))
+      ChildLink(
+        child: child, place: Int32(childRelations.parents.count), writtenVersion: child.version,
+        closesCycle: closesCycle))
+    childRelations.parents.append(ParentLink(parent: self, place: place, closesCycle: closesCycle))
   }
 
   private func unlinkLastChild() {
     guard let relations, let link = relations.children.removeLast(), let others = link.child.relations else { return }
-    if link.isBack {
-      relations.backLinks -= 1
-      core.backLinks -= 1
+    if link.closesCycle {
+      relations.cycleLinks -= 1
+      core.cycleLinks -= 1
     }
     // The last parent moves to the place that is free now.
     guard let last = others.parents.removeLast() else { return }
@@ -51,14 +53,14 @@ extension Node {
       others.parents[Int(link.place)] = last
       last.parent.relations?.children[Int(last.place)].place = link.place
     }
-    core.loosen(link.child)
+    core.checkRelease(link.child)
   }
 
   // MARK: Circles
 
   /// Whether a link to the child would close a circle. When not, the heights are made to fit the link.
-  private func closesCircle(with child: Node) -> Bool {
-    if child === self || child.flags.contains(.onPath) { return true }
+  private func wouldCloseCycle(with child: Node) -> Bool {
+    if child === self || child.flags.contains(.beingStored) { return true }
     guard let relations, let childHeight = child.relations?.height, childHeight >= relations.height else {
       return false
     }
@@ -73,13 +75,13 @@ extension Node {
 
   /// Makes the node higher than a height, and its ancestors higher than the node.
   private func raise(above height: Int32) {
-    relate().height = height + 1
+    makeRelations().height = height + 1
     var raised = [self]
     var next = 0
     while next < raised.count {
       guard let relations = raised[next].relations else { continue }
       next += 1
-      for link in relations.parents where !link.isBack {
+      for link in relations.parents where !link.closesCycle {
         guard let parent = link.parent.relations, parent.height <= relations.height else { continue }
         parent.height = relations.height + 1
         raised.append(link.parent)
@@ -94,7 +96,7 @@ extension Node {
     var stack = [self]
     while let node = stack.popLast() {
       guard let parents = node.relations?.parents else { continue }
-      for link in parents where !link.isBack {
+      for link in parents where !link.closesCycle {
         let parent = link.parent
         guard !parent.flags.contains(.visited), condition(parent) else { continue }
         parent.flags.insert(.visited)

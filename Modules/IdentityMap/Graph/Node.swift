@@ -29,7 +29,7 @@ class Node {
   @usableFromInline func rebuild() {}
 
   /// Goes out of the store's tables, because nothing holds the node any more.
-  @usableFromInline func leaveTable() {}
+  @usableFromInline func removeFromTable() {}
 
   /// Takes out of the value what a child stands for that is being removed.
   /// - Returns: Whether the node has to be removed too, because it cannot be without the child.
@@ -37,19 +37,19 @@ class Node {
 
   /// Tells the queries over the node's type that the node is new, has changed or is gone.
   /// - Parameter isTold: Whether their observers are told of a change that moves nothing in the result.
-  @usableFromInline func tellQueries(isTold: Bool) {}
+  @usableFromInline func notifyQueries(isReported: Bool) {}
 
   /// Larger than that of all nodes that the value is made of.
-  @usableFromInline var heightAmongChanges: Int32 { relations?.height ?? 0 }
+  @usableFromInline var notificationOrder: Int32 { relations?.height ?? 0 }
 
   /// Whether observers are told between transactions only: nothing that a transaction has half done.
-  @usableFromInline var showsWholeTransactions: Bool { false }
+  @usableFromInline var notifiesBetweenTransactions: Bool { false }
 
   /// Whether to read the value changes nothing: it is up to date, and nothing is noted of the read.
   @usableFromInline var isReadable: Bool { false }
 
   /// A closure that puts back what the node is now.
-  @usableFromInline func snapshot() -> () -> Void { {} }
+  @usableFromInline func makeRestoration() -> () -> Void { {} }
 
   /// Who this is, for people who look at the store.
   @usableFromInline var label: String { "node" }
@@ -68,33 +68,33 @@ struct NodeFlags: OptionSet, Sendable {
   /// Among the nodes whose watchers have to be told at the end of the transaction.
   static let changed = NodeFlags(rawValue: 1 << 1)
   /// Among the nodes of which it has to be found out at the end of the transaction whether anything holds them.
-  static let loose = NodeFlags(rawValue: 1 << 2)
+  static let releaseCandidate = NodeFlags(rawValue: 1 << 2)
   /// Removed, but held from outside: there is no such entity until it is stored again.
-  @inlinable static var vacant: NodeFlags { NodeFlags(rawValue: 1 << 3) }
+  @inlinable static var absent: NodeFlags { NodeFlags(rawValue: 1 << 3) }
   /// Being stored; met again, it is an occurrence that closes a circle.
-  static let onPath = NodeFlags(rawValue: 1 << 4)
+  static let beingStored = NodeFlags(rawValue: 1 << 4)
   /// Its type has queries.
   static let queried = NodeFlags(rawValue: 1 << 5)
   /// Its state before the transaction is in the journal.
-  @inlinable static var journaled: NodeFlags { NodeFlags(rawValue: 1 << 6) }
+  @inlinable static var recorded: NodeFlags { NodeFlags(rawValue: 1 << 6) }
   /// Met by the walk that is going on.
   static let visited = NodeFlags(rawValue: 1 << 7)
   /// The store has forgotten it.
-  static let gone = NodeFlags(rawValue: 1 << 8)
+  static let evicted = NodeFlags(rawValue: 1 << 8)
   /// Marked as out of date by whoever uses it.
   static let invalidated = NodeFlags(rawValue: 1 << 9)
   /// There are changes over it that are not sure.
   static let overlaid = NodeFlags(rawValue: 1 << 10)
   /// Removed for the time being; vacant too.
-  static let hidden = NodeFlags(rawValue: 1 << 12)
+  static let tentativelyRemoved = NodeFlags(rawValue: 1 << 12)
   /// It has relations.
-  @inlinable static var related: NodeFlags { NodeFlags(rawValue: 1 << 11) }
+  @inlinable static var hasRelations: NodeFlags { NodeFlags(rawValue: 1 << 11) }
   /// The transaction that is going on has set the stamp.
   static let stamped = NodeFlags(rawValue: 1 << 13)
   /// Its value is being made of its children's.
   static let rebuilding = NodeFlags(rawValue: 1 << 14)
   /// Its value is not the one that it will have, or its links do not belong to it yet.
-  @inlinable static var unsettled: NodeFlags { NodeFlags(rawValue: 1 << 15) }
+  @inlinable static var inconsistent: NodeFlags { NodeFlags(rawValue: 1 << 15) }
 }
 
 /// A node whose value can be read.
@@ -107,36 +107,36 @@ class ValueNode<Value: Sendable>: Node {
 
 extension Node {
   /// The relations, made if there are none yet.
-  final func relate() -> Relations {
+  final func makeRelations() -> Relations {
     if let relations { return relations }
     let made = Relations()
     relations = made
-    flags.insert(.related)
+    flags.insert(.hasRelations)
     return made
   }
 
   /// The value is another one from now on.
-  final func advance() {
-    if core.isJournaling { core.noteVersion(of: self) }
+  final func advanceVersion() {
+    if core.isRecording { core.noteVersion(of: self) }
     version &+= 1
   }
 
   /// Whoever changes a node while its value is being made of its children's would have it made of others. Only a setter
   /// of the value can come to that.
-  final func ensureNotRebuilding() {
+  final func requireNotRebuilding() {
     // Not a precondition, which says nothing in release builds.
     if flags.contains(.rebuilding) {
       fatalError("\(label) was changed while it was being made up to date, by a setter of its own.")
     }
   }
 
-  final var isHeld: Bool {
+  final var isRetained: Bool {
     if handles > 0 { return true }
     guard let relations else { return false }
     return relations.pins > 0
   }
 
-  final var isVacant: Bool { flags.contains(.vacant) }
+  final var isAbsent: Bool { flags.contains(.absent) }
 
   final var hasParents: Bool {
     guard let relations else { return false }
@@ -147,12 +147,12 @@ extension Node {
   final var isWatched: Bool {
     if flags.contains(.queried) { return true }
     guard let relations else { return false }
-    return relations.hasAudiences
+    return relations.hasObservers
   }
 
   /// Whether a value with a stamp comes too late. Of two that came in one transaction with the same stamp, the later
   /// one counts.
-  final func refuses(_ stamp: Stamp) -> Bool {
+  final func rejects(_ stamp: Stamp) -> Bool {
     if stamp.isNaN { return true }
     if self.stamp.isNaN || stamp > self.stamp { return false }
     return stamp != self.stamp || !flags.contains(.stamped)
@@ -167,12 +167,12 @@ extension Node {
 
   /// Keeps the node for a reason inside of the store.
   final func pin() {
-    relate().pins += 1
+    makeRelations().pins += 1
   }
 
   final func unpin() {
     guard let relations else { return }
     relations.pins -= 1
-    core.loosen(self)
+    core.checkRelease(self)
   }
 }

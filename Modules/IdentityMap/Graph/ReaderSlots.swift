@@ -14,9 +14,9 @@ struct ReaderSlots {
   private static let distance = 128 / MemoryLayout<Atomic<UInt>>.stride
 
   init() {
-    let places = Self.count * Self.distance
-    threads = .allocate(capacity: places)
-    for place in 0..<places { (threads + place).initialize(to: Atomic(0)) }
+    let words = Self.count * Self.distance
+    threads = .allocate(capacity: words)
+    for index in 0..<words { (threads + index).initialize(to: Atomic(0)) }
   }
 
   func deallocate() {

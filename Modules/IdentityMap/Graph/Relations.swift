@@ -10,9 +10,9 @@ final class Relations {
   /// How many reasons inside of the store there are to keep the node: an alias, a lifetime.
   @exclusivity(unchecked) var pins: Int32 = 0
   /// How many of the children close a circle.
-  @exclusivity(unchecked) var backLinks: Int32 = 0
-  /// The value is out of date, and observers have not been told of it; see ``Node/isUntold``.
-  @exclusivity(unchecked) var isUntold = false
+  @exclusivity(unchecked) var cycleLinks: Int32 = 0
+  /// The value is out of date, and observers have not been told of it; see ``Node/isSilentlyDirty``.
+  @exclusivity(unchecked) var isSilentlyDirty = false
   /// The places of the children in the value; a `Plan` of the value's type.
   @exclusivity(unchecked) var plan: AnyNestingPlan?
   /// What few nodes have.
@@ -24,9 +24,9 @@ final class Relations {
   }
 
   private final class UncommonState {
-    var audiences: [AnyObserverGroup] = []
+    var observerGroups: [AnyObserverGroup] = []
     var overlay: AnyObject?
-    var tenure: LRUEntry?
+    var lruEntry: LRUEntry?
     var writtenAt: Duration?
   }
 
@@ -40,14 +40,14 @@ final class Relations {
 
 extension Relations {
   /// Who is told of changes.
-  var audiences: [AnyObserverGroup] {
-    get { rare?.audiences ?? [] }
-    set { makeRare().audiences = newValue }
+  var observerGroups: [AnyObserverGroup] {
+    get { rare?.observerGroups ?? [] }
+    set { makeRare().observerGroups = newValue }
   }
 
-  var hasAudiences: Bool {
+  var hasObservers: Bool {
     guard let rare else { return false }
-    return !rare.audiences.isEmpty
+    return !rare.observerGroups.isEmpty
   }
 
   /// Changes that are not sure yet; an `Overlay` of the value's type.
@@ -57,9 +57,9 @@ extension Relations {
   }
 
   /// Where the node stands in the order of its type's lifetime.
-  var tenure: LRUEntry? {
-    get { rare?.tenure }
-    set { if rare != nil || newValue != nil { makeRare().tenure = newValue } }
+  var lruEntry: LRUEntry? {
+    get { rare?.lruEntry }
+    set { if rare != nil || newValue != nil { makeRare().lruEntry = newValue } }
   }
 
   /// When the value was written, by the store's clock.
@@ -76,9 +76,9 @@ struct ChildLink {
   /// Where the link back is among the child's parents.
   var place: Int32
   /// The version of the child's value that is in the parent's.
-  @usableFromInline var seen: UInt32
+  @usableFromInline var writtenVersion: UInt32
   /// It closes a circle: the child's value is not written into the parent's, but for readers of the parent itself.
-  @usableFromInline let isBack: Bool
+  @usableFromInline let closesCycle: Bool
 }
 
 extension ChildLink {
@@ -93,7 +93,7 @@ struct ParentLink {
   unowned(unsafe) let parent: Node
   /// Where the link is among the parent's children.
   var place: Int32
-  let isBack: Bool
+  let closesCycle: Bool
 }
 
 extension ParentLink {

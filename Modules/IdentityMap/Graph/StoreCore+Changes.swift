@@ -1,16 +1,16 @@
 extension StoreCore {
   /// Goes up from a node whose value has changed: what contains it is out of date, whoever watches has to be told.
-  func spread(from node: Node) {
+  func propagate(from node: Node) {
     guard let relations = node.relations else {
       if node.flags.contains(.queried) { enqueue(node) }
       return
     }
     if node.isWatched { enqueue(node) }
-    if !relations.parents.isEmpty { spread(over: relations.parents) }
+    if !relations.parents.isEmpty { propagate(over: relations.parents) }
   }
 
   /// Each node is met once: one that is out of date already has told its ancestors.
-  private func spread(over parents: LinkBuffer<ParentLink>) {
+  private func propagate(over parents: LinkBuffer<ParentLink>) {
     var stack: [Unmanaged<Node>] = []
     markParents(parents, into: &stack)
     while let node = stack.popLast() {
@@ -23,13 +23,13 @@ extension StoreCore {
   private func markParents(_ links: LinkBuffer<ParentLink>, into stack: inout [Unmanaged<Node>]) {
     for link in links {
       link.withParent { parent in
-        if link.isBack {
+        if link.closesCycle {
           // Only readers of the parent itself see the change.
-          parent.advance()
-        } else if !parent.flags.contains(.dirty) || parent.isUntold {
+          parent.advanceVersion()
+        } else if !parent.flags.contains(.dirty) || parent.isSilentlyDirty {
           parent.flags.insert(.dirty)
-          parent.isUntold = false
-          parent.advance()
+          parent.isSilentlyDirty = false
+          parent.advanceVersion()
           if parent.hasParents { stack.append(.passUnretained(parent)) }
         }
         if parent.isWatched { enqueue(parent) }
@@ -56,11 +56,11 @@ extension StoreCore {
   /// Makes a node's value of its children's, where they have changed; children first.
   func refresh(_ node: Node) {
     guard node.flags.contains(.dirty) else { return }
-    if unsettledNodes > 0 { return refreshSettled(node) }
+    if inconsistentNodes > 0 { return refreshConsistent(node) }
     guard let relations = node.relations, relations.height > 1 else { return rebuild(node) }
     if relations.height == 2 {
       // All below are aggregates of leaves.
-      for link in relations.children where !link.isBack {
+      for link in relations.children where !link.closesCycle {
         link.withChild { if $0.flags.contains(.dirty) { rebuild($0) } }
       }
       return rebuild(node)
@@ -73,7 +73,7 @@ extension StoreCore {
       }
       let depth = stack.count
       if let children = top.relations?.children {
-        for link in children where !link.isBack && link.child.flags.contains(.dirty) { stack.append(link.child) }
+        for link in children where !link.closesCycle && link.child.flags.contains(.dirty) { stack.append(link.child) }
       }
       if stack.count == depth {
         stack.removeLast()

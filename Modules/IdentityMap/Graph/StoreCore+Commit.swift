@@ -2,28 +2,28 @@ extension StoreCore {
   /// Ends a transaction.
   /// - Returns: What has to be done when the lock is free.
   func commit() -> DeferredWork? {
-    endMarkedObservations()
+    endScheduledObservations()
     // Dropping a node can change others, and telling of a change can drop nodes.
-    while !loose.isEmpty || tables.hasOverdue { dropUnheld() }
-    settleQueries()
-    putContentsFirst()
+    while !releaseCandidates.isEmpty || tables.hasOverdue { evictUnreferenced() }
+    refreshQueries()
+    sortChanges()
     // What an observer of a query sees is settled by now.
     for node in changed { post(node) }
     changed.removeAll(keepingCapacity: changed.count < 1024)
     forgetStamped()
-    hasWork = !loose.isEmpty || tables.hasOverdue
-    guard !aftermath.isEmpty else { return nil }
-    let work = aftermath
-    aftermath = DeferredWork()
-    lastLetGo = nil
+    hasWork = !releaseCandidates.isEmpty || tables.hasOverdue
+    guard !deferred.isEmpty else { return nil }
+    let work = deferred
+    deferred = DeferredWork()
+    lastDeferredReleases = nil
     return work
   }
 
   private func post(_ node: Node) {
     node.flags.remove(.changed)
     guard let relations = node.relations else { return }
-    for audience in relations.audiences where audience.mailbox.post(audience) {
-      aftermath.mailboxes.append(audience.mailbox)
+    for group in relations.observerGroups where group.queue.post(group) {
+      deferred.queues.append(group.queue)
     }
   }
 
@@ -35,26 +35,26 @@ extension StoreCore {
   }
 
   /// Has each entity come before what contains it. Those of the same height stay in the order in which they changed.
-  private func putContentsFirst() {
+  private func sortChanges() {
     var highest: Int32 = 0
     for node in changed {
-      let height = node.heightAmongChanges
+      let height = node.notificationOrder
       guard height < highest else {
         highest = height
         continue
       }
       let sorted = changed.enumerated().sorted {
-        ($0.element.heightAmongChanges, $0.offset) < ($1.element.heightAmongChanges, $1.offset)
+        ($0.element.notificationOrder, $0.offset) < ($1.element.notificationOrder, $1.offset)
       }
       changed = sorted.map(\.element)
       return
     }
   }
 
-  private func settleQueries() {
+  private func refreshQueries() {
     guard !tables.withQueries.isEmpty else { return }
-    for node in changed where node.flags.contains(.queried) { node.tellQueries(isTold: true) }
-    for table in tables.withQueries { table.settleQueries() }
+    for node in changed where node.flags.contains(.queried) { node.notifyQueries(isReported: true) }
+    for table in tables.withQueries { table.refreshQueries() }
   }
 }
 
@@ -63,14 +63,14 @@ struct DeferredWork {
   /// What the logger is told.
   var events: [() -> Void] = []
   /// Mailboxes with something in them that nobody is on the way to.
-  var mailboxes: [DeliveryQueue] = []
+  var queues: [DeliveryQueue] = []
   /// Values and closures that go.
-  var refuse: [AnyObject] = []
+  var deferredReleases: [AnyObject] = []
 
-  var isEmpty: Bool { events.isEmpty && mailboxes.isEmpty && refuse.isEmpty }
+  var isEmpty: Bool { events.isEmpty && queues.isEmpty && deferredReleases.isEmpty }
 
   func run() {
     for event in events { event() }
-    for mailbox in mailboxes { mailbox.schedule() }
+    for queue in queues { queue.schedule() }
   }
 }

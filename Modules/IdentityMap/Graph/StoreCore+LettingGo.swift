@@ -21,7 +21,7 @@ final class DeferredReleases<Value> {
   /// had of one entity is mostly that.
   @inlinable @inline(__always)
   func append(_ value: Value) {
-    if !hasBytesOfLast(value) { keep(value) }
+    if !hasSameBytesAsLast(value) { keep(value) }
   }
 
   @inlinable @inline(never)
@@ -31,7 +31,7 @@ final class DeferredReleases<Value> {
   }
 
   @inlinable @inline(__always)
-  func hasBytesOfLast(_ value: Value) -> Bool {
+  func hasSameBytesAsLast(_ value: Value) -> Bool {
     withUnsafeBytes(of: value) { bytes in
       withUnsafeBytes(of: &last) { lastBytes in
         var offset = 0
@@ -51,22 +51,22 @@ final class DeferredReleases<Value> {
 
 extension StoreCore {
   /// Lets go of something when the lock is free: its end can run code of others.
-  @inlinable func letGoLater<Value>(_ value: Value) {
+  @inlinable func releaseLater<Value>(_ value: Value) {
     let type = ObjectIdentifier(Value.self)
-    if let last = lastLetGo, last.type == type {
+    if let last = lastDeferredReleases, last.type == type {
       return Unmanaged<DeferredReleases<Value>>.fromOpaque(last.list)._withUnsafeGuaranteedRef { $0.append(value) }
     }
-    letGo(DeferredReleases(value), of: type)
+    deferRelease(DeferredReleases(value), of: type)
   }
 
   /// The same for what there may not be.
-  func letGoLater<Value>(_ value: Value?) {
-    if let value { letGoLater(value) }
+  func releaseLater<Value>(_ value: Value?) {
+    if let value { releaseLater(value) }
   }
 
-  @usableFromInline func letGo(_ list: AnyObject, of type: ObjectIdentifier) {
-    lastLetGo = (type, Unmanaged.passUnretained(list).toOpaque())
-    aftermath.refuse.append(list)
+  @usableFromInline func deferRelease(_ list: AnyObject, of type: ObjectIdentifier) {
+    lastDeferredReleases = (type, Unmanaged.passUnretained(list).toOpaque())
+    deferred.deferredReleases.append(list)
     hasWork = true
   }
 }

@@ -16,28 +16,28 @@ extension StoreCore {
   }
 
   /// An observer of a node that was looked for. Under the lock.
-  func found<Value: Sendable>(_ node: ValueNode<Value>) -> EntityObserver<Value> {
+  func observer<Value: Sendable>(_ node: ValueNode<Value>) -> EntityObserver<Value> {
     noteRead(of: .passUnretained(node))
     return EntityObserver(node)
   }
 
   /// The table of a type, if there is one. Usable in reads.
-  @inlinable func knownTable<T: Identifiable & Sendable>(of type: T.Type) -> Unmanaged<EntityTable<T>>? {
+  @inlinable func existingTable<T: Identifiable & Sendable>(of type: T.Type) -> Unmanaged<EntityTable<T>>? {
     let key = ObjectIdentifier(type)
-    if let entry = tables.recent[TableDirectory.place(of: key)], entry.type == key {
+    if let entry = tables.recent[TableDirectory.slot(of: key)], entry.type == key {
       return Unmanaged.fromOpaque(entry.table.toOpaque())
     }
-    return tables.knownTable(of: type)
+    return tables.existingTable(of: type)
   }
 
   /// Finds an entity in a read.
   /// - Returns: `nil` when that needs the lock.
-  @inlinable func findUnchanged<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>?? {
-    guard let table = knownTable(of: type) else { return .some(nil) }
+  @inlinable func findShared<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>?? {
+    guard let table = existingTable(of: type) else { return .some(nil) }
     return table._withUnsafeGuaranteedRef { table in
-      guard table.isSimple else { return table.findUnchanged(id) }
+      guard table.storesPlainLeaves else { return table.findShared(id) }
       guard let node = table.index.find(id, hash: table.index.hash(id)),
-        !node._withUnsafeGuaranteedRef({ $0.flags.contains(.vacant) })
+        !node._withUnsafeGuaranteedRef({ $0.flags.contains(.absent) })
       else { return .some(nil) }
       return EntityObserver(kept: node).map { .some($0) }
     }
@@ -45,7 +45,7 @@ extension StoreCore {
 
   /// Finds what an alias stands for, beside other reads.
   /// - Returns: `nil` when that needs the lock.
-  func findUnchanged<Content: Sendable>(_ key: AliasKey<Content>) -> EntityObserver<Content?>? {
+  func findShared<Content: Sendable>(_ key: AliasKey<Content>) -> EntityObserver<Content?>? {
     guard let reading = beginReading() else { return nil }
     defer { endReading(reading) }
     guard let node = aliases[key], node.isReadable, let handle = Handle.known(.passUnretained(node)) else { return nil }
@@ -56,8 +56,8 @@ extension StoreCore {
 extension EntityTable {
   /// Finds an entity of a type that has more to it, in a read.
   /// - Returns: `nil` when that needs the lock.
-  @usableFromInline func findUnchanged(_ id: T.ID) -> EntityObserver<T>?? {
-    guard searchesLeaveNoTrace else { return nil }
+  @usableFromInline func findShared(_ id: T.ID) -> EntityObserver<T>?? {
+    guard searchHasNoEffect else { return nil }
     guard let node = node(id) else { return .some(nil) }
     guard node.isReadable, let handle = Handle.known(.passUnretained(node)) else { return nil }
     return EntityObserver(value: node.value, handle: handle)

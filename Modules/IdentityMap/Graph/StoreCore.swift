@@ -13,43 +13,44 @@ final class StoreCore: @unchecked Sendable {
   let lock = BiasedLock()
   @usableFromInline let tables = TableDirectory()
   var aliases = AliasDirectory()
-  let mailboxes: DeliveryQueues
+  let queues: DeliveryQueues
   let logger: (any EntityStore.Logger)?
   let now: @Sendable () -> Duration
 
   /// Whether there is nobody to be told of operations as such: no logger, no history.
   @exclusivity(unchecked) @usableFromInline private(set) var isPlain = true
   /// Whether what nodes are before they change has to be kept.
-  @exclusivity(unchecked) @usableFromInline private(set) var isJournaling = false
+  @exclusivity(unchecked) @usableFromInline private(set) var isRecording = false
   /// Nodes whose stamps the transaction that is going on has set.
   @exclusivity(unchecked) var stamped: [Node] = []
   /// Nodes whose watchers have to be told.
   @exclusivity(unchecked) var changed: [Node] = []
   /// Nodes that may not be held any more.
-  @exclusivity(unchecked) var loose: [Node] = []
+  @exclusivity(unchecked) var releaseCandidates: [Node] = []
   /// What is to be done when the lock is free again.
-  @exclusivity(unchecked) var aftermath = DeferredWork()
+  @exclusivity(unchecked) var deferred = DeferredWork()
   /// The list of values to let go that was begun last, which is part of the aftermath: most that go together are of one
   /// type.
-  @exclusivity(unchecked) @usableFromInline var lastLetGo: (type: ObjectIdentifier, list: UnsafeMutableRawPointer)?
+  @exclusivity(unchecked) @usableFromInline var lastDeferredReleases:
+    (type: ObjectIdentifier, list: UnsafeMutableRawPointer)?
   /// What a rollback needs; there is none when nothing can be rolled back.
-  var journal: UndoLog? {
+  var undoLog: UndoLog? {
     didSet { notePlainness() }
   }
   /// Whether what was done is being undone.
   var isRollingBack = false
   /// The log at the end of the journal, to which leaves are added.
-  @exclusivity(unchecked) @usableFromInline var openLog: AnyLeafUndoLog?
+  @exclusivity(unchecked) @usableFromInline var openLeafLog: AnyLeafUndoLog?
   /// How many nodes are not settled.
-  @exclusivity(unchecked) var unsettledNodes = 0
+  @exclusivity(unchecked) var inconsistentNodes = 0
   /// How many links close a circle.
-  @exclusivity(unchecked) var backLinks = 0
+  @exclusivity(unchecked) var cycleLinks = 0
   /// Optimistic changes that are neither sure nor taken back.
   var openChanges: [TentativeChange] = []
   /// Those of which a rollback has undone the end, but which nobody has any more.
   var abandonedChanges: [TentativeChange] = []
   /// How many nodes stand for entities that are removed for the time being.
-  var hiddenNodes = 0
+  var tentativelyRemovedCount = 0
   /// Whether there are places that may refuse the removal of an entity.
   @exclusivity(unchecked) var mayRefuse = false
   /// Whether there may be aggregates with the last values of removed entities.
@@ -64,7 +65,7 @@ final class StoreCore: @unchecked Sendable {
   /// The change whose place the values take that are being stored.
   var replacedChange: TentativeChange?
   /// The observers of all nodes.
-  var audiences: [ObjectIdentifier: AnyObserverGroup] = [:]
+  var observerGroups: [ObjectIdentifier: AnyObserverGroup] = [:]
   /// Observations that end with the transaction that is going on.
   var ending: [(AnyObserverGroup, [AnyObservation])] = []
   /// The origin that the operations going on were given.
@@ -73,7 +74,7 @@ final class StoreCore: @unchecked Sendable {
   @exclusivity(unchecked) var hasWork = false
 
   init(delivery: Delivery, logger: (any EntityStore.Logger)?, now: @escaping @Sendable () -> Duration) {
-    mailboxes = DeliveryQueues(standard: delivery)
+    queues = DeliveryQueues(standard: delivery)
     self.logger = logger
     self.now = now
     notePlainness()
@@ -81,7 +82,7 @@ final class StoreCore: @unchecked Sendable {
 
   private func notePlainness() {
     isPlain = logger == nil && !history.isKept
-    isJournaling = journal != nil
+    isRecording = undoLog != nil
   }
 
   /// Runs an operation with the store to itself. Inside of another one, on the same thread, it is part of that one.

@@ -17,7 +17,7 @@ final class UndoLog {
 
     func unmark() {
       switch self {
-      case .node(let node, _): node.flags.remove(.journaled)
+      case .node(let node, _): node.flags.remove(.recorded)
       case .other: break
       case .leaves(let log, let range): log.unmark(range)
       }
@@ -40,33 +40,33 @@ final class UndoLog {
 extension StoreCore {
   /// Keeps what a node is now, if it has not been kept in this transaction.
   func record(_ node: Node) {
-    guard let journal, !node.flags.contains(.journaled) else { return }
-    closeLog()
-    node.flags.insert(.journaled)
-    journal.entries.append(.node(node, restore: node.snapshot()))
+    guard let undoLog, !node.flags.contains(.recorded) else { return }
+    closeLeafLog()
+    node.flags.insert(.recorded)
+    undoLog.entries.append(.node(node, restore: node.makeRestoration()))
   }
 
   /// Keeps how something is put back that is no node.
   func record(restore: @escaping () -> Void) {
-    guard let journal else { return }
-    closeLog()
-    journal.entries.append(.other(restore: restore))
+    guard let undoLog else { return }
+    closeLeafLog()
+    undoLog.entries.append(.other(restore: restore))
   }
 
   // MARK: Leaves
 
   /// From here on leaves are kept in a table's log.
   @usableFromInline func begin(_ log: AnyLeafUndoLog) {
-    closeLog()
-    journal?.entries.append(.leaves(log, log.count..<log.count))
-    openLog = log
+    closeLeafLog()
+    undoLog?.entries.append(.leaves(log, log.count..<log.count))
+    openLeafLog = log
   }
 
   /// What comes next does not go with the leaves that were kept last.
-  func closeLog() {
-    guard let openLog else { return }
-    self.openLog = nil
-    guard let journal, case .leaves(let log, let range) = journal.entries.popLast() else { return }
-    journal.entries.append(.leaves(log, range.lowerBound..<openLog.count))
+  func closeLeafLog() {
+    guard let openLeafLog else { return }
+    self.openLeafLog = nil
+    guard let undoLog, case .leaves(let log, let range) = undoLog.entries.popLast() else { return }
+    undoLog.entries.append(.leaves(log, range.lowerBound..<openLeafLog.count))
   }
 }

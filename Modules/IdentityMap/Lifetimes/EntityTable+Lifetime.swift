@@ -1,5 +1,5 @@
 extension EntityTable {
-  func adopt(_ policy: TypePolicy<T>) {
+  func apply(_ policy: TypePolicy<T>) {
     let isOther = policy.lifetime != self.policy.lifetime
     self.policy = policy
     tracksTime = policy.staleAfter != nil
@@ -9,56 +9,57 @@ extension EntityTable {
   }
 
   private func change(to lifetime: Lifetime) {
-    index.forEach { tenures?.end(of: $0) }
-    tenures = lifetime == .whileUsed ? nil : LRUList(lifetime)
-    guard tenures != nil else { return }
+    index.forEach { retention?.end(of: $0) }
+    retention = lifetime == .whileUsed ? nil : LRUList(lifetime)
+    guard retention != nil else { return }
     var nodes: [EntityNode<T>] = []
-    index.forEach { if !$0.isVacant || $0.flags.contains(.hidden) { nodes.append($0) } }
+    index.forEach { if !$0.isAbsent || $0.flags.contains(.tentativelyRemoved) { nodes.append($0) } }
     for node in nodes { keep(node) }
   }
 
   /// An entity was written.
   func noteWrite(of node: EntityNode<T>) {
     if node.flags.contains(.invalidated) { node.flags.remove(.invalidated) }
-    if tracksTime { node.relate().writtenAt = core.now() }
-    if tenures != nil { keep(node) }
+    if tracksTime { node.makeRelations().writtenAt = core.now() }
+    if retention != nil { keep(node) }
   }
 
   /// Entities are looked for, at the beginning of an operation: what is over its time is not there any more.
-  func noteSearch() {
-    guard let tenures, case .timeToLive = tenures.lifetime, tenures.isOver(now: core.now) else { return }
-    sweep()
+  func prepareSearch() {
+    guard let retention, case .timeToLive = retention.lifetime, retention.isOverLimit(now: core.now) else { return }
+    evictExpired()
     // Inside of another operation there may be nodes that nothing holds yet, or again when it is undone.
-    if core.lock.depth == 1 { core.dropUnheld() }
+    if core.lock.depth == 1 { core.evictUnreferenced() }
   }
 
   /// The node of an entity that is looked for, at the beginning of an operation.
   @usableFromInline func search(_ id: T.ID) -> EntityNode<T>? {
-    guard tenures != nil else { return node(id) }
-    noteSearch()
-    guard let node = node(id), !isOver(node) else { return nil }
+    guard retention != nil else { return node(id) }
+    prepareSearch()
+    guard let node = node(id), !isExpired(node) else { return nil }
     return node
   }
 
   /// Whether an entity only waits for the end of the transaction to go, because its time is over.
-  func isOver(_ node: EntityNode<T>) -> Bool {
-    guard let tenures, case .timeToLive = tenures.lifetime else { return false }
-    return !node.isHeld && !node.hasParents
+  func isExpired(_ node: EntityNode<T>) -> Bool {
+    guard let retention, case .timeToLive = retention.lifetime else { return false }
+    return !node.isRetained && !node.hasParents
   }
 
   /// An entity was found, which makes it the one used last, but no younger.
   func noteUse(of node: EntityNode<T>) {
-    guard let tenures else { return }
-    if case .timeToLive = tenures.lifetime { return }
+    guard let retention else { return }
+    if case .timeToLive = retention.lifetime { return }
     keep(node)
   }
 
   func keep(_ node: EntityNode<T>) {
-    let cost = if case .memory = tenures?.lifetime { cost(of: node.value) } else { 0 }
+    let cost = if case .memory = retention?.lifetime { cost(of: node.value) } else { 0 }
     // The closure that says the cost may have used the store.
-    guard let tenures, !node.isVacant || node.flags.contains(.hidden), !node.flags.contains(.gone) else { return }
-    tenures.keep(node, cost: cost, now: tracksTime ? core.now() : .zero)
-    guard tenures.isOver(now: core.now) else { return }
+    guard let retention, !node.isAbsent || node.flags.contains(.tentativelyRemoved), !node.flags.contains(.evicted)
+    else { return }
+    retention.keep(node, cost: cost, now: tracksTime ? core.now() : .zero)
+    guard retention.isOverLimit(now: core.now) else { return }
     core.tables.overdue.append(self)
     core.hasWork = true
   }
@@ -69,11 +70,11 @@ extension EntityTable {
   }
 
   /// After a rollback an entity is kept as it was before, unless the type has got another lifetime.
-  func restoreTenure(of node: EntityNode<T>, _ former: (cost: Int, end: Duration?)?, in list: LRUList?) {
-    guard let tenures else { return }
-    guard tenures === list else { return keep(node) }
-    guard let former else { return tenures.end(of: node) }
-    tenures.restore(node, cost: former.cost, end: former.end)
+  func restoreRetention(of node: EntityNode<T>, _ former: (cost: Int, end: Duration?)?, in list: LRUList?) {
+    guard let retention else { return }
+    guard retention === list else { return keep(node) }
+    guard let former else { return retention.end(of: node) }
+    retention.restore(node, cost: former.cost, end: former.end)
   }
 
   // MARK: Staleness

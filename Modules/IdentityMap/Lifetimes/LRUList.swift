@@ -27,53 +27,53 @@ final class LRUList {
 
   deinit {
     // One by one: a chain that is released at its head is released recursively.
-    while let tenure = first {
-      first = tenure.next
-      tenure.next = nil
+    while let lruEntry = first {
+      first = lruEntry.next
+      lruEntry.next = nil
     }
   }
 
   /// Keeps a node, as one that was used last.
   func keep(_ node: Node, cost: Int, now: Duration) {
-    let relations = node.relate()
-    let tenure: LRUEntry
-    if let known = relations.tenure {
-      tenure = known
-      unlink(tenure)
+    let relations = node.makeRelations()
+    let lruEntry: LRUEntry
+    if let known = relations.lruEntry {
+      lruEntry = known
+      unlink(lruEntry)
     } else {
-      tenure = LRUEntry(node)
-      relations.tenure = tenure
+      lruEntry = LRUEntry(node)
+      relations.lruEntry = lruEntry
       node.pin()
     }
-    tenure.cost = cost
-    if case .timeToLive(let time) = lifetime { tenure.end = now + time }
-    append(tenure)
+    lruEntry.cost = cost
+    if case .timeToLive(let time) = lifetime { lruEntry.end = now + time }
+    append(lruEntry)
   }
 
   /// Keeps a node as it was kept before.
   func restore(_ node: Node, cost: Int, end: Duration?) {
-    if let known = node.relations?.tenure, known.end == end { return }
+    if let known = node.relations?.lruEntry, known.end == end { return }
     self.end(of: node)
-    let tenure = LRUEntry(node)
-    (tenure.cost, tenure.end) = (cost, end)
-    node.relate().tenure = tenure
+    let lruEntry = LRUEntry(node)
+    (lruEntry.cost, lruEntry.end) = (cost, end)
+    node.makeRelations().lruEntry = lruEntry
     node.pin()
     // Those that will go later are behind it.
     var place = last
     if let end { while let later = place?.end, later > end { place = place?.previous } }
-    insert(tenure, behind: place)
+    insert(lruEntry, behind: place)
   }
 
   /// Keeps a node no longer.
   func end(of node: Node) {
-    guard let tenure = node.relations?.tenure else { return }
-    unlink(tenure)
-    node.relations?.tenure = nil
+    guard let lruEntry = node.relations?.lruEntry else { return }
+    unlink(lruEntry)
+    node.relations?.lruEntry = nil
     node.unpin()
   }
 
   /// Whether the first has to go.
-  func isOver(now: () -> Duration) -> Bool {
+  func isOverLimit(now: () -> Duration) -> Bool {
     guard let first else { return false }
     return switch lifetime {
     case .whileUsed: true
@@ -84,31 +84,31 @@ final class LRUList {
     }
   }
 
-  func endFirst() {
+  func removeFirst() {
     if let first { end(of: first.node) }
   }
 
-  private func append(_ tenure: LRUEntry) {
-    insert(tenure, behind: last)
+  private func append(_ lruEntry: LRUEntry) {
+    insert(lruEntry, behind: last)
   }
 
   /// - Parameter place: The one before; `nil` to be the first.
-  private func insert(_ tenure: LRUEntry, behind place: LRUEntry?) {
+  private func insert(_ lruEntry: LRUEntry, behind place: LRUEntry?) {
     let following = place.map { $0.next } ?? first
-    tenure.previous = place
-    tenure.next = following
-    if let place { place.next = tenure } else { first = tenure }
-    if let following { following.previous = tenure } else { last = tenure }
+    lruEntry.previous = place
+    lruEntry.next = following
+    if let place { place.next = lruEntry } else { first = lruEntry }
+    if let following { following.previous = lruEntry } else { last = lruEntry }
     count += 1
-    cost += tenure.cost
+    cost += lruEntry.cost
   }
 
-  private func unlink(_ tenure: LRUEntry) {
-    if let previous = tenure.previous { previous.next = tenure.next } else { first = tenure.next }
-    if let next = tenure.next { next.previous = tenure.previous } else { last = tenure.previous }
-    tenure.previous = nil
-    tenure.next = nil
+  private func unlink(_ lruEntry: LRUEntry) {
+    if let previous = lruEntry.previous { previous.next = lruEntry.next } else { first = lruEntry.next }
+    if let next = lruEntry.next { next.previous = lruEntry.previous } else { last = lruEntry.previous }
+    lruEntry.previous = nil
+    lruEntry.next = nil
     count -= 1
-    cost -= tenure.cost
+    cost -= lruEntry.cost
   }
 }

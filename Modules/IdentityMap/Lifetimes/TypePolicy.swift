@@ -44,7 +44,7 @@ extension EntityStore {
       let table = core.table(of: type)
       var policy = table.policy
       change(&policy)
-      table.adopt(policy)
+      table.apply(policy)
     }
   }
 

@@ -7,7 +7,7 @@
 @usableFromInline
 final class NestedAccessor<Root> {
   /// Stores the entities at the place.
-  @usableFromInline let adopt: (Root, inout ChildCollector) -> Void
+  @usableFromInline let collect: (Root, inout ChildCollector) -> Void
   /// How many entities are at the place.
   @usableFromInline let count: (Root) -> Int
   /// Writes the values of the linked entities that have changed since they were written last.
@@ -20,13 +20,13 @@ final class NestedAccessor<Root> {
   @usableFromInline let stored: StoredPropertyLayout?
 
   @inlinable init(
-    adopt: @escaping (Root, inout ChildCollector) -> Void, count: @escaping (Root) -> Int,
+    collect: @escaping (Root, inout ChildCollector) -> Void, count: @escaping (Root) -> Int,
     refresh: @escaping (inout Root, inout LinkCursor) -> Void,
     remove: @escaping (inout Root, inout LinkCursor) -> Bool,
     refreshAddress: ((UnsafeMutableRawPointer, inout LinkCursor) -> Void)? = nil, stored: StoredPropertyLayout? = nil
   ) {
     self.stored = stored
-    self.adopt = adopt
+    self.collect = collect
     self.count = count
     self.refresh = refresh
     self.refreshAddress = refreshAddress ?? { refresh(&$0.assumingMemoryBound(to: Root.self).pointee, &$1) }
@@ -38,7 +38,7 @@ final class NestedAccessor<Root> {
     guard policy != .cascade else { return self }
     let count = count
     return NestedAccessor(
-      adopt: adopt, count: count, refresh: refresh,
+      collect: collect, count: count, refresh: refresh,
       remove: { root, cursor in
         cursor.keep(count(root), isRefusing: policy == .refuse)
         return false
@@ -62,7 +62,7 @@ final class NestedAccessor<Root> {
       }
     }
     return NestedAccessor(
-      adopt: { root, adoption in shape.adopt(read(root), &adoption) },
+      collect: { root, collector in shape.collect(read(root), &collector) },
       count: { root in shape.fixedCount ?? shape.count(read(root)) },
       refresh: { root, cursor in
         let count = shape.fixedCount ?? shape.count(read(root))
@@ -71,7 +71,7 @@ final class NestedAccessor<Root> {
       },
       remove: { root, cursor in
         let count = shape.fixedCount ?? shape.count(read(root))
-        guard cursor.meetsRemoved(count) else {
+        guard cursor.containsRemoved(count) else {
           cursor.skip(count)
           return false
         }
@@ -97,7 +97,7 @@ final class NestedAccessor<Root> {
     -> NestedAccessor
   {
     NestedAccessor(
-      adopt: { root, adoption in shape.adopt(root[keyPath: keyPath], &adoption) },
+      collect: { root, collector in shape.collect(root[keyPath: keyPath], &collector) },
       count: { root in shape.count(root[keyPath: keyPath]) },
       refresh: { root, cursor in
         let count = shape.count(root[keyPath: keyPath])
@@ -106,7 +106,7 @@ final class NestedAccessor<Root> {
       },
       remove: { root, cursor in
         let count = shape.count(root[keyPath: keyPath])
-        guard cursor.meetsRemoved(count) else {
+        guard cursor.containsRemoved(count) else {
           cursor.skip(count)
           return false
         }

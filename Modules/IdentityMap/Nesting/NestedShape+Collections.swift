@@ -2,8 +2,8 @@ extension NestedShape where Part: MutableCollection {
   /// Many of the same shape, in an order.
   @inlinable static func collection(_ shape: NestedShape<Part.Element>) -> NestedShape {
     NestedShape(
-      adopt: { part, adoption in
-        for element in part { shape.adopt(element, &adoption) }
+      collect: { part, collector in
+        for element in part { shape.collect(element, &collector) }
       },
       count: { part in
         if let each = shape.fixedCount { return part.count * each }
@@ -45,10 +45,10 @@ extension NestedShape {
   /// versions of one entity, as a set can have them, one counts.
   @inlinable static func set<T: Identifiable & Sendable & Hashable>() -> NestedShape where Part == Set<T> {
     NestedShape(
-      adopt: { part, adoption in
+      collect: { part, collector in
         let elements = distinct(part)
-        for element in elements { adoption.adopt(element) }
-        if elements.count < part.count { adoption.rewrite(last: elements.count) }
+        for element in elements { collector.collect(element) }
+        if elements.count < part.count { collector.rewrite(last: elements.count) }
       },
       count: { part in distinct(part).count },
       refresh: { part, cursor in
@@ -60,7 +60,7 @@ extension NestedShape {
         }
         let former = part
         part = Set(former.map { changed[$0.id] ?? $0 })
-        cursor.letGo(former)
+        cursor.releaseLater(former)
       },
       remove: { part, cursor in
         var removed: Set<T.ID> = []
@@ -85,8 +85,8 @@ extension NestedShape {
   @inlinable static func dictionary<Key: Hashable, Value>(_ shape: NestedShape<Value>) -> NestedShape
   where Part == [Key: Value] {
     NestedShape(
-      adopt: { part, adoption in
-        for value in part.values { shape.adopt(value, &adoption) }
+      collect: { part, collector in
+        for value in part.values { shape.collect(value, &collector) }
       },
       count: { part in
         if let each = shape.fixedCount { return part.count * each }
@@ -116,14 +116,14 @@ extension NestedShape where Part: Collection, Part.Element: Identifiable & Senda
   /// A collection of entities of any kind, as an alias can stand for. It is made anew of the values of its entities.
   static func list() -> NestedShape {
     NestedShape(
-      adopt: { part, adoption in
-        for element in part { adoption.adopt(element) }
+      collect: { part, collector in
+        for element in part { collector.collect(element) }
       },
       count: { part in part.count },
       refresh: { part, cursor in
         let former = part
         part = Part.made(of: values(of: cursor.links.map(\.child))) ?? former
-        cursor.letGo(former)
+        cursor.releaseLater(former)
       },
       remove: { part, cursor in
         let kept = cursor.links.indices.compactMap { _ in cursor.nextUnlessRemoved() }

@@ -8,7 +8,7 @@ final class NestedShape<Part> {
   /// How many entities are in every part, when that is always the same.
   @usableFromInline let fixedCount: Int?
   /// Stores the entities in the part.
-  @usableFromInline let adopt: (Part, inout ChildCollector) -> Void
+  @usableFromInline let collect: (Part, inout ChildCollector) -> Void
   /// How many entities are in the part.
   @usableFromInline let count: (Part) -> Int
   /// Writes the values of the linked entities that have changed since they were written last.
@@ -21,14 +21,14 @@ final class NestedShape<Part> {
   @usableFromInline let isRepetition: (Part, Part) -> Bool
 
   @inlinable init(
-    fixedCount: Int? = nil, adopt: @escaping (Part, inout ChildCollector) -> Void, count: @escaping (Part) -> Int,
+    fixedCount: Int? = nil, collect: @escaping (Part, inout ChildCollector) -> Void, count: @escaping (Part) -> Int,
     refresh: @escaping (inout Part, inout LinkCursor) -> Void,
     remove: @escaping (inout Part, inout LinkCursor) -> Bool,
     isRepetition: @escaping (Part, Part) -> Bool = { haveSameBytes($0, $1) }
   ) {
     self.isRepetition = isRepetition
     self.fixedCount = fixedCount
-    self.adopt = adopt
+    self.collect = collect
     self.count = count
     self.refresh = refresh
     refreshAddress = { refresh(&$0.assumingMemoryBound(to: Part.self).pointee, &$1) }
@@ -41,11 +41,11 @@ extension NestedShape where Part: Identifiable & Sendable {
   @inlinable static func entity() -> NestedShape {
     NestedShape(
       fixedCount: 1,
-      adopt: { part, adoption in adoption.adopt(part) },
+      collect: { part, collector in collector.collect(part) },
       count: { _ in 1 },
       refresh: { part, cursor in
         guard let child = cursor.nextToWrite(of: EntityNode<Part>.self) else { return }
-        cursor.letGo(child._withUnsafeGuaranteedRef { $0.write(to: &part) })
+        cursor.releaseLater(child._withUnsafeGuaranteedRef { $0.write(to: &part) })
       },
       remove: { _, cursor in cursor.nextIsRemoved() })
   }
@@ -55,7 +55,7 @@ extension NestedShape {
   /// Something that may be missing.
   @inlinable static func optional<Wrapped>(_ shape: NestedShape<Wrapped>) -> NestedShape where Part == Wrapped? {
     NestedShape(
-      adopt: { part, adoption in if let part { shape.adopt(part, &adoption) } },
+      collect: { part, collector in if let part { shape.collect(part, &collector) } },
       count: { part in part.map(shape.count) ?? 0 },
       refresh: { part, cursor in
         guard var wrapped = part else { return }
@@ -80,9 +80,9 @@ extension NestedShape where Part: EntityWrapper {
   /// A wrapper, whose own key paths say what is in it.
   @usableFromInline static func wrapper() -> NestedShape {
     NestedShape(
-      adopt: { part, adoption in
+      collect: { part, collector in
         // A wrapper may have others in it.
-        StackSpace.forLevel { for accessor in accessors(of: part) { accessor.adopt(part, &adoption) } }
+        StackSpace.forLevel { for accessor in accessors(of: part) { accessor.collect(part, &collector) } }
       },
       count: { part in count(in: part) },
       refresh: { part, cursor in

@@ -10,9 +10,9 @@ extension EntityTable {
   @discardableResult
   func visit(_ value: T, _ visitor: any EntityVisitor) -> [Node] {
     guard let plan = plan(for: value) else { return [] }
-    var adoption = ChildCollector(core: core, stamp: nil, visitor: visitor)
-    plan.adopt(value, by: &adoption)
-    return adoption.children
+    var collector = ChildCollector(core: core, stamp: nil, visitor: visitor)
+    plan.collect(value, into: &collector)
+    return collector.children
   }
 
   /// Writes what a visitor returns for the entities in a value to their places.
@@ -46,8 +46,8 @@ final class GivenEntities: EntityVisitor {
   /// - Parameter content: What the closure is given of an alias.
   init<Content>(in content: Content, _ shape: NestedShape<Content>, _ core: StoreCore) {
     path = []
-    var adoption = ChildCollector(core: core, stamp: nil, visitor: self)
-    shape.adopt(content, &adoption)
+    var collector = ChildCollector(core: core, stamp: nil, visitor: self)
+    shape.collect(content, &collector)
   }
 
   /// Whether the closure was given an entity at any place.
@@ -125,17 +125,17 @@ final class NestedEdits: EntityVisitor {
       return list.append(
         Edit(
           store: { [changed] stamp in
-            guard let value = changed.values[key] as? T, !node.isVacant else { return }
+            guard let value = changed.values[key] as? T, !node.isAbsent else { return }
             _ = table.update(node, stamp: stamp) { $0 = value }
           },
-          draft: { projecting, entries in
-            guard !node.isVacant else { return }
-            table.patch(node, .init(change: entries, effect: .change(projecting.change(of: T.self))))
-            entries.keep(node, table)
+          draft: { projecting, tentative in
+            guard !node.isAbsent else { return }
+            table.patch(node, .init(change: tentative, effect: .change(projecting.change(of: T.self))))
+            tentative.add(node, table)
           }))
     }
     if (former as? T).map({ areSame($0, entity) }) != true {
-      table.core.tellRefused(T.self, entity.id, EntityError.differentChanges)
+      table.core.reportRejected(T.self, entity.id, EntityError.differentChanges)
     }
   }
 }

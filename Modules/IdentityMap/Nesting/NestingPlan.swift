@@ -35,7 +35,7 @@ final class NestingPlan<T>: AnyNestingPlan {
     for index in paths.indices {
       let (path, known) = (paths[index], self.paths[index])
       guard path.kind == known.kind, path.removal == known.removal,
-        path.place === known.place || path.place == known.place
+        path.keyPath === known.keyPath || path.keyPath == known.keyPath
       else { return false }
     }
     return true
@@ -48,9 +48,9 @@ final class NestingPlan<T>: AnyNestingPlan {
     let known = places.compactMap { $0 }.sorted { $0.lowerBound < $1.lowerBound }
     guard known.count == places.count else { return nil }
     var (own, start): ([Range<Int>], Int) = ([], 0)
-    for place in known {
-      if start < place.lowerBound { own.append(start..<place.lowerBound) }
-      start = max(start, place.upperBound)
+    for keyPath in known {
+      if start < keyPath.lowerBound { own.append(start..<keyPath.lowerBound) }
+      start = max(start, keyPath.upperBound)
     }
     if start < MemoryLayout<T>.size { own.append(start..<MemoryLayout<T>.size) }
     return own
@@ -70,8 +70,8 @@ final class NestingPlan<T>: AnyNestingPlan {
     }
   }
 
-  func adopt(_ value: T, by adoption: inout ChildCollector) {
-    StackSpace.forLevel { for accessor in accessors { accessor.adopt(value, &adoption) } }
+  func collect(_ value: T, into collector: inout ChildCollector) {
+    StackSpace.forLevel { for accessor in accessors { accessor.collect(value, &collector) } }
   }
 
   func refresh(_ value: inout T, along cursor: inout LinkCursor) {

@@ -24,7 +24,7 @@ final class RemovedEntities: EntityVisitor {
   ///   - remove: Takes out of a value what stands for the node that is removed; returns whether the value is of no use
   ///     then.
   /// - Returns: `nil` when the value cannot be without the entities.
-  func takeOut<Value>(
+  func reducedValue<Value>(
     of value: Value, with nodes: [Node], gather: (Value) -> [Node], remove: (inout Value, inout LinkCursor) -> Bool
   ) -> Value? {
     var (reduced, left) = (value, nodes)
@@ -39,7 +39,7 @@ final class RemovedEntities: EntityVisitor {
 
 extension Node {
   /// There is no such entity, and none that a change which is not sure has taken away.
-  var isRemoved: Bool { isVacant && !flags.contains(.hidden) }
+  var isRemoved: Bool { isAbsent && !flags.contains(.tentativelyRemoved) }
 }
 
 extension EntityTable {
@@ -49,7 +49,7 @@ extension EntityTable {
     guard let given = core.edits?.given, given.hasRemoved, let plan = plan(for: entity) else { return entity }
     let removed = RemovedEntities(given)
     let nodes = visit(entity, removed)
-    let reduced = removed.takeOut(of: entity, with: nodes, gather: contents) { plan.remove(from: &$0, along: &$1) }
+    let reduced = removed.reducedValue(of: entity, with: nodes, gather: contents) { plan.remove(from: &$0, along: &$1) }
     guard let reduced, reduced.id == entity.id else { return entity }
     return reduced
   }
@@ -61,13 +61,13 @@ extension NestedShape {
   func withoutRemoved(_ content: Part, given: GivenEntities, _ core: StoreCore) -> Part? {
     guard given.hasRemoved else { return content }
     let removed = RemovedEntities(given)
-    var adoption = ChildCollector(core: core, stamp: nil, visitor: removed)
-    adopt(content, &adoption)
+    var collector = ChildCollector(core: core, stamp: nil, visitor: removed)
+    collect(content, &collector)
     func gather(_ content: Part) -> [Node] {
-      var gathering = ChildCollector(core: core, stamp: nil, mode: .gathering)
-      adopt(content, &gathering)
-      return gathering.children
+      var lookingUp = ChildCollector(core: core, stamp: nil, mode: .lookingUp)
+      collect(content, &lookingUp)
+      return lookingUp.children
     }
-    return removed.takeOut(of: content, with: adoption.children, gather: gather) { remove(&$0, &$1) }
+    return removed.reducedValue(of: content, with: collector.children, gather: gather) { remove(&$0, &$1) }
   }
 }

@@ -5,7 +5,7 @@ final class DeliveryQueue: Sendable {
   private struct State {
     var pending: [AnyObserverGroup] = []
     /// Somebody empties it, or is on the way to.
-    var isServed = false
+    var isScheduled = false
   }
 
   private let delivery: Delivery
@@ -17,37 +17,37 @@ final class DeliveryQueue: Sendable {
 
   /// Takes in an audience that has something to be told.
   /// - Returns: Whether somebody has to be sent to empty the mailbox, by ``schedule()``.
-  func post(_ audience: AnyObserverGroup) -> Bool {
+  func post(_ group: AnyObserverGroup) -> Bool {
     state.withLock { state in
-      guard !audience.isPosted else { return false }
-      audience.isPosted = true
-      state.pending.append(audience)
-      defer { state.isServed = true }
-      return !state.isServed
+      guard !group.isQueued else { return false }
+      group.isQueued = true
+      state.pending.append(group)
+      defer { state.isScheduled = true }
+      return !state.isScheduled
     }
   }
 
   func schedule() {
-    delivery.run { self.empty() }
+    delivery.run { self.deliverPending() }
   }
 
-  private func empty() {
-    while let audiences = take() {
-      for audience in audiences { audience.deliver() }
+  private func deliverPending() {
+    while let observerGroups = takePending() {
+      for group in observerGroups { group.deliver() }
     }
   }
 
-  private func take() -> [AnyObserverGroup]? {
+  private func takePending() -> [AnyObserverGroup]? {
     state.withLock { state in
       guard !state.pending.isEmpty else {
-        state.isServed = false
+        state.isScheduled = false
         return nil
       }
-      let audiences = state.pending
+      let observerGroups = state.pending
       state.pending = []
       // A change from now on is another one.
-      for audience in audiences { audience.isPosted = false }
-      return audiences
+      for group in observerGroups { group.isQueued = false }
+      return observerGroups
     }
   }
 }

@@ -6,7 +6,7 @@ extension EntityObserver {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       // Nothing but a hand-over happens on the thread that ends the transaction.
       let subscription = node.observe(
-        on: node.core.mailboxes.immediate, keeping: handle,
+        on: node.core.queues.immediate, keeping: handle,
         ObserverActions(onChange: { continuation.yield($0) }, onEnd: { continuation.finish() }))
       continuation.onTermination = { _ in subscription.unsubscribe() }
     }

@@ -1,14 +1,14 @@
 import Synchronization
 
 /// The observers of one node that are told by the same delivery.
-// Sendable because `isPosted` is touched under the mailbox's lock only, and the observations under the store's.
+// Sendable because `isQueued` is touched under the mailbox's lock only, and the observations under the store's.
 class AnyObserverGroup: @unchecked Sendable {
-  let mailbox: DeliveryQueue
+  let queue: DeliveryQueue
   /// It waits in the mailbox.
-  final var isPosted = false
+  final var isQueued = false
 
-  init(mailbox: DeliveryQueue) {
-    self.mailbox = mailbox
+  init(queue: DeliveryQueue) {
+    self.queue = queue
   }
 
   /// Tells the observers the newest value, those that have not been told of it.
@@ -25,7 +25,7 @@ class AnyObserverGroup: @unchecked Sendable {
   var all: [AnyObservation] { [] }
 
   /// Takes out an observer that has ended. Under the store's lock.
-  func takeOut(_ observation: AnyObservation) {}
+  func removeEnded(_ observation: AnyObservation) {}
 }
 
 // Sendable because the node is immutable here and touched under the store's lock only, as the observations are.
@@ -34,28 +34,28 @@ final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendabl
   private let node: ValueNode<Value>
   private var observations: [AnyObservation] = []
 
-  init(of node: ValueNode<Value>, mailbox: DeliveryQueue) {
+  init(of node: ValueNode<Value>, queue: DeliveryQueue) {
     self.node = node
     core = node.core
-    super.init(mailbox: mailbox)
+    super.init(queue: queue)
   }
 
   override func deliver() {
     let due: (value: Value?, observations: [AnyObservation])? = core.exclusively {
       // The delivery is run inside of a transaction.
-      if node.showsWholeTransactions, core.lock.depth > 1 {
-        waitForTransaction()
+      if node.notifiesBetweenTransactions, core.lock.depth > 1 {
+        notifyAfterTransaction()
         return nil
       }
-      let isRemoved = node.isVacant
-      let due = AnyObservation.takeDue(observations, version: node.version, ofRemoval: isRemoved)
+      let isRemoved = node.isAbsent
+      let due = AnyObservation.claimDue(observations, version: node.version, ofRemoval: isRemoved)
       guard !due.isEmpty else { return nil }
       // Reading can bring the node up to date, but never changes its version.
       return (isRemoved ? nil : .some(node.read()), due)
     }
     guard let due else { return }
     for observation in due.observations {
-      unsafeDowncast(observation, to: Observation<Value>.self).tell(due.value)
+      unsafeDowncast(observation, to: Observation<Value>.self).notify(due.value)
     }
   }
 
@@ -63,15 +63,15 @@ final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendabl
 
   override var all: [AnyObservation] { observations }
 
-  override func takeOut(_ observation: AnyObservation) {
-    node.takeOut(observation, mailbox)
+  override func removeEnded(_ observation: AnyObservation) {
+    node.removeEnded(observation, queue)
   }
 
   // MARK: Under the lock
 
   /// Has the observers told at the end of the transaction, also when it is undone.
-  private func waitForTransaction() {
-    core.journal?.newlyObserved.append(node)
+  private func notifyAfterTransaction() {
+    core.undoLog?.newlyObserved.append(node)
     core.enqueue(node)
   }
 
@@ -85,7 +85,7 @@ final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendabl
 
   /// - Returns: Whether nobody is left.
   func remove(_ observation: AnyObservation) -> Bool {
-    if let place = AnyObservation.place(of: observation, in: observations) { observations.remove(at: place) }
+    if let index = AnyObservation.index(of: observation, in: observations) { observations.remove(at: index) }
     return observations.isEmpty
   }
 }
@@ -93,61 +93,61 @@ final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendabl
 /// One observer, whatever it is told.
 // Sendable because what can change is touched under the store's lock only, but for the atomic.
 class AnyObservation: @unchecked Sendable {
-  private let isOver = Atomic<Bool>(false)
+  private let endedFlag = Atomic<Bool>(false)
   /// The version that the observer has been told of.
-  private final var seen: UInt32
+  private final var deliveredVersion: UInt32
   /// Being told the first value, or pausing: it is told nothing else meanwhile.
-  private final var isWaiting = true
+  private final var isPaused = true
   /// Whether it is told of removals. After a removal, others wait until there is an entity again.
-  private let hearsOfRemovals: Bool
+  private let observesRemovals: Bool
   /// Called when the store ends the observation.
   final let onEnd: (@Sendable () -> Void)?
 
-  fileprivate init(seen: UInt32, hearsOfRemovals: Bool, onEnd: (@Sendable () -> Void)?) {
-    self.seen = seen
-    self.hearsOfRemovals = hearsOfRemovals
+  fileprivate init(deliveredVersion: UInt32, observesRemovals: Bool, onEnd: (@Sendable () -> Void)?) {
+    self.deliveredVersion = deliveredVersion
+    self.observesRemovals = observesRemovals
     self.onEnd = onEnd
   }
 
   /// Whether nothing may be told any more.
-  final var hasEnded: Bool { isOver.load(ordering: .acquiring) }
+  final var hasEnded: Bool { endedFlag.load(ordering: .acquiring) }
 
   /// - Returns: Whether it was not over before.
   final func end() -> Bool {
-    !isOver.exchange(true, ordering: .acquiringAndReleasing)
+    !endedFlag.exchange(true, ordering: .acquiringAndReleasing)
   }
 
   // MARK: Under the lock
 
   final func isDue(_ version: UInt32) -> Bool {
-    !isWaiting && seen != version
+    !isPaused && deliveredVersion != version
   }
 
   final func skip(from version: UInt32, to newer: UInt32) {
-    if seen == version { seen = newer }
+    if deliveredVersion == version { deliveredVersion = newer }
   }
 
   final func pause() {
-    isWaiting = true
+    isPaused = true
   }
 
-  final func go() {
-    isWaiting = false
+  final func resume() {
+    isPaused = false
   }
 
   /// Those that have not been told of a version, and now count as told.
   /// - Parameter isRemoval: Whether there is no entity any more.
-  static func takeDue(
+  static func claimDue(
     _ observations: [AnyObservation], version: UInt32, ofRemoval isRemoval: Bool
   ) -> [AnyObservation] {
     observations.filter { observation in
-      guard observation.isDue(version), !isRemoval || observation.hearsOfRemovals else { return false }
-      observation.seen = version
+      guard observation.isDue(version), !isRemoval || observation.observesRemovals else { return false }
+      observation.deliveredVersion = version
       return true
     }
   }
 
-  static func place(of observation: AnyObservation, in observations: [AnyObservation]) -> Int? {
+  static func index(of observation: AnyObservation, in observations: [AnyObservation]) -> Int? {
     observations.firstIndex { $0 === observation }
   }
 }
@@ -157,13 +157,13 @@ class AnyObservation: @unchecked Sendable {
 final class Observation<Value: Sendable>: AnyObservation, @unchecked Sendable {
   private let actions: ObserverActions<Value>
 
-  init(seen: UInt32, _ actions: ObserverActions<Value>) {
+  init(deliveredVersion: UInt32, _ actions: ObserverActions<Value>) {
     self.actions = actions
-    super.init(seen: seen, hearsOfRemovals: actions.onRemoval != nil, onEnd: actions.onEnd)
+    super.init(deliveredVersion: deliveredVersion, observesRemovals: actions.onRemoval != nil, onEnd: actions.onEnd)
   }
 
   /// - Parameter value: `nil` when the entity was removed.
-  func tell(_ value: Value?) {
+  func notify(_ value: Value?) {
     guard !hasEnded else { return }
     if let value { actions.onChange(value) } else { actions.onRemoval?() }
   }

@@ -1,9 +1,9 @@
 /// An alias that optimistic changes edit, whatever it stands for.
 protocol EditableAlias: Node {
-  func takeBack(_ change: TentativeChange)
+  func revert(_ change: TentativeChange)
   func confirm(_ change: TentativeChange)
   /// An entity was removed: no edit brings it back.
-  func forget(_ entity: Node)
+  func discard(_ entity: Node)
   /// Names other entities in the edits.
   func substitute(_ transform: (Handle) -> Handle?)
   /// The entities that a change puts into the content.
@@ -20,32 +20,32 @@ extension AliasNode: EditableAlias {
   func edit(_ edit: AliasEdit, by change: TentativeChange, form: AliasForm<Content>) {
     core.record(self)
     let overlay = overlay ?? AliasOverlay(form, base: entries, patches: [])
-    show(overlay.adding(edit, by: change))
-    change.keep(self)
+    applyOverlay(overlay.adding(edit, by: change))
+    change.add(self)
   }
 
-  func takeBack(_ change: TentativeChange) {
+  func revert(_ change: TentativeChange) {
     guard let overlay, overlay.hasOpenPatches(of: change) else { return }
     core.record(self)
-    show(overlay.without(change))
+    applyOverlay(overlay.without(change))
   }
 
   func confirm(_ change: TentativeChange) {
     guard let overlay, overlay.hasOpenPatches(of: change) else { return }
     core.record(self)
-    show(overlay.confirming(change))
+    applyOverlay(overlay.confirming(change))
   }
 
-  func forget(_ entity: Node) {
+  func discard(_ entity: Node) {
     guard let overlay, overlay.mentions(entity) else { return }
     core.record(self)
-    show(overlay.without(entity))
+    applyOverlay(overlay.without(entity))
   }
 
   func substitute(_ transform: (Handle) -> Handle?) {
     guard let overlay else { return }
     core.record(self)
-    show(overlay.substituting(transform))
+    applyOverlay(overlay.substituting(transform))
   }
 
   func newcomers(by change: TentativeChange) -> [Node] {
@@ -54,7 +54,7 @@ extension AliasNode: EditableAlias {
 
   /// Gives an alias with edits other confirmed entities. The edits are applied on top of them again.
   func rebase(_ overlay: AliasOverlay<Content>, on nodes: [Node]) {
-    show(overlay.over(nodes.map { Handle.of($0) }))
+    applyOverlay(overlay.over(nodes.map { Handle.of($0) }))
   }
 
   /// Appends entities to the confirmed ones of an alias with edits, below the edits.
@@ -66,25 +66,25 @@ extension AliasNode: EditableAlias {
     let new = nodes.filter { met.insert(ObjectIdentifier($0)).inserted }
     guard confirmed == nil || !new.isEmpty else { return 0 }
     core.record(self)
-    show(overlay.appending(new.map { Handle.of($0) }))
+    applyOverlay(overlay.appending(new.map { Handle.of($0) }))
     return new.count
   }
 
-  private func show(_ overlay: AliasOverlay<Content>) {
-    let settled = overlay.settled
-    let former = setOverlay(settled.patches.isEmpty ? nil : settled)
+  private func applyOverlay(_ overlay: AliasOverlay<Content>) {
+    let normalized = overlay.normalized
+    let former = setOverlay(normalized.patches.isEmpty ? nil : normalized)
     defer { withExtendedLifetime(former) {} }
-    let entries = settled.shown
-    withExtendedLifetime(entries) { stand(for: entries?.map(\.node), form: settled.form) }
+    let entries = normalized.visible
+    withExtendedLifetime(entries) { stand(for: entries?.map(\.node), form: normalized.form) }
   }
 }
 
 extension TentativeChange {
   /// Keeps an alias. A second edit of the same alias goes with the first.
-  func keep<Content: Sendable>(_ alias: AliasNode<Content>) {
-    keep(
-      Entry(
-        handle: .of(alias), takeBack: { [unowned self] in alias.takeBack(self) },
-        confirm: { [unowned self] in alias.confirm(self) }, forget: { alias.forget($0) }, alias: alias))
+  func add<Content: Sendable>(_ alias: AliasNode<Content>) {
+    add(
+      Participant(
+        handle: .of(alias), revert: { [unowned self] in alias.revert(self) },
+        confirm: { [unowned self] in alias.confirm(self) }, discard: { alias.discard($0) }, alias: alias))
   }
 }

@@ -22,7 +22,7 @@ final class AliasOverlay<Content> {
   }
 
   /// The entities that the alias stands for with all edits.
-  var shown: [Handle]? { entries { _ in true } }
+  var visible: [Handle]? { entries { _ in true } }
 
   /// The entities that the alias stands for by what is confirmed.
   var confirmed: [Handle]? { entries(where: \.isConfirmed) }
@@ -111,7 +111,7 @@ final class AliasOverlay<Content> {
   }
 
   /// The same with the confirmed edits that no open one is before in the base.
-  var settled: AliasOverlay {
+  var normalized: AliasOverlay {
     let count = patches.prefix(while: \.isConfirmed).count
     guard count > 0 else { return self }
     var base = base

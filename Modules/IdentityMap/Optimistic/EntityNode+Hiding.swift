@@ -12,7 +12,7 @@ extension EntityNode: TentativelyRemovable {
   func patch(removing other: Node?, for change: TentativeChange) {
     let table = core.table(of: T.self)
     table.patch(self, .init(change: change, effect: other.map { .without($0) } ?? .removal))
-    change.keep(self, table)
+    change.add(self, table)
   }
 
   var removals: [TentativeChange] {
@@ -20,13 +20,13 @@ extension EntityNode: TentativelyRemovable {
   }
 
   func keeps(_ other: Node) -> Bool {
-    guard core.table(of: T.self).effect(ofRemoving: other, on: built()).isNone else { return false }
+    guard core.table(of: T.self).effect(ofRemoving: other, on: refreshed()).isNone else { return false }
     core.keepsRemoved = true
     return true
   }
 
   /// Another entity is removed for good: out of the sure value too, and no more for the time being.
-  func forget(_ other: Node) {
+  func discard(_ other: Node) {
     guard let overlay else { return }
     let patches = overlay.patches.filter { if case .without(let taken) = $0.effect { taken !== other } else { true } }
     var contents = overlay.contents.filter { $0.node !== other }
@@ -34,17 +34,17 @@ extension EntityNode: TentativelyRemovable {
     core.record(self)
     let table = core.table(of: T.self)
     var base = overlay.base
-    if var sure = overlay.base {
-      guard table.take(other, outOf: &sure) else { return removeEverywhere() }
-      base = sure
-      if contents.count < overlay.contents.count, table.contents(of: sure).contains(where: { $0 === other }) {
+    if var confirmed = overlay.base {
+      guard table.remove(other, from: &confirmed) else { return removeEverywhere() }
+      base = confirmed
+      if contents.count < overlay.contents.count, table.contents(of: confirmed).contains(where: { $0 === other }) {
         // The confirmed value keeps the last value of the removed entity.
         core.keepsRemoved = true
         contents = overlay.contents
       }
     }
     let left = EntityOverlay(base: base, patches: patches, contents: contents, last: overlay.last)
-    if isVacant, patches.count < overlay.patches.count, table.isThere(by: left) {
+    if isAbsent, patches.count < overlay.patches.count, table.exists(by: left) {
       return table.setOverlay(left, of: self)
     }
     // What is shown is without it already, whatever the changes put in.
@@ -55,17 +55,17 @@ extension EntityNode: TentativelyRemovable {
 
 extension Node {
   /// Says whether the node stands for an entity that is removed for the time being.
-  func setHidden(_ isHidden: Bool) {
-    guard flags.contains(.hidden) != isHidden else { return }
-    if isHidden { flags.insert(.hidden) } else { flags.remove(.hidden) }
-    core.hiddenNodes += isHidden ? 1 : -1
+  func setTentativelyRemoved(_ isTentativelyRemoved: Bool) {
+    guard flags.contains(.tentativelyRemoved) != isTentativelyRemoved else { return }
+    if isTentativelyRemoved { flags.insert(.tentativelyRemoved) } else { flags.remove(.tentativelyRemoved) }
+    core.tentativelyRemovedCount += isTentativelyRemoved ? 1 : -1
   }
 
   /// The aggregates that the node is in, each once.
   var containers: [any Node & TentativelyRemovable] {
     var met: Set<ObjectIdentifier> = []
     return (relations?.parents.map(\.parent) ?? []).compactMap { parent in
-      guard !parent.isVacant, met.insert(ObjectIdentifier(parent)).inserted else { return nil }
+      guard !parent.isAbsent, met.insert(ObjectIdentifier(parent)).inserted else { return nil }
       return parent as? any Node & TentativelyRemovable
     }
   }

@@ -14,9 +14,9 @@ final class EntityOverlay<T> {
     let effect: Effect
 
     /// Whether the value may then have entities that it did not have.
-    var bringsEntities: Bool {
+    var mayAddEntities: Bool {
       switch effect {
-      case .change, .value, .brought: true
+      case .change, .value, .nested: true
       case .removal, .without: false
       }
     }
@@ -28,7 +28,7 @@ final class EntityOverlay<T> {
     /// Another value, also for an entity without one.
     case value(T)
     /// The value for an entity without one, brought along in another entity.
-    case brought(T)
+    case nested(T)
     /// None any more.
     case removal
     /// Another entity is taken out, which is tentatively removed.
@@ -60,7 +60,7 @@ extension EntityNode {
   }
 
   /// Whether the entity exists by tentative changes alone.
-  var isUnsure: Bool {
+  var isTentative: Bool {
     guard let overlay else { return false }
     return overlay.base == nil
   }

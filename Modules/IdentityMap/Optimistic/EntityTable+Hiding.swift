@@ -2,54 +2,54 @@
 /// back, and takes the sure values that come meanwhile.
 extension EntityTable {
   /// The node of an entity that is removed for the time being.
-  func hiddenNode(_ id: T.ID) -> EntityNode<T>? {
-    guard let node = index.node(id, hash: index.hash(id)), node.flags.contains(.hidden) else { return nil }
+  func tentativelyRemovedNode(_ id: T.ID) -> EntityNode<T>? {
+    guard let node = index.node(id, hash: index.hash(id)), node.flags.contains(.tentativelyRemoved) else { return nil }
     return node
   }
 
   /// Lets there be no entity any more, for the time being.
   /// - Parameter value: What it will be when it is back. The caller keeps what it was.
-  func hide(_ node: EntityNode<T>, as value: T) {
-    let wasThere = !node.isVacant
+  func markTentativelyRemoved(_ node: EntityNode<T>, as value: T) {
+    let wasThere = !node.isAbsent
     _ = node.exchange(for: value)
-    if let plan = plan(for: value) { node.relate().plan = plan }
+    if let plan = plan(for: value) { node.makeRelations().plan = plan }
     node.relink(to: contents(of: value))
-    node.setHidden(true)
-    node.flags.insert(.vacant)
+    node.setTentativelyRemoved(true)
+    node.flags.insert(.absent)
     guard wasThere else {
       guard core.keepsRemoved else { return }
       // Aggregates that keep its value keep the last one.
-      node.advance()
-      return core.spread(from: node)
+      node.advanceVersion()
+      return core.propagate(from: node)
     }
-    isGone(node, id: value.id, forNow: true)
-    node.advance()
-    core.spread(from: node)
-    core.loosen(node)
+    didRemove(node, id: value.id, forNow: true)
+    node.advanceVersion()
+    core.propagate(from: node)
+    core.checkRelease(node)
   }
 
   /// Lets there be an entity again. Its value is set afterwards.
-  func show(_ node: EntityNode<T>) {
-    node.setHidden(false)
-    node.flags.remove(.vacant)
-    isBack(node)
+  func restorePresence(_ node: EntityNode<T>) {
+    node.setTentativelyRemoved(false)
+    node.flags.remove(.absent)
+    didRestore(node)
   }
 
   /// An aggregate that has come with something that is removed for the time being does not show it either.
-  func takeOutHidden(of node: EntityNode<T>) {
-    guard core.hiddenNodes > 0, let relations = node.relations else { return }
+  func excludeTentativelyRemoved(from node: EntityNode<T>) {
+    guard core.tentativelyRemovedCount > 0, let relations = node.relations else { return }
     var met: Set<ObjectIdentifier> = []
-    for child in relations.children.map(\.child) where child.flags.contains(.hidden) {
+    for child in relations.children.map(\.child) where child.flags.contains(.tentativelyRemoved) {
       guard met.insert(ObjectIdentifier(child)).inserted, !node.keeps(child) else { continue }
       for change in (child as? any Node & TentativelyRemovable)?.removals ?? [] where !change.isEnding {
-        change.takeOut(child, of: node)
+        change.exclude(child, from: node)
       }
     }
   }
 
   /// Takes another entity out of a value.
   /// - Returns: Whether the value can be without it, and is one of the same entity then. If not, it is of no use.
-  func take(_ other: Node, outOf value: inout T) -> Bool {
+  func remove(_ other: Node, from value: inout T) -> Bool {
     guard let plan = plan(for: value) else { return true }
     let id = value.id
     return LinkCursor.walk(over: contents(of: value), removing: other) { !plan.remove(from: &value, along: &$0) }
@@ -59,11 +59,11 @@ extension EntityTable {
   /// Another entity is removed that what is shown cannot be without. If the sure value can, that is shown from now on: the
   /// changes cannot be right.
   /// - Returns: Whether there is such a value.
-  func fallBack(_ node: EntityNode<T>, without other: Node) -> Bool {
+  func fallBackToConfirmed(_ node: EntityNode<T>, without other: Node) -> Bool {
     guard let overlay = node.overlay, var base = overlay.base else { return false }
-    guard take(other, outOf: &base) else { return false }
+    guard remove(other, from: &base) else { return false }
     // Removals stay, whatever the value is.
-    let patches = overlay.patches.filter { !$0.bringsEntities }
+    let patches = overlay.patches.filter { !$0.mayAddEntities }
     setOverlay(EntityOverlay(base: base, patches: patches, contents: overlay.contents), of: node)
     return true
   }
@@ -72,8 +72,8 @@ extension EntityTable {
   /// or not.
   func contents(of value: T) -> [Node] {
     guard let plan = plan(for: value) else { return [] }
-    var adoption = ChildCollector(core: core, stamp: nil, mode: .gathering)
-    plan.adopt(value, by: &adoption)
-    return adoption.children
+    var collector = ChildCollector(core: core, stamp: nil, mode: .lookingUp)
+    plan.collect(value, into: &collector)
+    return collector.children
   }
 }

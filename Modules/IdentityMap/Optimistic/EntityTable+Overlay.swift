@@ -10,14 +10,14 @@ extension EntityTable {
   }
 
   /// Changes an entity for the time being, and the entities in it that the change changes.
-  func draft(_ change: @escaping (inout T) -> Void, of node: EntityNode<T>, _ entries: TentativeChange) {
+  func draft(_ change: @escaping (inout T) -> Void, of node: EntityNode<T>, _ tentative: TentativeChange) {
     // Found out before anything is changed.
-    let given = node.built()
+    let given = node.refreshed()
     let edits = nestedEdits(change, in: given, of: node)
-    patch(node, .init(change: entries, effect: .change(change)))
-    entries.keep(node, self)
+    patch(node, .init(change: tentative, effect: .change(change)))
+    tentative.add(node, self)
     let projection = Projection(whole: given, table: self, apply: change)
-    for edit in edits { edit.draft(projection, entries) }
+    for edit in edits { edit.draft(projection, tentative) }
   }
 
   /// What a change of an aggregate does to the entities in it.
@@ -32,40 +32,41 @@ extension EntityTable {
   }
 
   /// Stores an entity for the time being.
-  func patchIn(_ entity: T, _ patch: EntityOverlay<T>.Patch) -> EntityNode<T> {
-    if node(entity.id) == nil, hiddenNode(entity.id) == nil { bringAlong(entity, patch.change) }
+  func storeTentatively(_ entity: T, _ patch: EntityOverlay<T>.Patch) -> EntityNode<T> {
+    if node(entity.id) == nil, tentativelyRemovedNode(entity.id) == nil { storeNestedEntities(entity, patch.change) }
     // It may be in itself.
-    if let node = node(entity.id) ?? hiddenNode(entity.id) {
+    if let node = node(entity.id) ?? tentativelyRemovedNode(entity.id) {
       self.patch(node, patch)
       return node
     }
     let last = lastValue(of: entity.id)
-    let node = putForNow(entity)
+    let node = putKeepingNested(entity)
     setOverlay(EntityOverlay(base: nil, patches: [patch], last: last), of: node)
     return node
   }
 
   /// Entities that a change brings along in a value are part of the change, unless they are confirmed.
   /// - Parameter contents: The entities of the confirmed value.
-  func bringAlong(_ value: T, _ change: TentativeChange, with contents: [Handle] = []) {
+  func storeNestedEntities(_ value: T, _ change: TentativeChange, with contents: [Handle] = []) {
     guard traits.isAggregate, !change.isEnding, let plan = plan(for: value) else { return }
-    let retained = (node(value.id) ?? hiddenNode(value.id))?.retained(with: contents) ?? []
-    var adoption = ChildCollector(core: core, stamp: nil, mode: .bringing, retained: retained, bringing: change)
-    plan.adopt(value, by: &adoption)
+    let retainedRemoved = (node(value.id) ?? tentativelyRemovedNode(value.id))?.retainedRemoved(with: contents) ?? []
+    var collector = ChildCollector(
+      core: core, stamp: nil, mode: .bringing, retainedRemoved: retainedRemoved, bringing: change)
+    plan.collect(value, into: &collector)
   }
 
   /// Stores an entity that a change brings along. An existing entity is left as it is; when another change has brought
   /// it along, it stays until both have ended.
-  func bring(_ entity: T, _ change: TentativeChange) {
-    guard hiddenNode(entity.id) == nil else { return }
+  func storeNestedTentatively(_ entity: T, _ change: TentativeChange) {
+    guard tentativelyRemovedNode(entity.id) == nil else { return }
     guard let node = node(entity.id) else {
-      return change.keep(patchIn(entity, .init(change: change, effect: .brought(entity))), self)
+      return change.add(storeTentatively(entity, .init(change: change, effect: .nested(entity))), self)
     }
-    guard node.isUnsure, let overlay = node.overlay, !overlay.hasPatches(of: change) else {
+    guard node.isTentative, let overlay = node.overlay, !overlay.hasPatches(of: change) else {
       return
     }
-    patch(node, .init(change: change, effect: .brought(node.built())))
-    change.keep(node, self)
+    patch(node, .init(change: change, effect: .nested(node.refreshed())))
+    change.add(node, self)
   }
 
   /// A confirmed value replaces the former one; the tentative changes are applied on top of it again.
@@ -73,20 +74,20 @@ extension EntityTable {
     node.note(stamp)
     // A value that takes the place of a change has the change in it.
     let patches = (node.overlay?.patches ?? []).filter { $0.change !== core.replacedChange }
-    let shown = node.built()
+    let visible = node.refreshed()
     if traits.isAggregate {
       setAggregate(
-        node, to: entity, stamp: stamp, keeping: isUpdate ? node.closedCircles : [], isUpdate: isUpdate)
+        node, to: entity, stamp: stamp, keeping: isUpdate ? node.cycleChildren : [], isUpdate: isUpdate)
     }
-    setOverlay(EntityOverlay(base: entity, patches: patches, contents: node.contents), of: node, instead: shown)
+    setOverlay(EntityOverlay(base: entity, patches: patches, contents: node.contents), of: node, instead: visible)
     noteWrite(of: node)
-    if core.isLogging { core.tellStored(T.self, node.value.id) }
+    if core.isLogging { core.reportStored(T.self, node.value.id) }
     return StoreResult(node: node, outcome: .changed)
   }
 
   /// The value without the tentative changes; `nil` when only these make the entity exist.
-  func sureValue(of node: EntityNode<T>) -> T? {
-    guard let overlay = node.overlay else { return node.built() }
+  func confirmedValue(of node: EntityNode<T>) -> T? {
+    guard let overlay = node.overlay else { return node.refreshed() }
     guard var base = overlay.base, let plan = plan(for: base) else { return overlay.base }
     // The entities in the value may have changed since.
     LinkCursor.walk(over: contents(of: base)) { plan.refresh(&base, along: &$0) }
@@ -94,7 +95,7 @@ extension EntityTable {
   }
 
   /// Takes back what a change did to an entity.
-  func takeBack(_ change: TentativeChange, of node: EntityNode<T>) {
+  func revert(_ change: TentativeChange, of node: EntityNode<T>) {
     guard let overlay = node.overlay, overlay.hasPatches(of: change) else { return }
     core.record(node)
     setOverlay(overlay.without(change), of: node)

@@ -36,8 +36,8 @@ extension OptimisticChange.Draft {
   private borrowing func insert<C: RangeReplaceableCollection & Sendable>(
     _ entities: [C.Element], at position: ListPosition<C.Element.ID>, _ named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {
-    let entries = entries
-    let new = entities.compactMap { entries.bring($0) }
+    let tentative = tentative
+    let new = entities.compactMap { tentative.storeEntry($0) }
     edit(named, .insert(new, at: anchor(of: position, in: C.Element.self)))
   }
 
@@ -56,7 +56,7 @@ extension OptimisticChange.Draft {
     _ id: C.Element.ID, with entity: C.Element, named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {
     let table = core.table(of: C.Element.self)
-    guard let node = table.knownNode(id), let substitute = entries.bring(entity) else { return }
+    guard let node = table.knownNode(id), let substitute = tentative.storeEntry(entity) else { return }
     edit(named, .replace(.of(node), with: substitute))
   }
 
@@ -73,12 +73,12 @@ extension OptimisticChange.Draft {
   public borrowing func store<T: Identifiable & Sendable>(_ entity: T, named: AliasKey<T>) {
     store(entity)
     guard let node = core.table(of: T.self).knownNode(entity.id) else { return }
-    core.alias(named, shape: .entity()).edit(.standFor([.of(node)]), by: entries, form: .entity)
+    core.alias(named, shape: .entity()).edit(.standFor([.of(node)]), by: tentative, form: .entity)
   }
 
   /// Lets an alias stand for nothing.
   public borrowing func removeAlias<T: Identifiable & Sendable>(named: AliasKey<T>) {
-    core.alias(named, shape: .entity()).edit(.standForNothing, by: entries, form: .entity)
+    core.alias(named, shape: .entity()).edit(.standForNothing, by: tentative, form: .entity)
   }
 
   /// Lets an alias of a collection stand for nothing.
@@ -93,7 +93,7 @@ extension OptimisticChange.Draft {
   private borrowing func edit<C: RangeReplaceableCollection & Sendable>(
     _ key: AliasKey<C>, _ edit: AliasEdit
   ) where C.Element: Identifiable & Sendable {
-    core.alias(key, shape: .list()).edit(edit, by: entries, form: .list)
+    core.alias(key, shape: .list()).edit(edit, by: tentative, form: .list)
   }
 
   private borrowing func anchor<T: Identifiable & Sendable>(
@@ -111,9 +111,9 @@ extension OptimisticChange.Draft {
 
 extension TentativeChange {
   /// Stores an entity that the change brings along, unless the store has it.
-  fileprivate func bring<T: Identifiable & Sendable>(_ entity: T) -> Handle? {
+  fileprivate func storeEntry<T: Identifiable & Sendable>(_ entity: T) -> Handle? {
     let table = core.table(of: T.self)
-    table.bring(entity, self)
+    table.storeNestedTentatively(entity, self)
     return table.knownNode(entity.id).map { .of($0) }
   }
 }

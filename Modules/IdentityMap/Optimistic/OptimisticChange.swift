@@ -31,25 +31,25 @@
 /// A merge policy receives the confirmed value of an entity, but its nested entities as they are shown.
 public final class OptimisticChange: Sendable {
   private let core: StoreCore
-  private let entries: TentativeChange
+  private let tentative: TentativeChange
 
-  fileprivate init(core: StoreCore, entries: TentativeChange) {
+  fileprivate init(core: StoreCore, tentative: TentativeChange) {
     self.core = core
-    self.entries = entries
+    self.tentative = tentative
   }
 
   deinit {
-    core.exclusively { entries.abandon() }
+    core.exclusively { tentative.abandon() }
   }
 
   /// Takes the changes back. After either call, both do nothing.
   public func rollback() {
-    core.exclusively { entries.takeBack() }
+    core.exclusively { tentative.revert() }
   }
 
   /// Confirms the changes, as they are.
   public func commit() {
-    core.exclusively { entries.confirm() }
+    core.exclusively { tentative.confirm() }
   }
 
   /// Stores the answer to the changes, which takes the place of everything that they did to entities: they are taken
@@ -71,7 +71,7 @@ public final class OptimisticChange: Sendable {
     replacingWith answer: T, modifiedAt: Stamp? = nil
   ) -> EntityObserver<T> {
     core.exclusively {
-      let stored = entries.replace(with: [answer], stamp: modifiedAt)
+      let stored = tentative.replace(with: [answer], stamp: modifiedAt)
       return EntityObserver(stored[0])
     }
   }
@@ -85,7 +85,7 @@ public final class OptimisticChange: Sendable {
     replacingWith answers: C, modifiedAt: Stamp? = nil
   ) -> EntityObserver<[C.Element]> where C.Element: Identifiable & Sendable {
     core.exclusively {
-      let nodes = entries.replace(with: Array(answers), stamp: modifiedAt)
+      let nodes = tentative.replace(with: Array(answers), stamp: modifiedAt)
       return EntityObserver(ListNode<C.Element>.make(nodes, core: core))
     }
   }
@@ -102,7 +102,7 @@ public final class OptimisticChange: Sendable {
   ) -> [T.ID: EntityObserver<T>] {
     core.exclusively {
       let pairs = Array(answers)
-      let stored = entries.replace(with: pairs.map(\.value), stamp: modifiedAt, temporaries: pairs.map(\.key))
+      let stored = tentative.replace(with: pairs.map(\.value), stamp: modifiedAt, temporaries: pairs.map(\.key))
       return Dictionary(uniqueKeysWithValues: zip(pairs.map(\.key), stored.map { EntityObserver($0) }))
     }
   }
@@ -110,7 +110,7 @@ public final class OptimisticChange: Sendable {
   /// The optimistic changes of entities.
   public struct Draft: ~Copyable {
     let core: StoreCore
-    let entries: TentativeChange
+    let tentative: TentativeChange
 
     /// Changes an entity. Changes that the closure makes in the entities of an aggregate change these entities, at any
     /// of their places; the others keep their values. Where it changes one entity at several places to different
@@ -124,7 +124,7 @@ public final class OptimisticChange: Sendable {
     ) -> Bool {
       let table = core.table(of: type)
       guard let node = table.search(id) else { return false }
-      table.draft(change, of: node, entries)
+      table.draft(change, of: node, tentative)
       return true
     }
 
@@ -132,7 +132,7 @@ public final class OptimisticChange: Sendable {
     /// new entities are tentative, as in ``update(_:id:_:)``, until a confirmed value is stored.
     public borrowing func store<T: Identifiable & Sendable>(_ entity: T) {
       let table = core.table(of: T.self)
-      entries.keep(table.patchIn(entity, .init(change: entries, effect: .value(entity))), table)
+      tentative.add(table.storeTentatively(entity, .init(change: tentative, effect: .value(entity))), table)
     }
 
     /// Removes an entity from everything that it is in, as ``EntityStore/remove(_:id:)`` does. When this is taken back,
@@ -145,10 +145,10 @@ public final class OptimisticChange: Sendable {
     public borrowing func remove<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> Bool {
       guard let node = core.table(of: type).search(id) else { return false }
       if let refusal = core.refusal(ofRemoving: node) {
-        core.tellUnremoved(type, id, refusal)
+        core.reportNotRemoved(type, id, refusal)
         return false
       }
-      entries.remove(node)
+      tentative.remove(node)
       return true
     }
   }
@@ -158,9 +158,9 @@ extension EntityStore {
   /// Makes changes, shown at once and revertible; observers are notified once.
   public func optimistically(_ body: (borrowing OptimisticChange.Draft) -> Void) -> OptimisticChange {
     core.exclusively {
-      let entries = TentativeChange(core: core)
-      body(OptimisticChange.Draft(core: core, entries: entries))
-      return OptimisticChange(core: core, entries: entries)
+      let tentative = TentativeChange(core: core)
+      body(OptimisticChange.Draft(core: core, tentative: tentative))
+      return OptimisticChange(core: core, tentative: tentative)
     }
   }
 }

@@ -8,7 +8,7 @@ extension TentativeChange {
   ) -> [EntityNode<T>] {
     let table = core.table(of: T.self)
     let replaced = temporaries.map { $0.map { table.knownNode($0) } } ?? temporaryNodes(for: answers)
-    let stored = place(answers, stamp: stamp)
+    let stored = store(answers, stamp: stamp)
     // The store may forget a node that nothing keeps while it stores the next one.
     let kept = stored.map { Handle.of($0) }
     var substitutes: [ObjectIdentifier: Handle?] = [:]
@@ -16,36 +16,36 @@ extension TentativeChange {
       guard let node, node !== answer.node else { continue }
       substitutes[ObjectIdentifier(node)] = .some(answer.node.isRemoved ? nil : answer)
     }
-    settleAliases(substituting: substitutes)
-    takeBack()
+    confirmAliasEdits(substituting: substitutes)
+    revert()
     return withExtendedLifetime(kept) { stored }
   }
 
-  private func place<T: Identifiable & Sendable>(_ answers: [T], stamp: Stamp?) -> [EntityNode<T>] {
+  private func store<T: Identifiable & Sendable>(_ answers: [T], stamp: Stamp?) -> [EntityNode<T>] {
     let outer = core.replacedChange
     core.replacedChange = self
     defer { core.replacedChange = outer }
-    return answers.map { core.place($0, stamp: stamp, ifPresent: nil) }
+    return answers.map { core.store($0, stamp: stamp, ifPresent: nil) }
   }
 
   /// The entities that exist by the change alone and whose entries the answers take; `nil` for an answer that takes none.
   private func temporaryNodes<T: Identifiable & Sendable>(for answers: [T]) -> [EntityNode<T>?] {
-    let touched = Set(list.compactMap { ($0.handle.node as? EntityNode<T>)?.value.id })
+    let touched = Set(participants.compactMap { ($0.handle.node as? EntityNode<T>)?.value.id })
     var met = Set(answers.map(\.id))
-    let temporaries = list.flatMap { $0.alias?.newcomers(by: self) ?? [] }.compactMap { $0 as? EntityNode<T> }
-      .filter { $0.isUnsure && met.insert($0.value.id).inserted }
+    let temporaries = participants.flatMap { $0.alias?.newcomers(by: self) ?? [] }.compactMap { $0 as? EntityNode<T> }
+      .filter { $0.isTentative && met.insert($0.value.id).inserted }
     guard answers.count(where: { !touched.contains($0.id) }) == temporaries.count else { return [] }
     var next = temporaries.makeIterator()
     return answers.map { touched.contains($0.id) ? nil : next.next() }
   }
 
   /// Other changes may name the temporary entities too.
-  private func settleAliases(substituting substitutes: [ObjectIdentifier: Handle?]) {
+  private func confirmAliasEdits(substituting substitutes: [ObjectIdentifier: Handle?]) {
     if !substitutes.isEmpty {
-      for entry in core.openChanges.flatMap(\.list) {
+      for entry in core.openChanges.flatMap(\.participants) {
         entry.alias?.substitute { handle in substitutes[ObjectIdentifier(handle.node)] ?? handle }
       }
     }
-    for entry in list where entry.alias != nil { entry.confirm() }
+    for entry in participants where entry.alias != nil { entry.confirm() }
   }
 }

@@ -1,11 +1,11 @@
 extension TentativeChange {
   /// Takes an entity that is removed for the time being out of another aggregate, which goes too if it has to.
-  func takeOut(_ entity: Node, of aggregate: some Node & TentativelyRemovable) {
+  func exclude(_ entity: Node, from aggregate: some Node & TentativelyRemovable) {
     guard !aggregate.keeps(entity) else { return }
     StackSpace.forLevel {
       aggregate.patch(removing: entity, for: self)
-      guard aggregate.isVacant else { return }
-      for container in aggregate.containers { takeOut(aggregate, of: container) }
+      guard aggregate.isAbsent else { return }
+      for container in aggregate.containers { exclude(aggregate, from: container) }
     }
   }
 
@@ -19,10 +19,10 @@ extension TentativeChange {
       next += 1
       for parent in node.containers where !parent.keeps(node) {
         parent.patch(removing: node, for: self)
-        if parent.isVacant { doomed.append(parent) }
+        if parent.isAbsent { doomed.append(parent) }
       }
     }
     // The entities after the aggregates, which need them when everything is taken back: the last is the first then.
-    for node in doomed.reversed() where !node.isVacant { node.patch(removing: nil, for: self) }
+    for node in doomed.reversed() where !node.isAbsent { node.patch(removing: nil, for: self) }
   }
 }

@@ -27,8 +27,8 @@ extension StoreCore {
   ) -> QueryNode<T> {
     let query = QueryNode(where: condition, sort: order, core: self)
     let table = table(of: type)
-    table.noteSearch()
-    table.begin(query)
+    table.prepareSearch()
+    table.register(query)
     return query
   }
 }

@@ -1,28 +1,28 @@
 extension EntityTable {
-  func begin(_ query: QueryNode<T>) {
+  func register(_ query: QueryNode<T>) {
     if queries.isEmpty { core.tables.withQueries.append(self) }
     queries.append(query)
-    query.isNew = core.journal != nil
+    query.isNew = core.undoLog != nil
     index.forEach { $0.flags.insert(.queried) }
-    query.settle(present.map { .init(node: $0, isChanged: true) })
-    core.loosen(query)
+    query.refresh(presentNodes.map { .init(node: $0, isChanged: true) })
+    core.checkRelease(query)
   }
 
-  func end(_ query: QueryNode<T>) {
+  func unregister(_ query: QueryNode<T>) {
     queries.removeAll { $0 === query }
     guard queries.isEmpty else { return }
     core.tables.withQueries.removeAll { $0 === self }
-    notedForQueries = []
+    queryCandidates = []
     index.forEach { $0.flags.remove(.queried) }
   }
 
-  func noteForQueries(_ node: EntityNode<T>, isChanged: Bool, isTold: Bool = true) {
-    notedForQueries.append(.init(node: node, isChanged: isChanged, isTold: isTold))
+  func addQueryCandidate(_ node: EntityNode<T>, isChanged: Bool, isReported: Bool = true) {
+    queryCandidates.append(.init(node: node, isChanged: isChanged, isReported: isReported))
   }
 
   /// What the queries will have to look at when the transaction ends.
-  var allNotes: [QueryNode<T>.Note] {
-    notedForQueries
+  var pendingQueryCandidates: [QueryNode<T>.Candidate] {
+    queryCandidates
       + core.changed.compactMap { node in
         guard node.flags.contains(.queried) else { return nil }
         return (node as? EntityNode<T>).map { .init(node: $0, isChanged: true) }

@@ -10,12 +10,12 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   var isNew = false
 
   /// An entity that may belong to the result, or may not any more.
-  struct Note {
+  struct Candidate {
     let node: EntityNode<T>
     /// Its value is another one. If not, it only matters when it comes or goes.
     let isChanged: Bool
     /// Observers are told of it. If not, they are told only when the result has other members or another order.
-    var isTold = true
+    var isReported = true
   }
 
   init(where matches: @escaping @Sendable (T) -> Bool, sort precedes: Order?, core: StoreCore) {
@@ -25,46 +25,48 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   }
 
   /// What an observer is told comes after what it is made of. Only snapshots contain queries.
-  override var heightAmongChanges: Int32 { .max - 1 }
+  override var notificationOrder: Int32 { .max - 1 }
 
   override func read() -> [T] {
     // In a transaction, what the transaction has done is settled at its end only.
-    let noted = core.table(of: T.self).allNotes
-    let members = noted.isEmpty ? members : settled(noted)?.members ?? members
+    let candidates = core.table(of: T.self).pendingQueryCandidates
+    let members = candidates.isEmpty ? members : refreshed(candidates)?.members ?? members
     return members.map { $0.read() }
   }
 
   /// Looks at entities that may belong to the result, or may not any more. The cost is that of the result once and of
   /// the entities, not that of the type.
-  func settle(_ noted: [Note]) {
-    guard let settled = settled(noted), isNews(settled, of: noted) else { return }
-    members = settled.members
-    identities.subtract(settled.met)
-    identities.formUnion(settled.belonging.map(ObjectIdentifier.init))
-    tell()
+  func refresh(_ candidates: [Candidate]) {
+    guard let refreshed = refreshed(candidates), isNews(refreshed, of: candidates) else { return }
+    members = refreshed.members
+    identities.subtract(refreshed.met)
+    identities.formUnion(refreshed.belonging.map(ObjectIdentifier.init))
+    didChange()
   }
 
   /// Whether observers have to be told: of a change, or because the result has other members or another order.
-  private func isNews(_ settled: Refreshed, of noted: [Note]) -> Bool {
-    if noted.contains(where: { $0.isTold && settled.met.contains(ObjectIdentifier($0.node)) }) { return true }
-    if settled.met.intersection(identities) != Set(settled.belonging.map(ObjectIdentifier.init)) { return true }
+  private func isNews(_ refreshed: Refreshed, of candidates: [Candidate]) -> Bool {
+    if candidates.contains(where: { $0.isReported && refreshed.met.contains(ObjectIdentifier($0.node)) }) {
+      return true
+    }
+    if refreshed.met.intersection(identities) != Set(refreshed.belonging.map(ObjectIdentifier.init)) { return true }
     guard let precedes else { return false }
     let values = members.map { $0.read() }
     return zip(values, values.dropFirst()).contains { precedes($0.1, $0.0) }
   }
 
   /// Looks at all entities anew.
-  func redo(over nodes: [EntityNode<T>]) {
+  func rerun(over nodes: [EntityNode<T>]) {
     let former = members
     (members, identities) = ([], [])
-    members = settled(nodes.map { Note(node: $0, isChanged: true) })?.members ?? []
+    members = refreshed(nodes.map { Candidate(node: $0, isChanged: true) })?.members ?? []
     identities = Set(members.map(ObjectIdentifier.init))
-    if !members.elementsEqual(former, by: ===) { tell() }
+    if !members.elementsEqual(former, by: ===) { didChange() }
   }
 
-  private func tell() {
-    advance()
-    core.spread(from: self)
+  private func didChange() {
+    advanceVersion()
+    core.propagate(from: self)
   }
 
   /// The result after entities were noted.
@@ -77,14 +79,14 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   }
 
   /// - Returns: `nil` when nothing is to be told.
-  private func settled(_ noted: [Note]) -> Refreshed? {
+  private func refreshed(_ candidates: [Candidate]) -> Refreshed? {
     var changed: [ObjectIdentifier: Bool] = [:]
-    for note in noted { changed.merge([ObjectIdentifier(note.node): note.isChanged]) { $0 || $1 } }
+    for note in candidates { changed.merge([ObjectIdentifier(note.node): note.isChanged]) { $0 || $1 } }
     var (met, belonging): (Set<ObjectIdentifier>, [EntityNode<T>]) = ([], [])
-    for node in noted.map(\.node) {
+    for node in candidates.map(\.node) {
       let identity = ObjectIdentifier(node)
       guard let isChanged = changed.removeValue(forKey: identity) else { continue }
-      let belongs = !node.isVacant && !node.flags.contains(.gone) && matches(node.read())
+      let belongs = !node.isAbsent && !node.flags.contains(.evicted) && matches(node.read())
       guard isChanged || belongs != identities.contains(identity) else { continue }
       met.insert(identity)
       if belongs { belonging.append(node) }
@@ -121,8 +123,8 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     return members
   }
 
-  override func leaveTable() {
-    core.table(of: T.self).end(self)
+  override func removeFromTable() {
+    core.table(of: T.self).unregister(self)
   }
 
   override var label: String { "query over \(T.self)" }

@@ -22,7 +22,7 @@ extension StoreCore {
     if let node = aliases[key] { return node }
     let node = AliasNode(key, shape: shape(), core: self)
     aliases[key] = node
-    loosen(node)
+    checkRelease(node)
     return node
   }
 
@@ -32,15 +32,15 @@ extension StoreCore {
     mode: ChildCollector.Mode
   ) {
     let node = alias(key, shape: shape())
-    if let stamp, node.refuses(stamp) { return }
+    if let stamp, node.rejects(stamp) { return }
     node.put(content, stamp: stamp, mode: mode)
-    tellRegistered(key)
+    reportRegistered(key)
   }
 
   func clearAlias<Content: Sendable>(_ key: AliasKey<Content>) {
     guard let node = aliases[key] else { return }
     node.clear()
-    tellUnregistered(key)
+    reportUnregistered(key)
   }
 
   func clearAliases() {

@@ -12,25 +12,25 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
 
   override func read() -> Content? {
     core.refresh(self)
-    guard let relations, var shown = content else { return content }
+    guard let relations, var visible = content else { return content }
     // What is removed for the time being is not shown.
     var left = relations.children.map(\.child)
-    while let hidden = left.first(where: \.isVacant) {
-      if LinkCursor.walk(over: left, removing: hidden, { shape.remove(&shown, &$0) }) { return nil }
-      left.removeAll { $0 === hidden }
+    while let absent = left.first(where: \.isAbsent) {
+      if LinkCursor.walk(over: left, removing: absent, { shape.remove(&visible, &$0) }) { return nil }
+      left.removeAll { $0 === absent }
     }
-    return shown
+    return visible
   }
 
   /// To take out of the content what is removed for the time being runs setters of the content.
-  override var isReadable: Bool { !flags.contains(.dirty) && core.backLinks == 0 && core.hiddenNodes == 0 }
+  override var isReadable: Bool { !flags.contains(.dirty) && core.cycleLinks == 0 && core.tentativelyRemovedCount == 0 }
 
   /// What an update is made of: what is not sure lies on top of it.
-  var basis: Content? {
+  var updateBase: Content? {
     // What only edits show is not there.
-    if overlay != nil { return core.withSureValues { read() } }
-    guard core.hasUnsure(in: [self]) else { return read() }
-    return core.withSureValues { read() } ?? read()
+    if overlay != nil { return core.withConfirmedValues { read() } }
+    guard core.hasTentativeChanges(in: [self]) else { return read() }
+    return core.withConfirmedValues { read() } ?? read()
   }
 
   override func rebuild() {
@@ -51,23 +51,23 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     let formerContent = self.content
     defer { withExtendedLifetime(formerContent) {} }
     self.content = content
-    var adoption = ChildCollector(core: core, stamp: stamp, mode: mode)
-    core.unsettle(self) { shape.adopt(content, &adoption) }
-    if adoption.link(self) {
+    var collector = ChildCollector(core: core, stamp: stamp, mode: mode)
+    core.whileInconsistent(self) { shape.collect(content, &collector) }
+    if collector.link(self) {
       flags.insert(.dirty)
-      isUntold = true
+      isSilentlyDirty = true
     }
     // Of entities that changed, it has been told already.
-    if wasNothing || former != adoption.children.map({ ObjectIdentifier($0) }) { tell() }
+    if wasNothing || former != collector.children.map({ ObjectIdentifier($0) }) { didChange() }
   }
 
   /// The same with edits of optimistic changes on top of the content.
   private func put(_ content: Content, below overlay: AliasOverlay<Content>, stamp: Stamp?, mode: ChildCollector.Mode) {
     note(stamp)
-    var adoption = ChildCollector(core: core, stamp: stamp, mode: mode)
-    shape.adopt(content, &adoption)
+    var collector = ChildCollector(core: core, stamp: stamp, mode: mode)
+    shape.collect(content, &collector)
     // Storing may run code that ends the edits.
-    rebase(self.overlay ?? AliasOverlay(overlay.form, base: nil, patches: []), on: adoption.children)
+    rebase(self.overlay ?? AliasOverlay(overlay.form, base: nil, patches: []), on: collector.children)
   }
 
   /// Lets the alias stand for nothing, without any edits. What it stood for is kept no longer, and neither is its stamp.
@@ -81,7 +81,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     content = nil
     setChildren([])
     unpin()
-    tell()
+    didChange()
   }
 
   /// The entities that the alias stands for; `nil` when it stands for nothing.
@@ -99,26 +99,26 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     if let relations, !relations.children.isEmpty {
       // A child may be out of date.
       for index in relations.children.indices {
-        relations.children[index].seen = relations.children[index].child.version &- 1
+        relations.children[index].writtenVersion = relations.children[index].child.version &- 1
       }
       flags.insert(.dirty)
-      isUntold = true
+      isSilentlyDirty = true
     }
     if former != nil, content == nil { unpin() }
     guard (former == nil) != (content == nil) || children != nodes?.map({ ObjectIdentifier($0) }) ?? [] else { return }
-    tell()
-    if content == nil { core.tellUnregistered(key) } else { core.tellRegistered(key) }
+    didChange()
+    if content == nil { core.reportUnregistered(key) } else { core.reportRegistered(key) }
   }
 
-  private func tell() {
-    advance()
-    core.spread(from: self)
+  private func didChange() {
+    advanceVersion()
+    core.propagate(from: self)
   }
 
   override func remove(_ child: Node) -> Bool {
     core.refresh(self)
     if overlay != nil {
-      forget(child)
+      discard(child)
       return false
     }
     // Not what is read: an entity that is removed for the time being is still in it.
@@ -132,28 +132,28 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     defer { withExtendedLifetime(former) {} }
     content = reduced
     setChildren(relations.children.map(\.child).filter { $0 !== child })
-    tell()
+    didChange()
     return false
   }
 
-  override func snapshot() -> () -> Void {
+  override func makeRestoration() -> () -> Void {
     let (content, stamp, children, overlay) = (content, stamp, relations?.children.map(\.child) ?? [], overlay)
     return { [self] in
-      core.letGoLater(setOverlay(overlay))
+      core.releaseLater(setOverlay(overlay))
       if (self.content == nil) != (content == nil) {
         if content == nil { unpin() } else { pin() }
       }
-      core.letGoLater(self.content)
+      core.releaseLater(self.content)
       self.content = content
       self.stamp = stamp
       setChildren(children)
-      for index in children.indices { relations?.children[index].seen = children[index].version &- 1 }
+      for index in children.indices { relations?.children[index].writtenVersion = children[index].version &- 1 }
       if !children.isEmpty { flags.insert(.dirty) }
-      tell()
+      didChange()
     }
   }
 
-  override func leaveTable() {
+  override func removeFromTable() {
     core.aliases.remove(self)
   }
 

@@ -12,8 +12,8 @@ final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
     didSet {
       guard entity !== oldValue else { return }
       setChildren(entity.map { [$0] } ?? [])
-      advance()
-      core.spread(from: self)
+      advanceVersion()
+      core.propagate(from: self)
     }
   }
 
@@ -22,14 +22,14 @@ final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
     return entity?.read()
   }
 
-  override var isReadable: Bool { !flags.contains(.dirty) && core.backLinks == 0 }
+  override var isReadable: Bool { !flags.contains(.dirty) && core.cycleLinks == 0 }
 
   override func remove(_ child: Node) -> Bool {
     entity = nil
     return false
   }
 
-  override func leaveTable() {
+  override func removeFromTable() {
     core.table(of: T.self).awaited[id] = nil
   }
 

@@ -22,9 +22,9 @@ struct BlockList<Element> {
 
   @inlinable mutating func append(_ element: consuming Element) {
     if next == end { addBlock() }
-    guard let place = next else { return }
-    place.initialize(to: element)
-    next = place + 1
+    guard let slot = next else { return }
+    slot.initialize(to: element)
+    next = slot + 1
   }
 
   @usableFromInline mutating func addBlock() {
@@ -35,10 +35,10 @@ struct BlockList<Element> {
   }
 
   mutating func removeLast() -> Element? {
-    guard let block = blocks.last, let place = next.map({ $0 - 1 }) else { return nil }
-    let last = place.move()
-    next = place
-    if place == block { removeLastBlock() }
+    guard let block = blocks.last, let slot = next.map({ $0 - 1 }) else { return nil }
+    let last = slot.move()
+    next = slot
+    if slot == block { removeLastBlock() }
     return last
   }
 
@@ -63,7 +63,7 @@ struct BlockList<Element> {
     while start < range.upperBound {
       let end = min(range.upperBound, (start / size + 1) * size)
       let block = blocks[start / size]
-      for place in (start % size)..<(start % size + end - start) { body(block[place]) }
+      for slot in (start % size)..<(start % size + end - start) { body(block[slot]) }
       start = end
     }
   }

@@ -7,7 +7,7 @@ struct ChildCollector {
   /// Entities to leave as they are.
   private let kept: [Node]
   /// Removed entities whose last values the aggregate keeps.
-  private let retained: [Node]
+  private let retainedRemoved: [Node]
   /// The change that brings the aggregate, if it brings it.
   private let change: TentativeChange?
   /// Visits the entities, none of which is stored.
@@ -23,30 +23,31 @@ struct ChildCollector {
     /// A closure made the aggregate of the stored one: entities that it left as they were are no changes.
     case updating
     /// Existing entities keep their values, even if the aggregate has others.
-    case keeping
+    case keepingExisting
     /// Existing, removed and not yet stored entities are left as they are.
-    case gathering
+    case lookingUp
     /// Existing entities keep their values, and new entities are part of a tentative change.
     case bringing
   }
 
   init(
-    core: StoreCore, stamp: Stamp?, mode: Mode = .storing, kept: [Node] = [], retained: [Node] = [],
+    core: StoreCore, stamp: Stamp?, mode: Mode = .storing, kept: [Node] = [], retainedRemoved: [Node] = [],
     bringing change: TentativeChange? = nil
   ) {
-    self.init(core: core, stamp: stamp, mode: mode, kept: kept, retained: retained, change: change, visitor: nil)
+    self.init(
+      core: core, stamp: stamp, mode: mode, kept: kept, retainedRemoved: retainedRemoved, change: change, visitor: nil)
   }
 
   /// Shows the entities to a visitor, whose nodes are the children.
   init(core: StoreCore, stamp: Stamp?, visitor: any EntityVisitor) {
-    self.init(core: core, stamp: stamp, mode: .gathering, kept: [], retained: [], change: nil, visitor: visitor)
+    self.init(core: core, stamp: stamp, mode: .lookingUp, kept: [], retainedRemoved: [], change: nil, visitor: visitor)
   }
 
   private init(
-    core: StoreCore, stamp: Stamp?, mode: Mode, kept: [Node], retained: [Node], change: TentativeChange?,
+    core: StoreCore, stamp: Stamp?, mode: Mode, kept: [Node], retainedRemoved: [Node], change: TentativeChange?,
     visitor: (any EntityVisitor)?
   ) {
-    self.retained = retained
+    self.retainedRemoved = retainedRemoved
     self.change = change
     self.visitor = visitor
     self.kept = kept
@@ -55,19 +56,19 @@ struct ChildCollector {
     self.stamp = stamp
   }
 
-  @inlinable mutating func adopt<T: Identifiable & Sendable>(_ entity: T) {
+  @inlinable mutating func collect<T: Identifiable & Sendable>(_ entity: T) {
     let table = core.table(of: T.self)
-    guard mode == .storing, let node = table.adoptSimply(entity, stamp: stamp) else {
-      return adoptAtLength(entity)
+    guard mode == .storing, let node = table.collectLeaf(entity, stamp: stamp) else {
+      return collectGeneral(entity)
     }
     children.append(node)
     versions.append(node.version)
   }
 
-  @usableFromInline mutating func adoptAtLength<T: Identifiable & Sendable>(_ entity: T) {
+  @usableFromInline mutating func collectGeneral<T: Identifiable & Sendable>(_ entity: T) {
     let table = core.table(of: T.self)
     if let change {
-      if retainedNode(of: entity, in: table) == nil { table.bring(entity, change) }
+      if retainedNode(of: entity, in: table) == nil { table.storeNestedTentatively(entity, change) }
       return
     }
     if let visitor {
@@ -103,17 +104,17 @@ struct ChildCollector {
 
   /// The node of an entity to leave as it is.
   private func known<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
-    if mode == .gathering { return table.nodeInAnyCase(of: entity) }
-    guard let node = table.node(entity.id) ?? table.hiddenNode(entity.id) else {
+    if mode == .lookingUp { return table.nodeOrPlaceholder(for: entity) }
+    guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id) else {
       return retainedNode(of: entity, in: table)
     }
-    return mode == .keeping || kept.contains(where: { $0 === node }) ? node : nil
+    return mode == .keepingExisting || kept.contains(where: { $0 === node }) ? node : nil
   }
 
   /// The node of a removed entity that stays removed: a closure that changed it in its value stores it again.
   private func retainedNode<T: Identifiable & Sendable>(of entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
-    guard !retained.isEmpty, let node = table.index.node(entity.id, hash: table.index.hash(entity.id)),
-      node.isRemoved, retained.contains(where: { $0 === node })
+    guard !retainedRemoved.isEmpty, let node = table.index.node(entity.id, hash: table.index.hash(entity.id)),
+      node.isRemoved, retainedRemoved.contains(where: { $0 === node })
     else { return nil }
     return mode != .updating || areSame(node.value, entity) ? node : nil
   }
@@ -122,8 +123,8 @@ struct ChildCollector {
 
   /// The node of an entity that a closure left as it was given. It keeps its value, its stamp, and what it is merged of.
   private func untouched<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
-    guard let node = table.node(entity.id) ?? table.hiddenNode(entity.id) else { return nil }
-    guard !node.flags.contains(.onPath), !node.isUnsure else { return nil }
+    guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id) else { return nil }
+    guard !node.flags.contains(.beingStored), !node.isTentative else { return nil }
     if let given = core.edits?.given, given.contains(node) { return given.contains(entity, of: node) ? node : nil }
     let given = core.edits?.formerValue(of: node) ?? table.givenValue(of: node)
     return areSame(given, entity, core.edits?.differences) ? node : nil
@@ -131,11 +132,12 @@ struct ChildCollector {
 
   /// Notes a change that a closure made. Of two different changes of one entity the later place counts.
   private func noteEdit<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) {
-    guard let node = table.node(entity.id) ?? table.hiddenNode(entity.id), !node.flags.contains(.onPath),
+    guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id),
+      !node.flags.contains(.beingStored),
       let edits = core.edits
     else { return }
     guard edits.note(node, formerValue: table.givenValue(of: node)) else { return }
-    if !areSame(node.built(), entity) { core.tellRefused(T.self, entity.id, EntityError.differentChanges) }
+    if !areSame(node.refreshed(), entity) { core.reportRejected(T.self, entity.id, EntityError.differentChanges) }
   }
 
   /// Links the aggregate to its children.
@@ -146,8 +148,8 @@ struct ChildCollector {
     guard let relations = aggregate.relations else { return false }
     var differs = false
     for index in children.indices {
-      relations.children[index].seen = versions[index]
-      if !relations.children[index].isBack, versions[index] != children[index].version { differs = true }
+      relations.children[index].writtenVersion = versions[index]
+      if !relations.children[index].closesCycle, versions[index] != children[index].version { differs = true }
     }
     return differs
   }
@@ -159,7 +161,7 @@ struct StoreResult<T: Identifiable & Sendable> {
     case created, changed, equal
     /// Fresher children that the store has were kept in it.
     case adjusted
-    case refused, closesCircle
+    case refused, closesCycle
   }
 
   let node: EntityNode<T>
@@ -170,7 +172,7 @@ struct StoreResult<T: Identifiable & Sendable> {
     switch outcome {
     case .created, .changed: !node.flags.contains(.dirty) && node.relations?.overlay == nil
     case .equal: true
-    case .adjusted, .refused, .closesCircle: false
+    case .adjusted, .refused, .closesCycle: false
     }
   }
 }

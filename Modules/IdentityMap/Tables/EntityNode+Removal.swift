@@ -1,39 +1,39 @@
 /// A node that can stop standing for something, while it is still held.
 protocol RemovableNode {
-  func becomeVacant()
+  func becomeAbsent()
 }
 
 extension EntityNode: RemovableNode {
   /// There is no such entity any more. Whoever holds the node gets to see it again when it is stored again.
-  func becomeVacant() {
-    if flags.contains(.hidden) { return becomeVacantForGood() }
-    guard !isVacant else { return }
+  func becomeAbsent() {
+    if flags.contains(.tentativelyRemoved) { return confirmRemoval() }
+    guard !isAbsent else { return }
     let table = core.table(of: T.self)
-    flags.insert(.vacant)
-    tellOfRemoval()
-    table.isGone(self, id: value.id)
+    flags.insert(.absent)
+    notifyOfRemoval()
+    table.didRemove(self, id: value.id)
     let former = setOverlay(nil)
     defer { withExtendedLifetime(former) {} }
-    core.loosen(self)
-    core.forgetInChanges(self)
+    core.checkRelease(self)
+    core.discardFromChanges(self)
   }
 
   /// Has those told who hear of removals.
-  private func tellOfRemoval() {
-    guard let relations, relations.hasAudiences else { return }
-    advance()
+  private func notifyOfRemoval() {
+    guard let relations, relations.hasObservers else { return }
+    advanceVersion()
     core.enqueue(self)
   }
 
   /// What was removed for the time being is not brought back any more.
-  private func becomeVacantForGood() {
+  private func confirmRemoval() {
     // While the node still is what those stand for that it was taken out of.
-    core.forgetInChanges(self)
+    core.discardFromChanges(self)
     let former = setOverlay(nil)
     defer { withExtendedLifetime(former) {} }
-    setHidden(false)
-    core.table(of: T.self).tenures?.end(of: self)
-    core.loosen(self)
+    setTentativelyRemoved(false)
+    core.table(of: T.self).retention?.end(of: self)
+    core.checkRelease(self)
   }
 
   /// Removes the entity: from the aggregates, collections and aliases that it is in, and then itself. Aggregates that
@@ -65,6 +65,6 @@ extension Node {
     if hasParents { core.refresh(self) }
     // The end comes last: what hears of it may store the entity again.
     setChildren([])
-    (self as? any Node & RemovableNode)?.becomeVacant()
+    (self as? any Node & RemovableNode)?.becomeAbsent()
   }
 }

@@ -6,23 +6,23 @@ extension EntityNode {
     let plan: AnyNestingPlan?
     let overlay: AnyObject?
     let writtenAt: Duration?
-    let tenure: (cost: Int, end: Duration?)?
-    let tenures: LRUList?
+    let lruEntry: (cost: Int, end: Duration?)?
+    let retention: LRUList?
   }
 
   private var state: State {
     State(
-      flags: flags.intersection([.vacant, .hidden, .invalidated, .stamped]),
+      flags: flags.intersection([.absent, .tentativelyRemoved, .invalidated, .stamped]),
       children: relations?.children.map(\.child) ?? [], plan: relations?.plan, overlay: relations?.overlay,
-      writtenAt: relations?.writtenAt, tenure: relations?.tenure.map { ($0.cost, $0.end) },
-      tenures: core.table(of: T.self).tenures)
+      writtenAt: relations?.writtenAt, lruEntry: relations?.lruEntry.map { ($0.cost, $0.end) },
+      retention: core.table(of: T.self).retention)
   }
 
   /// A closure that puts back what the node is now.
   func restoration() -> () -> Void {
     let (value, stamp, state) = (value, stamp, state)
     return { [self] in
-      core.letGoLater(exchange(for: value))
+      core.releaseLater(exchange(for: value))
       self.stamp = stamp
       restore(state)
     }
@@ -32,32 +32,36 @@ extension EntityNode {
     restoreFlags(state.flags)
     restoreRelations(state)
     relink(to: state.children)
-    advance()
-    core.spread(from: self)
-    core.loosen(self)
+    advanceVersion()
+    core.propagate(from: self)
+    core.checkRelease(self)
     let table = core.table(of: T.self)
-    if isVacant { table.isGone(self, id: value.id, forNow: flags.contains(.hidden)) } else { table.isBack(self) }
-    table.restoreTenure(of: self, state.tenure, in: state.tenures)
+    if isAbsent {
+      table.didRemove(self, id: value.id, forNow: flags.contains(.tentativelyRemoved))
+    } else {
+      table.didRestore(self)
+    }
+    table.restoreRetention(of: self, state.lruEntry, in: state.retention)
   }
 
   private func restoreFlags(_ former: NodeFlags) {
     if !former.contains(.stamped) { flags.remove(.stamped) }
-    flags.remove([.vacant, .invalidated])
-    flags.formUnion(former.intersection([.vacant, .invalidated]))
-    setHidden(former.contains(.hidden))
+    flags.remove([.absent, .invalidated])
+    flags.formUnion(former.intersection([.absent, .invalidated]))
+    setTentativelyRemoved(former.contains(.tentativelyRemoved))
   }
 
   private func restoreRelations(_ state: State) {
     guard let relations else { return }
     relations.plan = state.plan
-    core.letGoLater(setOverlay(state.overlay))
+    core.releaseLater(setOverlay(state.overlay))
     relations.writtenAt = state.writtenAt
   }
 
   /// Makes the node's value one that is made of these children, whose values may be others than those in it.
   func relink(to children: [Node]) {
     setChildren(children)
-    for index in children.indices { relations?.children[index].seen = children[index].version &- 1 }
+    for index in children.indices { relations?.children[index].writtenVersion = children[index].version &- 1 }
     if !children.isEmpty { flags.insert(.dirty) }
   }
 
@@ -67,16 +71,16 @@ extension EntityNode {
     let former = exchange(for: value)
     self.stamp = stamp
     flags.remove([.stamped, .invalidated])
-    core.letGoLater(setOverlay(nil))
-    advance()
-    core.spread(from: self)
-    guard isVacant else { return former }
-    flags.remove(.vacant)
-    setHidden(false)
+    core.releaseLater(setOverlay(nil))
+    advanceVersion()
+    core.propagate(from: self)
+    guard isAbsent else { return former }
+    flags.remove(.absent)
+    setTentativelyRemoved(false)
     let table = core.table(of: T.self)
-    table.isBack(self)
+    table.didRestore(self)
     // The type may have got a lifetime in the meantime.
-    if table.tenures != nil { table.keep(self) }
+    if table.retention != nil { table.keep(self) }
     return former
   }
 }
@@ -86,7 +90,7 @@ extension Node {
   /// - Returns: What there was. The caller keeps it until all is in order again.
   func setOverlay(_ overlay: AnyObject?) -> AnyObject? {
     let former = relations?.overlay
-    if overlay != nil || former != nil { relate().overlay = overlay }
+    if overlay != nil || former != nil { makeRelations().overlay = overlay }
     if overlay == nil { flags.remove(.overlaid) } else { flags.insert(.overlaid) }
     return former
   }

@@ -11,30 +11,30 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
 
   @usableFromInline override func read() -> T {
     if flags.contains(.dirty) { core.refresh(self) }
-    guard let relations, relations.backLinks > 0, let plan else { return value }
-    for link in relations.children where link.isBack { core.refresh(link.child) }
+    guard let relations, relations.cycleLinks > 0, let plan else { return value }
+    for link in relations.children where link.closesCycle { core.refresh(link.child) }
     var whole = value
-    relations.walk(.closeCircles) { plan.refresh(&whole, along: &$0) }
+    relations.walk(.closeCycles) { plan.refresh(&whole, along: &$0) }
     return whole
   }
 
-  @usableFromInline override var isReadable: Bool { !flags.contains(.dirty) && !closesCircles }
+  @usableFromInline override var isReadable: Bool { !flags.contains(.dirty) && !hasCycleLinks }
 
   /// The value, up to date but for what closes a circle.
-  func built() -> T {
+  func refreshed() -> T {
     if flags.contains(.dirty) { core.refresh(self) }
     return value
   }
 
   /// Whether there is something in the value that closes a circle.
-  var closesCircles: Bool {
+  var hasCycleLinks: Bool {
     guard let relations else { return false }
-    return relations.backLinks > 0
+    return relations.cycleLinks > 0
   }
 
   /// What closes a circle in the value.
-  var closedCircles: [Node] {
-    closesCircles ? relations?.children.filter(\.isBack).map(\.child) ?? [] : []
+  var cycleChildren: [Node] {
+    hasCycleLinks ? relations?.children.filter(\.closesCycle).map(\.child) ?? [] : []
   }
 
   @usableFromInline override func rebuild() {
@@ -56,7 +56,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
   /// - Returns: The former one. The caller keeps it until all is in order again, because its end can run code of others,
   ///   and that can use the store.
   func exchange(for value: T) -> T {
-    ensureNotRebuilding()
+    requireNotRebuilding()
     var former = value
     swap(&self.value, &former)
     return former
@@ -68,7 +68,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     core.record(self)
     let table = core.table(of: T.self)
     var reduced = value
-    guard table.take(child, outOf: &reduced) else { return !table.fallBack(self, without: child) }
+    guard table.remove(child, from: &reduced) else { return !table.fallBackToConfirmed(self, without: child) }
     // Not those that are left in their former order: a dictionary can have got another one.
     let left = table.contents(of: reduced)
     if left.contains(where: { $0 === child }) {
@@ -78,21 +78,21 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     let former = exchange(for: reduced)
     defer { withExtendedLifetime(former) {} }
     // What closed a circle is in the value as it was stored, and may close none any more.
-    if closesCircles { relink(to: left) } else { setChildren(left) }
-    advance()
-    core.spread(from: self)
+    if hasCycleLinks { relink(to: left) } else { setChildren(left) }
+    advanceVersion()
+    core.propagate(from: self)
     return false
   }
 
-  @usableFromInline override func leaveTable() {
-    core.table(of: T.self).forget(self)
+  @usableFromInline override func removeFromTable() {
+    core.table(of: T.self).removeFromIndex(self)
   }
 
-  @usableFromInline override func tellQueries(isTold: Bool) {
-    core.table(of: T.self).noteForQueries(self, isChanged: true, isTold: isTold)
+  @usableFromInline override func notifyQueries(isReported: Bool) {
+    core.table(of: T.self).addQueryCandidate(self, isChanged: true, isReported: isReported)
   }
 
-  @usableFromInline override func snapshot() -> () -> Void { restoration() }
+  @usableFromInline override func makeRestoration() -> () -> Void { restoration() }
 
   @usableFromInline override var label: String { "\(T.self) \(value.id)" }
 

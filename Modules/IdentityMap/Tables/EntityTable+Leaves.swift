@@ -2,22 +2,22 @@
 /// compiled into the code that calls them, with its types. Everything else goes the long way.
 extension EntityTable {
   /// Stores an entity, to which a handle is made at once; `nil` when it has to go the long way.
-  @inlinable func putSimply(_ entity: T, stamp: Stamp?) -> Unmanaged<EntityNode<T>>? {
-    guard isSimple, core.isPlain, stamp == nil else { return nil }
+  @inlinable func putLeaf(_ entity: T, stamp: Stamp?) -> Unmanaged<EntityNode<T>>? {
+    guard storesPlainLeaves, core.isPlain, stamp == nil else { return nil }
     let hash = index.hash(entity.id)
     guard let found = index.find(entity.id, hash: hash) else {
-      return .passUnretained(createSimply(entity, hash: hash))
+      return .passUnretained(createLeaf(entity, hash: hash))
     }
-    guard found._withUnsafeGuaranteedRef({ $0.isSimple }) else { return nil }
+    guard found._withUnsafeGuaranteedRef({ $0.isPlainLeaf }) else { return nil }
     // Not by its `==`, which may leave fields out. Of a leaf in which nobody takes part, nobody has to be told anyway.
     found._withUnsafeGuaranteedRef { if !haveSameBytes($0.value, entity) { set($0, entity) } }
     return found
   }
 
-  @inlinable func createSimply(_ entity: T, hash: UInt32) -> EntityNode<T> {
+  @inlinable func createLeaf(_ entity: T, hash: UInt32) -> EntityNode<T> {
     let node = EntityNode(entity, core: core)
     index.insert(node, hash: hash)
-    if core.isJournaling { recordCreation(of: node) }
+    if core.isRecording { recordCreation(of: node) }
     return node
   }
 
@@ -27,51 +27,51 @@ extension EntityTable {
     // The former value goes when the node has all of the new one: its end can run code that uses the store.
     var former = value
     swap(&node.value, &former)
-    if core.isJournaling, !node.flags.contains(.journaled) { record(former, of: node) }
+    if core.isRecording, !node.flags.contains(.recorded) { record(former, of: node) }
   }
 
   /// Stores an entity that is in an aggregate; `nil` when it has to go the long way.
-  @inlinable func adoptSimply(_ entity: T, stamp: Stamp?) -> EntityNode<T>? {
-    guard isSimple, core.isPlain, stamp == nil else { return nil }
+  @inlinable func collectLeaf(_ entity: T, stamp: Stamp?) -> EntityNode<T>? {
+    guard storesPlainLeaves, core.isPlain, stamp == nil else { return nil }
     let hash = index.hash(entity.id)
     guard let node = index.node(entity.id, hash: hash) else {
-      return createSimply(entity, hash: hash)
+      return createLeaf(entity, hash: hash)
     }
-    guard node.flags.subtracting([.related, .journaled]).isEmpty else { return nil }
+    guard node.flags.subtracting([.hasRelations, .recorded]).isEmpty else { return nil }
     if haveSameBytes(node.value, entity) { return node }
-    guard !core.isJournaling, traits.areEqual(node.value, entity) else { return nil }
+    guard !core.isRecording, traits.areEqual(node.value, entity) else { return nil }
     setEqual(node, to: entity)
     return node
   }
 
   /// Changes an entity; `nil` when it has to go the long way.
-  @inlinable func updateSimply<E: Error>(
+  @inlinable func updateLeaf<E: Error>(
     _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
   ) throws(E) -> Bool? {
-    guard isSimple, core.isPlain, stamp == nil, node.isSimple else { return nil }
+    guard storesPlainLeaves, core.isPlain, stamp == nil, node.isPlainLeaf else { return nil }
     var value = node.value
     try update(&value)
-    guard value.id == node.value.id, isSimple, core.isPlain, node.isSimple else {
-      return finish(node, value)
+    guard value.id == node.value.id, storesPlainLeaves, core.isPlain, node.isPlainLeaf else {
+      return finishUpdate(node, value)
     }
     set(node, value)
     return true
   }
 
   /// Goes the long way with what an update has made.
-  @usableFromInline func finish(_ node: EntityNode<T>, _ value: T) -> Bool {
+  @usableFromInline func finishUpdate(_ node: EntityNode<T>, _ value: T) -> Bool {
     update(node, stamp: nil) { $0 = value }
   }
 
   /// Finds an entity of a type that has more to it.
   @usableFromInline func find(_ id: T.ID) -> EntityObserver<T>? {
     guard let node = search(id) else { return nil }
-    if tenures != nil { noteUse(of: node) }
-    return searchesLeaveNoTrace ? core.found(node) : EntityObserver(node)
+    if retention != nil { noteUse(of: node) }
+    return searchHasNoEffect ? core.observer(node) : EntityObserver(node)
   }
 }
 
 extension EntityNode {
   /// Whether nothing is to be known of the node but its value.
-  @inlinable var isSimple: Bool { flags.subtracting(.journaled).isEmpty }
+  @inlinable var isPlainLeaf: Bool { flags.subtracting(.recorded).isEmpty }
 }

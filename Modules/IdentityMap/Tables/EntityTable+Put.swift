@@ -4,43 +4,43 @@ extension EntityTable {
   func put(_ entity: T, stamp: Stamp?, isUpdate: Bool = false) -> StoreResult<T> {
     let hash = index.hash(entity.id)
     guard let node = index.node(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
-    if node.flags.contains(.onPath) { return StoreResult(node: node, outcome: .closesCircle) }
-    if node.isVacant && !node.flags.contains(.hidden) { return revive(node, with: entity, stamp: stamp) }
+    if node.flags.contains(.beingStored) { return StoreResult(node: node, outcome: .closesCycle) }
+    if node.isAbsent && !node.flags.contains(.tentativelyRemoved) { return revive(node, with: entity, stamp: stamp) }
     if let error = refusal(of: stamp, by: node) {
-      core.tellRefused(T.self, entity.id, error)
+      core.reportRejected(T.self, entity.id, error)
       return StoreResult(node: node, outcome: .refused)
     }
     // What a closure made of the stored value has that in it already.
     let merged = isUpdate ? entity : merged(entity, into: node)
     // The closure that merges may have removed it.
-    if node.isVacant && !node.flags.contains(.hidden) { return revive(node, with: merged, stamp: stamp) }
+    if node.isAbsent && !node.flags.contains(.tentativelyRemoved) { return revive(node, with: merged, stamp: stamp) }
     return replace(node, with: merged, stamp: stamp, isUpdate: isUpdate)
   }
 
   /// Stores an entity that there is not, and leaves what is in it as it is.
-  func putForNow(_ entity: T) -> EntityNode<T> {
+  func putKeepingNested(_ entity: T) -> EntityNode<T> {
     let hash = index.hash(entity.id)
     guard let node = index.node(entity.id, hash: hash) else {
-      return create(entity, hash: hash, stamp: nil, mode: .keeping).node
+      return create(entity, hash: hash, stamp: nil, mode: .keepingExisting).node
     }
-    return revive(node, with: entity, stamp: nil, mode: .keeping).node
+    return revive(node, with: entity, stamp: nil, mode: .keepingExisting).node
   }
 
   /// The node of an entity, whether there is such an entity or not.
-  func nodeInAnyCase(of entity: T) -> EntityNode<T> {
+  func nodeOrPlaceholder(for entity: T) -> EntityNode<T> {
     let hash = index.hash(entity.id)
     if let node = index.node(entity.id, hash: hash) { return node }
     let node = EntityNode(entity, core: core)
-    node.flags.insert(.vacant)
+    node.flags.insert(.absent)
     index.insert(node, hash: hash)
-    core.loosen(node)
+    core.checkRelease(node)
     return node
   }
 
   /// What the policy makes of the stored value and an incoming one.
   private func merged(_ entity: T, into node: EntityNode<T>) -> T {
-    guard let merge = policy.merge, !isOver(node) else { return entity }
-    guard let stored = node.overlay == nil ? node.read() : sureValue(of: node) else { return entity }
+    guard let merge = policy.merge, !isExpired(node) else { return entity }
+    guard let stored = node.overlay == nil ? node.read() : confirmedValue(of: node) else { return entity }
     let merged = merge(stored, entity)
     return merged.id == entity.id ? merged : entity
   }
@@ -50,43 +50,43 @@ extension EntityTable {
   func replace(
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool = false
   ) -> StoreResult<T> {
-    if core.journal != nil { core.record(node) }
+    if core.undoLog != nil { core.record(node) }
     let entity = isUpdate ? withoutRemoved(entity) : entity
     if node.overlay != nil { return rebase(node, on: entity, stamp: stamp, isUpdate: isUpdate) }
     guard traits.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
     if node.isDeep { return replaceDeep(node, with: entity, stamp: stamp, isUpdate: isUpdate) }
-    let before = node.built()
+    let before = node.refreshed()
     defer { withExtendedLifetime(before) {} }
-    let isEqual = areEqual(before, entity) || node.closesCircles && areEqual(node.read(), entity)
+    let isEqual = areEqual(before, entity) || node.hasCycleLinks && areEqual(node.read(), entity)
     let isUnchanged = isEqual && isRepetition(entity, of: node)
     // What is in it can be equal to what is shown and not sure.
     if isUnchanged, stamp == nil, core.openChanges.isEmpty || isUpdate, isUpdate || !node.keepsRemoved {
-      return confirm(node, stamp: nil)
+      return noteRepeatedWrite(node, stamp: nil)
     }
-    setAggregate(node, to: entity, stamp: stamp, keeping: isUpdate ? node.closedCircles : [], isUpdate: isUpdate)
-    takeOutHidden(of: node)
+    setAggregate(node, to: entity, stamp: stamp, keeping: isUpdate ? node.cycleChildren : [], isUpdate: isUpdate)
+    excludeTentativelyRemoved(from: node)
     // Fresher children that were kept can make of another value the same one.
     let isAdjusted = node.flags.contains(.dirty)
-    if isEqual || isAdjusted && areEqual(before, node.built()) {
-      if !isUnchanged { core.spreadQuietly(from: node) }
-      if node.flags.contains(.dirty) { node.isUntold = true }
-      let placement = confirm(node, stamp: stamp)
+    if isEqual || isAdjusted && areEqual(before, node.refreshed()) {
+      if !isUnchanged { core.propagateSilently(from: node) }
+      if node.flags.contains(.dirty) { node.isSilentlyDirty = true }
+      let placement = noteRepeatedWrite(node, stamp: stamp)
       return isAdjusted ? StoreResult(node: node, outcome: .adjusted) : placement
     }
     node.note(stamp)
-    wrote(node)
+    didWrite(node)
     return StoreResult(node: node, outcome: isAdjusted ? .adjusted : .changed)
   }
 
   private func replaceLeaf(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> StoreResult<T> {
     if areEqual(node.value, entity) {
       setEqual(node, to: entity)
-      return confirm(node, stamp: stamp)
+      return noteRepeatedWrite(node, stamp: stamp)
     }
     let former = node.exchange(for: entity)
     defer { withExtendedLifetime(former) {} }
     node.note(stamp)
-    wrote(node)
+    didWrite(node)
     return StoreResult(node: node, outcome: .changed)
   }
 
@@ -96,7 +96,7 @@ extension EntityTable {
     if isRepetition(entity, of: node) { return }
     let former = node.exchange(for: entity)
     defer { withExtendedLifetime(former) {} }
-    core.spreadQuietly(from: node)
+    core.propagateSilently(from: node)
   }
 
   /// Whether an equal value is known to be the stored one in every field, so that there is nothing to store.
@@ -104,16 +104,16 @@ extension EntityTable {
   /// The bytes tell, which costs less than `==`. The fields, which cost microseconds, are compared only where it costs
   /// more to make everything anew that contains the entity, and where that closes a circle.
   func isRepetition(_ entity: T, of node: EntityNode<T>) -> Bool {
-    if node.closesCircles { return areSame(node.value, entity) || areSame(node.read(), entity) }
+    if node.hasCycleLinks { return areSame(node.value, entity) || areSame(node.read(), entity) }
     if haveSameBytes(node.value, entity) || node.plan?.isRepetition(entity, of: node.value) ?? false { return true }
     return node.relations.map { $0.parents.count > 64 } ?? false && haveSameFields(node.value, entity)
   }
 
   /// Takes note of a write that changes nothing, of which nobody is told.
-  func confirm(_ node: EntityNode<T>, stamp: Stamp?) -> StoreResult<T> {
+  func noteRepeatedWrite(_ node: EntityNode<T>, stamp: Stamp?) -> StoreResult<T> {
     node.note(stamp)
     noteWrite(of: node)
-    if core.isLogging { core.tellStored(T.self, node.value.id) }
+    if core.isLogging { core.reportStored(T.self, node.value.id) }
     return StoreResult(node: node, outcome: .equal)
   }
 
@@ -126,27 +126,27 @@ extension EntityTable {
   /// - Returns: Whether observers of the aggregate are told of a change of an entity that was in it.
   @discardableResult
   func setAggregate(
-    _ node: EntityNode<T>, to entity: T, stamp: Stamp?, keepsKnown: Bool = false, keeping kept: [Node] = [],
+    _ node: EntityNode<T>, to entity: T, stamp: Stamp?, keepsExisting: Bool = false, keeping kept: [Node] = [],
     isUpdate: Bool = false, with contents: [Handle] = []
   ) -> Bool {
     // What is stored brings the entities in it; what is shown or updated leaves removed ones as they are.
-    let retained = keepsKnown || isUpdate ? node.retained(with: contents) : []
+    let retainedRemoved = keepsExisting || isUpdate ? node.retainedRemoved(with: contents) : []
     node.flags.remove(.dirty)
     _ = node.exchange(for: entity)
     guard let plan = plan(for: entity) else {
       node.setChildren([])
       return false
     }
-    let mode: ChildCollector.Mode = keepsKnown ? .keeping : isUpdate ? .updating : .storing
-    var adoption = ChildCollector(core: core, stamp: stamp, mode: mode, kept: kept, retained: retained)
-    node.flags.insert(.onPath)
-    core.unsettle(node) { plan.adopt(entity, by: &adoption) }
-    let isTold = node.flags.contains(.dirty) && !node.isUntold
-    node.flags.remove(.onPath)
-    node.relate().plan = plan
-    let differs = adoption.link(node)
+    let mode: ChildCollector.Mode = keepsExisting ? .keepingExisting : isUpdate ? .updating : .storing
+    var collector = ChildCollector(core: core, stamp: stamp, mode: mode, kept: kept, retainedRemoved: retainedRemoved)
+    node.flags.insert(.beingStored)
+    core.whileInconsistent(node) { plan.collect(entity, into: &collector) }
+    let isReported = node.flags.contains(.dirty) && !node.isSilentlyDirty
+    node.flags.remove(.beingStored)
+    node.makeRelations().plan = plan
+    let differs = collector.link(node)
     if differs { node.flags.insert(.dirty) } else { node.flags.remove(.dirty) }
-    return isTold
+    return isReported
   }
 
   private func create(
@@ -157,12 +157,12 @@ extension EntityTable {
     if let remembered = stampMemory?.stamp(of: entity.id, now: core.now()) {
       // As if it were still there, but that there is no value of it.
       node.stamp = remembered
-      node.flags.insert(.vacant)
+      node.flags.insert(.absent)
       return revive(node, with: entity, stamp: stamp, mode: mode)
     }
     // Nothing may hold it; unless somebody does by then, it goes when the transaction ends.
-    core.loosen(node)
-    if core.journal != nil { recordCreation(of: node) }
+    core.checkRelease(node)
+    if core.undoLog != nil { recordCreation(of: node) }
     return fill(node, with: entity, stamp: stamp, mode: mode)
   }
 
@@ -172,15 +172,15 @@ extension EntityTable {
   ) -> StoreResult<T> {
     let former = node.value
     defer { withExtendedLifetime(former) {} }
-    core.loosen(node)
+    core.checkRelease(node)
     if stampMemory == nil {
       node.stamp = .nan
     } else if let error = refusal(of: stamp, by: node) {
-      core.tellRefused(T.self, entity.id, error)
+      core.reportRejected(T.self, entity.id, error)
       return StoreResult(node: node, outcome: .refused)
     }
-    if core.journal != nil { core.record(node) }
-    node.flags.remove(.vacant)
+    if core.undoLog != nil { core.record(node) }
+    node.flags.remove(.absent)
     return fill(node, with: entity, stamp: stamp, mode: mode)
   }
 
@@ -189,29 +189,29 @@ extension EntityTable {
   ) -> StoreResult<T> {
     node.note(stamp)
     if traits.isAggregate {
-      setAggregate(node, to: entity, stamp: stamp, keepsKnown: mode == .keeping)
-      takeOutHidden(of: node)
+      setAggregate(node, to: entity, stamp: stamp, keepsExisting: mode == .keepingExisting)
+      excludeTentativelyRemoved(from: node)
     } else {
       node.value = entity
     }
-    if !isSimple && !queries.isEmpty { node.flags.insert(.queried) }
-    wrote(node)
+    if !storesPlainLeaves && !queries.isEmpty { node.flags.insert(.queried) }
+    didWrite(node)
     // It may have gone with what is removed for the time being.
-    if !isSimple && !awaited.isEmpty && !node.isVacant { awaited[entity.id]?.entity = node }
+    if !storesPlainLeaves && !awaited.isEmpty && !node.isAbsent { awaited[entity.id]?.entity = node }
     return StoreResult(node: node, outcome: .created)
   }
 
   /// Has everybody know that a node's value is another one.
-  func wrote(_ node: EntityNode<T>) {
-    spreadChange(of: node)
+  func didWrite(_ node: EntityNode<T>) {
+    didChangeValue(of: node)
     noteWrite(of: node)
-    if core.isLogging { core.tellStored(T.self, node.value.id) }
+    if core.isLogging { core.reportStored(T.self, node.value.id) }
   }
 
   /// The same without there being a sure value that has come.
-  func spreadChange(of node: EntityNode<T>) {
-    node.advance()
-    if node.relations != nil || !isSimple && !queries.isEmpty { core.spread(from: node) }
+  func didChangeValue(of node: EntityNode<T>) {
+    node.advanceVersion()
+    if node.relations != nil || !storesPlainLeaves && !queries.isEmpty { core.propagate(from: node) }
     if core.history.isKept { core.history.note(.stored, T.self, node.value.id, origin: core.origin) }
   }
 
@@ -221,6 +221,6 @@ extension EntityTable {
   func refusal(of stamp: Stamp?, by node: Node) -> StampError? {
     guard let stamp else { return nil }
     if stamp.isNaN { return .notANumber }
-    return node.refuses(stamp) ? .tooOld(current: node.stamp, received: stamp) : nil
+    return node.rejects(stamp) ? .tooOld(current: node.stamp, received: stamp) : nil
   }
 }

@@ -6,7 +6,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   @usableFromInline let traits = TypeTraits<T>.of()
   @exclusivity(unchecked) @usableFromInline var index = IdentityIndex<T>()
   var policy = TypePolicy<T>() {
-    didSet { noteSimplicity() }
+    didSet { updateStoresPlainLeaves() }
   }
   /// What leaves were before the transaction that is going on.
   @usableFromInline let leafLog = LeafUndoLog<T>()
@@ -15,23 +15,23 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   /// The places of nested entities that most values of the type have.
   @exclusivity(unchecked) private var plan: NestingPlan<T>?
   var queries: [QueryNode<T>] = [] {
-    didSet { noteSimplicity() }
+    didSet { updateStoresPlainLeaves() }
   }
   /// What the queries have to look at.
-  @exclusivity(unchecked) var notedForQueries: [QueryNode<T>.Note] = []
+  @exclusivity(unchecked) var queryCandidates: [QueryNode<T>.Candidate] = []
   /// Who waits for entities, whether there are any or not.
   var awaited: [T.ID: AwaitedNode<T>] = [:] {
-    didSet { noteSimplicity() }
+    didSet { updateStoresPlainLeaves() }
   }
   /// The stamps of entities that have gone, when they are remembered.
   @exclusivity(unchecked) var stampMemory: StampMemory<T.ID>?
   /// The entities that their lifetime keeps, when it keeps any.
-  @exclusivity(unchecked) var tenures: LRUList?
+  @exclusivity(unchecked) var retention: LRUList?
 
   @usableFromInline init(core: StoreCore) {
     self.core = core
     super.init()
-    noteSimplicity()
+    updateStoresPlainLeaves()
   }
 
   deinit {
@@ -39,40 +39,40 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   }
 
   /// Whether the entities are leaves and nothing is to be done with them but to store them.
-  @exclusivity(unchecked) @usableFromInline private(set) var isSimple = false
+  @exclusivity(unchecked) @usableFromInline private(set) var storesPlainLeaves = false
 
-  private func noteSimplicity() {
-    isSimple =
+  private func updateStoresPlainLeaves() {
+    storesPlainLeaves =
       !traits.isAggregate && policy.merge == nil && policy.areEqual == nil && policy.staleAfter == nil
       && policy.stampsOutlive == nil && policy.lifetime == .whileUsed && queries.isEmpty && awaited.isEmpty
   }
 
   /// The node of an entity that there is.
   @inlinable func node(_ id: T.ID) -> EntityNode<T>? {
-    guard let node = index.node(id, hash: index.hash(id)), !node.flags.contains(.vacant) else { return nil }
+    guard let node = index.node(id, hash: index.hash(id)), !node.flags.contains(.absent) else { return nil }
     return node
   }
 
-  func forget(_ node: EntityNode<T>) {
+  func removeFromIndex(_ node: EntityNode<T>) {
     let id = node.value.id
     if let stampMemory, !node.stamp.isNaN { stampMemory.remember(node.stamp, of: id, now: core.now()) }
     index.remove(node, hash: index.hash(id))
-    if !node.isVacant { isGone(node, id: id) }
+    if !node.isAbsent { didRemove(node, id: id) }
   }
 
   /// Whoever watches the type or waits for the entity is told that there is none any more.
   /// - Parameter forNow: It may come back, and is kept until then if its lifetime keeps it.
-  func isGone(_ node: EntityNode<T>, id: T.ID, forNow: Bool = false) {
-    if !isSimple {
-      if !queries.isEmpty { noteForQueries(node, isChanged: false) }
+  func didRemove(_ node: EntityNode<T>, id: T.ID, forNow: Bool = false) {
+    if !storesPlainLeaves {
+      if !queries.isEmpty { addQueryCandidate(node, isChanged: false) }
       if !awaited.isEmpty { awaited[id]?.entity = nil }
-      if !forNow { tenures?.end(of: node) }
+      if !forNow { retention?.end(of: node) }
     }
     if core.history.isKept { core.history.note(.removed, T.self, id, origin: core.origin) }
   }
 
   /// An entity is there again after a rollback.
-  func isBack(_ node: EntityNode<T>) {
+  func didRestore(_ node: EntityNode<T>) {
     if !queries.isEmpty { node.flags.insert(.queried) }
     if !awaited.isEmpty { awaited[node.value.id]?.entity = node }
   }
@@ -95,38 +95,38 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
 
   // MARK: Whatever the type
 
-  @usableFromInline override func settleQueries() {
-    guard !notedForQueries.isEmpty else { return }
-    let noted = notedForQueries
-    notedForQueries = []
-    for query in queries { query.settle(noted) }
+  @usableFromInline override func refreshQueries() {
+    guard !queryCandidates.isEmpty else { return }
+    let noted = queryCandidates
+    queryCandidates = []
+    for query in queries { query.refresh(noted) }
   }
 
-  @usableFromInline override func sweep() {
-    while let tenures, tenures.isOver(now: core.now) { tenures.endFirst() }
+  @usableFromInline override func evictExpired() {
+    while let retention, retention.isOverLimit(now: core.now) { retention.removeFirst() }
     stampMemory?.forget(until: core.now())
   }
 
-  @usableFromInline override func keepQueries() {
+  @usableFromInline override func commitQueries() {
     for query in queries { query.isNew = false }
   }
 
-  @usableFromInline override func redoNewQueries() {
-    for query in queries where query.isNew { query.redo(over: present) }
+  @usableFromInline override func rerunNewQueries() {
+    for query in queries where query.isNew { query.rerun(over: presentNodes) }
   }
 
   /// The nodes of the entities that there are.
-  var present: [EntityNode<T>] {
+  var presentNodes: [EntityNode<T>] {
     var nodes: [EntityNode<T>] = []
-    index.forEach { if !$0.isVacant { nodes.append($0) } }
+    index.forEach { if !$0.isAbsent { nodes.append($0) } }
     return nodes
   }
 
   @usableFromInline override func removeAll() {
     var nodes: [EntityNode<T>] = []
     // What is removed for the time being is not brought back either.
-    index.forEach { if !$0.isVacant || $0.flags.contains(.hidden) { nodes.append($0) } }
-    for node in nodes where !node.isVacant || node.flags.contains(.hidden) { node.removeEverywhere() }
+    index.forEach { if !$0.isAbsent || $0.flags.contains(.tentativelyRemoved) { nodes.append($0) } }
+    for node in nodes where !node.isAbsent || node.flags.contains(.tentativelyRemoved) { node.removeEverywhere() }
   }
 
   @usableFromInline override func clear() {

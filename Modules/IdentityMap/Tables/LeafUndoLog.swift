@@ -26,13 +26,13 @@ class AnyLeafUndoLog {
   final var count: Int { entries.count }
 
   @inlinable final func append(_ node: Node) {
-    node.flags.insert(.journaled)
+    node.flags.insert(.recorded)
     entries.append(Entry(node))
   }
 
   /// Says of leaves that they are in no journal.
   final func unmark(_ range: Range<Int>) {
-    entries.forEach(in: range) { entry in entry.node._withUnsafeGuaranteedRef { _ = $0.flags.remove(.journaled) } }
+    entries.forEach(in: range) { entry in entry.node._withUnsafeGuaranteedRef { _ = $0.flags.remove(.recorded) } }
   }
 
   /// Makes leaves what they were, the last first, and forgets them.
@@ -57,25 +57,25 @@ final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
 
   override func restore(from start: Int) {
     // All are taken out first: what is put back may run code of others.
-    var undone = takeOut(from: start)
+    var undone = removeEntries(from: start)
     for index in undone.indices {
       let entry = undone[index].entry
       let node = unsafeDowncast(entry.node.takeUnretainedValue(), to: EntityNode<T>.self)
-      node.flags.remove(.journaled)
+      node.flags.remove(.recorded)
       if let value = undone[index].value {
         undone[index].value = node.putBack(value, entry.stamp)
       } else {
-        node.becomeVacant()
+        node.becomeAbsent()
         node.setChildren([])
         node.stamp = .nan
       }
     }
     // What the leaves were in the meantime goes when the lock is free.
-    undone.first?.entry.node.takeUnretainedValue().core.letGoLater(undone)
+    undone.first?.entry.node.takeUnretainedValue().core.releaseLater(undone)
   }
 
   /// The leaves from an index on, the last first.
-  private func takeOut(from start: Int) -> [(entry: Entry, value: T?)] {
+  private func removeEntries(from start: Int) -> [(entry: Entry, value: T?)] {
     var taken: [(entry: Entry, value: T?)] = []
     while entries.count > start, let entry = entries.removeLast(), let value = values.removeLast() {
       taken.append((entry, value))
@@ -100,7 +100,7 @@ extension EntityTable {
 
   /// Keeps what a leaf was.
   @inlinable func record(_ value: consuming T?, of node: EntityNode<T>) {
-    if core.openLog !== leafLog { core.begin(leafLog) }
+    if core.openLeafLog !== leafLog { core.begin(leafLog) }
     leafLog.append(node)
     leafLog.values.append(value)
   }

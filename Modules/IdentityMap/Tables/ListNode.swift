@@ -9,36 +9,36 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
       // An entity that was stored by a transaction that was undone is vacant.
       for link in links {
         link.withChild { child in
-          guard !child.isVacant else { return }
+          guard !child.isAbsent else { return }
           let node = unsafeDowncast(child, to: EntityNode<T>.self)
-          (start + count).initialize(to: node.closesCircles ? node.read() : node.value)
+          (start + count).initialize(to: node.hasCycleLinks ? node.read() : node.value)
           count += 1
         }
       }
     }
   }
 
-  override var isReadable: Bool { !flags.contains(.dirty) && core.backLinks == 0 }
+  override var isReadable: Bool { !flags.contains(.dirty) && core.cycleLinks == 0 }
 
   override func remove(_ child: Node) -> Bool {
     guard let relations else { return false }
     core.record(self)
     setChildren(relations.children.map(\.child).filter { $0 !== child })
-    advance()
-    core.spread(from: self)
+    advanceVersion()
+    core.propagate(from: self)
     return false
   }
 
-  override func snapshot() -> () -> Void {
+  override func makeRestoration() -> () -> Void {
     let children = relations?.children.map(\.child) ?? []
     return { [self] in
       setChildren(children)
-      advance()
-      core.spread(from: self)
+      advanceVersion()
+      core.propagate(from: self)
     }
   }
 
-  override func leaveTable() {
+  override func removeFromTable() {
     Unmanaged.passUnretained(self).release()
   }
 
@@ -49,7 +49,7 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     let node = ListNode(core: core)
     _ = Unmanaged.passRetained(node)
     node.setChildren(children)
-    core.loosen(node)
+    core.checkRelease(node)
     return node
   }
 }

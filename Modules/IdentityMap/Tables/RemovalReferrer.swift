@@ -19,9 +19,9 @@ extension EntityNode: RemovalReferrer {
 
   func effect(ofRemoving other: Node) -> RemovalEffect {
     let table = core.table(of: T.self)
-    let shown = table.effect(ofRemoving: other, on: built())
+    let visible = table.effect(ofRemoving: other, on: refreshed())
     // The confirmed value is shown instead when it can be without the entity.
-    guard shown.isUseless, let base = overlay?.base else { return shown }
+    guard visible.isUseless, let base = overlay?.base else { return visible }
     return table.effect(ofRemoving: other, on: base)
   }
 }
@@ -42,19 +42,19 @@ extension EntityTable {
   /// Removes the entities that nothing refuses to remove; those that only refuse each other's removal stay.
   func removeAllUnreferred() {
     guard core.mayRefuse else { return removeAll() }
-    var left = present
+    var left = presentNodes
     var count = 0
     repeat {
       count = left.count
       left = left.filter { node in
-        guard !node.isVacant else { return false }
+        guard !node.isAbsent else { return false }
         guard core.refusal(ofRemoving: node) == nil else { return true }
         node.removeEverywhere()
         return false
       }
     } while !left.isEmpty && left.count < count
     for node in left {
-      if let refusal = core.refusal(ofRemoving: node) { core.tellUnremoved(T.self, node.value.id, refusal) }
+      if let refusal = core.refusal(ofRemoving: node) { core.reportNotRemoved(T.self, node.value.id, refusal) }
     }
   }
 }
@@ -91,13 +91,13 @@ extension StoreCore {
 extension EntityNode {
   /// The removed entities whose last values the aggregate keeps.
   /// - Parameter contents: Others that are in its confirmed value.
-  func retained(with contents: [Handle]) -> [Node] {
+  func retainedRemoved(with contents: [Handle]) -> [Node] {
     guard core.keepsRemoved else { return [] }
     return (relations?.children.map(\.child) ?? []).filter(\.isRemoved) + contents.map(\.node).filter(\.isRemoved)
   }
 
   /// Whether the aggregate has the last value of a removed entity.
-  var keepsRemoved: Bool { core.keepsRemoved && !retained(with: []).isEmpty }
+  var keepsRemoved: Bool { core.keepsRemoved && !retainedRemoved(with: []).isEmpty }
 }
 
 extension EntityTable {

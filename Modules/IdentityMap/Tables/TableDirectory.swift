@@ -4,16 +4,16 @@ class AnyEntityTable {
   @usableFromInline init() {}
 
   /// Puts the queries in order after what they have been told of.
-  @usableFromInline func settleQueries() {}
+  @usableFromInline func refreshQueries() {}
 
   /// No transaction that may be undone is going on any more.
-  @usableFromInline func keepQueries() {}
+  @usableFromInline func commitQueries() {}
 
   /// Begins those queries again that began in what was undone.
-  @usableFromInline func redoNewQueries() {}
+  @usableFromInline func rerunNewQueries() {}
 
   /// Forgets what is over its time or beyond its room.
-  @usableFromInline func sweep() {}
+  @usableFromInline func evictExpired() {}
 
   /// Removes every entity.
   @usableFromInline func removeAll() {}
@@ -39,32 +39,32 @@ final class TableDirectory {
 
   var hasOverdue: Bool { !overdue.isEmpty }
 
-  func sweepOverdue() {
+  func evictOverdue() {
     guard hasOverdue else { return }
     let tables = overdue
     overdue.removeAll()
-    for table in tables { table.sweep() }
+    for table in tables { table.evictExpired() }
   }
 
   init() {
-    recent = .allocate(capacity: Self.places)
-    recent.initialize(repeating: nil, count: Self.places)
+    recent = .allocate(capacity: Self.slotCount)
+    recent.initialize(repeating: nil, count: Self.slotCount)
   }
 
   deinit {
-    recent.deinitialize(count: Self.places)
+    recent.deinitialize(count: Self.slotCount)
     recent.deallocate()
   }
 
-  @inlinable static var places: Int { 16 }
+  @inlinable static var slotCount: Int { 16 }
 
   /// The place of a type among the tables used last.
-  @inlinable static func place(of key: ObjectIdentifier) -> Int {
-    Int(bitPattern: UInt(bitPattern: Int(bitPattern: key)) >> 4) & (places - 1)
+  @inlinable static func slot(of key: ObjectIdentifier) -> Int {
+    Int(bitPattern: UInt(bitPattern: Int(bitPattern: key)) >> 4) & (slotCount - 1)
   }
 
   /// The table of a type, if there is one; changes nothing.
-  @usableFromInline func knownTable<T: Identifiable & Sendable>(of type: T.Type) -> Unmanaged<EntityTable<T>>? {
+  @usableFromInline func existingTable<T: Identifiable & Sendable>(of type: T.Type) -> Unmanaged<EntityTable<T>>? {
     tables[ObjectIdentifier(type)].map { .passUnretained(unsafeDowncast($0, to: EntityTable<T>.self)) }
   }
 
@@ -72,7 +72,7 @@ final class TableDirectory {
     let key = ObjectIdentifier(type)
     let table = tables[key].map { unsafeDowncast($0, to: EntityTable<T>.self) } ?? EntityTable<T>(core: core)
     tables[key] = table
-    recent[Self.place(of: key)] = (key, .passUnretained(table))
+    recent[Self.slot(of: key)] = (key, .passUnretained(table))
     return table
   }
 }
@@ -85,7 +85,7 @@ extension StoreCore {
   /// The table, which is there as long as the store is.
   @inlinable func unretainedTable<T: Identifiable & Sendable>(of type: T.Type) -> Unmanaged<EntityTable<T>> {
     let key = ObjectIdentifier(type)
-    if let entry = tables.recent[TableDirectory.place(of: key)], entry.type == key {
+    if let entry = tables.recent[TableDirectory.slot(of: key)], entry.type == key {
       return Unmanaged.fromOpaque(entry.table.toOpaque())
     }
     return Unmanaged.passUnretained(tables.findTable(of: type, core: self))

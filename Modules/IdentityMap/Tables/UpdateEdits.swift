@@ -28,7 +28,7 @@ final class UpdateEdits {
 
 extension StoreCore {
   /// Stores the edits that a closure made in an aggregate or in the content of an alias.
-  func storing<R>(_ made: UpdateEdits, _ body: () -> R) -> R {
+  func withEdits<R>(_ made: UpdateEdits, _ body: () -> R) -> R {
     let outer = edits
     edits = made
     defer { edits = outer }
