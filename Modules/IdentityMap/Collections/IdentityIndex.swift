@@ -1,23 +1,23 @@
 /// Finds a type's nodes by identifier: open addressing with linear probing. It keeps the hashes and no identifiers,
 /// because the values have theirs; so a node costs it 20 to 40 bytes. It owns the nodes.
 @usableFromInline
-struct IdentityIndex<T: Identifiable & Sendable> {
+struct IdentityIndex<Element: AnyObject> {
   @usableFromInline var count = 0
   @usableFromInline var capacity = 0
   @usableFromInline var buckets: UnsafeMutablePointer<Bucket>
   /// Makes the hashes others than those of every other index, so that nobody can choose identifiers that meet.
   @usableFromInline let secret = UInt.random(in: .min ... .max)
 
-  /// A node beside its hash: a search mostly waits for memory, and one place in it is found sooner than two.
+  /// A node beside its hash: a search mostly waits for memory, and one slot in it is found sooner than two.
   @usableFromInline struct Bucket {
     /// That of the node's identifier; 0 when the bucket is empty.
     @usableFromInline var hash: UInt32
     /// There when the bucket is not empty.
-    @usableFromInline var node: Unmanaged<EntityNode<T>>?
+    @usableFromInline var element: Unmanaged<Element>?
 
-    @inlinable init(hash: UInt32, node: Unmanaged<EntityNode<T>>?) {
+    @inlinable init(hash: UInt32, element: Unmanaged<Element>?) {
       self.hash = hash
-      self.node = node
+      self.element = element
     }
   }
 
@@ -27,7 +27,7 @@ struct IdentityIndex<T: Identifiable & Sendable> {
 
   /// Lets go of the nodes and of the memory. Nothing may be asked of the index afterwards.
   func destroy() {
-    for bucket in 0..<capacity { buckets[bucket].node?.release() }
+    for bucket in 0..<capacity { buckets[bucket].element?.release() }
     buckets.deallocate()
   }
 
@@ -35,82 +35,81 @@ struct IdentityIndex<T: Identifiable & Sendable> {
   ///
   /// Whole numbers, which most identifiers are, are mixed with a secret in one multiplication; the language's own hash
   /// takes as long as all the rest of a search.
-  @inlinable func hash(_ id: T.ID) -> UInt32 {
-    if T.ID.self == Int.self {
+  @inlinable func hash<ID: Hashable>(_ id: ID) -> UInt32 {
+    if ID.self == Int.self {
       let mixed = (unsafeBitCast(id, to: UInt.self) ^ secret).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
       return UInt32(truncatingIfNeeded: mixed.high ^ mixed.low)
     }
     return UInt32(truncatingIfNeeded: id.hashValue)
   }
 
-  /// The node of an identifier, not retained: the index has it until it is taken out.
-  @inlinable func find(_ id: T.ID, hash: UInt32) -> Unmanaged<EntityNode<T>>? {
+  /// Returns the element with a hash that meets a condition. It is not retained: the index owns it until it is removed.
+  ///
+  /// Inlined everywhere, so that the condition is compiled into the loop.
+  @inlinable @inline(__always)
+  func find(_ hash: UInt32, where isMatch: (Element) -> Bool) -> Unmanaged<Element>? {
     guard count > 0 else { return nil }
-    var place = home(hash)
-    while let node = buckets[place].node {
-      if buckets[place].hash == hash, node._withUnsafeGuaranteedRef({ $0.value.id == id }) { return node }
-      place = next(place)
+    var slot = home(hash)
+    while let element = buckets[slot].element {
+      if buckets[slot].hash == hash, element._withUnsafeGuaranteedRef({ isMatch($0) }) { return element }
+      slot = next(slot)
     }
     return nil
   }
 
-  @inlinable func node(_ id: T.ID, hash: UInt32) -> EntityNode<T>? {
-    find(id, hash: hash)?.takeUnretainedValue()
-  }
-
   /// Takes in a node whose identifier is new.
-  @inlinable mutating func insert(_ node: EntityNode<T>, hash: UInt32) {
+  @inlinable mutating func insert(_ element: Element, hash: UInt32) {
     // At most four fifths full.
     if (count + 1) * 5 > capacity * 4 { resize(to: max(8, capacity * 2)) }
-    place(Bucket(hash: hash, node: .passRetained(node)))
+    fill(Bucket(hash: hash, element: .passRetained(element)))
     count += 1
   }
 
-  mutating func remove(_ node: EntityNode<T>, hash: UInt32) {
+  mutating func remove(_ element: Element, hash: UInt32) {
     guard count > 0 else { return }
     var hole = home(hash)
-    while let other = buckets[hole].node, other.toOpaque() != Unmanaged.passUnretained(node).toOpaque() {
+    while let other = buckets[hole].element, other.toOpaque() != Unmanaged.passUnretained(element).toOpaque() {
       hole = next(hole)
     }
-    guard let found = buckets[hole].node else { return }
+    guard let found = buckets[hole].element else { return }
     found.release()
     close(&hole)
-    buckets[hole] = Bucket(hash: 0, node: nil)
+    buckets[hole] = Bucket(hash: 0, element: nil)
     count -= 1
     if capacity > 64, count * 8 < capacity { resize(to: capacity / 2) }
   }
 
-  func forEach(_ body: (EntityNode<T>) -> Void) {
-    for place in 0..<capacity {
-      if let node = buckets[place].node { body(node.takeUnretainedValue()) }
+  func forEach(_ body: (Element) -> Void) {
+    for slot in 0..<capacity {
+      if let element = buckets[slot].element { body(element.takeUnretainedValue()) }
     }
   }
 
   /// Moves up what follows a hole and would not be found beyond it.
   private mutating func close(_ hole: inout Int) {
-    var place = next(hole)
-    while buckets[place].node != nil {
-      let wanted = home(buckets[place].hash)
-      if (place - wanted) & (capacity - 1) >= (place - hole) & (capacity - 1) {
-        buckets[hole] = buckets[place]
-        hole = place
+    var slot = next(hole)
+    while buckets[slot].element != nil {
+      let wanted = home(buckets[slot].hash)
+      if (slot - wanted) & (capacity - 1) >= (slot - hole) & (capacity - 1) {
+        buckets[hole] = buckets[slot]
+        hole = slot
       }
-      place = next(place)
+      slot = next(slot)
     }
   }
 
-  @inlinable mutating func place(_ bucket: Bucket) {
-    var place = home(bucket.hash)
-    while buckets[place].node != nil { place = next(place) }
-    buckets[place] = bucket
+  @inlinable mutating func fill(_ bucket: Bucket) {
+    var slot = home(bucket.hash)
+    while buckets[slot].element != nil { slot = next(slot) }
+    buckets[slot] = bucket
   }
 
   @usableFromInline mutating func resize(to size: Int) {
     let (old, oldCapacity) = (buckets, capacity)
     capacity = size
     buckets = .allocate(capacity: size)
-    buckets.initialize(repeating: Bucket(hash: 0, node: nil), count: size)
-    for place in 0..<oldCapacity where old[place].node != nil { self.place(old[place]) }
+    buckets.initialize(repeating: Bucket(hash: 0, element: nil), count: size)
+    for slot in 0..<oldCapacity where old[slot].element != nil { fill(old[slot]) }
     old.deallocate()
   }
 
@@ -118,7 +117,7 @@ struct IdentityIndex<T: Identifiable & Sendable> {
     Int(truncatingIfNeeded: hash) & (capacity &- 1)
   }
 
-  @inlinable func next(_ place: Int) -> Int {
-    (place &+ 1) & (capacity &- 1)
+  @inlinable func next(_ slot: Int) -> Int {
+    (slot &+ 1) & (capacity &- 1)
   }
 }

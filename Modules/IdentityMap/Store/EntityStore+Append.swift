@@ -33,8 +33,3 @@ extension EntityStore {
     }
   }
 }
-
-extension EntityTable {
-  /// The node of an entity, also of one that is removed for the time being.
-  func knownNode(_ id: T.ID) -> EntityNode<T>? { node(id) ?? tentativelyRemovedNode(id) }
-}

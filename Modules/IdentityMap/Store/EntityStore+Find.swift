@@ -10,7 +10,7 @@ extension EntityStore {
     return core.exclusively {
       core.unretainedTable(of: type)._withUnsafeGuaranteedRef { table in
         guard table.storesPlainLeaves else { return table.find(id) }
-        guard let node = table.index.find(id, hash: table.index.hash(id)),
+        guard let node = table.unretainedNode(id, hash: table.index.hash(id)),
           !node._withUnsafeGuaranteedRef({ $0.flags.contains(.absent) })
         else { return nil }
         core.noteRead(of: Unmanaged.fromOpaque(node.toOpaque()))
@@ -34,17 +34,5 @@ extension EntityStore {
   /// the entity when it comes.
   public func await<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T?> where T.ID: Sendable {
     core.exclusively { EntityObserver(core.awaited(type, id: id)) }
-  }
-}
-
-extension StoreCore {
-  /// The node that follows an identifier, made when there is none. The caller keeps it.
-  func awaited<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> AwaitedNode<T> {
-    let table = table(of: type)
-    if let node = table.awaited[id] { return node }
-    let node = AwaitedNode<T>(id, core: self)
-    table.awaited[id] = node
-    node.entity = table.search(id)
-    return node
   }
 }

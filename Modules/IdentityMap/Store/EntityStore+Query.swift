@@ -19,16 +19,3 @@ extension EntityStore {
     query(type, where: condition, sort: { $0[keyPath: property] < $1[keyPath: property] })
   }
 }
-
-extension StoreCore {
-  /// A new query. The caller keeps it.
-  func query<T: Identifiable & Sendable>(
-    _ type: T.Type, where condition: @escaping @Sendable (T) -> Bool, sort order: (@Sendable (T, T) -> Bool)?
-  ) -> QueryNode<T> {
-    let query = QueryNode(where: condition, sort: order, core: self)
-    let table = table(of: type)
-    table.prepareSearch()
-    table.register(query)
-    return query
-  }
-}

@@ -53,24 +53,3 @@ extension EntityStore {
     }
   }
 }
-
-extension StoreCore {
-  func updateAlias<Content: Sendable, E: Error>(
-    _ key: AliasKey<Content>, stamp: Stamp?, shape: @autoclosure () -> NestedShape<Content>,
-    _ update: (inout Content) throws(E) -> Void
-  ) throws(E) -> Bool {
-    guard let node = aliases[key], var content = node.updateBase else { return false }
-    if let stamp, node.rejects(stamp) { return false }
-    let (original, version) = (content, node.version)
-    try update(&content)
-    let shape = shape()
-    let given = node.isUnchanged(since: version) ? nil : GivenEntities(in: original, shape, self)
-    if let given {
-      // An entity that the closure has removed does not come back with the alias.
-      guard let reduced = shape.withoutRemoved(content, given: given, self) else { return false }
-      content = reduced
-    }
-    withEdits(UpdateEdits(given: given)) { setAlias(key, to: content, shape: shape, stamp: stamp, mode: .updating) }
-    return true
-  }
-}

@@ -31,7 +31,7 @@ extension StoreCore {
     guard let table = existingTable(of: type) else { return .some(nil) }
     return table._withUnsafeGuaranteedRef { table in
       guard table.storesPlainLeaves else { return table.valueShared(id) }
-      guard let node = table.index.find(id, hash: table.index.hash(id)),
+      guard let node = table.unretainedNode(id, hash: table.index.hash(id)),
         !node._withUnsafeGuaranteedRef({ $0.flags.contains(.absent) })
       else { return .some(nil) }
       return .some(.some(node._withUnsafeGuaranteedRef { $0.value }))
@@ -69,12 +69,6 @@ extension StoreCore {
 }
 
 extension EntityTable {
-  /// Whether nothing is noted of a search: no lifetime depends on it.
-  var searchHasNoEffect: Bool {
-    guard let retention else { return true }
-    return retention.lifetime == .pinned
-  }
-
   /// Finds the value of an entity of a type that has more to it, in a read.
   /// - Returns: `nil` when that needs the lock.
   @usableFromInline func valueShared(_ id: T.ID) -> T?? {

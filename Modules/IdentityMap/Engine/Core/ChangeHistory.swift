@@ -1,27 +1,5 @@
-/// What happened to an entity.
-public struct ChangeRecord: Sendable {
-  /// What can happen to an entity.
-  public enum Kind: String, Sendable {
-    /// It is new, or has another value.
-    case stored
-    /// It was removed, or nothing kept it any more.
-    case removed
-  }
-
-  /// Counts the changes of the store.
-  public let number: Int
-  /// What happened.
-  public let kind: Kind
-  /// The entity's type.
-  public let type: String
-  /// The entity's identifier.
-  public let id: String
-  /// Where the change came from, as its transaction said.
-  public let origin: String?
-}
-
 /// The last changes of a store, for debugging. Kept only when asked for.
-final class History {
+final class ChangeHistory {
   private let limit: Int
   /// How many there have been.
   private(set) var count = 0
@@ -52,17 +30,5 @@ final class History {
     guard count < self.count else { return }
     (records, start) = (all.filter { $0.number <= count }, 0)
     self.count = count
-  }
-}
-
-extension EntityStore {
-  /// Keeps the last changes from now on, for ``changeLog``. It costs time with each change; 0 keeps none.
-  public func keepChangeLog(_ limit: Int) {
-    core.exclusively { core.history = History(keeping: limit) }
-  }
-
-  /// The last changes, from the first to the last. They say which entities, and never their values.
-  public var changeLog: [ChangeRecord] {
-    core.exclusively { core.history.all }
   }
 }

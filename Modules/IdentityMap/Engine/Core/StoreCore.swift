@@ -57,7 +57,7 @@ final class StoreCore: @unchecked Sendable {
   @exclusivity(unchecked) var keepsRemoved = false
   /// How many nodes have handles. While there are any, the core holds itself.
   @exclusivity(unchecked) var handledNodes = 0
-  var history = History() {
+  var history = ChangeHistory() {
     didSet { if history.isKept != oldValue.isKept { notePlainness() } }
   }
   /// What a closure has changed in the aggregate or the content that is being stored.

@@ -1,8 +1,8 @@
 /// What an alias stands for.
 final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   let key: AliasKey<Content>
-  private let shape: NestedShape<Content>
-  private var content: Content?
+  let shape: NestedShape<Content>
+  var content: Content?
 
   init(_ key: AliasKey<Content>, shape: NestedShape<Content>, core: StoreCore) {
     self.key = key
@@ -61,15 +61,6 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     if wasNothing || former != collector.children.map({ ObjectIdentifier($0) }) { didChange() }
   }
 
-  /// The same with edits of optimistic changes on top of the content.
-  private func put(_ content: Content, below overlay: AliasOverlay<Content>, stamp: Stamp?, mode: ChildCollector.Mode) {
-    note(stamp)
-    var collector = ChildCollector(core: core, stamp: stamp, mode: mode)
-    shape.collect(content, &collector)
-    // Storing may run code that ends the edits.
-    rebase(self.overlay ?? AliasOverlay(overlay.form, base: nil, patches: []), on: collector.children)
-  }
-
   /// Lets the alias stand for nothing, without any edits. What it stood for is kept no longer, and neither is its stamp.
   func clear() {
     guard content != nil || overlay != nil else { return }
@@ -84,33 +75,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     didChange()
   }
 
-  /// The entities that the alias stands for; `nil` when it stands for nothing.
-  var entries: [Handle]? {
-    content == nil ? nil : relations?.children.map { Handle.of($0.child) } ?? []
-  }
-
-  /// Lets the alias stand for entities that are stored already, or for nothing.
-  func stand(for nodes: [Node]?, form: AliasForm<Content>) {
-    let (former, children) = (content, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
-    defer { withExtendedLifetime(former) {} }
-    content = nodes.flatMap(form.make)
-    if former == nil, content != nil { pin() }
-    setChildren(content == nil ? [] : nodes ?? [])
-    if let relations, !relations.children.isEmpty {
-      // A child may be out of date.
-      for index in relations.children.indices {
-        relations.children[index].writtenVersion = relations.children[index].child.version &- 1
-      }
-      flags.insert(.dirty)
-      isSilentlyDirty = true
-    }
-    if former != nil, content == nil { unpin() }
-    guard (former == nil) != (content == nil) || children != nodes?.map({ ObjectIdentifier($0) }) ?? [] else { return }
-    didChange()
-    if content == nil { core.reportUnregistered(key) } else { core.reportRegistered(key) }
-  }
-
-  private func didChange() {
+  func didChange() {
     advanceVersion()
     core.propagate(from: self)
   }
@@ -159,36 +124,3 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
 
   override var label: String { "alias \(key.name) of \(Content.self)" }
 }
-
-/// The aliases by type and name.
-struct AliasDirectory {
-  private struct Key: Hashable {
-    let type: ObjectIdentifier
-    let name: String
-
-    init<T>(_ key: AliasKey<T>) {
-      type = ObjectIdentifier(T.self)
-      name = key.name
-    }
-  }
-
-  private var nodes: [Key: Node] = [:]
-
-  var all: some Collection<Node> { nodes.values }
-
-  subscript<Content: Sendable>(_ key: AliasKey<Content>) -> AliasNode<Content>? {
-    get { nodes[Key(key)].map { unsafeDowncast($0, to: AliasNode<Content>.self) } }
-    set { nodes[Key(key)] = newValue }
-  }
-
-  mutating func remove<Content>(_ node: AliasNode<Content>) {
-    nodes[Key(node.key)] = nil
-  }
-}
-
-/// An alias whatever it stands for.
-protocol ClearableAlias: Node {
-  func clear()
-}
-
-extension AliasNode: ClearableAlias {}

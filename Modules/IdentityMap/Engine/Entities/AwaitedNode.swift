@@ -35,3 +35,15 @@ final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
 
   override var label: String { "whoever awaits \(T.self) \(id)" }
 }
+
+extension StoreCore {
+  /// The node that follows an identifier, made when there is none. The caller keeps it.
+  func awaited<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> AwaitedNode<T> {
+    let table = table(of: type)
+    if let node = table.awaited[id] { return node }
+    let node = AwaitedNode<T>(id, core: self)
+    table.awaited[id] = node
+    node.entity = table.search(id)
+    return node
+  }
+}

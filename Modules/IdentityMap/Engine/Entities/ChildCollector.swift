@@ -8,8 +8,6 @@ struct ChildCollector {
   private let kept: [Node]
   /// Removed entities whose last values the aggregate keeps.
   private let retainedRemoved: [Node]
-  /// The change that brings the aggregate, if it brings it.
-  private let change: TentativeChange?
   /// Visits the entities, none of which is stored.
   private let visitor: (any EntityVisitor)?
   /// The aggregate's stamp, which holds for all entities in it.
@@ -26,29 +24,25 @@ struct ChildCollector {
     case keepingExisting
     /// Existing, removed and not yet stored entities are left as they are.
     case lookingUp
-    /// Existing entities keep their values, and new entities are part of a tentative change.
-    case bringing
   }
 
   init(
-    core: StoreCore, stamp: Stamp?, mode: Mode = .storing, kept: [Node] = [], retainedRemoved: [Node] = [],
-    bringing change: TentativeChange? = nil
+    core: StoreCore, stamp: Stamp?, mode: Mode = .storing, kept: [Node] = [], retainedRemoved: [Node] = []
   ) {
     self.init(
-      core: core, stamp: stamp, mode: mode, kept: kept, retainedRemoved: retainedRemoved, change: change, visitor: nil)
+      core: core, stamp: stamp, mode: mode, kept: kept, retainedRemoved: retainedRemoved, visitor: nil)
   }
 
   /// Shows the entities to a visitor, whose nodes are the children.
   init(core: StoreCore, stamp: Stamp?, visitor: any EntityVisitor) {
-    self.init(core: core, stamp: stamp, mode: .lookingUp, kept: [], retainedRemoved: [], change: nil, visitor: visitor)
+    self.init(core: core, stamp: stamp, mode: .lookingUp, kept: [], retainedRemoved: [], visitor: visitor)
   }
 
   private init(
-    core: StoreCore, stamp: Stamp?, mode: Mode, kept: [Node], retainedRemoved: [Node], change: TentativeChange?,
+    core: StoreCore, stamp: Stamp?, mode: Mode, kept: [Node], retainedRemoved: [Node],
     visitor: (any EntityVisitor)?
   ) {
     self.retainedRemoved = retainedRemoved
-    self.change = change
     self.visitor = visitor
     self.kept = kept
     self.core = core
@@ -67,10 +61,6 @@ struct ChildCollector {
 
   @usableFromInline mutating func collectGeneral<T: Identifiable & Sendable>(_ entity: T) {
     let table = core.table(of: T.self)
-    if let change {
-      if retainedNode(of: entity, in: table) == nil { table.storeNestedTentatively(entity, change) }
-      return
-    }
     if let visitor {
       let node = visitor.visit(entity, of: table)
       children.append(node)
@@ -113,7 +103,7 @@ struct ChildCollector {
 
   /// The node of a removed entity that stays removed: a closure that changed it in its value stores it again.
   private func retainedNode<T: Identifiable & Sendable>(of entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
-    guard !retainedRemoved.isEmpty, let node = table.index.node(entity.id, hash: table.index.hash(entity.id)),
+    guard !retainedRemoved.isEmpty, let node = table.anyNode(entity.id),
       node.isRemoved, retainedRemoved.contains(where: { $0 === node })
     else { return nil }
     return mode != .updating || areSame(node.value, entity) ? node : nil
@@ -152,27 +142,5 @@ struct ChildCollector {
       if !relations.children[index].closesCycle, versions[index] != children[index].version { differs = true }
     }
     return differs
-  }
-}
-
-/// Where an entity went.
-struct StoreResult<T: Identifiable & Sendable> {
-  enum Outcome {
-    case created, changed, equal
-    /// Fresher children that the store has were kept in it.
-    case adjusted
-    case refused, closesCycle
-  }
-
-  let node: EntityNode<T>
-  let outcome: Outcome
-
-  /// Whether the stored value is now the given one.
-  var isAsGiven: Bool {
-    switch outcome {
-    case .created, .changed: !node.flags.contains(.dirty) && node.relations?.overlay == nil
-    case .equal: true
-    case .adjusted, .refused, .closesCycle: false
-    }
   }
 }

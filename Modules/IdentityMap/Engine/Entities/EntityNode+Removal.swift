@@ -32,7 +32,7 @@ extension EntityNode: RemovableNode {
     let former = setOverlay(nil)
     defer { withExtendedLifetime(former) {} }
     setTentativelyRemoved(false)
-    core.table(of: T.self).retention?.end(of: self)
+    core.table(of: T.self).retention?.release(self)
     core.checkRelease(self)
   }
 

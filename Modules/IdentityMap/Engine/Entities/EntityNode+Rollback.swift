@@ -6,15 +6,15 @@ extension EntityNode {
     let plan: AnyNestingPlan?
     let overlay: AnyObject?
     let writtenAt: Duration?
-    let lruEntry: (cost: Int, end: Duration?)?
-    let retention: LRUList?
+    let lruEntry: (cost: Int, deadline: Duration?)?
+    let retention: RetentionList?
   }
 
   private var state: State {
     State(
       flags: flags.intersection([.absent, .tentativelyRemoved, .invalidated, .stamped]),
       children: relations?.children.map(\.child) ?? [], plan: relations?.plan, overlay: relations?.overlay,
-      writtenAt: relations?.writtenAt, lruEntry: relations?.lruEntry.map { ($0.cost, $0.end) },
+      writtenAt: relations?.writtenAt, lruEntry: relations?.lruEntry.map { ($0.cost, $0.deadline) },
       retention: core.table(of: T.self).retention)
   }
 
@@ -80,7 +80,7 @@ extension EntityNode {
     let table = core.table(of: T.self)
     table.didRestore(self)
     // The type may have got a lifetime in the meantime.
-    if table.retention != nil { table.keep(self) }
+    if table.retention != nil { table.retain(self) }
     return former
   }
 }

@@ -9,19 +9,19 @@ extension EntityTable {
   }
 
   private func change(to lifetime: Lifetime) {
-    index.forEach { retention?.end(of: $0) }
-    retention = lifetime == .whileUsed ? nil : LRUList(lifetime)
+    index.forEach { retention?.release($0) }
+    retention = lifetime == .whileUsed ? nil : RetentionList(lifetime)
     guard retention != nil else { return }
     var nodes: [EntityNode<T>] = []
     index.forEach { if !$0.isAbsent || $0.flags.contains(.tentativelyRemoved) { nodes.append($0) } }
-    for node in nodes { keep(node) }
+    for node in nodes { retain(node) }
   }
 
   /// An entity was written.
   func noteWrite(of node: EntityNode<T>) {
     if node.flags.contains(.invalidated) { node.flags.remove(.invalidated) }
     if tracksTime { node.makeRelations().writtenAt = core.now() }
-    if retention != nil { keep(node) }
+    if retention != nil { retain(node) }
   }
 
   /// Entities are looked for, at the beginning of an operation: what is over its time is not there any more.
@@ -40,6 +40,12 @@ extension EntityTable {
     return node
   }
 
+  /// Whether nothing is noted of a search: no lifetime depends on it.
+  var searchHasNoEffect: Bool {
+    guard let retention else { return true }
+    return retention.lifetime == .pinned
+  }
+
   /// Whether an entity only waits for the end of the transaction to go, because its time is over.
   func isExpired(_ node: EntityNode<T>) -> Bool {
     guard let retention, case .timeToLive = retention.lifetime else { return false }
@@ -50,15 +56,15 @@ extension EntityTable {
   func noteUse(of node: EntityNode<T>) {
     guard let retention else { return }
     if case .timeToLive = retention.lifetime { return }
-    keep(node)
+    retain(node)
   }
 
-  func keep(_ node: EntityNode<T>) {
+  func retain(_ node: EntityNode<T>) {
     let cost = if case .memory = retention?.lifetime { cost(of: node.value) } else { 0 }
     // The closure that says the cost may have used the store.
     guard let retention, !node.isAbsent || node.flags.contains(.tentativelyRemoved), !node.flags.contains(.evicted)
     else { return }
-    retention.keep(node, cost: cost, now: tracksTime ? core.now() : .zero)
+    retention.retain(node, cost: cost, now: tracksTime ? core.now() : .zero)
     guard retention.isOverLimit(now: core.now) else { return }
     core.tables.overdue.append(self)
     core.hasWork = true
@@ -70,11 +76,11 @@ extension EntityTable {
   }
 
   /// After a rollback an entity is kept as it was before, unless the type has got another lifetime.
-  func restoreRetention(of node: EntityNode<T>, _ former: (cost: Int, end: Duration?)?, in list: LRUList?) {
+  func restoreRetention(of node: EntityNode<T>, _ former: (cost: Int, deadline: Duration?)?, in list: RetentionList?) {
     guard let retention else { return }
-    guard retention === list else { return keep(node) }
-    guard let former else { return retention.end(of: node) }
-    retention.restore(node, cost: former.cost, end: former.end)
+    guard retention === list else { return retain(node) }
+    guard let former else { return retention.release(node) }
+    retention.restore(node, cost: former.cost, deadline: former.deadline)
   }
 
   // MARK: Staleness
@@ -87,44 +93,5 @@ extension EntityTable {
     if node.flags.contains(.invalidated) { return true }
     guard let time = time ?? policy.staleAfter, let age = age(of: node) else { return false }
     return age >= time
-  }
-}
-
-extension EntityStore {
-  /// Whether an entity should be fetched anew: there is none, it was invalidated, or it was written longer ago than a
-  /// time. The time of writes is known of types whose policy says `staleAfter` or a time to live.
-  /// - Parameter time: That of the policy by default.
-  public func isStale<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID, after time: Duration? = nil) -> Bool {
-    core.exclusively {
-      let table = core.table(of: type)
-      return table.search(id).map { table.isStale($0, after: time) } ?? true
-    }
-  }
-
-  /// How long ago an entity was written, as far as it is known; see ``isStale(_:id:after:)``.
-  public func age<T: Identifiable & Sendable>(of type: T.Type, id: T.ID) -> Duration? {
-    core.exclusively {
-      let table = core.table(of: type)
-      return table.search(id).flatMap { table.age(of: $0) }
-    }
-  }
-
-  /// Makes an entity stale until it is written again. Its value stays, and nobody is told.
-  public func invalidate<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) {
-    core.exclusively {
-      guard let node = core.table(of: type).node(id) else { return }
-      core.record(node)
-      node.flags.insert(.invalidated)
-    }
-  }
-
-  /// Makes all entities of a type stale until they are written again.
-  public func invalidateAll<T: Identifiable & Sendable>(_ type: T.Type) {
-    core.exclusively {
-      core.table(of: type).index.forEach { node in
-        core.record(node)
-        node.flags.insert(.invalidated)
-      }
-    }
   }
 }

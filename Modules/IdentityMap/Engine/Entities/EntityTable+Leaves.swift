@@ -5,7 +5,7 @@ extension EntityTable {
   @inlinable func putLeaf(_ entity: T, stamp: Stamp?) -> Unmanaged<EntityNode<T>>? {
     guard storesPlainLeaves, core.isPlain, stamp == nil else { return nil }
     let hash = index.hash(entity.id)
-    guard let found = index.find(entity.id, hash: hash) else {
+    guard let found = unretainedNode(entity.id, hash: hash) else {
       return .passUnretained(createLeaf(entity, hash: hash))
     }
     guard found._withUnsafeGuaranteedRef({ $0.isPlainLeaf }) else { return nil }
@@ -34,7 +34,7 @@ extension EntityTable {
   @inlinable func collectLeaf(_ entity: T, stamp: Stamp?) -> EntityNode<T>? {
     guard storesPlainLeaves, core.isPlain, stamp == nil else { return nil }
     let hash = index.hash(entity.id)
-    guard let node = index.node(entity.id, hash: hash) else {
+    guard let node = anyNode(entity.id, hash: hash) else {
       return createLeaf(entity, hash: hash)
     }
     guard node.flags.subtracting([.hasRelations, .recorded]).isEmpty else { return nil }
@@ -63,12 +63,6 @@ extension EntityTable {
     update(node, stamp: nil) { $0 = value }
   }
 
-  /// Finds an entity of a type that has more to it.
-  @usableFromInline func find(_ id: T.ID) -> EntityObserver<T>? {
-    guard let node = search(id) else { return nil }
-    if retention != nil { noteUse(of: node) }
-    return searchHasNoEffect ? core.observer(node) : EntityObserver(node)
-  }
 }
 
 extension EntityNode {

@@ -3,7 +3,7 @@ extension EntityTable {
   /// - Parameter isUpdate: The value was made of the stored one.
   func put(_ entity: T, stamp: Stamp?, isUpdate: Bool = false) -> StoreResult<T> {
     let hash = index.hash(entity.id)
-    guard let node = index.node(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
+    guard let node = anyNode(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
     if node.flags.contains(.beingStored) { return StoreResult(node: node, outcome: .closesCycle) }
     if node.isAbsent && !node.flags.contains(.tentativelyRemoved) { return revive(node, with: entity, stamp: stamp) }
     if let error = refusal(of: stamp, by: node) {
@@ -20,7 +20,7 @@ extension EntityTable {
   /// Stores an entity that there is not, and leaves what is in it as it is.
   func putKeepingNested(_ entity: T) -> EntityNode<T> {
     let hash = index.hash(entity.id)
-    guard let node = index.node(entity.id, hash: hash) else {
+    guard let node = anyNode(entity.id, hash: hash) else {
       return create(entity, hash: hash, stamp: nil, mode: .keepingExisting).node
     }
     return revive(node, with: entity, stamp: nil, mode: .keepingExisting).node
@@ -29,7 +29,7 @@ extension EntityTable {
   /// The node of an entity, whether there is such an entity or not.
   func nodeOrPlaceholder(for entity: T) -> EntityNode<T> {
     let hash = index.hash(entity.id)
-    if let node = index.node(entity.id, hash: hash) { return node }
+    if let node = anyNode(entity.id, hash: hash) { return node }
     let node = EntityNode(entity, core: core)
     node.flags.insert(.absent)
     index.insert(node, hash: hash)

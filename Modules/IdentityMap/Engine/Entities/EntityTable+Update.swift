@@ -20,11 +20,8 @@ extension EntityTable {
     }
     // It may have been removed or stored by the closure.
     guard !node.isAbsent, refusal(of: stamp, by: node) == nil else { return false }
-    if let overlay = node.overlay, overlay.base == nil, let change = overlay.patches.last?.change {
-      // The entity is tentative, so the update ends with it. The entities in it may be confirmed.
-      let edits = given.map { NestedEdits(from: $0, to: value, of: node, self).list } ?? []
-      patch(node, .init(change: change, effect: .value(value)))
-      for edit in edits { edit.store(stamp) }
+    if node.isTentative {
+      updateTentative(node, from: given, to: value, stamp: stamp)
     } else {
       let edits = UpdateEdits(given: given.flatMap { entities(in: $0, givenOf: node, since: version) })
       core.withEdits(edits) { _ = replace(node, with: value, stamp: stamp, isUpdate: true) }

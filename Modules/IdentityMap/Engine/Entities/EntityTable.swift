@@ -4,7 +4,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   @usableFromInline unowned(unsafe) let core: StoreCore
   /// What can be found out of a type only at run time.
   @usableFromInline let traits = TypeTraits<T>.of()
-  @exclusivity(unchecked) @usableFromInline var index = IdentityIndex<T>()
+  @exclusivity(unchecked) @usableFromInline var index = IdentityIndex<EntityNode<T>>()
   var policy = TypePolicy<T>() {
     didSet { updateStoresPlainLeaves() }
   }
@@ -26,7 +26,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   /// The stamps of entities that have gone, when they are remembered.
   @exclusivity(unchecked) var stampMemory: StampMemory<T.ID>?
   /// The entities that their lifetime keeps, when it keeps any.
-  @exclusivity(unchecked) var retention: LRUList?
+  @exclusivity(unchecked) var retention: RetentionList?
 
   @usableFromInline init(core: StoreCore) {
     self.core = core
@@ -47,11 +47,31 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
       && policy.stampsOutlive == nil && policy.lifetime == .whileUsed && queries.isEmpty && awaited.isEmpty
   }
 
+  /// Returns the node of an identifier, whether the entity exists or not. It is not retained: the table owns it.
+  @inlinable @inline(__always)
+  func unretainedNode(_ id: T.ID, hash: UInt32) -> Unmanaged<EntityNode<T>>? {
+    index.find(hash) { $0.value.id == id }
+  }
+
+  @inlinable @inline(__always)
+  func anyNode(_ id: T.ID, hash: UInt32) -> EntityNode<T>? {
+    unretainedNode(id, hash: hash)?.takeUnretainedValue()
+  }
+
+  /// Returns the node of an identifier, whether the entity exists or not.
+  @inlinable @inline(__always)
+  func anyNode(_ id: T.ID) -> EntityNode<T>? {
+    anyNode(id, hash: index.hash(id))
+  }
+
   /// The node of an entity that there is.
   @inlinable func node(_ id: T.ID) -> EntityNode<T>? {
-    guard let node = index.node(id, hash: index.hash(id)), !node.flags.contains(.absent) else { return nil }
+    guard let node = anyNode(id), !node.flags.contains(.absent) else { return nil }
     return node
   }
+
+  /// The node of an entity, also of one that is removed for the time being.
+  func knownNode(_ id: T.ID) -> EntityNode<T>? { node(id) ?? tentativelyRemovedNode(id) }
 
   func removeFromIndex(_ node: EntityNode<T>) {
     let id = node.value.id
@@ -66,7 +86,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     if !storesPlainLeaves {
       if !queries.isEmpty { addQueryCandidate(node, isChanged: false) }
       if !awaited.isEmpty { awaited[id]?.entity = nil }
-      if !forNow { retention?.end(of: node) }
+      if !forNow { retention?.release(node) }
     }
     if core.history.isKept { core.history.note(.removed, T.self, id, origin: core.origin) }
   }
@@ -103,7 +123,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   }
 
   @usableFromInline override func evictExpired() {
-    while let retention, retention.isOverLimit(now: core.now) { retention.removeFirst() }
+    while let retention, retention.isOverLimit(now: core.now) { retention.releaseFirst() }
     stampMemory?.forget(until: core.now())
   }
 

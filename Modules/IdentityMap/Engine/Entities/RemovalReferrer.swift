@@ -103,7 +103,7 @@ extension EntityNode {
 extension EntityTable {
   /// The last value of a removed entity, when there are aggregates that keep it.
   func lastValue(of id: T.ID) -> T? {
-    guard core.keepsRemoved, let node = index.node(id, hash: index.hash(id)), node.isRemoved, node.hasParents else {
+    guard core.keepsRemoved, let node = anyNode(id), node.isRemoved, node.hasParents else {
       return nil
     }
     return node.value

@@ -78,6 +78,15 @@ final class TableDirectory {
 }
 
 extension StoreCore {
+  /// The table of a type, if there is one. Usable in reads.
+  @inlinable func existingTable<T: Identifiable & Sendable>(of type: T.Type) -> Unmanaged<EntityTable<T>>? {
+    let key = ObjectIdentifier(type)
+    if let entry = tables.recent[TableDirectory.slot(of: key)], entry.type == key {
+      return Unmanaged.fromOpaque(entry.table.toOpaque())
+    }
+    return tables.existingTable(of: type)
+  }
+
   @inlinable func table<T: Identifiable & Sendable>(of type: T.Type) -> EntityTable<T> {
     unretainedTable(of: type).takeUnretainedValue()
   }

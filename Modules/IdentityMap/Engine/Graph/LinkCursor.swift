@@ -105,7 +105,7 @@ extension LinkCursor {
   /// The next link's child when its value is to be written, and it is of the type that the place has. It is not when the
   /// value was given other places while it was written, as by a setter that does not keep what it is given. The child is
   /// there all the while, and not retained, because that would take as long as the rest.
-  @inlinable mutating func nextToWrite<T>(of type: EntityNode<T>.Type) -> Unmanaged<EntityNode<T>>? {
+  @inlinable mutating func nextToWrite<N: Node>(of type: N.Type) -> Unmanaged<N>? {
     let index = position
     position += 1
     guard index < links.count, needsWriting(links[index]) else { return nil }

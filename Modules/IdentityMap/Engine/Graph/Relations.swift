@@ -26,7 +26,7 @@ final class Relations {
   private final class UncommonState {
     var observerGroups: [AnyObserverGroup] = []
     var overlay: AnyObject?
-    var lruEntry: LRUEntry?
+    var lruEntry: LRUEntry<Node>?
     var writtenAt: Duration?
   }
 
@@ -57,7 +57,7 @@ extension Relations {
   }
 
   /// Where the node stands in the order of its type's lifetime.
-  var lruEntry: LRUEntry? {
+  var lruEntry: LRUEntry<Node>? {
     get { rare?.lruEntry }
     set { if rare != nil || newValue != nil { makeRare().lruEntry = newValue } }
   }

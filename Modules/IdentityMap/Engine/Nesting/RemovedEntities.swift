@@ -10,7 +10,7 @@ final class RemovedEntities: EntityVisitor {
   }
 
   func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
-    guard let node = table.index.node(entity.id, hash: table.index.hash(entity.id)), node.isRemoved,
+    guard let node = table.anyNode(entity.id), node.isRemoved,
       given.contains(node)
     else { return EntityNode(entity, core: table.core) }
     if given.contains(entity, of: node) { untouched.append(node) } else { changed.insert(ObjectIdentifier(node)) }

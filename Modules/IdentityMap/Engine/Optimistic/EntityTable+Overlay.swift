@@ -48,11 +48,9 @@ extension EntityTable {
   /// Entities that a change brings along in a value are part of the change, unless they are confirmed.
   /// - Parameter contents: The entities of the confirmed value.
   func storeNestedEntities(_ value: T, _ change: TentativeChange, with contents: [Handle] = []) {
-    guard traits.isAggregate, !change.isEnding, let plan = plan(for: value) else { return }
+    guard traits.isAggregate, !change.isEnding else { return }
     let retainedRemoved = (node(value.id) ?? tentativelyRemovedNode(value.id))?.retainedRemoved(with: contents) ?? []
-    var collector = ChildCollector(
-      core: core, stamp: nil, mode: .bringing, retainedRemoved: retainedRemoved, bringing: change)
-    plan.collect(value, into: &collector)
+    visit(value, NestedEntityInsertion(by: change, keepingRemoved: retainedRemoved))
   }
 
   /// Stores an entity that a change brings along. An existing entity is left as it is; when another change has brought
@@ -113,5 +111,14 @@ extension EntityTable {
     let known = Set(overlay.contents.map { ObjectIdentifier($0.node) })
     let contents = overlay.contents + node.contents.filter { !known.contains(ObjectIdentifier($0.node)) }
     setOverlay(EntityOverlay(base: base, patches: patches, contents: contents), of: node)
+  }
+
+  /// Updates an entity that exists by tentative changes alone: the update ends with the last of them. The nested entities
+  /// may be confirmed, and their updates are.
+  func updateTentative(_ node: EntityNode<T>, from given: T?, to value: T, stamp: Stamp?) {
+    guard let change = node.overlay?.patches.last?.change else { return }
+    let edits = given.map { NestedEdits(from: $0, to: value, of: node, self).list } ?? []
+    patch(node, .init(change: change, effect: .value(value)))
+    for edit in edits { edit.store(stamp) }
   }
 }

@@ -3,7 +3,7 @@
 extension EntityTable {
   /// The node of an entity that is removed for the time being.
   func tentativelyRemovedNode(_ id: T.ID) -> EntityNode<T>? {
-    guard let node = index.node(id, hash: index.hash(id)), node.flags.contains(.tentativelyRemoved) else { return nil }
+    guard let node = anyNode(id), node.flags.contains(.tentativelyRemoved) else { return nil }
     return node
   }
 

@@ -33,7 +33,7 @@ extension StoreCore {
     let versions: Int
     let changed: Int
     let events: Int
-    let history: History
+    let history: ChangeHistory
     let records: Int
   }
 
