@@ -34,8 +34,8 @@ public struct EntityArchive: Codable, Sendable {
     _ type: T.Type, as name: String, from store: EntityStore
   ) throws {
     let values = store.core.exclusively {
-      store.core.withSureValues {
-        store.core.table(of: type).present.map { ($0.read(), $0.stamp, $0.relations?.height ?? 0) }
+      store.core.withConfirmedValues {
+        store.core.table(of: type).presentNodes.map { ($0.read(), $0.stamp, $0.relations?.height ?? 0) }
       }
     }
     entities[name] = try values.map { Entry(value: try Self.encode($0.0, height: $0.2), stamp: $0.1) }
@@ -48,7 +48,7 @@ public struct EntityArchive: Codable, Sendable {
     alias: AliasKey<Content>, as name: String? = nil, from store: EntityStore
   ) throws {
     let content = store.core.exclusively {
-      store.core.withSureValues {
+      store.core.withConfirmedValues {
         store.core.aliases[alias].flatMap { node in
           node.read().map { ($0, node.stamp, node.relations?.height ?? 0) }
         }

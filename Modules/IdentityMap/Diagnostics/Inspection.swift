@@ -43,7 +43,7 @@ extension EntityStore {
   public func inspect() -> Inspection {
     core.exclusively {
       var entries: [Inspection.Entry] = []
-      for table in core.tables.all { table.forEachNode { if !$0.isVacant { entries.append(Inspection.Entry($0)) } } }
+      for table in core.tables.all { table.forEachNode { if !$0.isAbsent { entries.append(Inspection.Entry($0)) } } }
       let aliases = core.aliases.all.filter { $0.relations.map { $0.pins > 0 } ?? false }.map(\.label)
       return Inspection(entities: entries.sorted { $0.entity < $1.entity }, aliases: aliases.sorted())
     }
@@ -53,9 +53,9 @@ extension EntityStore {
   public func count<T: Identifiable & Sendable>(of type: T.Type) -> Int {
     core.exclusively {
       let table = core.table(of: type)
-      table.noteSearch()
+      table.prepareSearch()
       var count = 0
-      table.index.forEach { if !$0.isVacant && !table.isOver($0) { count += 1 } }
+      table.index.forEach { if !$0.isAbsent && !table.isExpired($0) { count += 1 } }
       return count
     }
   }
@@ -67,9 +67,9 @@ extension Inspection.Entry {
     entity = node.label
     handles = Handle.count(of: node)
     containers = Set(relations?.parents.map(\.parent.label) ?? []).sorted()
-    observers = relations?.audiences.reduce(0) { $0 + $1.count } ?? 0
+    observers = relations?.observerGroups.reduce(0) { $0 + $1.count } ?? 0
     stamp = node.stamp.isNaN ? nil : node.stamp
-    isKeptByLifetime = relations?.tenure != nil
+    isKeptByLifetime = relations?.lruEntry != nil
     isOptimistic = relations?.overlay != nil
   }
 }

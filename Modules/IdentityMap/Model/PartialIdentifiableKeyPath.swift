@@ -16,24 +16,24 @@ public struct PartialIdentifiableKeyPath<Root> {
     case entity, optional, collection, wrapper
   }
 
-  @usableFromInline let place: PartialKeyPath<Root>
+  @usableFromInline let keyPath: PartialKeyPath<Root>
   @usableFromInline let kind: Kind
   @usableFromInline var removal: RemovalPolicy
   /// Only asked when the place is new: it takes longer than to compare places.
   @usableFromInline let make: (PartialKeyPath<Root>) -> NestedAccessor<Root>
 
   @inlinable init<Part>(
-    _ place: WritableKeyPath<Root, Part>, _ kind: Kind,
+    _ keyPath: WritableKeyPath<Root, Part>, _ kind: Kind,
     make: @escaping (WritableKeyPath<Root, Part>) -> NestedAccessor<Root>
   ) {
-    self.place = place
+    self.keyPath = keyPath
     self.kind = kind
     removal = .cascade
     self.make = { make(unsafeDowncast($0, to: WritableKeyPath<Root, Part>.self)) }
   }
 
   func makeAccessor() -> NestedAccessor<Root> {
-    make(place).removing(by: removal)
+    make(keyPath).removing(by: removal)
   }
 
   /// The same place with another policy for the removal of an entity at it; without one, that is

@@ -23,7 +23,7 @@ extension EntityObserver where T: Identifiable {
     on delivery: Delivery? = nil, onEvent: @escaping @Sendable (EntityEvent<T>) -> Void
   ) -> EntityStore.Subscription {
     node.observe(
-      on: delivery.map { Mailbox($0) } ?? node.core.mailboxes.standard, keeping: handle,
+      on: delivery.map { DeliveryQueue($0) } ?? node.core.queues.standard, keeping: handle,
       ObserverActions(onChange: { onEvent(.value($0)) }, onRemoval: { onEvent(.removed) }))
   }
 
@@ -33,7 +33,7 @@ extension EntityObserver where T: Identifiable {
   public var events: AsyncStream<EntityEvent<T>> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let subscription = node.observe(
-        on: node.core.mailboxes.immediate, keeping: handle,
+        on: node.core.queues.immediate, keeping: handle,
         ObserverActions(
           onChange: { continuation.yield(.value($0)) }, onRemoval: { continuation.yield(.removed) },
           onEnd: { continuation.finish() }))

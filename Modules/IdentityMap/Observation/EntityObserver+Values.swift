@@ -6,7 +6,7 @@ extension EntityObserver {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       // Nothing but a hand-over happens on the thread that ends the transaction.
       let subscription = node.observe(
-        on: node.core.mailboxes.immediate, keeping: handle,
+        on: node.core.queues.immediate, keeping: handle,
         ObserverActions(onChange: { continuation.yield($0) }, onEnd: { continuation.finish() }))
       continuation.onTermination = { _ in subscription.unsubscribe() }
     }
@@ -36,13 +36,5 @@ extension EntityObserver {
       let former = last.replace(with: list) ?? []
       onChange(ListChange(from: former, to: list, areEqual: core.equality(of: E.self)))
     }
-  }
-}
-
-extension StoreCore {
-  /// Whether two values of a type are known to be equal. Usable without the lock.
-  func equality<T: Identifiable & Sendable>(of type: T.Type) -> (T, T) -> Bool {
-    let (policy, nature) = exclusively { (table(of: type).policy, table(of: type).nature) }
-    return policy.areEqual ?? nature.areEqual
   }
 }

@@ -19,7 +19,7 @@ public struct EntityObserver<T: Sendable>: Sendable {
   }
 
   /// Of a leaf, without a detour. Under the lock.
-  @inlinable init(simple node: Unmanaged<EntityNode<T>>) where T: Identifiable {
+  @inlinable init(leaf node: Unmanaged<EntityNode<T>>) where T: Identifiable {
     value = node._withUnsafeGuaranteedRef { $0.value }
     handle = Handle.of(Unmanaged.fromOpaque(node.toOpaque()))
   }
@@ -50,11 +50,11 @@ public struct EntityObserver<T: Sendable>: Sendable {
   /// store's delivery. Nothing is lost between the two. A removal is not told; see ``observeEvents(on:onEvent:)``.
   /// - Returns: What keeps the observer; it ends when this is released.
   public func observe(onChange: @escaping OnChange) -> EntityStore.Subscription {
-    node.observe(on: node.core.mailboxes.standard, keeping: handle, ObserverActions(onChange: onChange))
+    node.observe(on: node.core.queues.standard, keeping: handle, ObserverActions(onChange: onChange))
   }
 
   /// The same with a delivery of its own, whose order is not bound to that of other observers.
   public func observe(on delivery: Delivery, onChange: @escaping OnChange) -> EntityStore.Subscription {
-    node.observe(on: Mailbox(delivery), keeping: handle, ObserverActions(onChange: onChange))
+    node.observe(on: DeliveryQueue(delivery), keeping: handle, ObserverActions(onChange: onChange))
   }
 }

@@ -12,12 +12,12 @@ final class SnapshotNode<Value: Sendable>: ValueNode<Value> {
     return readParts()
   }
 
-  override var showsWholeTransactions: Bool { true }
+  override var notifiesBetweenTransactions: Bool { true }
 
   /// An observer is told of a snapshot after its parts.
-  override var heightAmongChanges: Int32 { .max }
+  override var notificationOrder: Int32 { .max }
 
-  override func leaveTable() {
+  override func removeFromTable() {
     Unmanaged.passUnretained(self).release()
   }
 
@@ -29,7 +29,7 @@ final class SnapshotNode<Value: Sendable>: ValueNode<Value> {
     let node = SnapshotNode(core: core, readParts: readParts)
     _ = Unmanaged.passRetained(node)
     node.setChildren(parts)
-    core.loosen(node)
+    core.checkRelease(node)
     return node
   }
 }

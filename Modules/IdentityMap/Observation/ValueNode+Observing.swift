@@ -1,72 +1,72 @@
 extension ValueNode {
   /// Calls an observer with the value and from now on with each change.
   final func observe(
-    on mailbox: Mailbox, keeping handle: Handle, _ actions: ObserverActions<Value>
+    on queue: DeliveryQueue, keeping handle: Handle, _ actions: ObserverActions<Value>
   ) -> EntityStore.Subscription {
     let core = core
-    let (observation, value) = core.exclusively { begin(actions, on: mailbox) }
-    observation.tell(value)
-    letGo(observation, mailbox)
+    let (observation, value) = core.exclusively { begin(actions, on: queue) }
+    observation.notify(value)
+    resume(observation, queue)
     return EntityStore.Subscription(
       keeping: handle,
-      unsubscribe: { self.end(observation, mailbox) },
+      unsubscribe: { self.end(observation, queue) },
       pause: { core.exclusively { observation.pause() } },
-      resume: { self.letGo(observation, mailbox) })
+      resume: { self.resume(observation, queue) })
   }
 
   /// - Returns: The observation and the value that it begins with; `nil` for an observer of removals when there is no
   ///   entity.
-  private func begin(_ actions: ObserverActions<Value>, on mailbox: Mailbox) -> (Observation<Value>, Value?) {
+  private func begin(_ actions: ObserverActions<Value>, on queue: DeliveryQueue) -> (Observation<Value>, Value?) {
     // Before the version: what is read then is up to date.
-    let value: Value? = actions.onRemoval != nil && isVacant ? nil : .some(read())
-    let observation = Observation(seen: version, actions)
-    noteBeginning()
-    audience(of: mailbox).add(observation)
+    let value: Value? = actions.onRemoval != nil && isAbsent ? nil : .some(read())
+    let observation = Observation(deliveredVersion: version, actions)
+    recordBeginning()
+    group(of: queue).add(observation)
     return (observation, value)
   }
 
   /// In a transaction that may be undone.
-  private func noteBeginning() {
-    guard let journal = core.journal else { return }
-    journal.newlyObserved.append(self)
+  private func recordBeginning() {
+    guard let undoLog = core.undoLog else { return }
+    undoLog.newlyObserved.append(self)
     // What the node was before the transaction is not known of one that nobody watched; nobody was told of it either.
-    if relations?.hasAudiences != true { journal.versions.append((self, version &- 1)) }
+    if relations?.hasObservers != true { undoLog.versions.append((self, version &- 1)) }
   }
 
   /// Lets an observer that has waited be told, also of what it has missed.
-  private func letGo(_ observation: Observation<Value>, _ mailbox: Mailbox) {
+  private func resume(_ observation: Observation<Value>, _ queue: DeliveryQueue) {
     core.exclusively {
-      observation.go()
+      observation.resume()
       if observation.isDue(version) { core.enqueue(self) }
     }
   }
 
-  private func audience(of mailbox: Mailbox) -> Audience<Value> {
-    let relations = relate()
-    if let known = relations.audiences.first(where: { $0.mailbox === mailbox }) {
-      return unsafeDowncast(known, to: Audience<Value>.self)
+  private func group(of queue: DeliveryQueue) -> ObserverGroup<Value> {
+    let relations = makeRelations()
+    if let known = relations.observerGroups.first(where: { $0.queue === queue }) {
+      return unsafeDowncast(known, to: ObserverGroup<Value>.self)
     }
-    let made = Audience(of: self, mailbox: mailbox)
-    relations.audiences.append(made)
-    core.audiences[ObjectIdentifier(made)] = made
+    let made = ObserverGroup(of: self, queue: queue)
+    relations.observerGroups.append(made)
+    core.observerGroups[ObjectIdentifier(made)] = made
     return made
   }
 
-  private func end(_ observation: Observation<Value>, _ mailbox: Mailbox) {
+  private func end(_ observation: Observation<Value>, _ queue: DeliveryQueue) {
     guard observation.end() else { return }
-    core.exclusively { takeOut(observation, mailbox) }
+    core.exclusively { removeEnded(observation, queue) }
   }
 
   /// Takes out an observer that has ended. Under the lock.
-  final func takeOut(_ observation: AnyObservation, _ mailbox: Mailbox) {
-    guard let relations, let place = relations.audiences.firstIndex(where: { $0.mailbox === mailbox }) else { return }
-    let audience = unsafeDowncast(relations.audiences[place], to: Audience<Value>.self)
-    if audience.remove(observation) {
-      relations.audiences.remove(at: place)
-      core.audiences[ObjectIdentifier(audience)] = nil
+  final func removeEnded(_ observation: AnyObservation, _ queue: DeliveryQueue) {
+    guard let relations, let index = relations.observerGroups.firstIndex(where: { $0.queue === queue }) else { return }
+    let group = unsafeDowncast(relations.observerGroups[index], to: ObserverGroup<Value>.self)
+    if group.remove(observation) {
+      relations.observerGroups.remove(at: index)
+      core.observerGroups[ObjectIdentifier(group)] = nil
     }
     // The closure may hold anything, so it goes when the lock is free.
-    core.aftermath.refuse.append(observation)
+    core.deferred.deferredReleases.append(observation)
     core.hasWork = true
   }
 }

@@ -14,36 +14,3 @@ extension EntityStore {
     core.exclusively { core.clearAliases() }
   }
 }
-
-extension StoreCore {
-  func alias<Content: Sendable>(_ key: AliasKey<Content>, shape: @autoclosure () -> NestedShape<Content>)
-    -> AliasNode<Content>
-  {
-    if let node = aliases[key] { return node }
-    let node = AliasNode(key, shape: shape(), core: self)
-    aliases[key] = node
-    loosen(node)
-    return node
-  }
-
-  /// - Parameter mode: What is done with the entities in the content.
-  func setAlias<Content: Sendable>(
-    _ key: AliasKey<Content>, to content: Content, shape: @autoclosure () -> NestedShape<Content>, stamp: Stamp?,
-    mode: Adoption.Mode
-  ) {
-    let node = alias(key, shape: shape())
-    if let stamp, node.refuses(stamp) { return }
-    node.put(content, stamp: stamp, mode: mode)
-    tellRegistered(key)
-  }
-
-  func clearAlias<Content: Sendable>(_ key: AliasKey<Content>) {
-    guard let node = aliases[key] else { return }
-    node.clear()
-    tellUnregistered(key)
-  }
-
-  func clearAliases() {
-    for node in Array(aliases.all) { (node as? any Clearable)?.clear() }
-  }
-}

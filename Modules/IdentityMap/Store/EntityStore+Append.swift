@@ -18,23 +18,18 @@ extension EntityStore {
   ) -> Int where C.Element: Identifiable & Sendable {
     core.exclusively {
       let table = core.table(of: C.Element.self)
-      table.noteSearch()
+      table.prepareSearch()
       for entity in entities { _ = table.put(entity, stamp: modifiedAt) }
       if let count = core.aliases[named]?.append(entities.compactMap { table.knownNode($0.id) }) { return count }
-      let known = core.aliases[named]?.basis
+      let known = core.aliases[named]?.updateBase
       var content = known ?? C()
       var met = Set(content.map(\.id))
       // Not those that were refused because a fresher one that has gone is remembered: there are no such entities.
       let new: [C.Element] = entities.filter { table.knownNode($0.id) != nil && met.insert($0.id).inserted }
       guard known == nil || !new.isEmpty else { return 0 }
       content.append(contentsOf: new)
-      core.setAlias(named, to: content, shape: .list(), stamp: nil, mode: .keeping)
+      core.setAlias(named, to: content, shape: .list(), stamp: nil, mode: .keepingExisting)
       return new.count
     }
   }
-}
-
-extension EntityTable {
-  /// The node of an entity, also of one that is removed for the time being.
-  func knownNode(_ id: T.ID) -> EntityNode<T>? { node(id) ?? hiddenNode(id) }
 }

@@ -3,48 +3,36 @@ extension EntityStore {
   @inlinable
   public func find<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>? {
     if let reading = core.beginReading() {
-      let found = core.findUnchanged(type, id: id)
+      let found = core.findShared(type, id: id)
       core.endReading(reading)
       if let found { return found }
     }
     return core.exclusively {
       core.unretainedTable(of: type)._withUnsafeGuaranteedRef { table in
-        guard table.isSimple else { return table.find(id) }
-        guard let node = table.index.find(id, hash: table.index.hash(id)),
-          !node._withUnsafeGuaranteedRef({ $0.flags.contains(.vacant) })
+        guard table.storesPlainLeaves else { return table.find(id) }
+        guard let node = table.unretainedNode(id, hash: table.index.hash(id)),
+          !node._withUnsafeGuaranteedRef({ $0.flags.contains(.absent) })
         else { return nil }
         core.noteRead(of: Unmanaged.fromOpaque(node.toOpaque()))
-        return EntityObserver(simple: node)
+        return EntityObserver(leaf: node)
       }
     }
   }
 
   /// What an alias stands for, `nil` while it stands for nothing. Follow it to hear when it stands for something else.
   public func find<T: Identifiable & Sendable>(named: AliasKey<T>) -> EntityObserver<T?> {
-    core.findUnchanged(named) ?? core.exclusively { core.found(core.alias(named, shape: .entity())) }
+    core.findShared(named) ?? core.exclusively { core.observer(core.alias(named, shape: .entity())) }
   }
 
   /// What an alias of a collection stands for, `nil` while it stands for nothing.
   public func find<C: Collection & Sendable>(named: AliasKey<C>) -> EntityObserver<C?>
   where C.Element: Identifiable & Sendable {
-    core.findUnchanged(named) ?? core.exclusively { core.found(core.alias(named, shape: .list())) }
+    core.findShared(named) ?? core.exclusively { core.observer(core.alias(named, shape: .list())) }
   }
 
   /// Follows an identifier, whether there is an entity of it or not: the value is `nil` while there is none. It keeps
   /// the entity when it comes.
   public func await<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T?> where T.ID: Sendable {
     core.exclusively { EntityObserver(core.awaited(type, id: id)) }
-  }
-}
-
-extension StoreCore {
-  /// The node that follows an identifier, made when there is none. The caller keeps it.
-  func awaited<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> AwaitedNode<T> {
-    let table = table(of: type)
-    if let node = table.awaited[id] { return node }
-    let node = AwaitedNode<T>(id, core: self)
-    table.awaited[id] = node
-    node.entity = table.search(id)
-    return node
   }
 }

@@ -22,29 +22,29 @@ extension EntityStore.Logger {
 extension StoreCore {
   var isLogging: Bool { logger != nil }
 
-  func tellStored<T: Identifiable>(_ type: T.Type, _ id: T.ID) {
-    tell { $0.didStore(type, id: id) }
+  func reportStored<T: Identifiable>(_ type: T.Type, _ id: T.ID) {
+    report { $0.didStore(type, id: id) }
   }
 
-  func tellRefused<T: Identifiable>(_ type: T.Type, _ id: T.ID, _ error: any Error) {
-    tell { $0.didFailedToStore(type, id: id, error: error) }
+  func reportRejected<T: Identifiable>(_ type: T.Type, _ id: T.ID, _ error: any Error) {
+    report { $0.didFailedToStore(type, id: id, error: error) }
   }
 
-  func tellUnremoved<T: Identifiable>(_ type: T.Type, _ id: T.ID, _ error: RemovalRefusal) {
-    tell { $0.didFailToRemove(type, id: id, error: error) }
+  func reportNotRemoved<T: Identifiable>(_ type: T.Type, _ id: T.ID, _ error: RemovalRefusal) {
+    report { $0.didFailToRemove(type, id: id, error: error) }
   }
 
-  func tellRegistered<T>(_ alias: AliasKey<T>) {
-    tell { $0.didRegisterAlias(alias) }
+  func reportRegistered<T>(_ alias: AliasKey<T>) {
+    report { $0.didRegisterAlias(alias) }
   }
 
-  func tellUnregistered<T>(_ alias: AliasKey<T>) {
-    tell { $0.didUnregisterAlias(alias) }
+  func reportUnregistered<T>(_ alias: AliasKey<T>) {
+    report { $0.didUnregisterAlias(alias) }
   }
 
-  private func tell(_ event: @escaping (any EntityStore.Logger) -> Void) {
+  private func report(_ event: @escaping (any EntityStore.Logger) -> Void) {
     guard let logger else { return }
-    aftermath.events.append { event(logger) }
+    deferred.events.append { event(logger) }
     hasWork = true
   }
 }

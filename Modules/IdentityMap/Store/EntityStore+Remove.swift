@@ -11,7 +11,7 @@ extension EntityStore {
       do throws(RemovalRefusal) {
         return try core.remove(type, id)
       } catch {
-        core.tellUnremoved(type, id, error)
+        core.reportNotRemoved(type, id, error)
         return false
       }
     }
@@ -45,7 +45,7 @@ extension StoreCore {
     let table = table(of: type)
     let found = table.search(id)
     // What is removed for the time being is not brought back then.
-    guard let node = found ?? table.hiddenNode(id) else { return false }
+    guard let node = found ?? table.tentativelyRemovedNode(id) else { return false }
     if let refusal = refusal(ofRemoving: node) { throw refusal }
     node.removeEverywhere()
     return found != nil

@@ -14,22 +14,22 @@ extension EntityStore {
     core.exclusively {
       let table = core.unretainedTable(of: T.self)
       if named == nil, update == nil,
-        let node = table._withUnsafeGuaranteedRef({ $0.putSimply(entity, stamp: modifiedAt) })
+        let node = table._withUnsafeGuaranteedRef({ $0.putLeaf(entity, stamp: modifiedAt) })
       {
-        return EntityObserver(simple: node)
+        return EntityObserver(leaf: node)
       }
-      return placed(entity, named: named, modifiedAt: modifiedAt, ifPresent: update)
+      return storeGeneral(entity, named: named, modifiedAt: modifiedAt, ifPresent: update)
     }
   }
 
   /// Under the lock.
   @usableFromInline
-  func placed<T: Identifiable & Sendable>(
+  func storeGeneral<T: Identifiable & Sendable>(
     _ entity: T, named: AliasKey<T>?, modifiedAt: Stamp?, ifPresent update: Update<T>?
   ) -> EntityObserver<T> {
-    let node = core.place(entity, stamp: modifiedAt, ifPresent: update)
+    let node = core.store(entity, stamp: modifiedAt, ifPresent: update)
     // It is stored by now.
-    if let named { core.setAlias(named, to: node.read(), shape: .entity(), stamp: modifiedAt, mode: .keeping) }
+    if let named { core.setAlias(named, to: node.read(), shape: .entity(), stamp: modifiedAt, mode: .keepingExisting) }
     return EntityObserver(node)
   }
 
@@ -41,9 +41,9 @@ extension EntityStore {
   ) -> EntityObserver<[C.Element]> where C.Element: Identifiable & Sendable {
     core.exclusively {
       let table = core.table(of: C.Element.self)
-      table.noteSearch()
+      table.prepareSearch()
       let nodes = entities.map { table.put($0, stamp: modifiedAt).node }
-      if let named { core.setAlias(named, to: entities, shape: .list(), stamp: modifiedAt, mode: .keeping) }
+      if let named { core.setAlias(named, to: entities, shape: .list(), stamp: modifiedAt, mode: .keepingExisting) }
       return EntityObserver(ListNode<C.Element>.make(nodes, core: core))
     }
   }
@@ -65,19 +65,5 @@ extension EntityStore {
     _ entities: C, named: AliasKey<C>? = nil, modifiedAt: Stamp? = nil
   ) -> EntityObserver<[C.Element]> where C.Element: Identifiable & Sendable {
     store(entities: entities, named: named, modifiedAt: modifiedAt)
-  }
-}
-
-extension StoreCore {
-  func place<T: Identifiable & Sendable>(
-    _ entity: T, stamp: Stamp?, ifPresent update: EntityStore.Update<T>?
-  ) -> EntityNode<T> {
-    let table = table(of: T.self)
-    table.noteSearch()
-    if let update, let node = table.search(entity.id) {
-      _ = table.update(node, stamp: stamp, update)
-      return node
-    }
-    return table.put(entity, stamp: stamp).node
   }
 }

@@ -14,8 +14,8 @@ extension EntityStore {
   ) throws(E) -> Bool {
     try core.exclusively { () throws(E) -> Bool in
       let table = core.table(of: type)
-      guard let node = table.isSimple ? table.node(id) : table.search(id) else { return false }
-      if let done = try table.updateSimply(node, stamp: modifiedAt, update) { return done }
+      guard let node = table.storesPlainLeaves ? table.node(id) : table.search(id) else { return false }
+      if let done = try table.updateLeaf(node, stamp: modifiedAt, update) { return done }
       return try table.update(node, stamp: modifiedAt, update)
     }
   }
@@ -51,26 +51,5 @@ extension EntityStore {
     try core.exclusively { () throws(E) -> Bool in
       try core.updateAlias(named, stamp: modifiedAt, shape: .list(), update)
     }
-  }
-}
-
-extension StoreCore {
-  func updateAlias<Content: Sendable, E: Error>(
-    _ key: AliasKey<Content>, stamp: Stamp?, shape: @autoclosure () -> NestedShape<Content>,
-    _ update: (inout Content) throws(E) -> Void
-  ) throws(E) -> Bool {
-    guard let node = aliases[key], var content = node.basis else { return false }
-    if let stamp, node.refuses(stamp) { return false }
-    let (original, version) = (content, node.version)
-    try update(&content)
-    let shape = shape()
-    let given = node.isAsGiven(since: version) ? nil : GivenEntities(in: original, shape, self)
-    if let given {
-      // An entity that the closure has removed does not come back with the alias.
-      guard let reduced = shape.withoutRemoved(content, given: given, self) else { return false }
-      content = reduced
-    }
-    storing(UpdateEdits(given: given)) { setAlias(key, to: content, shape: shape, stamp: stamp, mode: .updating) }
-    return true
   }
 }

@@ -6,7 +6,7 @@ extension EntityStore {
   @inlinable
   public func value<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T? {
     if let reading = core.beginReading() {
-      let value = core.valueUnchanged(type, id: id)
+      let value = core.valueShared(type, id: id)
       core.endReading(reading)
       if let value { return value }
     }
@@ -27,12 +27,12 @@ extension EntityStore {
 extension StoreCore {
   /// Finds the value of an entity in a read.
   /// - Returns: `nil` when that needs the lock.
-  @inlinable func valueUnchanged<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T?? {
-    guard let table = knownTable(of: type) else { return .some(nil) }
+  @inlinable func valueShared<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T?? {
+    guard let table = existingTable(of: type) else { return .some(nil) }
     return table._withUnsafeGuaranteedRef { table in
-      guard table.isSimple else { return table.valueUnchanged(id) }
-      guard let node = table.index.find(id, hash: table.index.hash(id)),
-        !node._withUnsafeGuaranteedRef({ $0.flags.contains(.vacant) })
+      guard table.storesPlainLeaves else { return table.valueShared(id) }
+      guard let node = table.unretainedNode(id, hash: table.index.hash(id)),
+        !node._withUnsafeGuaranteedRef({ $0.flags.contains(.absent) })
       else { return .some(nil) }
       return .some(.some(node._withUnsafeGuaranteedRef { $0.value }))
     }
@@ -43,7 +43,7 @@ extension StoreCore {
     let table = table(of: type)
     guard let node = table.search(id) else { return nil }
     table.noteUse(of: node)
-    if table.searchesLeaveNoTrace { noteValueRead(of: node) }
+    if table.searchHasNoEffect { noteValueRead(of: node) }
     return node.read()
   }
 
@@ -69,16 +69,10 @@ extension StoreCore {
 }
 
 extension EntityTable {
-  /// Whether nothing is noted of a search: no lifetime depends on it.
-  var searchesLeaveNoTrace: Bool {
-    guard let tenures else { return true }
-    return tenures.lifetime == .pinned
-  }
-
   /// Finds the value of an entity of a type that has more to it, in a read.
   /// - Returns: `nil` when that needs the lock.
-  @usableFromInline func valueUnchanged(_ id: T.ID) -> T?? {
-    guard searchesLeaveNoTrace else { return nil }
+  @usableFromInline func valueShared(_ id: T.ID) -> T?? {
+    guard searchHasNoEffect else { return nil }
     guard let node = node(id) else { return .some(nil) }
     return node.isReadable ? .some(.some(node.value)) : nil
   }

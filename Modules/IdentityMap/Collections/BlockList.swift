@@ -1,0 +1,70 @@
+/// A list that grows at its end by blocks and never moves what is in it: for what may be short or very long, is written
+/// once and goes as a whole.
+///
+/// It belongs to one owner, who empties it before it goes.
+@usableFromInline
+struct BlockList<Element> {
+  private var blocks: [UnsafeMutablePointer<Element>] = []
+  /// The place after the last element.
+  @usableFromInline var next: UnsafeMutablePointer<Element>?
+  /// The end of the last block.
+  @usableFromInline var end: UnsafeMutablePointer<Element>?
+
+  /// Blocks are so small that the allocator has them at hand.
+  private static var blockSize: Int { max(16, 16_384 / MemoryLayout<Element>.stride) }
+
+  init() {}
+
+  var count: Int {
+    guard let last = blocks.last, let next else { return 0 }
+    return (blocks.count - 1) * Self.blockSize + (next - last)
+  }
+
+  @inlinable mutating func append(_ element: consuming Element) {
+    if next == end { addBlock() }
+    guard let slot = next else { return }
+    slot.initialize(to: element)
+    next = slot + 1
+  }
+
+  @usableFromInline mutating func addBlock() {
+    let block = UnsafeMutablePointer<Element>.allocate(capacity: Self.blockSize)
+    blocks.append(block)
+    next = block
+    end = block + Self.blockSize
+  }
+
+  mutating func removeLast() -> Element? {
+    guard let block = blocks.last, let slot = next.map({ $0 - 1 }) else { return nil }
+    let last = slot.move()
+    next = slot
+    if slot == block { removeLastBlock() }
+    return last
+  }
+
+  mutating func removeAll() {
+    while let block = blocks.last, let next {
+      block.deinitialize(count: next - block)
+      removeLastBlock()
+    }
+  }
+
+  /// When there is nothing in it any more.
+  private mutating func removeLastBlock() {
+    blocks.popLast()?.deallocate()
+    end = blocks.last.map { $0 + Self.blockSize }
+    next = end
+  }
+
+  /// Calls a closure with some of the elements.
+  func forEach(in range: Range<Int>, _ body: (Element) -> Void) {
+    let size = Self.blockSize
+    var start = range.lowerBound
+    while start < range.upperBound {
+      let end = min(range.upperBound, (start / size + 1) * size)
+      let block = blocks[start / size]
+      for slot in (start % size)..<(start % size + end - start) { body(block[slot]) }
+      start = end
+    }
+  }
+}

@@ -1,0 +1,82 @@
+/// An entry of an ``LRUList``. The owner of the element keeps it, so that the element finds its entry without a search.
+final class LRUEntry<Element: AnyObject> {
+  unowned(unsafe) let element: Element
+  /// The share of the entry in ``LRUList/cost``.
+  fileprivate(set) var cost: Int
+  /// The time at which the entry expires, for lists that are ordered by it.
+  fileprivate(set) var deadline: Duration?
+  /// The entry that is evicted before this one.
+  fileprivate unowned(unsafe) var previous: LRUEntry?
+  /// The entry that is evicted after this one.
+  fileprivate var next: LRUEntry?
+
+  init(_ element: Element, cost: Int, deadline: Duration?) {
+    self.element = element
+    self.cost = cost
+    self.deadline = deadline
+  }
+}
+
+/// A doubly linked list of entries in the order of their eviction, with the sum of their costs. Every operation but an
+/// insertion by deadline takes constant time.
+///
+/// The list does not retain the elements. Its owner removes all entries before the list ends.
+struct LRUList<Element: AnyObject> {
+  /// The entry that is evicted next.
+  private(set) var first: LRUEntry<Element>?
+  private var last: LRUEntry<Element>?
+  private(set) var count = 0
+  private(set) var cost = 0
+
+  /// Removes all entries, one by one: releasing the head of a chain releases the rest recursively.
+  mutating func removeAll() {
+    while let entry = first {
+      first = entry.next
+      entry.next = nil
+      entry.previous = nil
+    }
+    (last, count, cost) = (nil, 0, 0)
+  }
+
+  /// Adds an entry as the one that was used last.
+  mutating func append(_ entry: LRUEntry<Element>) {
+    insert(entry, after: last)
+  }
+
+  /// Adds an entry before the entries with a later deadline.
+  mutating func insertByDeadline(_ entry: LRUEntry<Element>) {
+    var predecessor = last
+    if let deadline = entry.deadline {
+      while let later = predecessor?.deadline, later > deadline { predecessor = predecessor?.previous }
+    }
+    insert(entry, after: predecessor)
+  }
+
+  /// Makes an entry of the list the one that was used last.
+  mutating func moveToEnd(_ entry: LRUEntry<Element>, cost: Int, deadline: Duration?) {
+    remove(entry)
+    entry.cost = cost
+    entry.deadline = deadline
+    append(entry)
+  }
+
+  mutating func remove(_ entry: LRUEntry<Element>) {
+    if let previous = entry.previous { previous.next = entry.next } else { first = entry.next }
+    if let next = entry.next { next.previous = entry.previous } else { last = entry.previous }
+    entry.previous = nil
+    entry.next = nil
+    count -= 1
+    cost -= entry.cost
+  }
+
+  /// - Parameter predecessor: The entry before; `nil` to be the first.
+  private mutating func insert(_ entry: LRUEntry<Element>, after predecessor: LRUEntry<Element>?) {
+    let successor = predecessor.map { $0.next } ?? first
+    entry.previous = predecessor
+    entry.next = successor
+    if let predecessor { predecessor.next = entry } else { first = entry }
+    if let successor { successor.previous = entry } else { last = entry }
+    count += 1
+    cost += entry.cost
+  }
+}

@@ -1,0 +1,99 @@
+/// Whether two values are the same in every field, whatever the `==` of their type compares.
+///
+/// The bytes decide first: an untouched copy has those of its original. Where they differ, the fields are compared,
+/// because an equal text or array may lie elsewhere, and gaps between fields may hold anything. That takes
+/// microseconds, and is done for the entities that an update changes.
+///
+/// - Parameter differences: Of a walk over values that are nested deep: pairs that it has compared.
+func areSame<T>(_ first: T, _ second: T, _ differences: KnownDifferences? = nil) -> Bool {
+  haveSameBytes(first, second) || haveSameFields(first, second, differences)
+}
+
+/// Whether two values have the very same bytes, and so are the same.
+@inlinable @inline(__always)
+func haveSameBytes<T>(_ first: T, _ second: T) -> Bool {
+  withUnsafeBytes(of: first) { first in
+    withUnsafeBytes(of: second) { second in areSameBytes(first, second) }
+  }
+}
+
+/// Compares bytes word by word. Both buffers are of one length.
+@inlinable @inline(__always)
+func areSameBytes(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Bool {
+  var offset = 0
+  while offset &+ 8 <= first.count {
+    let (word, other) = (
+      first.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
+      second.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    )
+    if word != other { return false }
+    offset &+= 8
+  }
+  while offset < first.count {
+    if first[offset] != second[offset] { return false }
+    offset &+= 1
+  }
+  return true
+}
+
+/// Compares values field by field. Values can be deep, so there is a list of what is left in place of recursion.
+///
+/// A value without fields is compared by its `==`. One that describes itself by a mirror of its own may hide fields, so
+/// its `==` and its mirror both have to find the values the same. Two values that cannot be compared differ.
+func haveSameFields(_ first: Any, _ second: Any, _ differences: KnownDifferences? = nil) -> Bool {
+  var left = [FieldPair(first, second, depth: 0)]
+  // The pairs that the one that is compared is in.
+  var path: [FieldPair] = []
+  while let pair = left.popLast() {
+    if differences != nil {
+      path.removeSubrange(pair.depth...)
+      path.append(pair)
+    }
+    guard let fields = pair.fieldsToCompare(differences) else {
+      differences?.note(path)
+      return false
+    }
+    left += fields.map { FieldPair($0.0, $0.1, depth: pair.depth + 1) }
+  }
+  return true
+}
+
+/// Two values that are compared, or fields of theirs.
+struct FieldPair {
+  let first: Any
+  let second: Any
+  /// How many fields lead to it.
+  let depth: Int
+
+  init(_ first: Any, _ second: Any, depth: Int) {
+    (self.first, self.second, self.depth) = (first, second, depth)
+  }
+
+  /// The fields that decide; `nil` when the values differ.
+  fileprivate func fieldsToCompare(_ differences: KnownDifferences?) -> [(Any, Any)]? {
+    guard type(of: first) == type(of: second) else { return nil }
+    if haveSameBytes(ofOneType: first, second) { return [] }
+    if differences?.contains(self) ?? false { return nil }
+    guard let fields = FieldPairs(first, second) else { return nil }
+    if fields.mayBeHidden {
+      if let first = first as? any Equatable {
+        guard isEqual(first, second) else { return nil }
+      } else if fields.pairs.isEmpty {
+        return nil
+      }
+    }
+    return fields.pairs
+  }
+}
+
+private func haveSameBytes(ofOneType first: Any, _ second: Any) -> Bool {
+  func compare<T>(_ first: T) -> Bool {
+    guard let second = second as? T else { return false }
+    return haveSameBytes(first, second)
+  }
+  return _openExistential(first, do: compare)
+}
+
+private func isEqual<E: Equatable>(_ first: E, _ second: Any) -> Bool {
+  (second as? E).map { first == $0 } ?? false
+}

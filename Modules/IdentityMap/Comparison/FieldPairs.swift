@@ -1,0 +1,54 @@
+/// The fields of two values of one type, side by side.
+struct FieldPairs {
+  private(set) var pairs: [(Any, Any)] = []
+  /// Whether there may be fields beside these, so that the `==` of the type is asked too.
+  private(set) var mayBeHidden = false
+
+  /// `nil` when the values differ already.
+  init?(_ first: Any, _ second: Any) {
+    let (mirror, other) = (Mirror(reflecting: first), Mirror(reflecting: second))
+    switch mirror.displayStyle {
+    case .class?:
+      // Other bytes are another object.
+      return nil
+    case .set?:
+      guard let first = first as? Set<AnyHashable>, let second = second as? Set<AnyHashable> else { break }
+      guard appendMembers(of: first, and: second) else { return nil }
+      return
+    case .dictionary?:
+      guard let first = first as? [AnyHashable: Any], let second = second as? [AnyHashable: Any] else { break }
+      guard appendEntries(of: first, and: second) else { return nil }
+      return
+    default:
+      break
+    }
+    guard mirror.children.count == other.children.count else { return nil }
+    for (child, otherChild) in zip(mirror.children, other.children) {
+      guard child.label == otherChild.label else { return nil }
+      pairs.append((child.value, otherChild.value))
+    }
+    switch mirror.displayStyle {
+    case .collection?, .optional?, .tuple?: mayBeHidden = false
+    default: mayBeHidden = pairs.isEmpty || first is any CustomReflectable
+    }
+  }
+
+  /// Equal members of sets may differ in fields that their `==` leaves out.
+  private mutating func appendMembers(of first: Set<AnyHashable>, and second: Set<AnyHashable>) -> Bool {
+    guard first.count == second.count else { return false }
+    for member in first {
+      guard let index = second.firstIndex(of: member) else { return false }
+      pairs.append((member.base, second[index].base))
+    }
+    return true
+  }
+
+  private mutating func appendEntries(of first: [AnyHashable: Any], and second: [AnyHashable: Any]) -> Bool {
+    guard first.count == second.count else { return false }
+    for (key, value) in first {
+      guard let index = second.index(forKey: key) else { return false }
+      pairs += [(key.base, second[index].key.base), (value, second[index].value)]
+    }
+    return true
+  }
+}

@@ -1,0 +1,34 @@
+/// The last changes of a store, for debugging. Kept only when asked for.
+final class ChangeHistory {
+  private let limit: Int
+  /// How many there have been.
+  private(set) var count = 0
+  private var records: [ChangeRecord] = []
+  /// The place of the first one, when there is no room for more.
+  private var start = 0
+
+  var isKept: Bool { limit > 0 }
+
+  /// From the first to the last.
+  var all: [ChangeRecord] { Array(records[start...] + records[..<start]) }
+
+  init(keeping limit: Int = 0) {
+    self.limit = max(0, limit)
+  }
+
+  func note<T: Identifiable>(_ kind: ChangeRecord.Kind, _ type: T.Type, _ id: T.ID, origin: String?) {
+    guard isKept else { return }
+    let record = ChangeRecord(number: count + 1, kind: kind, type: "\(type)", id: "\(id)", origin: origin)
+    count += 1
+    guard records.count == limit else { return records.append(record) }
+    records[start] = record
+    start = (start + 1) % limit
+  }
+
+  /// Forgets all but so many that came first, because the others did not happen. What they have displaced is lost.
+  func forget(from count: Int) {
+    guard count < self.count else { return }
+    (records, start) = (all.filter { $0.number <= count }, 0)
+    self.count = count
+  }
+}

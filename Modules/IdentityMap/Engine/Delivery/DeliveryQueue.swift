@@ -1,0 +1,65 @@
+import Synchronization
+
+/// What waits to be delivered by one delivery. It is emptied by one at a time, so that order holds everywhere.
+final class DeliveryQueue: Sendable {
+  private struct State {
+    var pending: [AnyObserverGroup] = []
+    /// Somebody empties it, or is on the way to.
+    var isScheduled = false
+  }
+
+  private let delivery: Delivery
+  private let state = Mutex(State())
+
+  init(_ delivery: Delivery) {
+    self.delivery = delivery
+  }
+
+  /// Takes in an audience that has something to be told.
+  /// - Returns: Whether somebody has to be sent to empty the mailbox, by ``schedule()``.
+  func post(_ group: AnyObserverGroup) -> Bool {
+    state.withLock { state in
+      guard !group.isQueued else { return false }
+      group.isQueued = true
+      state.pending.append(group)
+      defer { state.isScheduled = true }
+      return !state.isScheduled
+    }
+  }
+
+  func schedule() {
+    delivery.run { self.deliverPending() }
+  }
+
+  private func deliverPending() {
+    while let observerGroups = takePending() {
+      for group in observerGroups { group.deliver() }
+    }
+  }
+
+  private func takePending() -> [AnyObserverGroup]? {
+    state.withLock { state in
+      guard !state.pending.isEmpty else {
+        state.isScheduled = false
+        return nil
+      }
+      let observerGroups = state.pending
+      state.pending = []
+      // A change from now on is another one.
+      for group in observerGroups { group.isQueued = false }
+      return observerGroups
+    }
+  }
+}
+
+/// The mailboxes of a store.
+struct DeliveryQueues {
+  /// For observers that ask for nothing else.
+  let standard: DeliveryQueue
+  /// On the thread that ends the transaction.
+  let immediate = DeliveryQueue(.immediate)
+
+  init(standard delivery: Delivery) {
+    standard = DeliveryQueue(delivery)
+  }
+}

@@ -1,0 +1,126 @@
+/// What an alias stands for.
+final class AliasNode<Content: Sendable>: ValueNode<Content?> {
+  let key: AliasKey<Content>
+  let shape: NestedShape<Content>
+  var content: Content?
+
+  init(_ key: AliasKey<Content>, shape: NestedShape<Content>, core: StoreCore) {
+    self.key = key
+    self.shape = shape
+    super.init(core: core)
+  }
+
+  override func read() -> Content? {
+    core.refresh(self)
+    guard let relations, var visible = content else { return content }
+    // What is removed for the time being is not shown.
+    var left = relations.children.map(\.child)
+    while let absent = left.first(where: \.isAbsent) {
+      if LinkCursor.walk(over: left, removing: absent, { shape.remove(&visible, &$0) }) { return nil }
+      left.removeAll { $0 === absent }
+    }
+    return visible
+  }
+
+  /// To take out of the content what is removed for the time being runs setters of the content.
+  override var isReadable: Bool { !flags.contains(.dirty) && core.cycleLinks == 0 && core.tentativelyRemovedCount == 0 }
+
+  /// What an update is made of: what is not sure lies on top of it.
+  var updateBase: Content? {
+    // What only edits show is not there.
+    if overlay != nil { return core.withConfirmedValues { read() } }
+    guard core.hasTentativeChanges(in: [self]) else { return read() }
+    return core.withConfirmedValues { read() } ?? read()
+  }
+
+  override func rebuild() {
+    guard let relations, var content else { return }
+    self.content = nil
+    relations.walk(.refresh) { shape.refresh(&content, &$0) }
+    self.content = content
+  }
+
+  /// Lets the alias stand for something, and stores what is in it.
+  func put(_ content: Content, stamp: Stamp?, mode: ChildCollector.Mode) {
+    core.record(self)
+    if let overlay { return put(content, below: overlay, stamp: stamp, mode: mode) }
+    if self.content == nil { pin() }
+    note(stamp)
+    let (wasNothing, former) = (self.content == nil, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
+    flags.remove(.dirty)
+    let formerContent = self.content
+    defer { withExtendedLifetime(formerContent) {} }
+    self.content = content
+    var collector = ChildCollector(core: core, stamp: stamp, mode: mode)
+    core.whileInconsistent(self) { shape.collect(content, &collector) }
+    if collector.link(self) {
+      flags.insert(.dirty)
+      isSilentlyDirty = true
+    }
+    // Of entities that changed, it has been told already.
+    if wasNothing || former != collector.children.map({ ObjectIdentifier($0) }) { didChange() }
+  }
+
+  /// Lets the alias stand for nothing, without any edits. What it stood for is kept no longer, and neither is its stamp.
+  func clear() {
+    guard content != nil || overlay != nil else { return }
+    core.record(self)
+    let former = (content, setOverlay(nil))
+    defer { withExtendedLifetime(former) {} }
+    stamp = .nan
+    guard content != nil else { return }
+    content = nil
+    setChildren([])
+    unpin()
+    didChange()
+  }
+
+  func didChange() {
+    advanceVersion()
+    core.propagate(from: self)
+  }
+
+  override func remove(_ child: Node) -> Bool {
+    core.refresh(self)
+    if overlay != nil {
+      discard(child)
+      return false
+    }
+    // Not what is read: an entity that is removed for the time being is still in it.
+    guard let relations, var reduced = content else { return false }
+    guard !relations.walk(.remove, removing: child, { shape.remove(&reduced, &$0) }) else {
+      clear()
+      return false
+    }
+    core.record(self)
+    let former = content
+    defer { withExtendedLifetime(former) {} }
+    content = reduced
+    setChildren(relations.children.map(\.child).filter { $0 !== child })
+    didChange()
+    return false
+  }
+
+  override func makeRestoration() -> () -> Void {
+    let (content, stamp, children, overlay) = (content, stamp, relations?.children.map(\.child) ?? [], overlay)
+    return { [self] in
+      core.releaseLater(setOverlay(overlay))
+      if (self.content == nil) != (content == nil) {
+        if content == nil { unpin() } else { pin() }
+      }
+      core.releaseLater(self.content)
+      self.content = content
+      self.stamp = stamp
+      setChildren(children)
+      for index in children.indices { relations?.children[index].writtenVersion = children[index].version &- 1 }
+      if !children.isEmpty { flags.insert(.dirty) }
+      didChange()
+    }
+  }
+
+  override func removeFromTable() {
+    core.aliases.remove(self)
+  }
+
+  override var label: String { "alias \(key.name) of \(Content.self)" }
+}

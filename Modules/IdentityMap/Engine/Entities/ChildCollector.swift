@@ -1,0 +1,146 @@
+/// Gathers the children of an aggregate during its storing, and stores them.
+@usableFromInline
+struct ChildCollector {
+  @usableFromInline let core: StoreCore
+  /// How existing entities are handled.
+  @usableFromInline let mode: Mode
+  /// Entities to leave as they are.
+  private let kept: [Node]
+  /// Removed entities whose last values the aggregate keeps.
+  private let retainedRemoved: [Node]
+  /// Visits the entities, none of which is stored.
+  private let visitor: (any EntityVisitor)?
+  /// The aggregate's stamp, which holds for all entities in it.
+  @usableFromInline let stamp: Stamp?
+  @usableFromInline var children: [Node] = []
+  /// Of each child, the version of its value that the aggregate has.
+  @usableFromInline var versions: [UInt32] = []
+
+  @usableFromInline enum Mode {
+    case storing
+    /// A closure made the aggregate of the stored one: entities that it left as they were are no changes.
+    case updating
+    /// Existing entities keep their values, even if the aggregate has others.
+    case keepingExisting
+    /// Existing, removed and not yet stored entities are left as they are.
+    case lookingUp
+  }
+
+  init(
+    core: StoreCore, stamp: Stamp?, mode: Mode = .storing, kept: [Node] = [], retainedRemoved: [Node] = []
+  ) {
+    self.init(
+      core: core, stamp: stamp, mode: mode, kept: kept, retainedRemoved: retainedRemoved, visitor: nil)
+  }
+
+  /// Shows the entities to a visitor, whose nodes are the children.
+  init(core: StoreCore, stamp: Stamp?, visitor: any EntityVisitor) {
+    self.init(core: core, stamp: stamp, mode: .lookingUp, kept: [], retainedRemoved: [], visitor: visitor)
+  }
+
+  private init(
+    core: StoreCore, stamp: Stamp?, mode: Mode, kept: [Node], retainedRemoved: [Node],
+    visitor: (any EntityVisitor)?
+  ) {
+    self.retainedRemoved = retainedRemoved
+    self.visitor = visitor
+    self.kept = kept
+    self.core = core
+    self.mode = mode
+    self.stamp = stamp
+  }
+
+  @inlinable mutating func collect<T: Identifiable & Sendable>(_ entity: T) {
+    let table = core.table(of: T.self)
+    guard mode == .storing, let node = table.collectLeaf(entity, stamp: stamp) else {
+      return collectGeneral(entity)
+    }
+    children.append(node)
+    versions.append(node.version)
+  }
+
+  @usableFromInline mutating func collectGeneral<T: Identifiable & Sendable>(_ entity: T) {
+    let table = core.table(of: T.self)
+    if let visitor {
+      let node = visitor.visit(entity, of: table)
+      children.append(node)
+      return versions.append(node.version &- 1)
+    }
+    if let node = known(entity, in: table) {
+      children.append(node)
+      versions.append(node.version &- 1)
+      return
+    }
+    if mode == .updating {
+      if let node = untouched(entity, in: table) {
+        children.append(node)
+        let isAsGiven =
+          core.openChanges.isEmpty && !node.flags.contains(.dirty) && core.edits?.given == nil
+          && core.edits?.formerValue(of: node) == nil
+        return versions.append(isAsGiven ? node.version : node.version &- 1)
+      }
+      noteEdit(entity, in: table)
+    }
+    let placement = table.put(entity, stamp: stamp, isUpdate: mode == .updating)
+    children.append(placement.node)
+    // A child with another value than the given value is to be written into the aggregate.
+    versions.append(placement.isAsGiven ? placement.node.version : placement.node.version &- 1)
+  }
+
+  /// Has the last children written into the value, although they are as it says: it says something else as well.
+  @usableFromInline mutating func rewrite(last count: Int) {
+    for index in versions.indices.suffix(count) { versions[index] &-= 1 }
+  }
+
+  /// The node of an entity to leave as it is.
+  private func known<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
+    if mode == .lookingUp { return table.nodeOrPlaceholder(for: entity) }
+    guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id) else {
+      return retainedNode(of: entity, in: table)
+    }
+    return mode == .keepingExisting || kept.contains(where: { $0 === node }) ? node : nil
+  }
+
+  /// The node of a removed entity that stays removed: a closure that changed it in its value stores it again.
+  private func retainedNode<T: Identifiable & Sendable>(of entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
+    guard !retainedRemoved.isEmpty, let node = table.anyNode(entity.id),
+      node.isRemoved, retainedRemoved.contains(where: { $0 === node })
+    else { return nil }
+    return mode != .updating || areSame(node.value, entity) ? node : nil
+  }
+
+  // MARK: Updates
+
+  /// The node of an entity that a closure left as it was given. It keeps its value, its stamp, and what it is merged of.
+  private func untouched<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
+    guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id) else { return nil }
+    guard !node.flags.contains(.beingStored), !node.isTentative else { return nil }
+    if let given = core.edits?.given, given.contains(node) { return given.contains(entity, of: node) ? node : nil }
+    let given = core.edits?.formerValue(of: node) ?? table.givenValue(of: node)
+    return areSame(given, entity, core.edits?.differences) ? node : nil
+  }
+
+  /// Notes a change that a closure made. Of two different changes of one entity the later place counts.
+  private func noteEdit<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) {
+    guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id),
+      !node.flags.contains(.beingStored),
+      let edits = core.edits
+    else { return }
+    guard edits.note(node, formerValue: table.givenValue(of: node)) else { return }
+    if !areSame(node.refreshed(), entity) { core.reportRejected(T.self, entity.id, EntityError.differentChanges) }
+  }
+
+  /// Links the aggregate to its children.
+  /// - Returns: Whether children have other values than the aggregate says: a fresher value was kept, or a child came
+  ///   twice.
+  func link(_ aggregate: Node) -> Bool {
+    aggregate.setChildren(children)
+    guard let relations = aggregate.relations else { return false }
+    var differs = false
+    for index in children.indices {
+      relations.children[index].writtenVersion = versions[index]
+      if !relations.children[index].closesCycle, versions[index] != children[index].version { differs = true }
+    }
+    return differs
+  }
+}

@@ -1,0 +1,70 @@
+/// A node that can stop standing for something, while it is still held.
+protocol RemovableNode {
+  func becomeAbsent()
+}
+
+extension EntityNode: RemovableNode {
+  /// There is no such entity any more. Whoever holds the node gets to see it again when it is stored again.
+  func becomeAbsent() {
+    if flags.contains(.tentativelyRemoved) { return confirmRemoval() }
+    guard !isAbsent else { return }
+    let table = core.table(of: T.self)
+    flags.insert(.absent)
+    notifyOfRemoval()
+    table.didRemove(self, id: value.id)
+    let former = setOverlay(nil)
+    defer { withExtendedLifetime(former) {} }
+    core.checkRelease(self)
+    core.discardFromChanges(self)
+  }
+
+  /// Has those told who hear of removals.
+  private func notifyOfRemoval() {
+    guard let relations, relations.hasObservers else { return }
+    advanceVersion()
+    core.enqueue(self)
+  }
+
+  /// What was removed for the time being is not brought back any more.
+  private func confirmRemoval() {
+    // While the node still is what those stand for that it was taken out of.
+    core.discardFromChanges(self)
+    let former = setOverlay(nil)
+    defer { withExtendedLifetime(former) {} }
+    setTentativelyRemoved(false)
+    core.table(of: T.self).retention?.release(self)
+    core.checkRelease(self)
+  }
+
+  /// Removes the entity: from the aggregates, collections and aliases that it is in, and then itself. Aggregates that
+  /// cannot be without it are removed with it.
+  func removeEverywhere() {
+    // Optimistic changes that lose the entity may have to remove others.
+    StackSpace.forLevel {
+      var doomed: [any Node & RemovableNode] = [self]
+      while let node = doomed.popLast() {
+        node.detach(addingTo: &doomed)
+      }
+    }
+  }
+}
+
+extension Node {
+  fileprivate func detach(addingTo doomed: inout [any Node & RemovableNode]) {
+    core.record(self)
+    var parents: [Node] = []
+    for parent in relations?.parents.map(\.parent) ?? [] where !parent.flags.contains(.visited) {
+      parent.flags.insert(.visited)
+      parents.append(parent)
+    }
+    for parent in parents { parent.flags.remove(.visited) }
+    for parent in parents where parent.remove(self) {
+      if let parent = parent as? any Node & RemovableNode { doomed.append(parent) }
+    }
+    // What keeps the last value has it of the children as they are now.
+    if hasParents { core.refresh(self) }
+    // The end comes last: what hears of it may store the entity again.
+    setChildren([])
+    (self as? any Node & RemovableNode)?.becomeAbsent()
+  }
+}

@@ -1,0 +1,97 @@
+extension EntityNode {
+  /// What a rollback puts back, beside the value and the stamp.
+  private struct State {
+    let flags: NodeFlags
+    let children: [Node]
+    let plan: AnyNestingPlan?
+    let overlay: AnyObject?
+    let writtenAt: Duration?
+    let lruEntry: (cost: Int, deadline: Duration?)?
+    let retention: RetentionList?
+  }
+
+  private var state: State {
+    State(
+      flags: flags.intersection([.absent, .tentativelyRemoved, .invalidated, .stamped]),
+      children: relations?.children.map(\.child) ?? [], plan: relations?.plan, overlay: relations?.overlay,
+      writtenAt: relations?.writtenAt, lruEntry: relations?.lruEntry.map { ($0.cost, $0.deadline) },
+      retention: core.table(of: T.self).retention)
+  }
+
+  /// A closure that puts back what the node is now.
+  func restoration() -> () -> Void {
+    let (value, stamp, state) = (value, stamp, state)
+    return { [self] in
+      core.releaseLater(exchange(for: value))
+      self.stamp = stamp
+      restore(state)
+    }
+  }
+
+  private func restore(_ state: State) {
+    restoreFlags(state.flags)
+    restoreRelations(state)
+    relink(to: state.children)
+    advanceVersion()
+    core.propagate(from: self)
+    core.checkRelease(self)
+    let table = core.table(of: T.self)
+    if isAbsent {
+      table.didRemove(self, id: value.id, forNow: flags.contains(.tentativelyRemoved))
+    } else {
+      table.didRestore(self)
+    }
+    table.restoreRetention(of: self, state.lruEntry, in: state.retention)
+  }
+
+  private func restoreFlags(_ former: NodeFlags) {
+    if !former.contains(.stamped) { flags.remove(.stamped) }
+    flags.remove([.absent, .invalidated])
+    flags.formUnion(former.intersection([.absent, .invalidated]))
+    setTentativelyRemoved(former.contains(.tentativelyRemoved))
+  }
+
+  private func restoreRelations(_ state: State) {
+    guard let relations else { return }
+    relations.plan = state.plan
+    core.releaseLater(setOverlay(state.overlay))
+    relations.writtenAt = state.writtenAt
+  }
+
+  /// Makes the node's value one that is made of these children, whose values may be others than those in it.
+  func relink(to children: [Node]) {
+    setChildren(children)
+    for index in children.indices { relations?.children[index].writtenVersion = children[index].version &- 1 }
+    if !children.isEmpty { flags.insert(.dirty) }
+  }
+
+  /// Makes a leaf what it was, whatever has become of it in the meantime.
+  /// - Returns: The value that it had in the meantime. The caller keeps it until all is in order again.
+  func putBack(_ value: T, _ stamp: Stamp) -> T {
+    let former = exchange(for: value)
+    self.stamp = stamp
+    flags.remove([.stamped, .invalidated])
+    core.releaseLater(setOverlay(nil))
+    advanceVersion()
+    core.propagate(from: self)
+    guard isAbsent else { return former }
+    flags.remove(.absent)
+    setTentativelyRemoved(false)
+    let table = core.table(of: T.self)
+    table.didRestore(self)
+    // The type may have got a lifetime in the meantime.
+    if table.retention != nil { table.retain(self) }
+    return former
+  }
+}
+
+extension Node {
+  /// Sets what there is over the value that is not sure.
+  /// - Returns: What there was. The caller keeps it until all is in order again.
+  func setOverlay(_ overlay: AnyObject?) -> AnyObject? {
+    let former = relations?.overlay
+    if overlay != nil || former != nil { makeRelations().overlay = overlay }
+    if overlay == nil { flags.remove(.overlaid) } else { flags.insert(.overlaid) }
+    return former
+  }
+}

@@ -1,0 +1,103 @@
+/// The node of an entity.
+@usableFromInline
+final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
+  /// The value as the entities in it were when it was made; see the flags.
+  @exclusivity(unchecked) @usableFromInline var value: T
+
+  @inlinable init(_ value: T, core: StoreCore) {
+    self.value = value
+    super.init(core: core)
+  }
+
+  @usableFromInline override func read() -> T {
+    if flags.contains(.dirty) { core.refresh(self) }
+    guard let relations, relations.cycleLinks > 0, let plan else { return value }
+    for link in relations.children where link.closesCycle { core.refresh(link.child) }
+    var whole = value
+    relations.walk(.closeCycles) { plan.refresh(&whole, along: &$0) }
+    return whole
+  }
+
+  @usableFromInline override var isReadable: Bool { !flags.contains(.dirty) && !hasCycleLinks }
+
+  /// The value, up to date but for what closes a circle.
+  func refreshed() -> T {
+    if flags.contains(.dirty) { core.refresh(self) }
+    return value
+  }
+
+  /// Whether there is something in the value that closes a circle.
+  var hasCycleLinks: Bool {
+    guard let relations else { return false }
+    return relations.cycleLinks > 0
+  }
+
+  /// What closes a circle in the value.
+  var cycleChildren: [Node] {
+    hasCycleLinks ? relations?.children.filter(\.closesCycle).map(\.child) ?? [] : []
+  }
+
+  @usableFromInline override func rebuild() {
+    guard let relations, let plan = relations.plan else { return }
+    relations.walk(.refresh) { cursor in
+      withUnsafeMutablePointer(to: &value) { plan.refresh(UnsafeMutableRawPointer($0), &cursor) }
+    }
+  }
+
+  /// Writes the value to its place in an aggregate's.
+  /// - Returns: What was there.
+  @inlinable func write(to place: inout T) -> T {
+    var former = value
+    swap(&place, &former)
+    return former
+  }
+
+  /// Gives the node another value.
+  /// - Returns: The former one. The caller keeps it until all is in order again, because its end can run code of others,
+  ///   and that can use the store.
+  func exchange(for value: T) -> T {
+    requireNotRebuilding()
+    var former = value
+    swap(&self.value, &former)
+    return former
+  }
+
+  @usableFromInline override func remove(_ child: Node) -> Bool {
+    guard plan != nil else { return false }
+    core.refresh(self)
+    core.record(self)
+    let table = core.table(of: T.self)
+    var reduced = value
+    guard table.remove(child, from: &reduced) else { return !table.fallBackToConfirmed(self, without: child) }
+    // Not those that are left in their former order: a dictionary can have got another one.
+    let left = table.contents(of: reduced)
+    if left.contains(where: { $0 === child }) {
+      core.keepsRemoved = true
+      if left.count == relations?.children.count { return false }
+    }
+    let former = exchange(for: reduced)
+    defer { withExtendedLifetime(former) {} }
+    // What closed a circle is in the value as it was stored, and may close none any more.
+    if hasCycleLinks { relink(to: left) } else { setChildren(left) }
+    advanceVersion()
+    core.propagate(from: self)
+    return false
+  }
+
+  @usableFromInline override func removeFromTable() {
+    core.table(of: T.self).removeFromIndex(self)
+  }
+
+  @usableFromInline override func notifyQueries(isReported: Bool) {
+    core.table(of: T.self).addQueryCandidate(self, isChanged: true, isReported: isReported)
+  }
+
+  @usableFromInline override func makeRestoration() -> () -> Void { restoration() }
+
+  @usableFromInline override var label: String { "\(T.self) \(value.id)" }
+
+  /// The places of the children in the value.
+  var plan: NestingPlan<T>? {
+    relations?.plan.map { unsafeDowncast($0, to: NestingPlan<T>.self) }
+  }
+}

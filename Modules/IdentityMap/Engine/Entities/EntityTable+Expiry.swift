@@ -1,0 +1,97 @@
+extension EntityTable {
+  func apply(_ policy: TypePolicy<T>) {
+    let isOther = policy.lifetime != self.policy.lifetime
+    self.policy = policy
+    tracksTime = policy.staleAfter != nil
+    if case .timeToLive = policy.lifetime { tracksTime = true }
+    if policy.stampsOutlive != stampMemory?.time { stampMemory = policy.stampsOutlive.map { StampMemory(time: $0) } }
+    if isOther { change(to: policy.lifetime) }
+  }
+
+  private func change(to lifetime: Lifetime) {
+    index.forEach { retention?.release($0) }
+    retention = lifetime == .whileUsed ? nil : RetentionList(lifetime)
+    guard retention != nil else { return }
+    var nodes: [EntityNode<T>] = []
+    index.forEach { if !$0.isAbsent || $0.flags.contains(.tentativelyRemoved) { nodes.append($0) } }
+    for node in nodes { retain(node) }
+  }
+
+  /// An entity was written.
+  func noteWrite(of node: EntityNode<T>) {
+    if node.flags.contains(.invalidated) { node.flags.remove(.invalidated) }
+    if tracksTime { node.makeRelations().writtenAt = core.now() }
+    if retention != nil { retain(node) }
+  }
+
+  /// Entities are looked for, at the beginning of an operation: what is over its time is not there any more.
+  func prepareSearch() {
+    guard let retention, case .timeToLive = retention.lifetime, retention.isOverLimit(now: core.now) else { return }
+    evictExpired()
+    // Inside of another operation there may be nodes that nothing holds yet, or again when it is undone.
+    if core.lock.depth == 1 { core.evictUnreferenced() }
+  }
+
+  /// The node of an entity that is looked for, at the beginning of an operation.
+  @usableFromInline func search(_ id: T.ID) -> EntityNode<T>? {
+    guard retention != nil else { return node(id) }
+    prepareSearch()
+    guard let node = node(id), !isExpired(node) else { return nil }
+    return node
+  }
+
+  /// Whether nothing is noted of a search: no lifetime depends on it.
+  var searchHasNoEffect: Bool {
+    guard let retention else { return true }
+    return retention.lifetime == .pinned
+  }
+
+  /// Whether an entity only waits for the end of the transaction to go, because its time is over.
+  func isExpired(_ node: EntityNode<T>) -> Bool {
+    guard let retention, case .timeToLive = retention.lifetime else { return false }
+    return !node.isRetained && !node.hasParents
+  }
+
+  /// An entity was found, which makes it the one used last, but no younger.
+  func noteUse(of node: EntityNode<T>) {
+    guard let retention else { return }
+    if case .timeToLive = retention.lifetime { return }
+    retain(node)
+  }
+
+  func retain(_ node: EntityNode<T>) {
+    let cost = if case .memory = retention?.lifetime { cost(of: node.value) } else { 0 }
+    // The closure that says the cost may have used the store.
+    guard let retention, !node.isAbsent || node.flags.contains(.tentativelyRemoved), !node.flags.contains(.evicted)
+    else { return }
+    retention.retain(node, cost: cost, now: tracksTime ? core.now() : .zero)
+    guard retention.isOverLimit(now: core.now) else { return }
+    core.tables.overdue.append(self)
+    core.hasWork = true
+  }
+
+  /// Never less than nothing, and never so much that the sum cannot be told.
+  private func cost(of value: T) -> Int {
+    min(max(0, policy.cost(value)), 1 << 40)
+  }
+
+  /// After a rollback an entity is kept as it was before, unless the type has got another lifetime.
+  func restoreRetention(of node: EntityNode<T>, _ former: (cost: Int, deadline: Duration?)?, in list: RetentionList?) {
+    guard let retention else { return }
+    guard retention === list else { return retain(node) }
+    guard let former else { return retention.release(node) }
+    retention.restore(node, cost: former.cost, deadline: former.deadline)
+  }
+
+  // MARK: Staleness
+
+  func age(of node: EntityNode<T>) -> Duration? {
+    node.relations?.writtenAt.map { core.now() - $0 }
+  }
+
+  func isStale(_ node: EntityNode<T>, after time: Duration?) -> Bool {
+    if node.flags.contains(.invalidated) { return true }
+    guard let time = time ?? policy.staleAfter, let age = age(of: node) else { return false }
+    return age >= time
+  }
+}

@@ -1,0 +1,226 @@
+extension EntityTable {
+  /// Stores an entity and what is in it. The stamp is looked at before anything is touched.
+  /// - Parameter isUpdate: The value was made of the stored one.
+  func put(_ entity: T, stamp: Stamp?, isUpdate: Bool = false) -> StoreResult<T> {
+    let hash = index.hash(entity.id)
+    guard let node = anyNode(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
+    if node.flags.contains(.beingStored) { return StoreResult(node: node, outcome: .closesCycle) }
+    if node.isAbsent && !node.flags.contains(.tentativelyRemoved) { return revive(node, with: entity, stamp: stamp) }
+    if let error = refusal(of: stamp, by: node) {
+      core.reportRejected(T.self, entity.id, error)
+      return StoreResult(node: node, outcome: .refused)
+    }
+    // What a closure made of the stored value has that in it already.
+    let merged = isUpdate ? entity : merged(entity, into: node)
+    // The closure that merges may have removed it.
+    if node.isAbsent && !node.flags.contains(.tentativelyRemoved) { return revive(node, with: merged, stamp: stamp) }
+    return replace(node, with: merged, stamp: stamp, isUpdate: isUpdate)
+  }
+
+  /// Stores an entity that there is not, and leaves what is in it as it is.
+  func putKeepingNested(_ entity: T) -> EntityNode<T> {
+    let hash = index.hash(entity.id)
+    guard let node = anyNode(entity.id, hash: hash) else {
+      return create(entity, hash: hash, stamp: nil, mode: .keepingExisting).node
+    }
+    return revive(node, with: entity, stamp: nil, mode: .keepingExisting).node
+  }
+
+  /// The node of an entity, whether there is such an entity or not.
+  func nodeOrPlaceholder(for entity: T) -> EntityNode<T> {
+    let hash = index.hash(entity.id)
+    if let node = anyNode(entity.id, hash: hash) { return node }
+    let node = EntityNode(entity, core: core)
+    node.flags.insert(.absent)
+    index.insert(node, hash: hash)
+    core.checkRelease(node)
+    return node
+  }
+
+  /// What the policy makes of the stored value and an incoming one.
+  private func merged(_ entity: T, into node: EntityNode<T>) -> T {
+    guard let merge = policy.merge, !isExpired(node) else { return entity }
+    guard let stored = node.overlay == nil ? node.read() : confirmedValue(of: node) else { return entity }
+    let merged = merge(stored, entity)
+    return merged.id == entity.id ? merged : entity
+  }
+
+  /// Gives a node another value of its entity, whose stamp has been looked at.
+  /// - Parameter isUpdate: The value was made of the stored one, so that what closes a circle in it is as old as it was.
+  func replace(
+    _ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool = false
+  ) -> StoreResult<T> {
+    if core.undoLog != nil { core.record(node) }
+    let entity = isUpdate ? withoutRemoved(entity) : entity
+    if node.overlay != nil { return rebase(node, on: entity, stamp: stamp, isUpdate: isUpdate) }
+    guard traits.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
+    if node.isDeep { return replaceDeep(node, with: entity, stamp: stamp, isUpdate: isUpdate) }
+    let before = node.refreshed()
+    defer { withExtendedLifetime(before) {} }
+    let isEqual = areEqual(before, entity) || node.hasCycleLinks && areEqual(node.read(), entity)
+    let isUnchanged = isEqual && isRepetition(entity, of: node)
+    // What is in it can be equal to what is shown and not sure.
+    if isUnchanged, stamp == nil, core.openChanges.isEmpty || isUpdate, isUpdate || !node.keepsRemoved {
+      return noteRepeatedWrite(node, stamp: nil)
+    }
+    setAggregate(node, to: entity, stamp: stamp, keeping: isUpdate ? node.cycleChildren : [], isUpdate: isUpdate)
+    excludeTentativelyRemoved(from: node)
+    // Fresher children that were kept can make of another value the same one.
+    let isAdjusted = node.flags.contains(.dirty)
+    if isEqual || isAdjusted && areEqual(before, node.refreshed()) {
+      if !isUnchanged { core.propagateSilently(from: node) }
+      if node.flags.contains(.dirty) { node.isSilentlyDirty = true }
+      let placement = noteRepeatedWrite(node, stamp: stamp)
+      return isAdjusted ? StoreResult(node: node, outcome: .adjusted) : placement
+    }
+    node.note(stamp)
+    didWrite(node)
+    return StoreResult(node: node, outcome: isAdjusted ? .adjusted : .changed)
+  }
+
+  private func replaceLeaf(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> StoreResult<T> {
+    if areEqual(node.value, entity) {
+      setEqual(node, to: entity)
+      return noteRepeatedWrite(node, stamp: stamp)
+    }
+    let former = node.exchange(for: entity)
+    defer { withExtendedLifetime(former) {} }
+    node.note(stamp)
+    didWrite(node)
+    return StoreResult(node: node, outcome: .changed)
+  }
+
+  /// Gives a leaf a value that is equal to its own. The equality may leave fields out, so the value is stored, and
+  /// everything that contains the leaf is made of it; nobody is told.
+  @usableFromInline func setEqual(_ node: EntityNode<T>, to entity: T) {
+    if isRepetition(entity, of: node) { return }
+    let former = node.exchange(for: entity)
+    defer { withExtendedLifetime(former) {} }
+    core.propagateSilently(from: node)
+  }
+
+  /// Whether an equal value is known to be the stored one in every field, so that there is nothing to store.
+  ///
+  /// The bytes tell, which costs less than `==`. The fields, which cost microseconds, are compared only where it costs
+  /// more to make everything anew that contains the entity, and where that closes a circle.
+  func isRepetition(_ entity: T, of node: EntityNode<T>) -> Bool {
+    if node.hasCycleLinks { return areSame(node.value, entity) || areSame(node.read(), entity) }
+    if haveSameBytes(node.value, entity) || node.plan?.isRepetition(entity, of: node.value) ?? false { return true }
+    return node.relations.map { $0.parents.count > 64 } ?? false && haveSameFields(node.value, entity)
+  }
+
+  /// Takes note of a write that changes nothing, of which nobody is told.
+  func noteRepeatedWrite(_ node: EntityNode<T>, stamp: Stamp?) -> StoreResult<T> {
+    node.note(stamp)
+    noteWrite(of: node)
+    if core.isLogging { core.reportStored(T.self, node.value.id) }
+    return StoreResult(node: node, outcome: .equal)
+  }
+
+  /// Sets an aggregate's value and stores what is in it. The caller keeps the former value until all is in order.
+  /// - Parameters:
+  ///   - keepsKnown: Whether what is stored already is left as it is, whatever the value says of it.
+  ///   - kept: Entities that are left as they are in any case.
+  ///   - isUpdate: The value was made of the stored one.
+  ///   - contents: Entities of the value, beside those of the node, that may be removed ones which it keeps.
+  /// - Returns: Whether observers of the aggregate are told of a change of an entity that was in it.
+  @discardableResult
+  func setAggregate(
+    _ node: EntityNode<T>, to entity: T, stamp: Stamp?, keepsExisting: Bool = false, keeping kept: [Node] = [],
+    isUpdate: Bool = false, with contents: [Handle] = []
+  ) -> Bool {
+    // What is stored brings the entities in it; what is shown or updated leaves removed ones as they are.
+    let retainedRemoved = keepsExisting || isUpdate ? node.retainedRemoved(with: contents) : []
+    node.flags.remove(.dirty)
+    _ = node.exchange(for: entity)
+    guard let plan = plan(for: entity) else {
+      node.setChildren([])
+      return false
+    }
+    let mode: ChildCollector.Mode = keepsExisting ? .keepingExisting : isUpdate ? .updating : .storing
+    var collector = ChildCollector(core: core, stamp: stamp, mode: mode, kept: kept, retainedRemoved: retainedRemoved)
+    node.flags.insert(.beingStored)
+    core.whileInconsistent(node) { plan.collect(entity, into: &collector) }
+    let isReported = node.flags.contains(.dirty) && !node.isSilentlyDirty
+    node.flags.remove(.beingStored)
+    node.makeRelations().plan = plan
+    let differs = collector.link(node)
+    if differs { node.flags.insert(.dirty) } else { node.flags.remove(.dirty) }
+    return isReported
+  }
+
+  private func create(
+    _ entity: T, hash: UInt32, stamp: Stamp?, mode: ChildCollector.Mode = .storing
+  ) -> StoreResult<T> {
+    let node = EntityNode(entity, core: core)
+    index.insert(node, hash: hash)
+    if let remembered = stampMemory?.stamp(of: entity.id, now: core.now()) {
+      // As if it were still there, but that there is no value of it.
+      node.stamp = remembered
+      node.flags.insert(.absent)
+      return revive(node, with: entity, stamp: stamp, mode: mode)
+    }
+    // Nothing may hold it; unless somebody does by then, it goes when the transaction ends.
+    core.checkRelease(node)
+    if core.undoLog != nil { recordCreation(of: node) }
+    return fill(node, with: entity, stamp: stamp, mode: mode)
+  }
+
+  /// Stores an entity that was removed while somebody held it.
+  private func revive(
+    _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: ChildCollector.Mode = .storing
+  ) -> StoreResult<T> {
+    let former = node.value
+    defer { withExtendedLifetime(former) {} }
+    core.checkRelease(node)
+    if stampMemory == nil {
+      node.stamp = .nan
+    } else if let error = refusal(of: stamp, by: node) {
+      core.reportRejected(T.self, entity.id, error)
+      return StoreResult(node: node, outcome: .refused)
+    }
+    if core.undoLog != nil { core.record(node) }
+    node.flags.remove(.absent)
+    return fill(node, with: entity, stamp: stamp, mode: mode)
+  }
+
+  private func fill(
+    _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: ChildCollector.Mode
+  ) -> StoreResult<T> {
+    node.note(stamp)
+    if traits.isAggregate {
+      setAggregate(node, to: entity, stamp: stamp, keepsExisting: mode == .keepingExisting)
+      excludeTentativelyRemoved(from: node)
+    } else {
+      node.value = entity
+    }
+    if !storesPlainLeaves && !queries.isEmpty { node.flags.insert(.queried) }
+    didWrite(node)
+    // It may have gone with what is removed for the time being.
+    if !storesPlainLeaves && !awaited.isEmpty && !node.isAbsent { awaited[entity.id]?.entity = node }
+    return StoreResult(node: node, outcome: .created)
+  }
+
+  /// Has everybody know that a node's value is another one.
+  func didWrite(_ node: EntityNode<T>) {
+    didChangeValue(of: node)
+    noteWrite(of: node)
+    if core.isLogging { core.reportStored(T.self, node.value.id) }
+  }
+
+  /// The same without there being a sure value that has come.
+  func didChangeValue(of node: EntityNode<T>) {
+    node.advanceVersion()
+    if node.relations != nil || !storesPlainLeaves && !queries.isEmpty { core.propagate(from: node) }
+    if core.history.isKept { core.history.note(.stored, T.self, node.value.id, origin: core.origin) }
+  }
+
+  // MARK: Stamps
+
+  /// Why a value with a stamp may not take the place of a node's.
+  func refusal(of stamp: Stamp?, by node: Node) -> StampError? {
+    guard let stamp else { return nil }
+    if stamp.isNaN { return .notANumber }
+    return node.rejects(stamp) ? .tooOld(current: node.stamp, received: stamp) : nil
+  }
+}

@@ -1,0 +1,44 @@
+extension EntityTable {
+  func register(_ query: QueryNode<T>) {
+    if queries.isEmpty { core.tables.withQueries.append(self) }
+    queries.append(query)
+    query.isNew = core.undoLog != nil
+    index.forEach { $0.flags.insert(.queried) }
+    query.refresh(presentNodes.map { .init(node: $0, isChanged: true) })
+    core.checkRelease(query)
+  }
+
+  func unregister(_ query: QueryNode<T>) {
+    queries.removeAll { $0 === query }
+    guard queries.isEmpty else { return }
+    core.tables.withQueries.removeAll { $0 === self }
+    queryCandidates = []
+    index.forEach { $0.flags.remove(.queried) }
+  }
+
+  func addQueryCandidate(_ node: EntityNode<T>, isChanged: Bool, isReported: Bool = true) {
+    queryCandidates.append(.init(node: node, isChanged: isChanged, isReported: isReported))
+  }
+
+  /// What the queries will have to look at when the transaction ends.
+  var pendingQueryCandidates: [QueryNode<T>.Candidate] {
+    queryCandidates
+      + core.changed.compactMap { node in
+        guard node.flags.contains(.queried) else { return nil }
+        return (node as? EntityNode<T>).map { .init(node: $0, isChanged: true) }
+      }
+  }
+}
+
+extension StoreCore {
+  /// A new query. The caller keeps it.
+  func query<T: Identifiable & Sendable>(
+    _ type: T.Type, where condition: @escaping @Sendable (T) -> Bool, sort order: (@Sendable (T, T) -> Bool)?
+  ) -> QueryNode<T> {
+    let query = QueryNode(where: condition, sort: order, core: self)
+    let table = table(of: type)
+    table.prepareSearch()
+    table.register(query)
+    return query
+  }
+}

@@ -1,0 +1,55 @@
+extension EntityTable {
+  /// Lets a closure change an entity. The closure may use the store: what it changes in its value counts, and of the
+  /// entities in it that it leaves alone there, what it does to them in the store.
+  /// - Returns: Whether the entity has the value now.
+  @usableFromInline func update<E: Error>(
+    _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
+  ) throws(E) -> Bool {
+    if let error = refusal(of: stamp, by: node) {
+      core.reportRejected(T.self, node.value.id, error)
+      return false
+    }
+    var value = updateBase(of: node)
+    // Shares its buffers with the stored value, as the closure's does, so it has the closure copy nothing more.
+    let given: T? = traits.isAggregate ? value : nil
+    let version = node.version
+    try update(&value)
+    guard value.id == node.value.id else {
+      core.reportRejected(T.self, node.value.id, EntityError.identifierChanged)
+      return false
+    }
+    // It may have been removed or stored by the closure.
+    guard !node.isAbsent, refusal(of: stamp, by: node) == nil else { return false }
+    if node.isTentative {
+      updateTentative(node, from: given, to: value, stamp: stamp)
+    } else {
+      let edits = UpdateEdits(given: given.flatMap { entities(in: $0, givenOf: node, since: version) })
+      core.withEdits(edits) { _ = replace(node, with: value, stamp: stamp, isUpdate: true) }
+    }
+    return true
+  }
+
+  /// The entities in the value that a closure was given, when their stored values may be others: the closure has
+  /// changed them in the store, or it was given sure values while others are shown.
+  private func entities(in given: T, givenOf node: EntityNode<T>, since version: UInt32) -> GivenEntities? {
+    node.isUnchanged(since: version) ? nil : GivenEntities(in: given, of: node, self)
+  }
+
+  /// The value of an entity in what a closure is given.
+  func givenValue(of node: EntityNode<T>) -> T { confirmedValue(of: node) ?? node.refreshed() }
+
+  /// What an update is made of: the sure value, if there is one, with the sure values of what is in it. What is not
+  /// sure lies on top of it.
+  private func updateBase(of node: EntityNode<T>) -> T {
+    guard let confirmed = confirmedValue(of: node) else { return node.refreshed() }
+    guard !core.openChanges.isEmpty, core.hasTentativeChanges(in: contents(of: confirmed)) else { return confirmed }
+    return core.withConfirmedValues { node.refreshed() }
+  }
+}
+
+extension Node {
+  /// Whether a closure that was given the value at a version was given stored values, and none has changed since.
+  func isUnchanged(since version: UInt32) -> Bool {
+    self.version == version && !flags.contains(.dirty) && core.openChanges.isEmpty
+  }
+}

@@ -1,0 +1,169 @@
+/// The entities of one type.
+@usableFromInline
+final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
+  @usableFromInline unowned(unsafe) let core: StoreCore
+  /// What can be found out of a type only at run time.
+  @usableFromInline let traits = TypeTraits<T>.of()
+  @exclusivity(unchecked) @usableFromInline var index = IdentityIndex<EntityNode<T>>()
+  var policy = TypePolicy<T>() {
+    didSet { updateStoresPlainLeaves() }
+  }
+  /// What leaves were before the transaction that is going on.
+  @usableFromInline let leafLog = LeafUndoLog<T>()
+  /// Whether the time of writes is kept.
+  @exclusivity(unchecked) var tracksTime = false
+  /// The places of nested entities that most values of the type have.
+  @exclusivity(unchecked) private var plan: NestingPlan<T>?
+  var queries: [QueryNode<T>] = [] {
+    didSet { updateStoresPlainLeaves() }
+  }
+  /// What the queries have to look at.
+  @exclusivity(unchecked) var queryCandidates: [QueryNode<T>.Candidate] = []
+  /// Who waits for entities, whether there are any or not.
+  var awaited: [T.ID: AwaitedNode<T>] = [:] {
+    didSet { updateStoresPlainLeaves() }
+  }
+  /// The stamps of entities that have gone, when they are remembered.
+  @exclusivity(unchecked) var stampMemory: StampMemory<T.ID>?
+  /// The entities that their lifetime keeps, when it keeps any.
+  @exclusivity(unchecked) var retention: RetentionList?
+
+  @usableFromInline init(core: StoreCore) {
+    self.core = core
+    super.init()
+    updateStoresPlainLeaves()
+  }
+
+  deinit {
+    index.destroy()
+  }
+
+  /// Whether the entities are leaves and nothing is to be done with them but to store them.
+  @exclusivity(unchecked) @usableFromInline private(set) var storesPlainLeaves = false
+
+  private func updateStoresPlainLeaves() {
+    storesPlainLeaves =
+      !traits.isAggregate && policy.merge == nil && policy.areEqual == nil && policy.staleAfter == nil
+      && policy.stampsOutlive == nil && policy.lifetime == .whileUsed && queries.isEmpty && awaited.isEmpty
+  }
+
+  /// Returns the node of an identifier, whether the entity exists or not. It is not retained: the table owns it.
+  @inlinable @inline(__always)
+  func unretainedNode(_ id: T.ID, hash: UInt32) -> Unmanaged<EntityNode<T>>? {
+    index.find(hash) { $0.value.id == id }
+  }
+
+  @inlinable @inline(__always)
+  func anyNode(_ id: T.ID, hash: UInt32) -> EntityNode<T>? {
+    unretainedNode(id, hash: hash)?.takeUnretainedValue()
+  }
+
+  /// Returns the node of an identifier, whether the entity exists or not.
+  @inlinable @inline(__always)
+  func anyNode(_ id: T.ID) -> EntityNode<T>? {
+    anyNode(id, hash: index.hash(id))
+  }
+
+  /// The node of an entity that there is.
+  @inlinable func node(_ id: T.ID) -> EntityNode<T>? {
+    guard let node = anyNode(id), !node.flags.contains(.absent) else { return nil }
+    return node
+  }
+
+  /// The node of an entity, also of one that is removed for the time being.
+  func knownNode(_ id: T.ID) -> EntityNode<T>? { node(id) ?? tentativelyRemovedNode(id) }
+
+  func removeFromIndex(_ node: EntityNode<T>) {
+    let id = node.value.id
+    if let stampMemory, !node.stamp.isNaN { stampMemory.remember(node.stamp, of: id, now: core.now()) }
+    index.remove(node, hash: index.hash(id))
+    if !node.isAbsent { didRemove(node, id: id) }
+  }
+
+  /// Whoever watches the type or waits for the entity is told that there is none any more.
+  /// - Parameter forNow: It may come back, and is kept until then if its lifetime keeps it.
+  func didRemove(_ node: EntityNode<T>, id: T.ID, forNow: Bool = false) {
+    if !storesPlainLeaves {
+      if !queries.isEmpty { addQueryCandidate(node, isChanged: false) }
+      if !awaited.isEmpty { awaited[id]?.entity = nil }
+      if !forNow { retention?.release(node) }
+    }
+    if core.history.isKept { core.history.note(.removed, T.self, id, origin: core.origin) }
+  }
+
+  /// An entity is there again after a rollback.
+  func didRestore(_ node: EntityNode<T>) {
+    if !queries.isEmpty { node.flags.insert(.queried) }
+    if !awaited.isEmpty { awaited[node.value.id]?.entity = node }
+  }
+
+  /// The places of the nested entities in a value; `nil` when it has none.
+  func plan(for value: T) -> NestingPlan<T>? {
+    guard let paths = traits.paths(of: value), !paths.isEmpty else { return nil }
+    if let plan, plan.isMade(of: paths) { return plan }
+    let made = NestingPlan(paths)
+    plan = made
+    if made.mayRefuse { core.mayRefuse = true }
+    return made
+  }
+
+  /// Whether two values are so equal that nobody has to be told of the second.
+  func areEqual(_ first: T, _ second: T) -> Bool {
+    if let areEqual = policy.areEqual { return areEqual(first, second) }
+    return traits.areEqual(first, second)
+  }
+
+  // MARK: Whatever the type
+
+  @usableFromInline override func refreshQueries() {
+    guard !queryCandidates.isEmpty else { return }
+    let noted = queryCandidates
+    queryCandidates = []
+    for query in queries { query.refresh(noted) }
+  }
+
+  @usableFromInline override func evictExpired() {
+    while let retention, retention.isOverLimit(now: core.now) { retention.releaseFirst() }
+    stampMemory?.forget(until: core.now())
+  }
+
+  @usableFromInline override func commitQueries() {
+    for query in queries { query.isNew = false }
+  }
+
+  @usableFromInline override func rerunNewQueries() {
+    for query in queries where query.isNew { query.rerun(over: presentNodes) }
+  }
+
+  /// The nodes of the entities that there are.
+  var presentNodes: [EntityNode<T>] {
+    var nodes: [EntityNode<T>] = []
+    index.forEach { if !$0.isAbsent { nodes.append($0) } }
+    return nodes
+  }
+
+  @usableFromInline override func removeAll() {
+    var nodes: [EntityNode<T>] = []
+    // What is removed for the time being is not brought back either.
+    index.forEach { if !$0.isAbsent || $0.flags.contains(.tentativelyRemoved) { nodes.append($0) } }
+    for node in nodes where !node.isAbsent || node.flags.contains(.tentativelyRemoved) { node.removeEverywhere() }
+  }
+
+  @usableFromInline override func clear() {
+    removeAll()
+    var nodes: [EntityNode<T>] = []
+    index.forEach { nodes.append($0) }
+    for node in nodes {
+      core.record(node)
+      // Not remembered when the node goes either.
+      node.stamp = .nan
+    }
+    guard let former = stampMemory else { return }
+    core.record { [self] in stampMemory = former }
+    stampMemory = StampMemory(time: former.time)
+  }
+
+  @usableFromInline override func forEachNode(_ body: (Node) -> Void) {
+    index.forEach(body)
+  }
+}

@@ -1,0 +1,107 @@
+/// What leaves of one type were before a transaction: side by side, because a closure for each would take longer than to
+/// store the leaf.
+@usableFromInline
+class AnyLeafUndoLog {
+  /// A leaf, with the stamp that it had.
+  @usableFromInline struct Entry {
+    /// What goes out of a table in a transaction is there until the transaction ends.
+    @usableFromInline let node: Unmanaged<Node>
+    @usableFromInline let stamp: Stamp
+
+    @inlinable init(_ node: Node) {
+      self.node = .passUnretained(node)
+      stamp = node.stamp
+    }
+  }
+
+  @exclusivity(unchecked) @usableFromInline final var entries = BlockList<Entry>()
+
+  @usableFromInline init() {}
+
+  deinit {
+    entries.removeAll()
+  }
+
+  /// How many leaves are in it.
+  final var count: Int { entries.count }
+
+  @inlinable final func append(_ node: Node) {
+    node.flags.insert(.recorded)
+    entries.append(Entry(node))
+  }
+
+  /// Says of leaves that they are in no journal.
+  final func unmark(_ range: Range<Int>) {
+    entries.forEach(in: range) { entry in entry.node._withUnsafeGuaranteedRef { _ = $0.flags.remove(.recorded) } }
+  }
+
+  /// Makes leaves what they were, the last first, and forgets them.
+  func restore(from start: Int) {}
+
+  /// Forgets everything.
+  func clear() {
+    var former = entries
+    entries = BlockList()
+    former.removeAll()
+  }
+}
+
+@usableFromInline
+final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
+  /// Of each leaf, the value that it had; `nil` when it was not there.
+  @exclusivity(unchecked) @usableFromInline var values = BlockList<T?>()
+
+  deinit {
+    values.removeAll()
+  }
+
+  override func restore(from start: Int) {
+    // All are taken out first: what is put back may run code of others.
+    var undone = removeEntries(from: start)
+    for index in undone.indices {
+      let entry = undone[index].entry
+      let node = unsafeDowncast(entry.node.takeUnretainedValue(), to: EntityNode<T>.self)
+      node.flags.remove(.recorded)
+      if let value = undone[index].value {
+        undone[index].value = node.putBack(value, entry.stamp)
+      } else {
+        node.becomeAbsent()
+        node.setChildren([])
+        node.stamp = .nan
+      }
+    }
+    // What the leaves were in the meantime goes when the lock is free.
+    undone.first?.entry.node.takeUnretainedValue().core.releaseLater(undone)
+  }
+
+  /// The leaves from an index on, the last first.
+  private func removeEntries(from start: Int) -> [(entry: Entry, value: T?)] {
+    var taken: [(entry: Entry, value: T?)] = []
+    while entries.count > start, let entry = entries.removeLast(), let value = values.removeLast() {
+      taken.append((entry, value))
+    }
+    return taken
+  }
+
+  override func clear() {
+    super.clear()
+    // Taken out first: the end of a value can run code that uses the store, and so the log.
+    var former = values
+    values = BlockList()
+    former.removeAll()
+  }
+}
+
+extension EntityTable {
+  /// Keeps that a leaf was not there. While a journal is kept.
+  @inlinable func recordCreation(of node: EntityNode<T>) {
+    record(nil, of: node)
+  }
+
+  /// Keeps what a leaf was.
+  @inlinable func record(_ value: consuming T?, of node: EntityNode<T>) {
+    if core.openLeafLog !== leafLog { core.begin(leafLog) }
+    leafLog.append(node)
+    leafLog.values.append(value)
+  }
+}

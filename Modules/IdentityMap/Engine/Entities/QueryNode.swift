@@ -1,0 +1,132 @@
+/// The entities of a type that satisfy a condition, in an order, kept up to date.
+final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
+  typealias Order = @Sendable (T, T) -> Bool
+
+  private let matches: @Sendable (T) -> Bool
+  private let precedes: Order?
+  private var members: [EntityNode<T>] = []
+  private var identities: Set<ObjectIdentifier> = []
+  /// It began in a transaction that may still be undone.
+  var isNew = false
+
+  /// An entity that may belong to the result, or may not any more.
+  struct Candidate {
+    let node: EntityNode<T>
+    /// Its value is another one. If not, it only matters when it comes or goes.
+    let isChanged: Bool
+    /// Observers are told of the change. If not, they are told only when the result has other members or another order.
+    var isReported = true
+  }
+
+  init(where matches: @escaping @Sendable (T) -> Bool, sort precedes: Order?, core: StoreCore) {
+    self.matches = matches
+    self.precedes = precedes
+    super.init(core: core)
+  }
+
+  /// What an observer is told comes after what it is made of. Only snapshots contain queries.
+  override var notificationOrder: Int32 { .max - 1 }
+
+  override func read() -> [T] {
+    // In a transaction, what the transaction has done is settled at its end only.
+    let candidates = core.table(of: T.self).pendingQueryCandidates
+    let members = candidates.isEmpty ? members : refreshed(candidates)?.members ?? members
+    return members.map { $0.read() }
+  }
+
+  /// Looks at entities that may belong to the result, or may not any more. The cost is that of the result once and of
+  /// the entities, not that of the type.
+  func refresh(_ candidates: [Candidate]) {
+    guard let refreshed = refreshed(candidates), isNews(refreshed, of: candidates) else { return }
+    members = refreshed.members
+    identities.subtract(refreshed.met)
+    identities.formUnion(refreshed.belonging.map(ObjectIdentifier.init))
+    didChange()
+  }
+
+  /// Whether observers have to be told: of a change, or because the result has other members or another order.
+  private func isNews(_ refreshed: Refreshed, of candidates: [Candidate]) -> Bool {
+    let isReportedChange: (Candidate) -> Bool = {
+      $0.isChanged && $0.isReported && refreshed.met.contains(ObjectIdentifier($0.node))
+    }
+    if candidates.contains(where: isReportedChange) { return true }
+    if refreshed.met.intersection(identities) != Set(refreshed.belonging.map(ObjectIdentifier.init)) { return true }
+    guard let precedes else { return false }
+    let values = members.map { $0.read() }
+    return zip(values, values.dropFirst()).contains { precedes($0.1, $0.0) }
+  }
+
+  /// Looks at all entities anew.
+  func rerun(over nodes: [EntityNode<T>]) {
+    let former = members
+    (members, identities) = ([], [])
+    members = refreshed(nodes.map { Candidate(node: $0, isChanged: true) })?.members ?? []
+    identities = Set(members.map(ObjectIdentifier.init))
+    if !members.elementsEqual(former, by: ===) { didChange() }
+  }
+
+  private func didChange() {
+    advanceVersion()
+    core.propagate(from: self)
+  }
+
+  /// The result after entities were noted.
+  private struct Refreshed {
+    let members: [EntityNode<T>]
+    /// Those that had to be looked at.
+    let met: Set<ObjectIdentifier>
+    /// Those of them that belong to the result.
+    let belonging: [EntityNode<T>]
+  }
+
+  /// - Returns: `nil` when nothing is to be told.
+  private func refreshed(_ candidates: [Candidate]) -> Refreshed? {
+    var changed: [ObjectIdentifier: Bool] = [:]
+    for note in candidates { changed.merge([ObjectIdentifier(note.node): note.isChanged]) { $0 || $1 } }
+    var (met, belonging): (Set<ObjectIdentifier>, [EntityNode<T>]) = ([], [])
+    for node in candidates.map(\.node) {
+      let identity = ObjectIdentifier(node)
+      guard let isChanged = changed.removeValue(forKey: identity) else { continue }
+      let belongs = !node.isAbsent && !node.flags.contains(.evicted) && matches(node.read())
+      guard isChanged || belongs != identities.contains(identity) else { continue }
+      met.insert(identity)
+      if belongs { belonging.append(node) }
+    }
+    guard !belonging.isEmpty || !identities.isDisjoint(with: met) else { return nil }
+    return Refreshed(members: merged(belonging, met), met: met, belonging: belonging)
+  }
+
+  private func merged(_ belonging: [EntityNode<T>], _ met: Set<ObjectIdentifier>) -> [EntityNode<T>] {
+    if let precedes { return insert(belonging, into: members.filter { !met.contains(ObjectIdentifier($0)) }, precedes) }
+    let staying = Set(belonging.map(ObjectIdentifier.init))
+    return members.filter { !met.contains(ObjectIdentifier($0)) || staying.contains(ObjectIdentifier($0)) }
+      + belonging.filter { !identities.contains(ObjectIdentifier($0)) }
+  }
+
+  /// Puts nodes where they belong, behind those that they do not come before.
+  private func insert(
+    _ nodes: [EntityNode<T>], into members: [EntityNode<T>], _ precedes: Order
+  ) -> [EntityNode<T>] {
+    if nodes.count > 16 + members.count / 16 {
+      let values = (members + nodes).map { (node: $0, value: $0.read()) }
+      return values.sorted { precedes($0.value, $1.value) }.map(\.node)
+    }
+    var members = members
+    for node in nodes {
+      let value = node.read()
+      var (low, high) = (0, members.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if precedes(value, members[middle].read()) { high = middle } else { low = middle + 1 }
+      }
+      members.insert(node, at: low)
+    }
+    return members
+  }
+
+  override func removeFromTable() {
+    core.table(of: T.self).unregister(self)
+  }
+
+  override var label: String { "query over \(T.self)" }
+}

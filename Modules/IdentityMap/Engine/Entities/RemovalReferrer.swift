@@ -1,0 +1,111 @@
+/// What the removal of an entity does to a value that it is in.
+struct RemovalEffect {
+  /// The value cannot be without the entity.
+  let isUseless: Bool
+  /// The value has the entity at all its places as before.
+  let isNone: Bool
+  /// A place refuses the removal.
+  let isRefused: Bool
+}
+
+/// An aggregate that refers to other entities, whatever its type.
+protocol RemovalReferrer: Node {
+  var reference: RemovalRefusal.Reference { get }
+  func effect(ofRemoving other: Node) -> RemovalEffect
+}
+
+extension EntityNode: RemovalReferrer {
+  var reference: RemovalRefusal.Reference { .init(type: "\(T.self)", id: "\(value.id)") }
+
+  func effect(ofRemoving other: Node) -> RemovalEffect {
+    let table = core.table(of: T.self)
+    let visible = table.effect(ofRemoving: other, on: refreshed())
+    // The confirmed value is shown instead when it can be without the entity.
+    guard visible.isUseless, let base = overlay?.base else { return visible }
+    return table.effect(ofRemoving: other, on: base)
+  }
+}
+
+extension EntityTable {
+  func effect(ofRemoving other: Node, on value: T) -> RemovalEffect {
+    guard let plan = plan(for: value) else { return RemovalEffect(isUseless: false, isNone: true, isRefused: false) }
+    var reduced = value
+    let nodes = contents(of: value)
+    return LinkCursor.walk(over: nodes, removing: other) { cursor in
+      let isUseless = plan.remove(from: &reduced, along: &cursor) || reduced.id != value.id
+      let count = nodes.count { $0 === other }
+      return RemovalEffect(
+        isUseless: isUseless, isNone: !isUseless && cursor.kept == count, isRefused: cursor.refused > 0)
+    }
+  }
+
+  /// Removes the entities that nothing refuses to remove; those that only refuse each other's removal stay.
+  func removeAllUnreferred() {
+    guard core.mayRefuse else { return removeAll() }
+    var left = presentNodes
+    var count = 0
+    repeat {
+      count = left.count
+      left = left.filter { node in
+        guard !node.isAbsent else { return false }
+        guard core.refusal(ofRemoving: node) == nil else { return true }
+        node.removeEverywhere()
+        return false
+      }
+    } while !left.isEmpty && left.count < count
+    for node in left {
+      if let refusal = core.refusal(ofRemoving: node) { core.reportNotRemoved(T.self, node.value.id, refusal) }
+    }
+  }
+}
+
+extension StoreCore {
+  /// Why an entity cannot be removed. Aggregates that go with it do not refuse.
+  func refusal(ofRemoving entity: some RemovalReferrer) -> RemovalRefusal? {
+    guard mayRefuse else { return nil }
+    var removed: [Node] = [entity]
+    var met: Set<ObjectIdentifier> = [ObjectIdentifier(entity)]
+    var refusing: [any RemovalReferrer] = []
+    var next = 0
+    while next < removed.count {
+      let node = removed[next]
+      next += 1
+      for parent in node.relations?.parents.map(\.parent) ?? [] where !met.contains(ObjectIdentifier(parent)) {
+        guard let referrer = parent as? any RemovalReferrer else { continue }
+        let effect = referrer.effect(ofRemoving: node)
+        if effect.isUseless {
+          met.insert(ObjectIdentifier(parent))
+          removed.append(parent)
+        } else if effect.isRefused {
+          refusing.append(referrer)
+        }
+      }
+    }
+    let staying = Set(refusing.filter { !met.contains(ObjectIdentifier($0)) }.map(\.reference))
+    guard !staying.isEmpty else { return nil }
+    return RemovalRefusal(
+      entity: entity.reference, referrers: staying.sorted { ($0.type, $0.id) < ($1.type, $1.id) })
+  }
+}
+
+extension EntityNode {
+  /// The removed entities whose last values the aggregate keeps.
+  /// - Parameter contents: Others that are in its confirmed value.
+  func retainedRemoved(with contents: [Handle]) -> [Node] {
+    guard core.keepsRemoved else { return [] }
+    return (relations?.children.map(\.child) ?? []).filter(\.isRemoved) + contents.map(\.node).filter(\.isRemoved)
+  }
+
+  /// Whether the aggregate has the last value of a removed entity.
+  var keepsRemoved: Bool { core.keepsRemoved && !retainedRemoved(with: []).isEmpty }
+}
+
+extension EntityTable {
+  /// The last value of a removed entity, when there are aggregates that keep it.
+  func lastValue(of id: T.ID) -> T? {
+    guard core.keepsRemoved, let node = anyNode(id), node.isRemoved, node.hasParents else {
+      return nil
+    }
+    return node.value
+  }
+}

@@ -1,0 +1,13 @@
+extension StoreCore {
+  func store<T: Identifiable & Sendable>(
+    _ entity: T, stamp: Stamp?, ifPresent update: ((inout T) -> Void)?
+  ) -> EntityNode<T> {
+    let table = table(of: T.self)
+    table.prepareSearch()
+    if let update, let node = table.search(entity.id) {
+      _ = table.update(node, stamp: stamp, update)
+      return node
+    }
+    return table.put(entity, stamp: stamp).node
+  }
+}

@@ -1,0 +1,21 @@
+/// Where an entity went.
+struct StoreResult<T: Identifiable & Sendable> {
+  enum Outcome {
+    case created, changed, equal
+    /// Fresher children that the store has were kept in it.
+    case adjusted
+    case refused, closesCycle
+  }
+
+  let node: EntityNode<T>
+  let outcome: Outcome
+
+  /// Whether the stored value is now the given one.
+  var isAsGiven: Bool {
+    switch outcome {
+    case .created, .changed: !node.flags.contains(.dirty) && node.relations?.overlay == nil
+    case .equal: true
+    case .adjusted, .refused, .closesCycle: false
+    }
+  }
+}

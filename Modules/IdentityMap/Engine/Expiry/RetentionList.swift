@@ -1,0 +1,63 @@
+/// The entities of a type that its ``Lifetime`` retains, in the order of their eviction. Each entry pins its node.
+final class RetentionList {
+  let lifetime: Lifetime
+  private var entries = LRUList<Node>()
+
+  init(_ lifetime: Lifetime) {
+    self.lifetime = lifetime
+  }
+
+  deinit {
+    entries.removeAll()
+  }
+
+  /// Retains a node as the one that was used last.
+  /// - Parameter now: The time from which a time to live counts.
+  func retain(_ node: Node, cost: Int, now: Duration) {
+    let relations = node.makeRelations()
+    if let entry = relations.lruEntry {
+      return entries.moveToEnd(entry, cost: cost, deadline: deadline(from: now) ?? entry.deadline)
+    }
+    let entry = LRUEntry(node, cost: cost, deadline: deadline(from: now))
+    relations.lruEntry = entry
+    node.pin()
+    entries.append(entry)
+  }
+
+  private func deadline(from now: Duration) -> Duration? {
+    if case .timeToLive(let time) = lifetime { now + time } else { nil }
+  }
+
+  /// Retains a node as it was retained before a transaction.
+  func restore(_ node: Node, cost: Int, deadline: Duration?) {
+    if let known = node.relations?.lruEntry, known.deadline == deadline { return }
+    release(node)
+    let entry = LRUEntry(node, cost: cost, deadline: deadline)
+    node.makeRelations().lruEntry = entry
+    node.pin()
+    entries.insertByDeadline(entry)
+  }
+
+  func release(_ node: Node) {
+    guard let entry = node.relations?.lruEntry else { return }
+    entries.remove(entry)
+    node.relations?.lruEntry = nil
+    node.unpin()
+  }
+
+  /// Whether the first entity is to be evicted.
+  func isOverLimit(now: () -> Duration) -> Bool {
+    guard let first = entries.first else { return false }
+    return switch lifetime {
+    case .whileUsed: true
+    case .pinned: false
+    case .last(let limit): entries.count > limit
+    case .timeToLive: first.deadline.map { $0 <= now() } ?? false
+    case .memory(let bytes): entries.cost > bytes
+    }
+  }
+
+  func releaseFirst() {
+    if let first = entries.first { release(first.element) }
+  }
+}

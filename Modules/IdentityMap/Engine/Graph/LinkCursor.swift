@@ -1,0 +1,139 @@
+/// Goes along the links of a node while its value is walked over.
+@usableFromInline
+struct LinkCursor {
+  @usableFromInline enum Purpose {
+    /// To write what has changed.
+    case refresh
+    /// To write what closes a circle.
+    case closeCycles
+    /// To take out what stands for a node.
+    case remove
+  }
+
+  /// Those of the node, which do not change during the walk but for what is noted in them.
+  @usableFromInline let links: UnsafeMutableBufferPointer<ChildLink>
+  @usableFromInline let purpose: Purpose
+  /// The node that is taken out.
+  @usableFromInline let removed: ObjectIdentifier?
+  @usableFromInline var position = 0
+  /// How often the removed node stays, because of the policy of its place.
+  @usableFromInline var kept = 0
+  /// At how many of these places its removal is refused.
+  @usableFromInline var refused = 0
+
+  fileprivate init(_ links: UnsafeMutableBufferPointer<ChildLink>, _ purpose: Purpose, removing node: Node? = nil) {
+    self.links = links
+    self.purpose = purpose
+    removed = node.map { ObjectIdentifier($0) }
+  }
+
+  @inlinable mutating func skip(_ count: Int) {
+    position += count
+  }
+
+  /// Whether one of the next links has a child to write.
+  @inlinable func needsWriting(_ count: Int) -> Bool {
+    let end = min(position + count, links.count)
+    var index = position
+    while index < end {
+      if needsWriting(links[index]) { return true }
+      index += 1
+    }
+    return false
+  }
+
+  /// Whether one of the next links leads to the node that is removed.
+  @inlinable func containsRemoved(_ count: Int) -> Bool {
+    countOfRemoved(count) > 0
+  }
+
+  @inlinable func countOfRemoved(_ count: Int) -> Int {
+    (position..<min(position + count, links.count)).count { isRemoved(links[$0]) }
+  }
+
+  /// Passes links at a place that keeps what is removed.
+  mutating func keep(_ count: Int, isRefusing: Bool) {
+    let met = countOfRemoved(count)
+    kept += met
+    if isRefusing { refused += met }
+    skip(count)
+  }
+
+  @inlinable mutating func nextIsRemoved() -> Bool {
+    nextRemoved() != nil
+  }
+
+  @inlinable mutating func nextRemoved() -> Node? {
+    let index = position
+    position += 1
+    guard index < links.count, isRemoved(links[index]) else { return nil }
+    return links[index].child
+  }
+
+  /// The next link's child unless it is the node that is removed.
+  @inlinable mutating func nextUnlessRemoved() -> Node? {
+    let index = position
+    position += 1
+    guard index < links.count, !isRemoved(links[index]) else { return nil }
+    return links[index].child
+  }
+
+  @inlinable func needsWriting(_ link: ChildLink) -> Bool {
+    switch purpose {
+    case .refresh:
+      !link.closesCycle && link.writtenVersion != link.child.version && !link.child.flags.contains(.inconsistent)
+    case .closeCycles: link.closesCycle
+    case .remove: false
+    }
+  }
+
+  @inlinable func isRemoved(_ link: ChildLink) -> Bool {
+    removed == ObjectIdentifier(link.child)
+  }
+}
+
+extension LinkCursor {
+  /// Walks along nodes, without links to them, to take one out of them, or else to write their values.
+  static func walk<R>(over nodes: [Node], removing node: Node? = nil, _ body: (inout LinkCursor) -> R) -> R {
+    var links = nodes.map { ChildLink(child: $0, place: 0, writtenVersion: $0.version &- 1, closesCycle: false) }
+    return links.withUnsafeMutableBufferPointer { links in
+      var cursor = LinkCursor(links, node == nil ? .refresh : .remove, removing: node)
+      return body(&cursor)
+    }
+  }
+
+  /// The next link's child when its value is to be written, and it is of the type that the place has. It is not when the
+  /// value was given other places while it was written, as by a setter that does not keep what it is given. The child is
+  /// there all the while, and not retained, because that would take as long as the rest.
+  @inlinable mutating func nextToWrite<N: Node>(of type: N.Type) -> Unmanaged<N>? {
+    let index = position
+    position += 1
+    guard index < links.count, needsWriting(links[index]) else { return nil }
+    let child = Unmanaged.passUnretained(links[index].child)
+    return child._withUnsafeGuaranteedRef { child in
+      links[index].writtenVersion = child.version
+      guard ObjectIdentifier(Swift.type(of: child)) == ObjectIdentifier(type) else { return nil }
+      return .passUnretained(unsafeDowncast(child, to: type))
+    }
+  }
+}
+
+extension LinkCursor {
+  /// What was written over waits until the lock is free, because the node is not whole yet. When it is not a node's value
+  /// that is written, the node has it too.
+  @inlinable func releaseLater<Former>(_ former: Former) {
+    guard purpose == .refresh, let link = links.first else { return }
+    Unmanaged.passUnretained(link.child)._withUnsafeGuaranteedRef { child in
+      Unmanaged.passUnretained(child.core)._withUnsafeGuaranteedRef { $0.releaseLater(former) }
+    }
+  }
+}
+
+extension Relations {
+  /// Walks along the links to the children.
+  @inline(__always)
+  func walk<R>(_ purpose: LinkCursor.Purpose, removing node: Node? = nil, _ body: (inout LinkCursor) -> R) -> R {
+    var cursor = LinkCursor(children.links, purpose, removing: node)
+    return body(&cursor)
+  }
+}

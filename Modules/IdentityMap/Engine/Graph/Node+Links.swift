@@ -1,0 +1,110 @@
+extension Node {
+  /// Makes the node's value one that is made of these children, in this order. Children that it has no more are
+  /// looked at when the transaction ends.
+  final func setChildren(_ children: [Node]) {
+    if children.isEmpty && relations.map({ $0.children.isEmpty }) ?? true { return }
+    requireNotRebuilding()
+    let relations = makeRelations()
+    let common = commonPrefix(of: relations.children, and: children)
+    while relations.children.count > common { unlinkLastChild() }
+    relations.children.reserveCapacity(children.count)
+    for child in children[common...] { link(to: child) }
+    if relations.children.isEmpty { relations.height = 0 }
+  }
+
+  /// How many links can stay.
+  private func commonPrefix(of links: LinkBuffer<ChildLink>, and children: [Node]) -> Int {
+    var index = 0
+    while index < links.count, index < children.count, links[index].child === children[index],
+      !links[index].closesCycle, !children[index].flags.contains(.beingStored)
+    {
+      index += 1
+    }
+    return index
+  }
+
+  private func link(to child: Node) {
+    let relations = makeRelations()
+    let childRelations = child.makeRelations()
+    let closesCycle = wouldCloseCycle(with: child)
+    if closesCycle {
+      relations.cycleLinks += 1
+      core.cycleLinks += 1
+    }
+    // What is out of date has ancestors that are.
+    if !closesCycle && child.flags.contains(.dirty) { flags.insert(.dirty) }
+    let place = Int32(relations.children.count)
+    relations.children.append(
+      ChildLink(
+        child: child, place: Int32(childRelations.parents.count), writtenVersion: child.version,
+        closesCycle: closesCycle))
+    childRelations.parents.append(ParentLink(parent: self, place: place, closesCycle: closesCycle))
+  }
+
+  private func unlinkLastChild() {
+    guard let relations, let link = relations.children.removeLast(), let others = link.child.relations else { return }
+    if link.closesCycle {
+      relations.cycleLinks -= 1
+      core.cycleLinks -= 1
+    }
+    // The last parent moves to the place that is free now.
+    guard let last = others.parents.removeLast() else { return }
+    if Int(link.place) < others.parents.count {
+      others.parents[Int(link.place)] = last
+      last.parent.relations?.children[Int(last.place)].place = link.place
+    }
+    core.checkRelease(link.child)
+  }
+
+  // MARK: Circles
+
+  /// Whether a link to the child would close a circle. When not, the heights are made to fit the link.
+  private func wouldCloseCycle(with child: Node) -> Bool {
+    if child === self || child.flags.contains(.beingStored) { return true }
+    guard let relations, let childHeight = child.relations?.height, childHeight >= relations.height else {
+      return false
+    }
+    if !relations.parents.isEmpty {
+      // Were the child an ancestor, all nodes between would be at most as high as it is.
+      let lower = ancestors { $0.relations.map { $0.height <= childHeight } ?? false }
+      if lower.contains(where: { $0 === child }) { return true }
+    }
+    raise(above: childHeight)
+    return false
+  }
+
+  /// Makes the node higher than a height, and its ancestors higher than the node.
+  private func raise(above height: Int32) {
+    makeRelations().height = height + 1
+    var raised = [self]
+    var next = 0
+    while next < raised.count {
+      guard let relations = raised[next].relations else { continue }
+      next += 1
+      for link in relations.parents where !link.closesCycle {
+        guard let parent = link.parent.relations, parent.height <= relations.height else { continue }
+        parent.height = relations.height + 1
+        raised.append(link.parent)
+      }
+    }
+  }
+
+  /// The ancestors, not through links that close a circle, that satisfy a condition, found without walking on from
+  /// those that do not.
+  private func ancestors(where condition: (Node) -> Bool) -> [Node] {
+    var found: [Node] = []
+    var stack = [self]
+    while let node = stack.popLast() {
+      guard let parents = node.relations?.parents else { continue }
+      for link in parents where !link.closesCycle {
+        let parent = link.parent
+        guard !parent.flags.contains(.visited), condition(parent) else { continue }
+        parent.flags.insert(.visited)
+        found.append(parent)
+        stack.append(parent)
+      }
+    }
+    for node in found { node.flags.remove(.visited) }
+    return found
+  }
+}

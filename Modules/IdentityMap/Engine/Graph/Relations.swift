@@ -1,0 +1,104 @@
+/// What a node has to do with others.
+@usableFromInline
+final class Relations {
+  /// The nodes that the value is made of, in the order in which they are met in it, as often as they are met.
+  @exclusivity(unchecked) var children = LinkBuffer<ChildLink>()
+  /// The nodes whose values contain this one's.
+  @exclusivity(unchecked) var parents = LinkBuffer<ParentLink>()
+  /// Larger than that of all children, but for those that close a circle. A leaf has 0.
+  @exclusivity(unchecked) var height: Int32 = 0
+  /// How many reasons inside of the store there are to keep the node: an alias, a lifetime.
+  @exclusivity(unchecked) var pins: Int32 = 0
+  /// How many of the children close a circle.
+  @exclusivity(unchecked) var cycleLinks: Int32 = 0
+  /// The value is out of date, and observers have not been told of it; see ``Node/isSilentlyDirty``.
+  @exclusivity(unchecked) var isSilentlyDirty = false
+  /// The places of the children in the value; a `Plan` of the value's type.
+  @exclusivity(unchecked) var plan: AnyNestingPlan?
+  /// What few nodes have.
+  @exclusivity(unchecked) private var rare: UncommonState?
+
+  deinit {
+    children.deallocate()
+    parents.deallocate()
+  }
+
+  private final class UncommonState {
+    var observerGroups: [AnyObserverGroup] = []
+    var overlay: AnyObject?
+    var lruEntry: LRUEntry<Node>?
+    var writtenAt: Duration?
+  }
+
+  private func makeRare() -> UncommonState {
+    if let rare { return rare }
+    let made = UncommonState()
+    rare = made
+    return made
+  }
+}
+
+extension Relations {
+  /// Who is told of changes.
+  var observerGroups: [AnyObserverGroup] {
+    get { rare?.observerGroups ?? [] }
+    set { makeRare().observerGroups = newValue }
+  }
+
+  var hasObservers: Bool {
+    guard let rare else { return false }
+    return !rare.observerGroups.isEmpty
+  }
+
+  /// Changes that are not sure yet; an `Overlay` of the value's type.
+  var overlay: AnyObject? {
+    get { rare?.overlay }
+    set { if rare != nil || newValue != nil { makeRare().overlay = newValue } }
+  }
+
+  /// Where the node stands in the order of its type's lifetime.
+  var lruEntry: LRUEntry<Node>? {
+    get { rare?.lruEntry }
+    set { if rare != nil || newValue != nil { makeRare().lruEntry = newValue } }
+  }
+
+  /// When the value was written, by the store's clock.
+  var writtenAt: Duration? {
+    get { rare?.writtenAt }
+    set { if rare != nil || newValue != nil { makeRare().writtenAt = newValue } }
+  }
+}
+
+/// From a parent to a child.
+@usableFromInline
+struct ChildLink {
+  @usableFromInline unowned(unsafe) let child: Node
+  /// Where the link back is among the child's parents.
+  var place: Int32
+  /// The version of the child's value that is in the parent's.
+  @usableFromInline var writtenVersion: UInt32
+  /// It closes a circle: the child's value is not written into the parent's, but for readers of the parent itself.
+  @usableFromInline let closesCycle: Bool
+}
+
+extension ChildLink {
+  /// Does something with the child, which is there all the while.
+  func withChild<R>(_ body: (Node) -> R) -> R {
+    Unmanaged.passUnretained(child)._withUnsafeGuaranteedRef(body)
+  }
+}
+
+/// From a child to a parent.
+struct ParentLink {
+  unowned(unsafe) let parent: Node
+  /// Where the link is among the parent's children.
+  var place: Int32
+  let closesCycle: Bool
+}
+
+extension ParentLink {
+  /// Does something with the parent, which is there all the while.
+  func withParent(_ body: (Node) -> Void) {
+    Unmanaged.passUnretained(parent)._withUnsafeGuaranteedRef(body)
+  }
+}

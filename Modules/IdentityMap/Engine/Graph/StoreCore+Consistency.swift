@@ -1,0 +1,40 @@
+extension StoreCore {
+  /// Does something while a node has a value that is not the one that it will have, or not the links that belong to it.
+  /// Nothing is made of such a value, and it is not made up to date.
+  func whileInconsistent<R>(_ node: Node, while body: () -> R) -> R {
+    if node.flags.contains(.inconsistent) { return body() }
+    node.flags.insert(.inconsistent)
+    inconsistentNodes += 1
+    defer {
+      inconsistentNodes -= 1
+      node.flags.remove(.inconsistent)
+    }
+    return body()
+  }
+
+  /// Makes a node's value of its children's while others are not settled: what contains one of those stays out of date.
+  func refreshConsistent(_ node: Node) {
+    var met: Set<ObjectIdentifier> = []
+    var stack = [(node: node, isReady: false)]
+    while let (node, isReady) = stack.popLast() {
+      if isReady {
+        rebuild(node)
+        if node.parts.contains(where: { !$0.flags.isDisjoint(with: [.dirty, .inconsistent]) }) {
+          node.flags.insert(.dirty)
+        }
+      } else if node.flags.contains(.dirty), !node.flags.contains(.inconsistent),
+        met.insert(ObjectIdentifier(node)).inserted
+      {
+        stack.append((node, true))
+        stack += node.parts.map { ($0, false) }
+      }
+    }
+  }
+}
+
+extension Node {
+  /// The children that the value is made of.
+  fileprivate var parts: [Node] {
+    relations?.children.filter { !$0.closesCycle }.map(\.child) ?? []
+  }
+}

@@ -1,0 +1,91 @@
+extension StoreCore {
+  /// Goes up from a node whose value has changed: what contains it is out of date, whoever watches has to be told.
+  func propagate(from node: Node) {
+    guard let relations = node.relations else {
+      if node.flags.contains(.queried) { enqueue(node) }
+      return
+    }
+    if node.isWatched { enqueue(node) }
+    if !relations.parents.isEmpty { propagate(over: relations.parents) }
+  }
+
+  /// Each node is met once: one that is out of date already has told its ancestors.
+  private func propagate(over parents: LinkBuffer<ParentLink>) {
+    var stack: [Unmanaged<Node>] = []
+    markParents(parents, into: &stack)
+    while let node = stack.popLast() {
+      node._withUnsafeGuaranteedRef { node in
+        if let relations = node.relations { markParents(relations.parents, into: &stack) }
+      }
+    }
+  }
+
+  private func markParents(_ links: LinkBuffer<ParentLink>, into stack: inout [Unmanaged<Node>]) {
+    for link in links {
+      link.withParent { parent in
+        if link.closesCycle {
+          // Only readers of the parent itself see the change.
+          parent.advanceVersion()
+        } else if !parent.flags.contains(.dirty) || parent.isSilentlyDirty {
+          parent.flags.insert(.dirty)
+          parent.isSilentlyDirty = false
+          parent.advanceVersion()
+          if parent.hasParents { stack.append(.passUnretained(parent)) }
+        }
+        if parent.isWatched { enqueue(parent) }
+      }
+    }
+  }
+
+  /// Has a node's watchers told at the end of the transaction.
+  func enqueue(_ node: Node) {
+    guard !node.flags.contains(.changed) else { return }
+    node.flags.insert(.changed)
+    changed.append(node)
+    hasWork = true
+  }
+
+  /// A node's stamp was set.
+  func noteStamped(_ node: Node) {
+    guard !node.flags.contains(.stamped) else { return }
+    node.flags.insert(.stamped)
+    stamped.append(node)
+    hasWork = true
+  }
+
+  /// Makes a node's value of its children's, where they have changed; children first.
+  func refresh(_ node: Node) {
+    guard node.flags.contains(.dirty) else { return }
+    if inconsistentNodes > 0 { return refreshConsistent(node) }
+    guard let relations = node.relations, relations.height > 1 else { return rebuild(node) }
+    if relations.height == 2 {
+      // All below are aggregates of leaves.
+      for link in relations.children where !link.closesCycle {
+        link.withChild { if $0.flags.contains(.dirty) { rebuild($0) } }
+      }
+      return rebuild(node)
+    }
+    var stack = [node]
+    while let top = stack.last {
+      guard top.flags.contains(.dirty) else {
+        stack.removeLast()
+        continue
+      }
+      let depth = stack.count
+      if let children = top.relations?.children {
+        for link in children where !link.closesCycle && link.child.flags.contains(.dirty) { stack.append(link.child) }
+      }
+      if stack.count == depth {
+        stack.removeLast()
+        rebuild(top)
+      }
+    }
+  }
+
+  func rebuild(_ node: Node) {
+    node.flags.remove(.dirty)
+    node.flags.insert(.rebuilding)
+    node.rebuild()
+    node.flags.remove(.rebuilding)
+  }
+}

@@ -1,0 +1,23 @@
+/// A node whose value can be read.
+@usableFromInline
+class ValueNode<Value: Sendable>: Node {
+  /// The value, up to date. Under the lock.
+  // Nobody meets the trap: only subclasses are ever made, and each of them has its own `read`.
+  @usableFromInline func read() -> Value { fatalError("A node has a value.") }
+}
+
+extension ValueNode {
+  /// The value as it is now. Takes the lock when it is needed.
+  final var current: Value {
+    if let reading = core.beginReading() {
+      let value: Value? = isReadable ? .some(read()) : nil
+      core.endReading(reading)
+      if let value { return value }
+    }
+    return core.exclusively {
+      let value = read()
+      core.noteRead(of: .passUnretained(self))
+      return value
+    }
+  }
+}

@@ -1,0 +1,116 @@
+/// Reaches the nested entities at one place of an aggregate.
+///
+/// The entities of a place have an order, the order in which they are visited. The links of an aggregate's node to its
+/// children are in this order, so that a cursor over the links goes along with every walk over the value.
+///
+/// Made of closures for the same reason as a ``NestedShape``.
+@usableFromInline
+final class NestedAccessor<Root> {
+  /// Stores the entities at the place.
+  @usableFromInline let collect: (Root, inout ChildCollector) -> Void
+  /// How many entities are at the place.
+  @usableFromInline let count: (Root) -> Int
+  /// Writes the values of the linked entities that have changed since they were written last.
+  @usableFromInline let refresh: (inout Root, inout LinkCursor) -> Void
+  /// The same for a value at an address.
+  @usableFromInline let refreshAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
+  /// Takes the removed entity out, and says whether the place cannot be without, so that the aggregate has to go too.
+  @usableFromInline let remove: (inout Root, inout LinkCursor) -> Bool
+  /// The place in the memory of a value; `nil` when a setter writes it.
+  @usableFromInline let stored: StoredPropertyLayout?
+
+  @inlinable init(
+    collect: @escaping (Root, inout ChildCollector) -> Void, count: @escaping (Root) -> Int,
+    refresh: @escaping (inout Root, inout LinkCursor) -> Void,
+    remove: @escaping (inout Root, inout LinkCursor) -> Bool,
+    refreshAddress: ((UnsafeMutableRawPointer, inout LinkCursor) -> Void)? = nil, stored: StoredPropertyLayout? = nil
+  ) {
+    self.stored = stored
+    self.collect = collect
+    self.count = count
+    self.refresh = refresh
+    self.refreshAddress = refreshAddress ?? { refresh(&$0.assumingMemoryBound(to: Root.self).pointee, &$1) }
+    self.remove = remove
+  }
+
+  /// The same accessor for a place with a policy for removals.
+  func removing(by policy: RemovalPolicy) -> NestedAccessor {
+    guard policy != .cascade else { return self }
+    let count = count
+    return NestedAccessor(
+      collect: collect, count: count, refresh: refresh,
+      remove: { root, cursor in
+        cursor.keep(count(root), isRefusing: policy == .refuse)
+        return false
+      }, refreshAddress: refreshAddress, stored: stored)
+  }
+
+  /// The accessor of a part of a certain shape.
+  @inlinable static func part<Part>(_ keyPath: WritableKeyPath<Root, Part>, _ shape: NestedShape<Part>)
+    -> NestedAccessor
+  {
+    // Where the part lies in memory, when it is a plain stored property: a key path takes ten times as long.
+    guard let offset = MemoryLayout<Root>.offset(of: keyPath) else { return computed(keyPath, shape) }
+    func read(_ root: Root) -> Part {
+      withUnsafePointer(to: root) {
+        UnsafeRawPointer($0).advanced(by: offset).assumingMemoryBound(to: Part.self).pointee
+      }
+    }
+    func write<R>(_ root: inout Root, _ body: (inout Part) -> R) -> R {
+      withUnsafeMutablePointer(to: &root) {
+        body(&UnsafeMutableRawPointer($0).advanced(by: offset).assumingMemoryBound(to: Part.self).pointee)
+      }
+    }
+    return NestedAccessor(
+      collect: { root, collector in shape.collect(read(root), &collector) },
+      count: { root in shape.fixedCount ?? shape.count(read(root)) },
+      refresh: { root, cursor in
+        let count = shape.fixedCount ?? shape.count(read(root))
+        guard cursor.needsWriting(count) else { return cursor.skip(count) }
+        write(&root) { shape.refresh(&$0, &cursor) }
+      },
+      remove: { root, cursor in
+        let count = shape.fixedCount ?? shape.count(read(root))
+        guard cursor.containsRemoved(count) else {
+          cursor.skip(count)
+          return false
+        }
+        return write(&root) { shape.remove(&$0, &cursor) }
+      }, refreshAddress: refreshingPart(at: offset, shape), stored: StoredPropertyLayout(at: offset, shape))
+  }
+
+  @inlinable static func refreshingPart<Part>(at offset: Int, _ shape: NestedShape<Part>)
+    -> (UnsafeMutableRawPointer, inout LinkCursor) -> Void
+  {
+    let refresh = shape.refreshAddress
+    // The one that is there looks itself whether it has to be written.
+    if shape.fixedCount == 1 { return { root, cursor in refresh(root + offset, &cursor) } }
+    return { root, cursor in
+      let part = root + offset
+      let count = shape.count(part.assumingMemoryBound(to: Part.self).pointee)
+      if cursor.needsWriting(count) { refresh(part, &cursor) } else { cursor.skip(count) }
+    }
+  }
+
+  /// The accessor of a part that a setter writes.
+  @usableFromInline static func computed<Part>(_ keyPath: WritableKeyPath<Root, Part>, _ shape: NestedShape<Part>)
+    -> NestedAccessor
+  {
+    NestedAccessor(
+      collect: { root, collector in shape.collect(root[keyPath: keyPath], &collector) },
+      count: { root in shape.count(root[keyPath: keyPath]) },
+      refresh: { root, cursor in
+        let count = shape.count(root[keyPath: keyPath])
+        guard cursor.needsWriting(count) else { return cursor.skip(count) }
+        shape.refresh(&root[keyPath: keyPath], &cursor)
+      },
+      remove: { root, cursor in
+        let count = shape.count(root[keyPath: keyPath])
+        guard cursor.containsRemoved(count) else {
+          cursor.skip(count)
+          return false
+        }
+        return shape.remove(&root[keyPath: keyPath], &cursor)
+      })
+  }
+}

@@ -1,0 +1,157 @@
+extension NestedShape where Part: MutableCollection {
+  /// Many of the same shape, in an order.
+  @inlinable static func collection(_ shape: NestedShape<Part.Element>) -> NestedShape {
+    NestedShape(
+      collect: { part, collector in
+        for element in part { shape.collect(element, &collector) }
+      },
+      count: { part in
+        if let each = shape.fixedCount { return part.count * each }
+        return part.reduce(0) { $0 + shape.count($1) }
+      },
+      refresh: { part, cursor in
+        var index = part.startIndex
+        while index != part.endIndex {
+          let count = shape.fixedCount ?? shape.count(part[index])
+          if cursor.needsWriting(count) { shape.refresh(&part[index], &cursor) } else { cursor.skip(count) }
+          part.formIndex(after: &index)
+        }
+      },
+      remove: { part, cursor in
+        var kept: [Part.Element] = []
+        for element in part {
+          var element = element
+          if !shape.remove(&element, &cursor) { kept.append(element) }
+        }
+        if kept.count == part.count {
+          for (index, element) in zip(part.indices, kept) { part[index] = element }
+          return false
+        }
+        guard let rebuilt = Part.made(of: kept) else { return true }
+        part = rebuilt
+        return false
+      },
+      isRepetition: { part, former in
+        if haveSameBytes(part, former) { return true }
+        // Other collections may have more to them than their elements.
+        guard Part.self == Array<Part.Element>.self, part.count == former.count else { return false }
+        return zip(part, former).allSatisfy { shape.isRepetition($0.0, $0.1) }
+      })
+  }
+}
+
+extension NestedShape {
+  /// A set of entities. Its order changes when its elements do, so they are found by their identifiers. Of several
+  /// versions of one entity, as a set can have them, one counts.
+  @inlinable static func set<T: Identifiable & Sendable & Hashable>() -> NestedShape where Part == Set<T> {
+    NestedShape(
+      collect: { part, collector in
+        let elements = distinct(part)
+        for element in elements { collector.collect(element) }
+        if elements.count < part.count { collector.rewrite(last: elements.count) }
+      },
+      count: { part in distinct(part).count },
+      refresh: { part, cursor in
+        var changed: [T.ID: T] = [:]
+        for _ in 0..<distinct(part).count {
+          guard let child = cursor.nextToWrite(of: EntityNode<T>.self) else { continue }
+          let value = child._withUnsafeGuaranteedRef { $0.value }
+          changed[value.id] = value
+        }
+        let former = part
+        part = Set(former.map { changed[$0.id] ?? $0 })
+        cursor.releaseLater(former)
+      },
+      remove: { part, cursor in
+        var removed: Set<T.ID> = []
+        for _ in 0..<distinct(part).count {
+          guard let child = cursor.nextRemoved() else { continue }
+          removed.insert(unsafeDowncast(child, to: EntityNode<T>.self).value.id)
+        }
+        part = part.filter { !removed.contains($0.id) }
+        return false
+      })
+  }
+
+  /// One element for each identifier.
+  @inlinable static func distinct<T: Identifiable & Hashable>(_ part: Set<T>) -> [T] {
+    var met: Set<T.ID> = []
+    return part.filter { met.insert($0.id).inserted }.map { $0 }
+  }
+}
+
+extension NestedShape {
+  /// Values of the same shape, by keys. Those that have to go are taken out with their keys.
+  @inlinable static func dictionary<Key: Hashable, Value>(_ shape: NestedShape<Value>) -> NestedShape
+  where Part == [Key: Value] {
+    NestedShape(
+      collect: { part, collector in
+        for value in part.values { shape.collect(value, &collector) }
+      },
+      count: { part in
+        if let each = shape.fixedCount { return part.count * each }
+        return part.values.reduce(0) { $0 + shape.count($1) }
+      },
+      refresh: { part, cursor in
+        var index = part.values.startIndex
+        while index != part.values.endIndex {
+          let count = shape.fixedCount ?? shape.count(part.values[index])
+          if cursor.needsWriting(count) { shape.refresh(&part.values[index], &cursor) } else { cursor.skip(count) }
+          part.values.formIndex(after: &index)
+        }
+      },
+      remove: { part, cursor in
+        var kept = part
+        for (key, value) in part {
+          var value = value
+          kept[key] = shape.remove(&value, &cursor) ? nil : value
+        }
+        part = kept
+        return false
+      })
+  }
+}
+
+extension NestedShape where Part: Collection, Part.Element: Identifiable & Sendable {
+  /// A collection of entities of any kind, as an alias can stand for. It is made anew of the values of its entities.
+  static func list() -> NestedShape {
+    NestedShape(
+      collect: { part, collector in
+        for element in part { collector.collect(element) }
+      },
+      count: { part in part.count },
+      refresh: { part, cursor in
+        let former = part
+        part = Part.made(of: values(of: cursor.links.map(\.child))) ?? former
+        cursor.releaseLater(former)
+      },
+      remove: { part, cursor in
+        let kept = cursor.links.indices.compactMap { _ in cursor.nextUnlessRemoved() }
+        guard let rebuilt = Part.made(of: values(of: kept)) else { return true }
+        part = rebuilt
+        return false
+      })
+  }
+
+  private static func values(of nodes: [Node]) -> [Part.Element] {
+    nodes.map { unsafeDowncast($0, to: EntityNode<Part.Element>.self).value }
+  }
+}
+
+extension Collection {
+  /// A collection of this type with other elements; `nil` when the type cannot be made of elements.
+  @usableFromInline static func made(of elements: [Element]) -> Self? {
+    if let array = elements as? Self { return array }
+    if let type = Self.self as? any RangeReplaceableCollection.Type { return make(type, of: elements) as? Self }
+    if let type = Self.self as? any SetAlgebra.Type { return make(set: type, of: elements) as? Self }
+    return nil
+  }
+
+  private static func make<S: SetAlgebra>(set type: S.Type, of elements: [Element]) -> Any? {
+    (elements as? [S.Element]).map { S($0) }
+  }
+
+  private static func make<R: RangeReplaceableCollection>(_ type: R.Type, of elements: [Element]) -> Any? {
+    (elements as? [R.Element]).map { R($0) }
+  }
+}

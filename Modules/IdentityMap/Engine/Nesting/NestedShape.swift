@@ -1,0 +1,109 @@
+/// How entities lie in a part of an aggregate: one, perhaps none, many, or wrapped. Shapes are put together: an
+/// optional collection of entities is the shape of an optional over that of a collection over that of an entity.
+///
+/// A shape is made of closures, not of overridden methods, because closures are compiled for the types that they are
+/// made with.
+@usableFromInline
+final class NestedShape<Part> {
+  /// How many entities are in every part, when that is always the same.
+  @usableFromInline let fixedCount: Int?
+  /// Stores the entities in the part.
+  @usableFromInline let collect: (Part, inout ChildCollector) -> Void
+  /// How many entities are in the part.
+  @usableFromInline let count: (Part) -> Int
+  /// Writes the values of the linked entities that have changed since they were written last.
+  @usableFromInline let refresh: (inout Part, inout LinkCursor) -> Void
+  /// The same for a part at an address.
+  @usableFromInline let refreshAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
+  /// Takes out the entity that is removed, and says whether the part itself has to go, because it cannot be without.
+  @usableFromInline let remove: (inout Part, inout LinkCursor) -> Bool
+  /// Whether two parts are known to be the same by their bytes, and those of their elements.
+  @usableFromInline let isRepetition: (Part, Part) -> Bool
+
+  @inlinable init(
+    fixedCount: Int? = nil, collect: @escaping (Part, inout ChildCollector) -> Void, count: @escaping (Part) -> Int,
+    refresh: @escaping (inout Part, inout LinkCursor) -> Void,
+    remove: @escaping (inout Part, inout LinkCursor) -> Bool,
+    isRepetition: @escaping (Part, Part) -> Bool = { haveSameBytes($0, $1) }
+  ) {
+    self.isRepetition = isRepetition
+    self.fixedCount = fixedCount
+    self.collect = collect
+    self.count = count
+    self.refresh = refresh
+    refreshAddress = { refresh(&$0.assumingMemoryBound(to: Part.self).pointee, &$1) }
+    self.remove = remove
+  }
+}
+
+extension NestedShape where Part: Identifiable & Sendable {
+  /// One entity.
+  @inlinable static func entity() -> NestedShape {
+    NestedShape(
+      fixedCount: 1,
+      collect: { part, collector in collector.collect(part) },
+      count: { _ in 1 },
+      refresh: { part, cursor in
+        guard let child = cursor.nextToWrite(of: EntityNode<Part>.self) else { return }
+        cursor.releaseLater(child._withUnsafeGuaranteedRef { $0.write(to: &part) })
+      },
+      remove: { _, cursor in cursor.nextIsRemoved() })
+  }
+}
+
+extension NestedShape {
+  /// Something that may be missing.
+  @inlinable static func optional<Wrapped>(_ shape: NestedShape<Wrapped>) -> NestedShape where Part == Wrapped? {
+    NestedShape(
+      collect: { part, collector in if let part { shape.collect(part, &collector) } },
+      count: { part in part.map(shape.count) ?? 0 },
+      refresh: { part, cursor in
+        guard var wrapped = part else { return }
+        // Nothing is held twice while it is written, so that collections are changed in place.
+        part = nil
+        shape.refresh(&wrapped, &cursor)
+        part = wrapped
+      },
+      remove: { part, cursor in
+        guard var wrapped = part else { return false }
+        part = shape.remove(&wrapped, &cursor) ? nil : wrapped
+        return false
+      },
+      isRepetition: { part, former in
+        guard let part, let former else { return part == nil && former == nil }
+        return shape.isRepetition(part, former)
+      })
+  }
+}
+
+extension NestedShape where Part: EntityWrapper {
+  /// A wrapper, whose own key paths say what is in it.
+  @usableFromInline static func wrapper() -> NestedShape {
+    NestedShape(
+      collect: { part, collector in
+        // A wrapper may have others in it.
+        StackSpace.forLevel { for accessor in accessors(of: part) { accessor.collect(part, &collector) } }
+      },
+      count: { part in count(in: part) },
+      refresh: { part, cursor in
+        StackSpace.forLevel { for accessor in accessors(of: part) { accessor.refresh(&part, &cursor) } }
+      },
+      remove: { part, cursor in
+        StackSpace.forLevel {
+          let count = count(in: part)
+          let removed = cursor.countOfRemoved(count) + cursor.kept
+          for accessor in accessors(of: part) where accessor.remove(&part, &cursor) { return true }
+          // The case of an enum cannot be without its value: its setter ignores nil, and then the whole wrapper goes.
+          return self.count(in: part) != count - removed + cursor.kept
+        }
+      })
+  }
+
+  private static func count(in part: Part) -> Int {
+    StackSpace.forLevel { accessors(of: part).reduce(0) { $0 + $1.count(part) } }
+  }
+
+  private static func accessors(of part: Part) -> [NestedAccessor<Part>] {
+    part.wrappedEntitiesKeyPaths(relativeTo: \Part.self).map { $0.makeAccessor() }
+  }
+}

@@ -1,0 +1,75 @@
+/// The places of the entities in an aggregate; one for all values that have the same ones.
+final class NestingPlan<T>: AnyNestingPlan {
+  private let paths: [PartialIdentifiableKeyPath<T>]
+  private let accessors: [NestedAccessor<T>]
+  /// Where the memory of a value is that of its own fields; `nil` when a place is not a plain stored property.
+  private let ownBytes: [Range<Int>]?
+
+  init(_ paths: [PartialIdentifiableKeyPath<T>]) {
+    self.paths = paths
+    let accessors = paths.map { $0.makeAccessor() }
+    self.accessors = accessors
+    ownBytes = NestingPlan<T>.bytes(besides: accessors.map { $0.stored?.bytes })
+    if accessors.count == 1 {
+      super.init(refresh: accessors[0].refreshAddress)
+    } else {
+      super.init { address, cursor in
+        for accessor in accessors { accessor.refreshAddress(address, &cursor) }
+      }
+    }
+  }
+
+  func isMade(of paths: [PartialIdentifiableKeyPath<T>]) -> Bool {
+    guard paths.count == self.paths.count else { return false }
+    for index in paths.indices {
+      let (path, known) = (paths[index], self.paths[index])
+      guard path.kind == known.kind, path.removal == known.removal,
+        path.keyPath === known.keyPath || path.keyPath == known.keyPath
+      else { return false }
+    }
+    return true
+  }
+
+  /// Whether a place may refuse a removal. The places in wrappers are known with their values only.
+  var mayRefuse: Bool { paths.contains { $0.removal == .refuse || $0.kind == .wrapper } }
+
+  private static func bytes(besides places: [Range<Int>?]) -> [Range<Int>]? {
+    let known = places.compactMap { $0 }.sorted { $0.lowerBound < $1.lowerBound }
+    guard known.count == places.count else { return nil }
+    var (own, start): ([Range<Int>], Int) = ([], 0)
+    for keyPath in known {
+      if start < keyPath.lowerBound { own.append(start..<keyPath.lowerBound) }
+      start = max(start, keyPath.upperBound)
+    }
+    if start < MemoryLayout<T>.size { own.append(start..<MemoryLayout<T>.size) }
+    return own
+  }
+
+  /// Whether two values are known to be the same: by their own bytes, and by those of the entities in them, which may
+  /// be in other buffers.
+  func isRepetition(_ value: T, of former: T) -> Bool {
+    guard let ownBytes else { return false }
+    return withUnsafeBytes(of: value) { value in
+      withUnsafeBytes(of: former) { former in
+        guard let start = value.baseAddress, let formerStart = former.baseAddress else { return true }
+        return ownBytes.allSatisfy { bytes in
+          areSameBytes(UnsafeRawBufferPointer(rebasing: value[bytes]), UnsafeRawBufferPointer(rebasing: former[bytes]))
+        } && accessors.allSatisfy { $0.stored?.isRepetition(start, formerStart) ?? false }
+      }
+    }
+  }
+
+  func collect(_ value: T, into collector: inout ChildCollector) {
+    StackSpace.forLevel { for accessor in accessors { accessor.collect(value, &collector) } }
+  }
+
+  func refresh(_ value: inout T, along cursor: inout LinkCursor) {
+    for accessor in accessors { accessor.refresh(&value, &cursor) }
+  }
+
+  /// - Returns: Whether the whole value has to go.
+  func remove(from value: inout T, along cursor: inout LinkCursor) -> Bool {
+    for accessor in accessors where accessor.remove(&value, &cursor) { return true }
+    return false
+  }
+}

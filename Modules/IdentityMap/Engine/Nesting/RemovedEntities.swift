@@ -1,0 +1,73 @@
+/// The entities directly in a value that a closure left there as they were given, while it removed them from the store.
+/// The removal counts. An entity that the closure changed in its value is stored again.
+final class RemovedEntities: EntityVisitor {
+  private let given: GivenEntities
+  private var untouched: [Node] = []
+  private var changed: Set<ObjectIdentifier> = []
+
+  init(_ given: GivenEntities) {
+    self.given = given
+  }
+
+  func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
+    guard let node = table.anyNode(entity.id), node.isRemoved,
+      given.contains(node)
+    else { return EntityNode(entity, core: table.core) }
+    if given.contains(entity, of: node) { untouched.append(node) } else { changed.insert(ObjectIdentifier(node)) }
+    return node
+  }
+
+  /// Takes the entities out of a value.
+  /// - Parameters:
+  ///   - nodes: The nodes that the visit of the value returned.
+  ///   - gather: Returns the nodes of the entities in a value. A place may keep what is removed.
+  ///   - remove: Takes out of a value what stands for the node that is removed; returns whether the value is of no use
+  ///     then.
+  /// - Returns: `nil` when the value cannot be without the entities.
+  func reducedValue<Value>(
+    of value: Value, with nodes: [Node], gather: (Value) -> [Node], remove: (inout Value, inout LinkCursor) -> Bool
+  ) -> Value? {
+    var (reduced, left) = (value, nodes)
+    for node in untouched where !changed.contains(ObjectIdentifier(node)) {
+      let isUseless = LinkCursor.walk(over: left, removing: node) { remove(&reduced, &$0) }
+      if isUseless { return nil }
+      left = gather(reduced)
+    }
+    return reduced
+  }
+}
+
+extension Node {
+  /// There is no such entity, and none that a change which is not sure has taken away.
+  var isRemoved: Bool { isAbsent && !flags.contains(.tentativelyRemoved) }
+}
+
+extension EntityTable {
+  /// The result of a closure without the entities that the closure removed from the store and left alone in its value.
+  /// An aggregate that cannot be without them keeps them.
+  func withoutRemoved(_ entity: T) -> T {
+    guard let given = core.edits?.given, given.hasRemoved, let plan = plan(for: entity) else { return entity }
+    let removed = RemovedEntities(given)
+    let nodes = visit(entity, removed)
+    let reduced = removed.reducedValue(of: entity, with: nodes, gather: contents) { plan.remove(from: &$0, along: &$1) }
+    guard let reduced, reduced.id == entity.id else { return entity }
+    return reduced
+  }
+}
+
+extension NestedShape {
+  /// The same for the content of an alias.
+  /// - Returns: `nil` when the content cannot be without the entities.
+  func withoutRemoved(_ content: Part, given: GivenEntities, _ core: StoreCore) -> Part? {
+    guard given.hasRemoved else { return content }
+    let removed = RemovedEntities(given)
+    var collector = ChildCollector(core: core, stamp: nil, visitor: removed)
+    collect(content, &collector)
+    func gather(_ content: Part) -> [Node] {
+      var lookingUp = ChildCollector(core: core, stamp: nil, mode: .lookingUp)
+      collect(content, &lookingUp)
+      return lookingUp.children
+    }
+    return removed.reducedValue(of: content, with: collector.children, gather: gather) { remove(&$0, &$1) }
+  }
+}

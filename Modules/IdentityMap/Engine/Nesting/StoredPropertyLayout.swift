@@ -1,0 +1,18 @@
+/// A place of nested entities that is a plain stored property of an aggregate.
+@usableFromInline
+struct StoredPropertyLayout {
+  /// Where it is in the memory of a value.
+  @usableFromInline let bytes: Range<Int>
+  /// Whether the places of two values, which are at these addresses, are known to be the same.
+  @usableFromInline let isRepetition: (UnsafeRawPointer, UnsafeRawPointer) -> Bool
+
+  @inlinable init<Part>(at offset: Int, _ shape: NestedShape<Part>) {
+    bytes = offset..<(offset + MemoryLayout<Part>.size)
+    let isRepetition = shape.isRepetition
+    self.isRepetition = { value, former in
+      isRepetition(
+        (value + offset).assumingMemoryBound(to: Part.self).pointee,
+        (former + offset).assumingMemoryBound(to: Part.self).pointee)
+    }
+  }
+}

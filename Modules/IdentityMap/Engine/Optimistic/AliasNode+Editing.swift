@@ -1,0 +1,90 @@
+/// An alias that optimistic changes edit, whatever it stands for.
+protocol EditableAlias: Node {
+  func revert(_ change: TentativeChange)
+  func confirm(_ change: TentativeChange)
+  /// An entity was removed: no edit brings it back.
+  func discard(_ entity: Node)
+  /// Names other entities in the edits.
+  func substitute(_ transform: (Handle) -> Handle?)
+  /// The entities that a change puts into the content.
+  func newcomers(by change: TentativeChange) -> [Node]
+}
+
+extension AliasNode: EditableAlias {
+  /// The edits of open changes.
+  var overlay: AliasOverlay<Content>? {
+    relations?.overlay.map { unsafeDowncast($0, to: AliasOverlay<Content>.self) }
+  }
+
+  /// Edits the content tentatively.
+  func edit(_ edit: AliasEdit, by change: TentativeChange, form: AliasForm<Content>) {
+    core.record(self)
+    let overlay = overlay ?? AliasOverlay(form, base: entries, patches: [])
+    applyOverlay(overlay.adding(edit, by: change))
+    change.add(self)
+  }
+
+  func revert(_ change: TentativeChange) {
+    guard let overlay, overlay.hasOpenPatches(of: change) else { return }
+    core.record(self)
+    applyOverlay(overlay.without(change))
+  }
+
+  func confirm(_ change: TentativeChange) {
+    guard let overlay, overlay.hasOpenPatches(of: change) else { return }
+    core.record(self)
+    applyOverlay(overlay.confirming(change))
+  }
+
+  func discard(_ entity: Node) {
+    guard let overlay, overlay.mentions(entity) else { return }
+    core.record(self)
+    applyOverlay(overlay.without(entity))
+  }
+
+  func substitute(_ transform: (Handle) -> Handle?) {
+    guard let overlay else { return }
+    core.record(self)
+    applyOverlay(overlay.substituting(transform))
+  }
+
+  func newcomers(by change: TentativeChange) -> [Node] {
+    overlay?.patches.filter { $0.change === change && !$0.isConfirmed }.flatMap(\.edit.newcomers).map(\.node) ?? []
+  }
+
+  /// Gives an alias with edits other confirmed entities. The edits are applied on top of them again.
+  func rebase(_ overlay: AliasOverlay<Content>, on nodes: [Node]) {
+    applyOverlay(overlay.over(nodes.map { Handle.of($0) }))
+  }
+
+  /// Appends entities to the confirmed ones of an alias with edits, below the edits.
+  /// - Returns: How many of them were no confirmed entries; `nil` when the alias has no edits.
+  func append(_ nodes: [Node]) -> Int? {
+    guard let overlay else { return nil }
+    let confirmed = overlay.confirmed
+    var met = Set(confirmed?.map { ObjectIdentifier($0.node) } ?? [])
+    let new = nodes.filter { met.insert(ObjectIdentifier($0)).inserted }
+    guard confirmed == nil || !new.isEmpty else { return 0 }
+    core.record(self)
+    applyOverlay(overlay.appending(new.map { Handle.of($0) }))
+    return new.count
+  }
+
+  private func applyOverlay(_ overlay: AliasOverlay<Content>) {
+    let normalized = overlay.normalized
+    let former = setOverlay(normalized.patches.isEmpty ? nil : normalized)
+    defer { withExtendedLifetime(former) {} }
+    let entries = normalized.visible
+    withExtendedLifetime(entries) { stand(for: entries?.map(\.node), form: normalized.form) }
+  }
+}
+
+extension TentativeChange {
+  /// Keeps an alias. A second edit of the same alias goes with the first.
+  func add<Content: Sendable>(_ alias: AliasNode<Content>) {
+    add(
+      Participant(
+        handle: .of(alias), revert: { [unowned self] in alias.revert(self) },
+        confirm: { [unowned self] in alias.confirm(self) }, discard: { alias.discard($0) }, alias: alias))
+  }
+}

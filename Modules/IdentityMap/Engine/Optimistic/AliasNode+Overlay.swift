@@ -1,0 +1,36 @@
+extension AliasNode {
+  /// The same with edits of optimistic changes on top of the content.
+  func put(_ content: Content, below overlay: AliasOverlay<Content>, stamp: Stamp?, mode: ChildCollector.Mode) {
+    note(stamp)
+    var collector = ChildCollector(core: core, stamp: stamp, mode: mode)
+    shape.collect(content, &collector)
+    // Storing may run code that ends the edits.
+    rebase(self.overlay ?? AliasOverlay(overlay.form, base: nil, patches: []), on: collector.children)
+  }
+
+  /// The entities that the alias stands for; `nil` when it stands for nothing.
+  var entries: [Handle]? {
+    content == nil ? nil : relations?.children.map { Handle.of($0.child) } ?? []
+  }
+
+  /// Lets the alias stand for entities that are stored already, or for nothing.
+  func stand(for nodes: [Node]?, form: AliasForm<Content>) {
+    let (former, children) = (content, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
+    defer { withExtendedLifetime(former) {} }
+    content = nodes.flatMap(form.make)
+    if former == nil, content != nil { pin() }
+    setChildren(content == nil ? [] : nodes ?? [])
+    if let relations, !relations.children.isEmpty {
+      // A child may be out of date.
+      for index in relations.children.indices {
+        relations.children[index].writtenVersion = relations.children[index].child.version &- 1
+      }
+      flags.insert(.dirty)
+      isSilentlyDirty = true
+    }
+    if former != nil, content == nil { unpin() }
+    guard (former == nil) != (content == nil) || children != nodes?.map({ ObjectIdentifier($0) }) ?? [] else { return }
+    didChange()
+    if content == nil { core.reportUnregistered(key) } else { core.reportRegistered(key) }
+  }
+}

@@ -1,0 +1,154 @@
+/// Edits of an alias by optimistic changes, over the entities that it stands for by confirmed changes.
+///
+/// The edits are applied in the order in which they were made. A confirmed edit stays in this order until no open one is
+/// before it, so that to confirm changes in another order than they were made moves no entry.
+final class AliasOverlay<Content> {
+  /// The confirmed entities below all edits; `nil` when the alias stands for nothing by them.
+  let base: [Handle]?
+  /// In the order in which they were made.
+  let patches: [Patch]
+  let form: AliasForm<Content>
+
+  struct Patch {
+    let change: TentativeChange
+    let edit: AliasEdit
+    var isConfirmed = false
+  }
+
+  init(_ form: AliasForm<Content>, base: [Handle]?, patches: [Patch]) {
+    self.form = form
+    self.base = base
+    self.patches = patches
+  }
+
+  /// The entities that the alias stands for with all edits.
+  var visible: [Handle]? { entries { _ in true } }
+
+  /// The entities that the alias stands for by what is confirmed.
+  var confirmed: [Handle]? { entries(where: \.isConfirmed) }
+
+  private func entries(where isApplied: (Patch) -> Bool) -> [Handle]? {
+    var entries = base
+    for patch in patches where isApplied(patch) { patch.edit.apply(to: &entries) }
+    return entries
+  }
+
+  func mentions(_ node: Node) -> Bool {
+    base?.contains { $0.node === node } ?? false || patches.contains { $0.edit.mentions(node) }
+  }
+
+  func hasOpenPatches(of change: TentativeChange) -> Bool {
+    patches.contains { $0.change === change && !$0.isConfirmed }
+  }
+
+  // MARK: Other overlays
+
+  private func with(base: [Handle]?, _ patches: [Patch]) -> AliasOverlay {
+    AliasOverlay(form, base: base, patches: patches)
+  }
+
+  func adding(_ edit: AliasEdit, by change: TentativeChange) -> AliasOverlay {
+    with(base: base, patches + [Patch(change: change, edit: edit)])
+  }
+
+  /// Over other confirmed entities, in which every confirmed edit is.
+  func over(_ base: [Handle]?) -> AliasOverlay {
+    with(base: base, patches.filter { !$0.isConfirmed })
+  }
+
+  /// With entities at the end of the confirmed ones.
+  func appending(_ new: [Handle]) -> AliasOverlay {
+    let replacing = patches.lastIndex {
+      switch $0.edit {
+      case .standFor, .standForNothing: $0.isConfirmed
+      case .insert, .remove, .replace: false
+      }
+    }
+    guard let replacing else { return with(base: (base ?? []) + new, patches) }
+    // What the edit stands for hides the base.
+    var edited = patches
+    var entries: [Handle]? = []
+    edited[replacing].edit.apply(to: &entries)
+    edited[replacing] = Patch(
+      change: patches[replacing].change, edit: .standFor((entries ?? []) + new), isConfirmed: true)
+    return with(base: base, edited)
+  }
+
+  /// Without the edits of a change that is taken back.
+  func without(_ change: TentativeChange) -> AliasOverlay {
+    with(base: base, patches.filter { $0.change !== change || $0.isConfirmed })
+  }
+
+  func confirming(_ change: TentativeChange) -> AliasOverlay {
+    with(
+      base: base,
+      patches.map { $0.change === change ? Patch(change: change, edit: $0.edit, isConfirmed: true) : $0 })
+  }
+
+  /// With other entities in the place of those that the edits name.
+  func substituting(_ transform: (Handle) -> Handle?) -> AliasOverlay {
+    with(
+      base: base,
+      patches.compactMap { patch in
+        patch.edit.mapped(transform).map {
+          Patch(change: patch.change, edit: $0, isConfirmed: patch.isConfirmed)
+        }
+      })
+  }
+
+  /// Without an entity that was removed. An open edit that has lost its entity is none any more; a confirmed one has
+  /// still taken away what was there before it.
+  func without(_ node: Node) -> AliasOverlay {
+    func unlessRemoved(_ handle: Handle) -> Handle? { handle.node === node ? nil : handle }
+    var left = base?.compactMap(unlessRemoved)
+    if !form.isList, left?.isEmpty ?? false { left = nil }
+    return with(
+      base: left,
+      patches.compactMap { patch in
+        let edit = patch.edit.mapped(unlessRemoved) ?? (patch.isConfirmed ? form.remains(of: patch.edit, node) : nil)
+        return edit.map { Patch(change: patch.change, edit: $0, isConfirmed: patch.isConfirmed) }
+      })
+  }
+
+  /// The same with the confirmed edits that no open one is before in the base.
+  var normalized: AliasOverlay {
+    let count = patches.prefix(while: \.isConfirmed).count
+    guard count > 0 else { return self }
+    var base = base
+    for patch in patches.prefix(count) { patch.edit.apply(to: &base) }
+    return with(base: base, Array(patches.dropFirst(count)))
+  }
+}
+
+/// How entities are the content of an alias.
+struct AliasForm<Content> {
+  /// Whether the content is a list, which may be empty.
+  let isList: Bool
+  /// Makes a content of nodes.
+  let make: ([Node]) -> Content?
+
+  /// What a confirmed edit does that has lost an entity.
+  fileprivate func remains(of edit: AliasEdit, _ removed: Node) -> AliasEdit? {
+    switch edit {
+    case .replace(let entry, _) where entry.node !== removed: .remove(entry)
+    case .standFor: isList ? .standFor([]) : .standForNothing
+    case .insert, .remove, .replace, .standForNothing: nil
+    }
+  }
+}
+
+extension AliasForm where Content: Identifiable & Sendable {
+  static var entity: AliasForm {
+    AliasForm(isList: false) { nodes in
+      nodes.first.map { unsafeDowncast($0, to: EntityNode<Content>.self).value }
+    }
+  }
+}
+
+extension AliasForm where Content: RangeReplaceableCollection, Content.Element: Identifiable & Sendable {
+  static var list: AliasForm {
+    AliasForm(isList: true) { nodes in
+      Content(nodes.map { unsafeDowncast($0, to: EntityNode<Content.Element>.self).value })
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/// What has to be done in a node's own type when an entity is removed for the time being.
+protocol TentativelyRemovable: Node {
+  func patch(removing other: Node?, for change: TentativeChange)
+  /// The changes by which the entity is removed for the time being.
+  var removals: [TentativeChange] { get }
+  /// Whether the entity stays as it is when another one is removed that is in it.
+  func keeps(_ other: Node) -> Bool
+}
+
+extension EntityNode: TentativelyRemovable {
+  /// Removes the entity itself, or another one out of it, for the time being.
+  func patch(removing other: Node?, for change: TentativeChange) {
+    let table = core.table(of: T.self)
+    table.patch(self, .init(change: change, effect: other.map { .without($0) } ?? .removal))
+    change.add(self, table)
+  }
+
+  var removals: [TentativeChange] {
+    overlay.map { core.table(of: T.self).removals(by: $0) } ?? []
+  }
+
+  func keeps(_ other: Node) -> Bool {
+    guard core.table(of: T.self).effect(ofRemoving: other, on: refreshed()).isNone else { return false }
+    core.keepsRemoved = true
+    return true
+  }
+
+  /// Another entity is removed for good: out of the sure value too, and no more for the time being.
+  func discard(_ other: Node) {
+    guard let overlay else { return }
+    let patches = overlay.patches.filter { if case .without(let taken) = $0.effect { taken !== other } else { true } }
+    var contents = overlay.contents.filter { $0.node !== other }
+    guard patches.count < overlay.patches.count || contents.count < overlay.contents.count else { return }
+    core.record(self)
+    let table = core.table(of: T.self)
+    var base = overlay.base
+    if var confirmed = overlay.base {
+      guard table.remove(other, from: &confirmed) else { return removeEverywhere() }
+      base = confirmed
+      if contents.count < overlay.contents.count, table.contents(of: confirmed).contains(where: { $0 === other }) {
+        // The confirmed value keeps the last value of the removed entity.
+        core.keepsRemoved = true
+        contents = overlay.contents
+      }
+    }
+    let left = EntityOverlay(base: base, patches: patches, contents: contents, last: overlay.last)
+    if isAbsent, patches.count < overlay.patches.count, table.exists(by: left) {
+      return table.setOverlay(left, of: self)
+    }
+    // What is shown is without it already, whatever the changes put in.
+    let former = setOverlay(patches.isEmpty ? nil : left)
+    withExtendedLifetime(former) {}
+  }
+}
+
+extension Node {
+  /// Says whether the node stands for an entity that is removed for the time being.
+  func setTentativelyRemoved(_ isTentativelyRemoved: Bool) {
+    guard flags.contains(.tentativelyRemoved) != isTentativelyRemoved else { return }
+    if isTentativelyRemoved { flags.insert(.tentativelyRemoved) } else { flags.remove(.tentativelyRemoved) }
+    core.tentativelyRemovedCount += isTentativelyRemoved ? 1 : -1
+  }
+
+  /// The aggregates that the node is in, each once.
+  var containers: [any Node & TentativelyRemovable] {
+    var met: Set<ObjectIdentifier> = []
+    return (relations?.parents.map(\.parent) ?? []).compactMap { parent in
+      guard !parent.isAbsent, met.insert(ObjectIdentifier(parent)).inserted else { return nil }
+      return parent as? any Node & TentativelyRemovable
+    }
+  }
+}

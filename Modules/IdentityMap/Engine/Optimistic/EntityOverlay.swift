@@ -1,0 +1,72 @@
+/// Tentative changes of an entity, over its confirmed value.
+final class EntityOverlay<T> {
+  /// The confirmed value; `nil` when the entity exists by the changes alone.
+  let base: T?
+  /// In the order in which they were made.
+  let patches: [Patch]
+  /// The nested entities of the confirmed value, kept so that they still exist when it is shown again.
+  let contents: [Handle]
+  /// The last value of an entity that was removed, while changes let there be one again.
+  let last: T?
+
+  struct Patch {
+    let change: TentativeChange
+    let effect: Effect
+
+    /// Whether the value may then have entities that it did not have.
+    var mayAddEntities: Bool {
+      switch effect {
+      case .change, .value, .nested: true
+      case .removal, .without: false
+      }
+    }
+  }
+
+  enum Effect {
+    /// Other fields.
+    case change((inout T) -> Void)
+    /// Another value, also for an entity without one.
+    case value(T)
+    /// The value for an entity without one, brought along in another entity.
+    case nested(T)
+    /// None any more.
+    case removal
+    /// Another entity is taken out, which is tentatively removed.
+    case without(Node)
+  }
+
+  init(base: T?, patches: [Patch] = [], contents: [Handle] = [], last: T? = nil) {
+    self.last = last
+    self.base = base
+    self.patches = patches
+    self.contents = contents
+  }
+
+  /// Whether a change has an effect here.
+  func hasPatches(of change: TentativeChange) -> Bool {
+    patches.contains { $0.change === change }
+  }
+
+  /// The same without the effects of a change.
+  func without(_ change: TentativeChange) -> EntityOverlay {
+    EntityOverlay(base: base, patches: patches.filter { $0.change !== change }, contents: contents, last: last)
+  }
+}
+
+extension EntityNode {
+  /// The tentative changes over the value.
+  var overlay: EntityOverlay<T>? {
+    relations?.overlay.map { unsafeDowncast($0, to: EntityOverlay<T>.self) }
+  }
+
+  /// Whether the entity exists by tentative changes alone.
+  var isTentative: Bool {
+    guard let overlay else { return false }
+    return overlay.base == nil
+  }
+
+  /// Keep the entities in the value.
+  var contents: [Handle] {
+    relations?.children.map { Handle.of($0.child) } ?? []
+  }
+}

@@ -1,0 +1,124 @@
+extension EntityTable {
+  /// Changes an entity for the time being.
+  func patch(_ node: EntityNode<T>, _ patch: EntityOverlay<T>.Patch) {
+    core.record(node)
+    let overlay = node.overlay ?? EntityOverlay(base: node.read(), contents: node.contents)
+    setOverlay(
+      EntityOverlay(
+        base: overlay.base, patches: overlay.patches + [patch], contents: overlay.contents, last: overlay.last),
+      of: node)
+  }
+
+  /// Changes an entity for the time being, and the entities in it that the change changes.
+  func draft(_ change: @escaping (inout T) -> Void, of node: EntityNode<T>, _ tentative: TentativeChange) {
+    // Found out before anything is changed.
+    let given = node.refreshed()
+    let edits = nestedEdits(change, in: given, of: node)
+    patch(node, .init(change: tentative, effect: .change(change)))
+    tentative.add(node, self)
+    let projection = Projection(whole: given, table: self, apply: change)
+    for edit in edits { edit.draft(projection, tentative) }
+  }
+
+  /// What a change of an aggregate does to the entities in it.
+  private func nestedEdits(
+    _ change: (inout T) -> Void, in given: T, of node: EntityNode<T>
+  ) -> [NestedEdits.Edit] {
+    guard traits.isAggregate else { return [] }
+    var changed = given
+    change(&changed)
+    guard changed.id == given.id else { return [] }
+    return NestedEdits(from: given, to: changed, of: node, self).list
+  }
+
+  /// Stores an entity for the time being.
+  func storeTentatively(_ entity: T, _ patch: EntityOverlay<T>.Patch) -> EntityNode<T> {
+    if node(entity.id) == nil, tentativelyRemovedNode(entity.id) == nil { storeNestedEntities(entity, patch.change) }
+    // It may be in itself.
+    if let node = node(entity.id) ?? tentativelyRemovedNode(entity.id) {
+      self.patch(node, patch)
+      return node
+    }
+    let last = lastValue(of: entity.id)
+    let node = putKeepingNested(entity)
+    setOverlay(EntityOverlay(base: nil, patches: [patch], last: last), of: node)
+    return node
+  }
+
+  /// Entities that a change brings along in a value are part of the change, unless they are confirmed.
+  /// - Parameter contents: The entities of the confirmed value.
+  func storeNestedEntities(_ value: T, _ change: TentativeChange, with contents: [Handle] = []) {
+    guard traits.isAggregate, !change.isEnding else { return }
+    let retainedRemoved = (node(value.id) ?? tentativelyRemovedNode(value.id))?.retainedRemoved(with: contents) ?? []
+    visit(value, NestedEntityInsertion(by: change, keepingRemoved: retainedRemoved))
+  }
+
+  /// Stores an entity that a change brings along. An existing entity is left as it is; when another change has brought
+  /// it along, it stays until both have ended.
+  func storeNestedTentatively(_ entity: T, _ change: TentativeChange) {
+    guard tentativelyRemovedNode(entity.id) == nil else { return }
+    guard let node = node(entity.id) else {
+      return change.add(storeTentatively(entity, .init(change: change, effect: .nested(entity))), self)
+    }
+    guard node.isTentative, let overlay = node.overlay, !overlay.hasPatches(of: change) else {
+      return
+    }
+    patch(node, .init(change: change, effect: .nested(node.refreshed())))
+    change.add(node, self)
+  }
+
+  /// A confirmed value replaces the former one; the tentative changes are applied on top of it again.
+  func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
+    node.note(stamp)
+    // A value that takes the place of a change has the change in it.
+    let patches = (node.overlay?.patches ?? []).filter { $0.change !== core.replacedChange }
+    let visible = node.refreshed()
+    if traits.isAggregate {
+      setAggregate(
+        node, to: entity, stamp: stamp, keeping: isUpdate ? node.cycleChildren : [], isUpdate: isUpdate)
+    }
+    setOverlay(EntityOverlay(base: entity, patches: patches, contents: node.contents), of: node, instead: visible)
+    noteWrite(of: node)
+    if core.isLogging { core.reportStored(T.self, node.value.id) }
+    return StoreResult(node: node, outcome: .changed)
+  }
+
+  /// The value without the tentative changes; `nil` when only these make the entity exist.
+  func confirmedValue(of node: EntityNode<T>) -> T? {
+    guard let overlay = node.overlay else { return node.refreshed() }
+    guard var base = overlay.base, let plan = plan(for: base) else { return overlay.base }
+    // The entities in the value may have changed since.
+    LinkCursor.walk(over: contents(of: base)) { plan.refresh(&base, along: &$0) }
+    return base
+  }
+
+  /// Takes back what a change did to an entity.
+  func revert(_ change: TentativeChange, of node: EntityNode<T>) {
+    guard let overlay = node.overlay, overlay.hasPatches(of: change) else { return }
+    core.record(node)
+    setOverlay(overlay.without(change), of: node)
+  }
+
+  /// Confirms a change's effect on an entity.
+  func confirm(_ change: TentativeChange, of node: EntityNode<T>) {
+    guard let overlay = node.overlay, overlay.hasPatches(of: change) else { return }
+    core.record(node)
+    var base = overlay.base
+    for patch in overlay.patches where patch.change === change {
+      guard apply(patch.effect, to: &base) else { return node.removeEverywhere() }
+    }
+    let patches = overlay.without(change).patches
+    let known = Set(overlay.contents.map { ObjectIdentifier($0.node) })
+    let contents = overlay.contents + node.contents.filter { !known.contains(ObjectIdentifier($0.node)) }
+    setOverlay(EntityOverlay(base: base, patches: patches, contents: contents), of: node)
+  }
+
+  /// Updates an entity that exists by tentative changes alone: the update ends with the last of them. The nested entities
+  /// may be confirmed, and their updates are.
+  func updateTentative(_ node: EntityNode<T>, from given: T?, to value: T, stamp: Stamp?) {
+    guard let change = node.overlay?.patches.last?.change else { return }
+    let edits = given.map { NestedEdits(from: $0, to: value, of: node, self).list } ?? []
+    patch(node, .init(change: change, effect: .value(value)))
+    for edit in edits { edit.store(stamp) }
+  }
+}

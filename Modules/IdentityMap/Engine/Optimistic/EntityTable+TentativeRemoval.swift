@@ -1,0 +1,79 @@
+/// Entities that are removed for the time being: there is no such entity, but its node has what is needed to bring it
+/// back, and takes the sure values that come meanwhile.
+extension EntityTable {
+  /// The node of an entity that is removed for the time being.
+  func tentativelyRemovedNode(_ id: T.ID) -> EntityNode<T>? {
+    guard let node = anyNode(id), node.flags.contains(.tentativelyRemoved) else { return nil }
+    return node
+  }
+
+  /// Lets there be no entity any more, for the time being.
+  /// - Parameter value: What it will be when it is back. The caller keeps what it was.
+  func markTentativelyRemoved(_ node: EntityNode<T>, as value: T) {
+    let wasThere = !node.isAbsent
+    _ = node.exchange(for: value)
+    if let plan = plan(for: value) { node.makeRelations().plan = plan }
+    node.relink(to: contents(of: value))
+    node.setTentativelyRemoved(true)
+    node.flags.insert(.absent)
+    guard wasThere else {
+      guard core.keepsRemoved else { return }
+      // Aggregates that keep its value keep the last one.
+      node.advanceVersion()
+      return core.propagate(from: node)
+    }
+    didRemove(node, id: value.id, forNow: true)
+    node.advanceVersion()
+    core.propagate(from: node)
+    core.checkRelease(node)
+  }
+
+  /// Lets there be an entity again. Its value is set afterwards.
+  func restorePresence(_ node: EntityNode<T>) {
+    node.setTentativelyRemoved(false)
+    node.flags.remove(.absent)
+    didRestore(node)
+  }
+
+  /// An aggregate that has come with something that is removed for the time being does not show it either.
+  func excludeTentativelyRemoved(from node: EntityNode<T>) {
+    guard core.tentativelyRemovedCount > 0, let relations = node.relations else { return }
+    var met: Set<ObjectIdentifier> = []
+    for child in relations.children.map(\.child) where child.flags.contains(.tentativelyRemoved) {
+      guard met.insert(ObjectIdentifier(child)).inserted, !node.keeps(child) else { continue }
+      for change in (child as? any Node & TentativelyRemovable)?.removals ?? [] where !change.isEnding {
+        change.exclude(child, from: node)
+      }
+    }
+  }
+
+  /// Takes another entity out of a value.
+  /// - Returns: Whether the value can be without it, and is one of the same entity then. If not, it is of no use.
+  func remove(_ other: Node, from value: inout T) -> Bool {
+    guard let plan = plan(for: value) else { return true }
+    let id = value.id
+    return LinkCursor.walk(over: contents(of: value), removing: other) { !plan.remove(from: &value, along: &$0) }
+      && value.id == id
+  }
+
+  /// Another entity is removed that what is shown cannot be without. If the sure value can, that is shown from now on: the
+  /// changes cannot be right.
+  /// - Returns: Whether there is such a value.
+  func fallBackToConfirmed(_ node: EntityNode<T>, without other: Node) -> Bool {
+    guard let overlay = node.overlay, var base = overlay.base else { return false }
+    guard remove(other, from: &base) else { return false }
+    // Removals stay, whatever the value is.
+    let patches = overlay.patches.filter { !$0.mayAddEntities }
+    setOverlay(EntityOverlay(base: base, patches: patches, contents: overlay.contents), of: node)
+    return true
+  }
+
+  /// The nodes of the entities in a value, in the order in which they are met, whether there are such entities any more
+  /// or not.
+  func contents(of value: T) -> [Node] {
+    guard let plan = plan(for: value) else { return [] }
+    var collector = ChildCollector(core: core, stamp: nil, mode: .lookingUp)
+    plan.collect(value, into: &collector)
+    return collector.children
+  }
+}

@@ -1,0 +1,106 @@
+/// What is shown of an entity: the sure value with the changes that are not sure on top of it.
+extension EntityTable {
+  /// - Parameter former: What was shown until now; the node's value, if nothing is said.
+  func setOverlay(_ overlay: EntityOverlay<T>, of node: EntityNode<T>, instead former: T? = nil) {
+    let (formerValue, formerOverlay) = (node.value, node.setOverlay(overlay.patches.isEmpty ? nil : overlay))
+    defer { withExtendedLifetime((formerValue, formerOverlay)) {} }
+    // Where something was shown that the node has not any more, it has the sure value for now.
+    let (visible, exists) =
+      former == nil ? outcome(of: overlay) : core.whileInconsistent(node) { outcome(of: overlay) }
+    guard let visible else { return removeTentativeEntity(node, leaving: overlay.last) }
+    if exists {
+      display(visible, of: node, instead: former, with: overlay.contents)
+    } else {
+      removeTentatively(node, leaving: visible)
+    }
+  }
+
+  /// The value that the changes make of the sure one, and whether there is such an entity then.
+  private func outcome(of overlay: EntityOverlay<T>) -> (value: T?, exists: Bool) {
+    var (visible, exists) = (overlay.base, true)
+    for patch in overlay.patches {
+      exists = apply(patch.effect, to: &visible)
+      if let visible, patch.mayAddEntities { storeNestedEntities(visible, patch.change, with: overlay.contents) }
+    }
+    return (visible, exists)
+  }
+
+  /// Ends an entity that existed by changes alone.
+  /// - Parameter last: The value before, which aggregates keep of an entity that had been removed already.
+  private func removeTentativeEntity(_ node: EntityNode<T>, leaving last: T?) {
+    if let last {
+      node.setChildren([])
+      let former = node.exchange(for: last)
+      defer { withExtendedLifetime(former) {} }
+      didChangeValue(of: node)
+    }
+    node.removeEverywhere()
+  }
+
+  private func display(_ value: T, of node: EntityNode<T>, instead former: T?, with contents: [Handle]) {
+    let wasRemoved = node.flags.contains(.tentativelyRemoved)
+    if wasRemoved { restorePresence(node) } else if former == nil, isVisible(value, by: node) { return }
+    let before = former ?? node.refreshed()
+    if traits.isAggregate {
+      setAggregate(node, to: value, stamp: nil, keepsExisting: true, with: contents)
+      excludeTentativelyRemoved(from: node)
+    } else {
+      _ = node.exchange(for: value)
+    }
+    guard wasRemoved || !areEqual(before, node.refreshed(), of: node) else {
+      if !areSame(before, node.refreshed()) { core.propagateSilently(from: node) }
+      return
+    }
+    didChangeValue(of: node)
+    if former == nil, core.isLogging { core.reportStored(T.self, node.value.id) }
+  }
+
+  /// Whether a value is shown already, in every field.
+  private func isVisible(_ value: T, by node: EntityNode<T>) -> Bool {
+    let visible = node.read()
+    return areEqual(visible, value, of: node) && areSame(visible, value)
+  }
+
+  /// There is no such entity for the time being, and what it is in cannot show it any more either.
+  private func removeTentatively(_ node: EntityNode<T>, leaving value: T) {
+    markTentativelyRemoved(node, as: value)
+    for change in node.removals where !change.isEnding {
+      for container in node.containers { change.exclude(node, from: container) }
+    }
+  }
+
+  // MARK: The effects
+
+  /// Whether there is such an entity by the changes.
+  func exists(by overlay: EntityOverlay<T>) -> Bool {
+    var visible = overlay.base
+    return overlay.patches.reduce(true) { _, patch in apply(patch.effect, to: &visible) }
+  }
+
+  /// The changes after which there is no such entity.
+  func removals(by overlay: EntityOverlay<T>) -> [TentativeChange] {
+    var visible = overlay.base
+    return overlay.patches.filter { !apply($0.effect, to: &visible) }.map(\.change)
+  }
+
+  /// - Returns: Whether there is an entity then.
+  func apply(_ effect: EntityOverlay<T>.Effect, to value: inout T?) -> Bool {
+    switch effect {
+    case .value(let entity):
+      value = entity
+    case .nested(let entity):
+      if value == nil { value = entity }
+    case .change(let change):
+      guard let before = value, var changed = value else { return false }
+      change(&changed)
+      if changed.id == before.id { value = changed }
+    case .removal:
+      return false
+    case .without(let other):
+      guard var reduced = value else { return false }
+      guard remove(other, from: &reduced) else { return false }
+      value = reduced
+    }
+    return true
+  }
+}

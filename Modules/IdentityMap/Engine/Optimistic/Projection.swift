@@ -1,0 +1,56 @@
+/// Makes changes of the entities in a value of one change of the whole.
+protocol Projecting {
+  /// What the change of the whole does to an entity in it.
+  func change<C: Identifiable & Sendable>(of type: C.Type) -> (inout C) -> Void
+}
+
+/// A change of an aggregate that changes entities in it, for each of them as a change of its own, which can be applied again to
+/// another value of the entity: the value is put to its places in the aggregate as it was, the aggregate is changed, and the
+/// entity is taken out of it.
+struct Projection<T: Identifiable & Sendable>: Projecting {
+  let whole: T
+  let table: EntityTable<T>
+  let apply: (inout T) -> Void
+
+  func change<C: Identifiable & Sendable>(of type: C.Type) -> (inout C) -> Void {
+    { part in
+      var changed = whole
+      table.rewrite(&changed, Substitution(part))
+      apply(&changed)
+      let search = ChangedPart(part)
+      table.visit(changed, search)
+      if let found = search.found { part = found }
+    }
+  }
+}
+
+/// Puts a value of an entity to all its places.
+private final class Substitution<C: Identifiable & Sendable>: EntityVisitor {
+  private let part: C
+
+  init(_ part: C) { self.part = part }
+
+  func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
+    if T.self == C.self, let part = part as? T, part.id == entity.id { return EntityNode(part, core: table.core) }
+    var entity = entity
+    table.rewrite(&entity, self)
+    return EntityNode(entity, core: table.core)
+  }
+}
+
+/// Finds the last place at which an entity has another value than it had.
+private final class ChangedPart<C: Identifiable & Sendable>: EntityVisitor {
+  private let given: C
+  private(set) var found: C?
+
+  init(_ given: C) { self.given = given }
+
+  func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
+    if T.self == C.self, let entity = entity as? C, entity.id == given.id {
+      if !areSame(entity, given) { found = entity }
+    } else {
+      table.visit(entity, self)
+    }
+    return EntityNode(entity, core: table.core)
+  }
+}

@@ -1,0 +1,51 @@
+extension TentativeChange {
+  /// Stores values that take the place of everything that the change did to entities, and confirms what it did to
+  /// aliases.
+  /// - Parameter temporaries: The identifiers of the entities whose entries the answers take, one for each answer;
+  ///   without it, they are found where that is clear.
+  func replace<T: Identifiable & Sendable>(
+    with answers: [T], stamp: Stamp?, temporaries: [T.ID]? = nil
+  ) -> [EntityNode<T>] {
+    let table = core.table(of: T.self)
+    let replaced = temporaries.map { $0.map { table.knownNode($0) } } ?? temporaryNodes(for: answers)
+    let stored = store(answers, stamp: stamp)
+    // The store may forget a node that nothing keeps while it stores the next one.
+    let kept = stored.map { Handle.of($0) }
+    var substitutes: [ObjectIdentifier: Handle?] = [:]
+    for (node, answer) in zip(replaced, kept) {
+      guard let node, node !== answer.node else { continue }
+      substitutes[ObjectIdentifier(node)] = .some(answer.node.isRemoved ? nil : answer)
+    }
+    confirmAliasEdits(substituting: substitutes)
+    revert()
+    return withExtendedLifetime(kept) { stored }
+  }
+
+  private func store<T: Identifiable & Sendable>(_ answers: [T], stamp: Stamp?) -> [EntityNode<T>] {
+    let outer = core.replacedChange
+    core.replacedChange = self
+    defer { core.replacedChange = outer }
+    return answers.map { core.store($0, stamp: stamp, ifPresent: nil) }
+  }
+
+  /// The entities that exist by the change alone and whose entries the answers take; `nil` for an answer that takes none.
+  private func temporaryNodes<T: Identifiable & Sendable>(for answers: [T]) -> [EntityNode<T>?] {
+    let touched = Set(participants.compactMap { ($0.handle.node as? EntityNode<T>)?.value.id })
+    var met = Set(answers.map(\.id))
+    let temporaries = participants.flatMap { $0.alias?.newcomers(by: self) ?? [] }.compactMap { $0 as? EntityNode<T> }
+      .filter { $0.isTentative && met.insert($0.value.id).inserted }
+    guard answers.count(where: { !touched.contains($0.id) }) == temporaries.count else { return [] }
+    var next = temporaries.makeIterator()
+    return answers.map { touched.contains($0.id) ? nil : next.next() }
+  }
+
+  /// Other changes may name the temporary entities too.
+  private func confirmAliasEdits(substituting substitutes: [ObjectIdentifier: Handle?]) {
+    if !substitutes.isEmpty {
+      for entry in core.openChanges.flatMap(\.participants) {
+        entry.alias?.substitute { handle in substitutes[ObjectIdentifier(handle.node)] ?? handle }
+      }
+    }
+    for entry in participants where entry.alias != nil { entry.confirm() }
+  }
+}

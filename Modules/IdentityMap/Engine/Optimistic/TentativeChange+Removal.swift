@@ -1,0 +1,28 @@
+extension TentativeChange {
+  /// Takes an entity that is removed for the time being out of another aggregate, which goes too if it has to.
+  func exclude(_ entity: Node, from aggregate: some Node & TentativelyRemovable) {
+    guard !aggregate.keeps(entity) else { return }
+    StackSpace.forLevel {
+      aggregate.patch(removing: entity, for: self)
+      guard aggregate.isAbsent else { return }
+      for container in aggregate.containers { exclude(aggregate, from: container) }
+    }
+  }
+
+  /// Removes an entity for the time being: from the aggregates that it is in, and then itself. Aggregates that cannot be
+  /// without it are removed with it.
+  func remove(_ entity: some Node & TentativelyRemovable) {
+    var doomed: [any Node & TentativelyRemovable] = [entity]
+    var next = 0
+    while next < doomed.count {
+      let node = doomed[next]
+      next += 1
+      for parent in node.containers where !parent.keeps(node) {
+        parent.patch(removing: node, for: self)
+        if parent.isAbsent { doomed.append(parent) }
+      }
+    }
+    // The entities after the aggregates, which need them when everything is taken back: the last is the first then.
+    for node in doomed.reversed() where !node.isAbsent { node.patch(removing: nil, for: self) }
+  }
+}

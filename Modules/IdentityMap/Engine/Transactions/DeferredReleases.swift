@@ -1,0 +1,72 @@
+/// Values of one type that wait until the lock is free.
+@usableFromInline
+final class DeferredReleases<Value> {
+  @exclusivity(unchecked) @usableFromInline var last: Value
+  @exclusivity(unchecked) @usableFromInline var others: [Value] = []
+
+  @inlinable init(_ value: Value) {
+    last = value
+  }
+
+  deinit {
+    // What was let go last goes first: what contains others comes after them, and would take them along, each of them
+    // what is in it, and so on.
+    guard let first = others.first else { return }
+    others.append(last)
+    last = first
+    while others.popLast() != nil {}
+  }
+
+  /// One of the very same bytes keeps no other objects than the last one does, and need not wait too: what many aggregates
+  /// had of one entity is mostly that.
+  @inlinable @inline(__always)
+  func append(_ value: Value) {
+    if !hasSameBytesAsLast(value) { keep(value) }
+  }
+
+  @inlinable @inline(never)
+  func keep(_ value: Value) {
+    others.append(last)
+    last = value
+  }
+
+  @inlinable @inline(__always)
+  func hasSameBytesAsLast(_ value: Value) -> Bool {
+    withUnsafeBytes(of: value) { bytes in
+      withUnsafeBytes(of: &last) { lastBytes in
+        var offset = 0
+        while offset + 8 <= bytes.count {
+          let (word, lastWord) = (
+            bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
+            lastBytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+          )
+          if word != lastWord { return false }
+          offset += 8
+        }
+        return bytes[offset...].elementsEqual(lastBytes[offset...])
+      }
+    }
+  }
+}
+
+extension StoreCore {
+  /// Lets go of something when the lock is free: its end can run code of others.
+  @inlinable func releaseLater<Value>(_ value: Value) {
+    let type = ObjectIdentifier(Value.self)
+    if let last = lastDeferredReleases, last.type == type {
+      return Unmanaged<DeferredReleases<Value>>.fromOpaque(last.list)._withUnsafeGuaranteedRef { $0.append(value) }
+    }
+    deferRelease(DeferredReleases(value), of: type)
+  }
+
+  /// The same for what there may not be.
+  func releaseLater<Value>(_ value: Value?) {
+    if let value { releaseLater(value) }
+  }
+
+  @usableFromInline func deferRelease(_ list: AnyObject, of type: ObjectIdentifier) {
+    lastDeferredReleases = (type, Unmanaged.passUnretained(list).toOpaque())
+    deferred.deferredReleases.append(list)
+    hasWork = true
+  }
+}

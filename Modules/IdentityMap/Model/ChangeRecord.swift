@@ -1,0 +1,21 @@
+/// What happened to an entity.
+public struct ChangeRecord: Sendable {
+  /// What can happen to an entity.
+  public enum Kind: String, Sendable {
+    /// It is new, or has another value.
+    case stored
+    /// It was removed, or nothing kept it any more.
+    case removed
+  }
+
+  /// Counts the changes of the store.
+  public let number: Int
+  /// What happened.
+  public let kind: Kind
+  /// The entity's type.
+  public let type: String
+  /// The entity's identifier.
+  public let id: String
+  /// Where the change came from, as its transaction said.
+  public let origin: String?
+}

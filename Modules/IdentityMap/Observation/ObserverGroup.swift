@@ -1,0 +1,61 @@
+// Sendable because the node is immutable here and touched under the store's lock only, as the observations are.
+final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendable {
+  private let core: StoreCore
+  private let node: ValueNode<Value>
+  private var observations: [AnyObservation] = []
+
+  init(of node: ValueNode<Value>, queue: DeliveryQueue) {
+    self.node = node
+    core = node.core
+    super.init(queue: queue)
+  }
+
+  override func deliver() {
+    let due: (value: Value?, observations: [AnyObservation])? = core.exclusively {
+      // The delivery is run inside of a transaction.
+      if node.notifiesBetweenTransactions, core.lock.depth > 1 {
+        notifyAfterTransaction()
+        return nil
+      }
+      let isRemoved = node.isAbsent
+      let due = AnyObservation.claimDue(observations, version: node.version, ofRemoval: isRemoved)
+      guard !due.isEmpty else { return nil }
+      // Reading can bring the node up to date, but never changes its version.
+      return (isRemoved ? nil : .some(node.read()), due)
+    }
+    guard let due else { return }
+    for observation in due.observations {
+      unsafeDowncast(observation, to: Observation<Value>.self).notify(due.value)
+    }
+  }
+
+  override var count: Int { observations.count }
+
+  override var all: [AnyObservation] { observations }
+
+  override func removeEnded(_ observation: AnyObservation) {
+    node.removeEnded(observation, queue)
+  }
+
+  // MARK: Under the lock
+
+  /// Has the observers told at the end of the transaction, also when it is undone.
+  private func notifyAfterTransaction() {
+    core.undoLog?.newlyObserved.append(node)
+    core.enqueue(node)
+  }
+
+  override func skip(from version: UInt32, to newer: UInt32) {
+    for observation in observations { observation.skip(from: version, to: newer) }
+  }
+
+  func add(_ observation: Observation<Value>) {
+    observations.append(observation)
+  }
+
+  /// - Returns: Whether nobody is left.
+  func remove(_ observation: AnyObservation) -> Bool {
+    if let index = AnyObservation.index(of: observation, in: observations) { observations.remove(at: index) }
+    return observations.isEmpty
+  }
+}

@@ -1,0 +1,38 @@
+extension EntityStore {
+  /// Whether an entity should be fetched anew: there is none, it was invalidated, or it was written longer ago than a
+  /// time. The time of writes is known of types whose policy says `staleAfter` or a time to live.
+  /// - Parameter time: That of the policy by default.
+  public func isStale<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID, after time: Duration? = nil) -> Bool {
+    core.exclusively {
+      let table = core.table(of: type)
+      return table.search(id).map { table.isStale($0, after: time) } ?? true
+    }
+  }
+
+  /// How long ago an entity was written, as far as it is known; see ``isStale(_:id:after:)``.
+  public func age<T: Identifiable & Sendable>(of type: T.Type, id: T.ID) -> Duration? {
+    core.exclusively {
+      let table = core.table(of: type)
+      return table.search(id).flatMap { table.age(of: $0) }
+    }
+  }
+
+  /// Makes an entity stale until it is written again. Its value stays, and nobody is told.
+  public func invalidate<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) {
+    core.exclusively {
+      guard let node = core.table(of: type).node(id) else { return }
+      core.record(node)
+      node.flags.insert(.invalidated)
+    }
+  }
+
+  /// Makes all entities of a type stale until they are written again.
+  public func invalidateAll<T: Identifiable & Sendable>(_ type: T.Type) {
+    core.exclusively {
+      core.table(of: type).index.forEach { node in
+        core.record(node)
+        node.flags.insert(.invalidated)
+      }
+    }
+  }
+}

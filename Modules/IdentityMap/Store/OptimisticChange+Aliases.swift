@@ -1,0 +1,119 @@
+/// Where new entries go in the list of an alias.
+public enum ListPosition<ID: Hashable> {
+  /// At the start.
+  case first
+  /// At the end.
+  case last
+  /// Before the entry of an entity; at the start while the list has none.
+  case before(ID)
+  /// After the entry of an entity; at the end while the list has none.
+  case after(ID)
+}
+
+extension ListPosition: Sendable where ID: Sendable {}
+
+/// Edits of what aliases stand for. They are applied again, in the order in which they were made, whenever a page is
+/// appended, an entity is removed or the alias stands for something else by confirmed changes. Taken back, an edit leaves
+/// all that; confirmed, it stays at its turn among the edits of other changes. Removing the alias, or the entity of an
+/// edit, ends the edit. Each costs as much as the list is long.
+extension OptimisticChange.Draft {
+  /// Puts an entity into the list of an alias. In a list that has it already, also by a page that comes later, it keeps its
+  /// place. An alias that stands for nothing stands for a list of it.
+  /// - Parameter entity: A new one is tentative, as in ``store(_:)``; one that the store has keeps its value.
+  public borrowing func insert<C: RangeReplaceableCollection & Sendable>(
+    _ entity: C.Element, at position: ListPosition<C.Element.ID> = .first, named: AliasKey<C>
+  ) where C.Element: Identifiable & Sendable {
+    insert([entity], at: position, named)
+  }
+
+  /// Puts entities at the end of the list of an alias; see ``insert(_:at:named:)``.
+  public borrowing func append<C: RangeReplaceableCollection & Sendable>(
+    entities: C, named: AliasKey<C>
+  ) where C.Element: Identifiable & Sendable {
+    insert(Array(entities), at: .last, named)
+  }
+
+  private borrowing func insert<C: RangeReplaceableCollection & Sendable>(
+    _ entities: [C.Element], at position: ListPosition<C.Element.ID>, _ named: AliasKey<C>
+  ) where C.Element: Identifiable & Sendable {
+    let tentative = tentative
+    let new = entities.compactMap { tentative.storeEntry($0) }
+    edit(named, .insert(new, at: anchor(of: position, in: C.Element.self)))
+  }
+
+  /// Takes an entity out of the list of an alias. The entity itself stays, if something else keeps it.
+  public borrowing func removeEntry<C: RangeReplaceableCollection & Sendable>(
+    _ id: C.Element.ID, named: AliasKey<C>
+  ) where C.Element: Identifiable & Sendable {
+    guard let node = core.table(of: C.Element.self).knownNode(id) else { return }
+    edit(named, .remove(.of(node)))
+  }
+
+  /// Puts an entity at the place of another one in the list of an alias. A list that has it already only loses the other
+  /// one.
+  /// - Parameter entity: A new one is tentative, as in ``store(_:)``; one that the store has keeps its value.
+  public borrowing func replaceEntry<C: RangeReplaceableCollection & Sendable>(
+    _ id: C.Element.ID, with entity: C.Element, named: AliasKey<C>
+  ) where C.Element: Identifiable & Sendable {
+    let table = core.table(of: C.Element.self)
+    guard let node = table.knownNode(id), let substitute = tentative.storeEntry(entity) else { return }
+    edit(named, .replace(.of(node), with: substitute))
+  }
+
+  /// Stores entities, as ``store(_:)`` does, and lets an alias stand for them.
+  public borrowing func store<C: RangeReplaceableCollection & Sendable>(
+    _ entities: C, named: AliasKey<C>
+  ) where C.Element: Identifiable & Sendable {
+    for entity in entities { store(entity) }
+    let table = core.table(of: C.Element.self)
+    edit(named, .standFor(entities.compactMap { table.knownNode($0.id).map { .of($0) } }))
+  }
+
+  /// Stores an entity, as ``store(_:)`` does, and lets an alias stand for it.
+  public borrowing func store<T: Identifiable & Sendable>(_ entity: T, named: AliasKey<T>) {
+    store(entity)
+    guard let node = core.table(of: T.self).knownNode(entity.id) else { return }
+    core.alias(named, shape: .entity()).edit(.standFor([.of(node)]), by: tentative, form: .entity)
+  }
+
+  /// Lets an alias stand for nothing.
+  public borrowing func removeAlias<T: Identifiable & Sendable>(named: AliasKey<T>) {
+    core.alias(named, shape: .entity()).edit(.standForNothing, by: tentative, form: .entity)
+  }
+
+  /// Lets an alias of a collection stand for nothing.
+  public borrowing func removeAlias<C: RangeReplaceableCollection & Sendable>(
+    named: AliasKey<C>
+  ) where C.Element: Identifiable & Sendable {
+    edit(named, .standForNothing)
+  }
+
+  // MARK: The edits
+
+  private borrowing func edit<C: RangeReplaceableCollection & Sendable>(
+    _ key: AliasKey<C>, _ edit: AliasEdit
+  ) where C.Element: Identifiable & Sendable {
+    core.alias(key, shape: .list()).edit(edit, by: tentative, form: .list)
+  }
+
+  private borrowing func anchor<T: Identifiable & Sendable>(
+    of position: ListPosition<T.ID>, in type: T.Type
+  ) -> AliasEdit.Anchor {
+    let table = core.table(of: type)
+    switch position {
+    case .first: return .first
+    case .last: return .last
+    case .before(let id): return table.knownNode(id).map { .before(.of($0)) } ?? .first
+    case .after(let id): return table.knownNode(id).map { .after(.of($0)) } ?? .last
+    }
+  }
+}
+
+extension TentativeChange {
+  /// Stores an entity that the change brings along, unless the store has it.
+  fileprivate func storeEntry<T: Identifiable & Sendable>(_ entity: T) -> Handle? {
+    let table = core.table(of: T.self)
+    table.storeNestedTentatively(entity, self)
+    return table.knownNode(entity.id).map { .of($0) }
+  }
+}

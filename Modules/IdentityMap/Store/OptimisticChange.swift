@@ -1,0 +1,166 @@
+/// Changes shown before they are confirmed, as when a server has yet to accept them.
+///
+/// Values stored in between count as confirmed: they lie below the changes, which are applied again. An update is made
+/// of the confirmed values of the entity and its nested entities. Successive changes lie on top of each other; each can
+/// be taken back or confirmed by itself. When this object is released before, its changes are taken back.
+///
+/// The same holds for the lists of aliases: confirmed pages, replacements and removals lie below the edits, which are
+/// applied again in the order in which they were made. A list that is confirmed as a whole has in it what was confirmed
+/// before.
+///
+/// ```swift
+/// let change = store.optimistically { $0.update(Post.self, id: 1) { $0.likes += 1 } }
+/// do {
+///   change.commit(replacingWith: try await server.like(1))   // has the like in it, and those of others
+/// } catch {
+///   change.rollback()
+/// }
+/// ```
+///
+/// A post of one's own at the top of a feed, under a temporary identifier until the server gives it one:
+///
+/// ```swift
+/// let change = store.optimistically { $0.insert(Post(id: -1, text: text), named: AliasKey<[Post]>("feed")) }
+/// do {
+///   change.commit(replacingWith: try await server.publish(text))   // at the same place, with its own identifier
+/// } catch {
+///   change.rollback()
+/// }
+/// ```
+///
+/// A merge policy receives the confirmed value of an entity, but its nested entities as they are shown.
+public final class OptimisticChange: Sendable {
+  private let core: StoreCore
+  private let tentative: TentativeChange
+
+  fileprivate init(core: StoreCore, tentative: TentativeChange) {
+    self.core = core
+    self.tentative = tentative
+  }
+
+  deinit {
+    core.exclusively { tentative.abandon() }
+  }
+
+  /// Takes the changes back. After either call, both do nothing.
+  public func rollback() {
+    core.exclusively { tentative.revert() }
+  }
+
+  /// Confirms the changes, as they are.
+  public func commit() {
+    core.exclusively { tentative.confirm() }
+  }
+
+  /// Stores the answer to the changes, which takes the place of everything that they did to entities: they are taken
+  /// back, and observers are told once of the difference. Other changes that are open go on top of the answer. An entity
+  /// that was stored by the changes and has another identifier in the answer is gone then.
+  ///
+  /// Edits of aliases, of which an answer says nothing, are confirmed. When they put one entity of this type into aliases
+  /// that exists by the changes alone, and the answer is of no entity that the changes have touched, the answer takes that
+  /// entity's entries, also in the edits of other changes: a temporary identifier becomes that of the server. Where that
+  /// is not clear, name the identifiers: ``commit(replacing:modifiedAt:)``.
+  ///
+  /// The answer is sure, so it is stored also when the changes have been taken back or confirmed already.
+  /// - Parameters:
+  ///   - answer: What the server has made of the changes.
+  ///   - modifiedAt: How fresh the answer is. When the store has a fresher value, that one stays.
+  /// - Returns: The entity as it is stored now. When nobody keeps it, the entity goes.
+  @discardableResult
+  public func commit<T: Identifiable & Sendable>(
+    replacingWith answer: T, modifiedAt: Stamp? = nil
+  ) -> EntityObserver<T> {
+    core.exclusively {
+      let stored = tentative.replace(with: [answer], stamp: modifiedAt)
+      return EntityObserver(stored[0])
+    }
+  }
+
+  /// Stores the answers to changes of several entities, which take the place of everything that the changes did; see
+  /// ``commit(replacingWith:modifiedAt:)``. When there are as many answers of entities that the changes have not touched
+  /// as entities in aliases that exist by the changes alone, each takes the entries of the one that was put in at its
+  /// turn. When there are not, these entities are gone.
+  @discardableResult
+  public func commit<C: Collection & Sendable>(
+    replacingWith answers: C, modifiedAt: Stamp? = nil
+  ) -> EntityObserver<[C.Element]> where C.Element: Identifiable & Sendable {
+    core.exclusively {
+      let nodes = tentative.replace(with: Array(answers), stamp: modifiedAt)
+      return EntityObserver(ListNode<C.Element>.make(nodes, core: core))
+    }
+  }
+
+  /// Stores the answers to entities that the changes stored under temporary identifiers; see
+  /// ``commit(replacingWith:modifiedAt:)``.
+  /// - Parameters:
+  ///   - answers: By the temporary identifier. Each answer takes the entries that its entity has in edits of aliases.
+  ///   - modifiedAt: How fresh the answers are.
+  /// - Returns: The entities as they are stored now, by the temporary identifiers.
+  @discardableResult
+  public func commit<T: Identifiable & Sendable>(
+    replacing answers: [T.ID: T], modifiedAt: Stamp? = nil
+  ) -> [T.ID: EntityObserver<T>] {
+    core.exclusively {
+      let pairs = Array(answers)
+      let stored = tentative.replace(with: pairs.map(\.value), stamp: modifiedAt, temporaries: pairs.map(\.key))
+      return Dictionary(uniqueKeysWithValues: zip(pairs.map(\.key), stored.map { EntityObserver($0) }))
+    }
+  }
+
+  /// The optimistic changes of entities.
+  public struct Draft: ~Copyable {
+    let core: StoreCore
+    let tentative: TentativeChange
+
+    /// Changes an entity. Changes that the closure makes in the entities of an aggregate change these entities, at any
+    /// of their places; the others keep their values. Where it changes one entity at several places to different
+    /// values, the last place counts, and the logger receives ``EntityError/differentChanges``. An entity that the
+    /// closure puts in and was not given keeps the value that the store has.
+    /// - Parameter change: Is applied again whenever a confirmed value is stored below it. It should do nothing else.
+    /// - Returns: Whether the entity exists.
+    @discardableResult
+    public borrowing func update<T: Identifiable & Sendable>(
+      _ type: T.Type, id: T.ID, _ change: @escaping @Sendable (inout T) -> Void
+    ) -> Bool {
+      let table = core.table(of: type)
+      guard let node = table.search(id) else { return false }
+      table.draft(change, of: node, tentative)
+      return true
+    }
+
+    /// Stores an entity that the confirmed data may lack. Nested entities that the store already has keep their values;
+    /// new entities are tentative, as in ``update(_:id:_:)``, until a confirmed value is stored.
+    public borrowing func store<T: Identifiable & Sendable>(_ entity: T) {
+      let table = core.table(of: T.self)
+      tentative.add(table.storeTentatively(entity, .init(change: tentative, effect: .value(entity))), table)
+    }
+
+    /// Removes an entity from everything that it is in, as ``EntityStore/remove(_:id:)`` does. When this is taken back,
+    /// it returns to its places, with all values stored of it and of them in between.
+    ///
+    /// A removal that an aggregate refuses is not made, and the logger receives a ``RemovalRefusal``. An aggregate that
+    /// comes to need the entity later refuses nothing any more: it keeps the last value.
+    /// - Returns: Whether the entity exists and is removed.
+    @discardableResult
+    public borrowing func remove<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> Bool {
+      guard let node = core.table(of: type).search(id) else { return false }
+      if let refusal = core.refusal(ofRemoving: node) {
+        core.reportNotRemoved(type, id, refusal)
+        return false
+      }
+      tentative.remove(node)
+      return true
+    }
+  }
+}
+
+extension EntityStore {
+  /// Makes changes, shown at once and revertible; observers are notified once.
+  public func optimistically(_ body: (borrowing OptimisticChange.Draft) -> Void) -> OptimisticChange {
+    core.exclusively {
+      let tentative = TentativeChange(core: core)
+      body(OptimisticChange.Draft(core: core, tentative: tentative))
+      return OptimisticChange(core: core, tentative: tentative)
+    }
+  }
+}

@@ -1,0 +1,47 @@
+extension StoreCore {
+  /// An observer of a node that was looked for. Under the lock.
+  func observer<Value: Sendable>(_ node: ValueNode<Value>) -> EntityObserver<Value> {
+    noteRead(of: .passUnretained(node))
+    return EntityObserver(node)
+  }
+
+  /// Finds an entity in a read.
+  /// - Returns: `nil` when that needs the lock.
+  @inlinable func findShared<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>?? {
+    guard let table = existingTable(of: type) else { return .some(nil) }
+    return table._withUnsafeGuaranteedRef { table in
+      guard table.storesPlainLeaves else { return table.findShared(id) }
+      guard let node = table.unretainedNode(id, hash: table.index.hash(id)),
+        !node._withUnsafeGuaranteedRef({ $0.flags.contains(.absent) })
+      else { return .some(nil) }
+      return EntityObserver(kept: node).map { .some($0) }
+    }
+  }
+
+  /// Finds what an alias stands for, beside other reads.
+  /// - Returns: `nil` when that needs the lock.
+  func findShared<Content: Sendable>(_ key: AliasKey<Content>) -> EntityObserver<Content?>? {
+    guard let reading = beginReading() else { return nil }
+    defer { endReading(reading) }
+    guard let node = aliases[key], node.isReadable, let handle = Handle.known(.passUnretained(node)) else { return nil }
+    return EntityObserver(value: node.read(), handle: handle)
+  }
+}
+
+extension EntityTable {
+  /// Finds an entity of a type that has more to it.
+  @usableFromInline func find(_ id: T.ID) -> EntityObserver<T>? {
+    guard let node = search(id) else { return nil }
+    if retention != nil { noteUse(of: node) }
+    return searchHasNoEffect ? core.observer(node) : EntityObserver(node)
+  }
+
+  /// Finds an entity of a type that has more to it, in a read.
+  /// - Returns: `nil` when that needs the lock.
+  @usableFromInline func findShared(_ id: T.ID) -> EntityObserver<T>?? {
+    guard searchHasNoEffect else { return nil }
+    guard let node = node(id) else { return .some(nil) }
+    guard node.isReadable, let handle = Handle.known(.passUnretained(node)) else { return nil }
+    return EntityObserver(value: node.value, handle: handle)
+  }
+}

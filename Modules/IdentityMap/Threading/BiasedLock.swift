@@ -1,0 +1,107 @@
+import CoherenceRuntime
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A lock that its owner can take again, so that what runs under it can come back to the store, and beside which reads
+/// that change nothing can go on together.
+///
+/// Below it is the system's plain mutex, because the thread sanitizer knows that one. The system has one that can be
+/// taken again too, but asks the owner of it each time in a way that takes as long as the rest of a short operation.
+///
+/// Reads are shared as in a biased lock (BRAVO, Dice and Kogan 2019). While `isShared` is set, a reader only writes itself
+/// into a slot, and looks again whether the flag is set still. A thread that takes the mutex clears the flag and waits until
+/// the slots are free. The owner alone changes the flag, and sets it just before it releases the mutex; so no thread reads
+/// anything half written. The reader writes its slot before it looks at the flag, and the owner writes the flag before it looks at
+/// the slots, all in one order that all threads see: at least one of the two sees the other.
+///
+/// To clear the flag costs a look at each slot. So the flag is set again only after many reads have taken the mutex: where
+/// reads and writes take turns, the flag is rarely set, and rarely cleared. A shared read takes longer than an uncontended
+/// mutex; so the flag stays clear until a thread has found the mutex taken.
+// Sendable because the pointers never change and what they point to is made for use by many threads; `depth`,
+// `readsUntilShared` and `isContended` are touched by the owner only.
+final class BiasedLock: @unchecked Sendable {
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  /// The thread that has the lock; 0 when none has. What others read of it is never their own thread.
+  private let owner = Atomic<UInt>(0)
+  /// How often the owner has taken the lock.
+  @exclusivity(unchecked) private(set) var depth = 0
+  private let readers = ReaderSlots()
+  /// Whether reads need no mutex.
+  private let isShared = Atomic<Bool>(false)
+  /// How many reads have yet to take the mutex until reads are shared.
+  @exclusivity(unchecked) private var readsUntilShared = BiasedLock.patience
+
+  /// Whether threads have met at the mutex: one found it taken. Until then nobody waits, and a shared read would only cost
+  /// more than the mutex does. Changed by the owner.
+  @exclusivity(unchecked) private(set) var isContended = false
+
+  /// So many that to clear the flag costs little beside them, and so few that a burst of reads profits.
+  private static let patience = 64
+
+  init() {
+    mutex.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(mutex, nil)
+  }
+
+  deinit {
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+    readers.deallocate()
+  }
+
+  func lock() {
+    let thread = coherence_current_thread()
+    if owner.load(ordering: .relaxed) == thread {
+      depth += 1
+      return
+    }
+    if pthread_mutex_trylock(mutex) != 0 {
+      pthread_mutex_lock(mutex)
+      isContended = true
+    }
+    owner.store(thread, ordering: .relaxed)
+    depth = 1
+    if isShared.load(ordering: .relaxed) { endSharing(thread) }
+  }
+
+  func unlock() {
+    depth -= 1
+    guard depth == 0 else { return }
+    owner.store(0, ordering: .relaxed)
+    if readsUntilShared == 0 { isShared.store(true, ordering: .releasing) }
+    pthread_mutex_unlock(mutex)
+  }
+
+  // MARK: Reads
+
+  /// Begins a read that changes nothing and waits for nothing.
+  /// - Returns: What ends the read; `nil` when it needs the lock, as within an operation of the same thread.
+  func beginReading() -> ReaderSlot? {
+    guard isShared.load(ordering: .relaxed), let slot = readers.enter(coherence_current_thread()) else { return nil }
+    if isShared.load(ordering: .sequentiallyConsistent) { return slot }
+    slot.leave()
+    return nil
+  }
+
+  /// Has reads shared as after a meeting of threads. By the owner; for tests.
+  func noteContention() { isContended = true }
+
+  /// The operation that ends now was a read that could have been shared. By the owner.
+  func noteRead() {
+    if isContended, readsUntilShared > 0 { readsUntilShared -= 1 }
+  }
+
+  private func endSharing(_ thread: UInt) {
+    isShared.store(false, ordering: .sequentiallyConsistent)
+    readsUntilShared = Self.patience
+    // Readers run no code that waits, so it takes long only when the system has stopped one.
+    readers.wait(from: thread) { sched_yield() }
+  }
+}

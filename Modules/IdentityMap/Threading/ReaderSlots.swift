@@ -1,0 +1,65 @@
+import Synchronization
+
+/// The threads that read without the mutex, each in a slot of its own.
+///
+/// A reader writes itself into a slot, and nothing else that readers share; so readers on different processors do not
+/// wait for each other's memory. The slots belong to one ``StoreLock``, which gives the memory back.
+struct ReaderSlots {
+  /// 0 in a free slot, else the number of the reading thread.
+  private let threads: UnsafeMutablePointer<Atomic<UInt>>
+
+  /// More than most machines have processors: only threads that run at the same time need different slots.
+  private static let count = 32
+  /// From one slot to the next: two cache lines, because processors fetch lines in pairs.
+  private static let distance = 128 / MemoryLayout<Atomic<UInt>>.stride
+
+  init() {
+    let words = Self.count * Self.distance
+    threads = .allocate(capacity: words)
+    for index in 0..<words { (threads + index).initialize(to: Atomic(0)) }
+  }
+
+  func deallocate() {
+    threads.deinitialize(count: Self.count * Self.distance)
+    threads.deallocate()
+  }
+
+  /// Writes a thread into a free slot.
+  /// - Returns: `nil` when the slots in which the thread may be are taken.
+  func enter(_ thread: UInt) -> ReaderSlot? {
+    // The numbers of threads are addresses: the upper bits of the product depend on all of theirs.
+    let first = Int((thread &* 0x9E37_79B9_7F4A_7C15) >> 59)
+    for index in [first, first ^ 1] {
+      let slot = ReaderSlot(thread: threads + index * Self.distance)
+      if slot.take(for: thread) { return slot }
+    }
+    return nil
+  }
+
+  /// Calls a closure until every slot is free or is one of the calling thread.
+  func wait(from thread: UInt, yielding yield: () -> Void) {
+    for index in 0..<Self.count {
+      let slot = ReaderSlot(thread: threads + index * Self.distance)
+      while !slot.isFree(for: thread) { yield() }
+    }
+  }
+}
+
+/// The slot of a reader, from the beginning of the read to its end.
+@usableFromInline
+struct ReaderSlot {
+  fileprivate let thread: UnsafeMutablePointer<Atomic<UInt>>
+
+  fileprivate func take(for thread: UInt) -> Bool {
+    self.thread.pointee.compareExchange(expected: 0, desired: thread, ordering: .sequentiallyConsistent).exchanged
+  }
+
+  fileprivate func isFree(for thread: UInt) -> Bool {
+    let reader = self.thread.pointee.load(ordering: .sequentiallyConsistent)
+    return reader == 0 || reader == thread
+  }
+
+  func leave() {
+    thread.pointee.store(0, ordering: .releasing)
+  }
+}
