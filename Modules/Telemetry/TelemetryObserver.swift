@@ -1,7 +1,7 @@
-import CoherenceCore
-import Logging
-import Metrics
-import Tracing
+public import CoherenceCore
+public import Logging
+public import Metrics
+public import Tracing
 
 /// Tells metrics, traces and a log what a stack does.
 ///

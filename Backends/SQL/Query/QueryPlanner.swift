@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// A fetch as SQL, with what the statement promises.
 package struct FetchPlan: Sendable {

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 /// A piece of work that a ``Connect`` executes and keeps account of.
 ///

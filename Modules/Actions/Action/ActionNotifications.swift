@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 extension Notification {
   /// Posted when an action begins. The object is the ``Connect``, `userInfo` has the proxy under ``Key/ActionProxy``.

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The state of a submitted action. May be asked from any thread, and always shows one consistent state.
 ///

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension ActionContext {
   /// Makes the records of an entity equal to the given objects, told apart by the entity's uniqueness attributes, and

@@ -1,5 +1,5 @@
-import CoherenceCore
-import CoherenceStrategies
+public import CoherenceCore
+public import CoherenceStrategies
 
 /// The context of an entity action: counts what it does, and merges records from elsewhere into the stores.
 ///

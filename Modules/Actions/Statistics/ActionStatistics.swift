@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// When an action ran, and what it did in its context.
 public struct ActionStatistics: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import CoherenceCore
-import Foundation
+public import Foundation
 import Synchronization
 
 /// What an action did in its context.

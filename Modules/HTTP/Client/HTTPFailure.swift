@@ -1,6 +1,6 @@
-import CoherenceCore
+public import CoherenceCore
 import Foundation
-import HTTPTypes
+public import HTTPTypes
 
 extension ErrorCode {
   /// The server answered with a status that is none of success; see ``HTTPFailure/status``.

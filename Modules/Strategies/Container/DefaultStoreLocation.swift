@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// The place for an application's data that the platform's conventions name.
 package enum DefaultStoreLocation {

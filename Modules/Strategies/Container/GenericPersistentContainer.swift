@@ -1,7 +1,7 @@
-import CoherenceCore
+public import CoherenceCore
 import Dispatch
-import Foundation
-import Logging
+public import Foundation
+public import Logging
 
 /// A container whose contexts are connected as a strategy says.
 ///

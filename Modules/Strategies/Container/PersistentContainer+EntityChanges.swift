@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension PersistentContainer {
   /// The changes of all entities from now on, whatever context of the container saves them, under every strategy, and

@@ -1,5 +1,5 @@
-import CoherenceCore
-import Foundation
+public import CoherenceCore
+public import Foundation
 
 /// A stack in one piece: a model, a coordinator with its stores, a view context and background contexts.
 ///

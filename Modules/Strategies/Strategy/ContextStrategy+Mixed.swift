@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension ContextStrategy {
   /// The view is a child of a root context, which works on the stores; background contexts work on the stores directly,

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 /// The base of context strategies: keeps what a strategy is made with.
 ///

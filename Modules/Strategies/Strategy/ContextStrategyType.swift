@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 /// How the contexts of a container are connected to each other and to the stores.
 ///

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 /// What tells a record apart: the values of its entity's uniqueness attributes, in their order.
 public struct MergeKey: Sendable, Hashable {

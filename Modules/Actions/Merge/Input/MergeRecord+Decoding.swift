@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 public import Foundation
 
 /// Decodes a record by an entity's attributes, without a type of its own:

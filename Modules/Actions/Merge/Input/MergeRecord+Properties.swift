@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension MergeRecord {
   /// Makes a record of the stored properties of a value, by their names: a structure that was decoded from what a
