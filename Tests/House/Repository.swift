@@ -52,6 +52,9 @@ struct SourceFile {
     self.lines = lines
   }
 
+  /// The lines without comments and without the contents of strings.
+  var code: [String] { CodeScanner.lines(of: lines.joined(separator: "\n")) }
+
   var name: String { String((path as NSString).lastPathComponent.dropLast(".swift".count)) }
 
   /// The places, as `path:line`, of the lines that satisfy a condition.
