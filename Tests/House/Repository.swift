@@ -46,8 +46,14 @@ struct SourceFile {
   let lines: [String]
 
   init(_ url: URL, under root: URL) throws {
-    path = String(url.resolvingSymlinksInPath().path.dropFirst(root.path.count + 1))
-    var lines = try String(contentsOf: url, encoding: .utf8).components(separatedBy: "\n")
+    self.init(
+      path: String(url.resolvingSymlinksInPath().path.dropFirst(root.path.count + 1)),
+      text: try String(contentsOf: url, encoding: .utf8))
+  }
+
+  init(path: String, text: String) {
+    self.path = path
+    var lines = text.components(separatedBy: "\n")
     if lines.last?.isEmpty == true { lines.removeLast() }
     self.lines = lines
   }
