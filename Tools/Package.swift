@@ -26,6 +26,7 @@ let package = Package(
   name: "coherence-tools",
   platforms: [.macOS(.v15)],
   products: [
+    .executable(name: "coherence-api", targets: ["coherence-api"]),
     .executable(name: "coherence-demo", targets: ["coherence-demo"]),
     .executable(name: "coherence-bench", targets: ["coherence-bench"]),
     .executable(name: "coherence-chat", targets: ["coherence-chat"]),
@@ -39,6 +40,7 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
+    .executableTarget(name: "coherence-api", path: "Sources/API", swiftSettings: strict),
     .target(name: "DemoService", dependencies: [flyingFox], path: "Sources/DemoService", swiftSettings: strict),
     .target(
       name: "DemoClient", dependencies: ["DemoService", coherence, coherenceHTTP, postgreSQL, httpTypes, logging],

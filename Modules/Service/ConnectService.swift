@@ -1,8 +1,8 @@
-import CoherenceActions
+public import CoherenceActions
 import CoherenceCore
 import CoherenceStrategies
-import Logging
-import ServiceLifecycle
+public import Logging
+public import ServiceLifecycle
 
 /// A ``Connect`` as a service of a server: started with the service group, and stopped at its shutdown.
 ///

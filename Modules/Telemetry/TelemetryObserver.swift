@@ -1,7 +1,7 @@
-import CoherenceCore
-import Logging
-import Metrics
-import Tracing
+public import CoherenceCore
+public import Logging
+public import Metrics
+public import Tracing
 
 /// Reports the operations of a stack to metrics, traces and a log.
 ///

@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// Translates queries of a store into SELECT statements.
 package struct QueryPlanner: Sendable {

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 /// A unit of work that a ``Connect`` executes and records statistics about.
 ///

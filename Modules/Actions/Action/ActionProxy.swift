@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The state of a submitted action, and its cancellation. May be used from any thread.
 ///

@@ -1,5 +1,5 @@
 import CoherenceCore
-import Foundation
+public import Foundation
 import Synchronization
 
 /// The handle of an action with any type of result: an ``ActionHandle`` without the value.

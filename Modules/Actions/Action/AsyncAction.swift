@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 /// A ``GenericAction`` whose work is asynchronous and has a result.
 ///

@@ -1,5 +1,5 @@
-import CoherenceCore
-import CoherenceStrategies
+public import CoherenceCore
+public import CoherenceStrategies
 
 /// A persistent container that manages entities and executes actions on them.
 ///

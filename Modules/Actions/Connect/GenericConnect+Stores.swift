@@ -1,6 +1,6 @@
-import CoherenceCore
+public import CoherenceCore
 import CoherenceStrategies
-import Foundation
+public import Foundation
 import Synchronization
 
 extension GenericConnect {

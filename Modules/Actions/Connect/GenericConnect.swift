@@ -1,8 +1,8 @@
-import CoherenceCore
-import CoherenceStrategies
+public import CoherenceCore
+public import CoherenceStrategies
 import Dispatch
-import Foundation
-import Logging
+public import Foundation
+public import Logging
 import Synchronization
 
 /// A ``Connect`` with the contexts of a strategy.

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The times of an action, and the counts of the work in its contexts.
 public struct ActionStatistics: Sendable, Hashable {

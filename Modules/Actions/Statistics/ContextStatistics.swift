@@ -1,5 +1,5 @@
 import CoherenceCore
-import Foundation
+public import Foundation
 import Synchronization
 
 /// The counts and times of the work in a context. Counts are records; times are seconds.

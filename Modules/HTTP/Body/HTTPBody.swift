@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The body of a reply while it comes in, as a sequence of parts.
 ///

@@ -1,5 +1,5 @@
 import CoherenceCore
-import Foundation
+public import Foundation
 
 extension HTTPBody {
   /// The lines of the body, each as soon as it is whole: of JSON Lines (`application/x-ndjson`), one record each.

@@ -1,6 +1,6 @@
 import CoherenceCore
-import Foundation
-import HTTPTypes
+public import Foundation
+public import HTTPTypes
 
 extension HTTPClient {
   /// Sends a request without a body, and returns when the reply's head is there; see ``stream(_:body:)``.

@@ -1,6 +1,6 @@
-import CoherenceCore
+public import CoherenceCore
 import Foundation
-import HTTPTypes
+public import HTTPTypes
 
 /// What is known of a request that failed: the cause of a ``CoherenceError`` with one of the `http` codes.
 ///

@@ -1,6 +1,6 @@
 import CoherenceCore
-import Foundation
-import HTTPTypes
+public import Foundation
+public import HTTPTypes
 
 /// What a server answered: the head and the whole body.
 public struct HTTPReply: Sendable, Hashable {

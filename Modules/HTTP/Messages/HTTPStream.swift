@@ -1,6 +1,6 @@
 import CoherenceCore
-import Foundation
-import HTTPTypes
+public import Foundation
+public import HTTPTypes
 
 /// What a server answers: the head, and the body while it comes in.
 ///

@@ -1,6 +1,6 @@
 import CoherenceCore
-import Foundation
-import HTTPTypes
+public import Foundation
+public import HTTPTypes
 
 /// Gives up on a request when its reply is not complete in time, and cancels the transfer.
 ///

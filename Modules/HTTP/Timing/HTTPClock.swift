@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The time that retries and time limits go by. A test brings its own, so that it need not wait.
 public protocol HTTPClock: Sendable {

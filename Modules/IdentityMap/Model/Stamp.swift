@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// How fresh a value is: of two values of one entity, the one with the higher stamp is the newer.
 ///

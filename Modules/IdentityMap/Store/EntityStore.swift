@@ -1,4 +1,4 @@
-import Dispatch
+public import Dispatch
 
 /// One source of truth for structures: it keeps one value of each entity, and everything that shows the entity shows
 /// that value.

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// The directory of an application's data by the conventions of the platform.
 package enum DefaultStoreLocation {

@@ -1,5 +1,5 @@
-import CoherenceCore
-import Foundation
+public import CoherenceCore
+public import Foundation
 import Logging
 
 extension GenericPersistentContainer {

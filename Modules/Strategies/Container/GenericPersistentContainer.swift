@@ -1,7 +1,7 @@
-import CoherenceCore
+public import CoherenceCore
 import Dispatch
-import Foundation
-import Logging
+public import Foundation
+public import Logging
 
 /// A container with the contexts of a strategy.
 ///

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension PersistentContainer {
   /// A new stream of the saved changes of all entities from now on, by any context of the container; see

@@ -1,5 +1,5 @@
-import CoherenceCore
-import Foundation
+public import CoherenceCore
+public import Foundation
 
 /// A complete stack: a model, a coordinator with its stores, a view context and background contexts.
 ///

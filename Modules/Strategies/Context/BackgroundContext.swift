@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 import Synchronization
 
 /// A context for work off the main actor, made by a container.

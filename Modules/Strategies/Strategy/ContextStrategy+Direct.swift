@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension ContextStrategy {
   /// View and background contexts work on the stores directly. The view follows the saves of the background contexts.

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension ContextStrategy {
   /// Background contexts are children of the view, and the view is a child of a root context, which works on the stores.

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension ContextStrategy {
   /// The view is a child of a root context, which works on the stores. Background contexts work on the stores directly, and

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 /// The base class of context strategies: stores the coordinator and the error handler.
 ///

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 /// The connections of a container's contexts to each other and to the stores.
 ///

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension ActionContext {
   /// Merges pages of records, one after the other: each page is a save of its own and deletes nothing. With the mode
