@@ -51,9 +51,7 @@ struct ConnectServiceTests {
   @Test func `a service group starts the Connect and stops it`() async throws {
     let connect = try makeConnect()
     let logger = Logger(label: "coherence.tests")
-    let group = ServiceGroup(
-      services: [ConnectService(connect, drainLimit: .seconds(20))], gracefulShutdownSignals: [.sigterm], logger: logger
-    )
+    let group = ServiceGroup(services: [ConnectService(connect, drainLimit: .seconds(20))], logger: logger)
     async let run: Void = group.run()
     await wait(for: .started, of: connect)
     await group.triggerGracefulShutdown()
