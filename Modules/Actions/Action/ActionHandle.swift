@@ -25,7 +25,7 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
   /// ``AnyActionHandle/cancel()`` for that.
   ///
   /// - Throws: What the action threw; `CancellationError` when it was canceled and did not throw; and what
-  ///   ``waitUntilFinished()`` throws.
+  ///   ``ActionProxy/waitUntilFinished()`` throws.
   public var value: Output {
     get async throws {
       try await waitUntilFinished()

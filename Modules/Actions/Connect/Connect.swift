@@ -77,7 +77,7 @@ public protocol Connect: PersistentContainer {
 // MARK: - Without arguments
 
 extension Connect {
-  /// Cancels actions and stops; see ``stop(_:within:)-1``.
+  /// Cancels actions and stops; see `stop(_:within:)`.
   public func stop() throws { try stop(.cancel, within: nil) }
 
   /// Stops, and waits as long as it takes.

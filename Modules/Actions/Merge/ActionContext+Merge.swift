@@ -79,7 +79,7 @@ extension ActionContext {
   }
 
   /// Updates and inserts records by values of attributes; see
-  /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-1``.
+  /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-([MergeRecord],_,_,_,_,_)``.
   @discardableResult
   public func merge(
     records: [[String: any AttributeConvertible]], for entity: EntityDescription, ignoreAttributes: [String] = [],
@@ -93,7 +93,7 @@ extension ActionContext {
 
   /// Updates and inserts decoded records, by the names of their properties; see
   /// ``MergeRecord/init(properties:for:leavingOut:)`` and
-  /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-1``.
+  /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-([MergeRecord],_,_,_,_,_)``.
   ///
   /// - Parameter leavingOut: The properties of the records that the entity does not have.
   @discardableResult
