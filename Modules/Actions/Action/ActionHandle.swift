@@ -25,7 +25,7 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
   /// ``AnyActionHandle/cancel()`` cancels the action.
   ///
   /// - Throws: The error of the action, ``ActionProxy/error``; `CancellationError` when the action was canceled and did
-  ///   not throw; the errors of ``waitUntilFinished()``.
+  ///   not throw; the errors of ``ActionProxy/waitUntilFinished()``.
   public var value: Output {
     get async throws {
       try await waitUntilFinished()

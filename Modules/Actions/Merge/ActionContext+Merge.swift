@@ -88,7 +88,7 @@ extension ActionContext {
   }
 
   /// Updates and inserts records that are given as values by attribute; see
-  /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-1``.
+  /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-([MergeRecord],_,_,_,_,_)``.
   @discardableResult
   public func merge(
     records: [[String: any AttributeConvertible]], for entity: EntityDescription, ignoreAttributes: [String] = [],
@@ -102,7 +102,7 @@ extension ActionContext {
 
   /// Updates and inserts records that are given as decoded values, by the names of their properties; see
   /// ``MergeRecord/init(properties:for:leavingOut:)`` and
-  /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-1``.
+  /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-([MergeRecord],_,_,_,_,_)``.
   ///
   /// - Parameter leavingOut: The properties of the values that are not merged.
   @discardableResult

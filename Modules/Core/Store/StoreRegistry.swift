@@ -3,7 +3,7 @@ import Synchronization
 /// The available backends, by the name of their store type.
 ///
 /// A configuration that names its type by a bare name is looked up here: in the registry passed to the coordinator, else
-/// in the one bound to the current task with ``withValue(_:operation:)``, else in ``shared``.
+/// in the one bound to the current task with ``withValue(operation:)``, else in ``shared``.
 public final class StoreRegistry: Sendable {
   /// The registry of this process. It knows the backends of the module `Coherence` wherever this is linked; registered
   /// types take precedence over them.

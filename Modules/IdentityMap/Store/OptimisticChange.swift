@@ -91,7 +91,7 @@ public final class OptimisticChange: Sendable {
   }
 
   /// Stores the answers to entities that the changes stored under temporary identifiers; see
-  /// ``commit(replacingWith:modifiedAt:)``.
+  /// ``commit(replacingWith:modifiedAt:)->EntityObserver<T>``.
   /// - Parameters:
   ///   - answers: By the temporary identifier. Each answer takes the entries that its entity has in edits of aliases.
   ///   - modifiedAt: How fresh the answers are.

@@ -26,9 +26,10 @@ extension ActionContext {
   ///   - subsetFilter: Limits the deletion to the records that satisfy it.
   ///   - condition: Records that do not satisfy it are neither changed nor deleted.
   /// - Returns: The counts of all pages and of the deletion together.
-  /// - Throws: Errors of the sequence; as ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-1`` for
-  ///   a page; ``ErrorCode/excessiveDeletion`` when more would be deleted than the options allow, or when no page named
-  ///   a record; ``ErrorCode/objectNotFound`` when a record would be deleted that a page links to;
+  /// - Throws: Errors of the sequence; for a page as
+  ///   ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-([MergeRecord],_,_,_,_,_)``;
+  ///   ``ErrorCode/excessiveDeletion`` when more would be deleted than the options allow, or when no page named a record;
+  ///   ``ErrorCode/objectNotFound`` when a record would be deleted that a page links to;
   ///   ``ErrorCode/cancelled`` or `CancellationError`.
   @discardableResult
   public func mergePages<Pages: AsyncSequence & Sendable>(
