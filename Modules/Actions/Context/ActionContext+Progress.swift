@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 extension ActionContext {
   /// The progress of the context's action, which the action sets; `nil` in a context without an action, and after the

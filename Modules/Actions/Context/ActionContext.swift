@@ -1,5 +1,5 @@
-import CoherenceCore
-import CoherenceStrategies
+public import CoherenceCore
+public import CoherenceStrategies
 
 /// The context of an entity action: counts the work done in it, and merges records of other sources into the stores.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 extension Notification {
   /// Posted when the first attempt of an action has started. The object is the ``Connect``; `userInfo` has the proxy under

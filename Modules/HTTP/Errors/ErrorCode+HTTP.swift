@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension ErrorCode {
   /// The status of the reply is not a success (2xx); ``HTTPFailure/status`` has it.

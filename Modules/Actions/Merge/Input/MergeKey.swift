@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 import CoherenceReconciliation
 
 /// The key of a record: the values of its entity's uniqueness attributes, in their order.

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 import CoherenceReconciliation
 public import Foundation
 
