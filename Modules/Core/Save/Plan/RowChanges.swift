@@ -7,8 +7,8 @@ struct RowChanges {
   struct Inserts {
     let entity: EntityDescription
     fileprivate(set) var rows: [Row] = []
-    /// The keys of deleted records that a merge policy restores. Other writers may know such a record; nobody knows a
-    /// fresh one.
+    /// The keys of deleted records that a merge policy restores. Other writers may know a restored record, and cannot
+    /// know a fresh one.
     fileprivate(set) var restoredKeys: Set<Int64> = []
   }
 
