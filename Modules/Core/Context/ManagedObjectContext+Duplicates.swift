@@ -1,21 +1,21 @@
 extension ManagedObjectContext {
   /// Merges the records of an entity that have the same key, each group into one record, without saving.
   ///
-  /// For stores that are attached with ``StoreOption/allowsDuplicateKeys``. The kept record of a group keeps its
-  /// attributes. It takes over what the others have in relationships: it gets their members beside its own, and a to-one
-  /// target where it has none, and whatever refers to them refers to it. Then the others are deleted, by their delete
-  /// rules. Records with a missing value in the key are left alone.
+  /// For stores that are attached with ``StoreOption/allowsDuplicateKeys``. The kept record of a group keeps its attributes
+  /// and takes over the relationships of its duplicates: it gets their members beside its own, a to-one target where it has
+  /// none, and the references to them. Then the duplicates are deleted, by their delete rules. Records with a missing value
+  /// in the key are left alone.
   ///
-  /// To be called inside the context. All keys of the entity are read once, and kept in memory meanwhile; objects are
-  /// made of the records of one key and of what they are related to.
+  /// To be called inside the context. All keys of the entity are read once and kept in memory during the call. Objects are
+  /// made of duplicate records and of their related records alone.
   ///
   /// - Parameters:
   ///   - entityName: The entity, whose subentities' records are compared too: ``DuplicateKeys/entityName``.
-  ///   - choose: Returns one of the objects of one key, which come in the order of their making: the record to keep.
-  ///     Without it, the newest.
+  ///   - choose: Returns the record to keep from the objects of one key, which come in the order of their insertion. By
+  ///     default, the newest record is kept.
   /// - Returns: The number of deleted objects.
   /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/invalidMergeKey`` for an entity without a key, and when `choose`
-  ///   returns another object; what fetching, loading and `choose` throw. Changes made until then stay in the context;
+  ///   returns another object; errors of fetching, loading and `choose`. Changes made until then stay in the context;
   ///   roll it back.
   @discardableResult
   public final func mergeDuplicates(
@@ -43,7 +43,7 @@ extension ManagedObjectContext {
         let choice = try choose(duplicates)
         guard duplicates.contains(where: { $0 === choice }) else {
           throw CoherenceError(
-            .invalidMergeKey, "The record to keep of '\(entityName)' must be one of those with the same key.")
+            .invalidMergeKey, "The record to keep of '\(entityName)' must be one of the records with the same key.")
         }
         for other in duplicates where other !== choice {
           try merger.moveRelationships(of: other, to: choice)
@@ -86,7 +86,7 @@ private final class DuplicateFinder: RowExpectation {
   func take(_ row: Row) {}
 }
 
-/// Gives the relationships of records that are about to be deleted to the records that are kept in their stead.
+/// Moves the relationships of duplicates to the records that are kept.
 private struct DuplicateMerger {
   private static let chunkSize = 500
 
@@ -112,7 +112,7 @@ private struct DuplicateMerger {
     let known = try kept.objects(for: name)
     let present = Set(known.map(\.objectID)).union([kept.objectID, other.objectID])
     let fresh = members.filter { !present.contains($0.objectID) }
-    // First, so that no delete rule of the other record concerns its former members.
+    // First, so that no delete rule of the duplicate applies to its former members.
     try other.setObjects([], for: name)
     if !fresh.isEmpty { try kept.setObjects(known.filter { $0 !== other } + fresh, for: name) }
   }
@@ -122,7 +122,7 @@ private struct DuplicateMerger {
   ) throws {
     guard let target = try other.object(for: relationship.name) else { return }
     let isFree = try kept.object(for: relationship.name) == nil
-    // A target of its own goes with the record.
+    // A cascading delete rule deletes the target with its record.
     if !isFree, relationship.deleteRule == .cascade { return }
     try other.setObject(nil, for: relationship.name)
     if isFree, target !== kept, target !== other { try kept.setObject(target, for: relationship.name) }
@@ -130,7 +130,7 @@ private struct DuplicateMerger {
 
   // MARK: References without an inverse
 
-  /// Makes references to deleted records, of which the records themselves know nothing, refer to the kept ones.
+  /// Redirects references to duplicates to the kept records, for relationships without an inverse.
   func redirectReferences(_ kept: [ManagedObjectID: ManagedObject]) throws {
     guard let root = kept.first?.key.entity else { return }
     for entity in model.entities {

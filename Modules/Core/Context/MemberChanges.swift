@@ -2,20 +2,20 @@
 struct ListOrigin {
   /// The version of the owner's row.
   var version: Int64
-  /// The members in order; `nil` when they were not read.
+  /// The members in order; `nil` when the list was not read.
   var ids: [ManagedObjectID]?
 }
 
-/// What a context did to the members of a to-many relationship.
+/// The changes that a context made to the members of a to-many relationship.
 struct MemberChanges {
   private var additions = OrderedIDs()
   private(set) var removed: Set<ManagedObjectID> = []
   private var arrangement: OrderedIDs?
-  /// For an ordered relationship of a saved record: what the changes are made on. A list is a value of its owner's row, so
-  /// a later version of the row is a conflict.
+  /// For an ordered relationship of a saved record, the list that the changes are made on. A list is a value of its
+  /// owner's row, so that a later version of the row is a conflict.
   private(set) var origin: ListOrigin?
 
-  /// In the order in which they were added.
+  /// The added members, in the order of their addition.
   var added: [ManagedObjectID] { additions.all }
 
   /// For an ordered relationship whose order was changed: all members in their new order.
@@ -26,30 +26,32 @@ struct MemberChanges {
 
   var isEmpty: Bool { additions.isEmpty && removed.isEmpty && arrangement == nil }
 
-  /// Whether all present members keep their places, so that added members come behind them.
-  var keepsPlaces: Bool { arrangement == nil }
+  /// Whether all present members keep their positions, so that added members come behind them.
+  var keepsPositions: Bool { arrangement == nil }
 
-  /// Whether a record is a member by these changes; `nil` when they say nothing of it.
+  /// Whether the changes make a record a member; `nil` when they neither add nor remove the record.
   func contains(_ id: ManagedObjectID) -> Bool? {
     if additions.contains(id) { return true }
     return removed.contains(id) ? false : nil
   }
 
-  /// Notes what a change is about to be made on. The oldest state counts.
+  /// Notes the list that the next change is made on. The oldest list is kept.
   mutating func begin(at origin: ListOrigin) {
     guard let known = self.origin, !isEmpty else { return self.origin = origin }
     let isOlder = origin.version < known.version
     if isOlder || (origin.version == known.version && known.ids == nil) { self.origin = origin }
   }
 
-  /// Makes another version of the owner's row the one that the changes are made on.
+  /// Sets the version of the owner's row that the changes are made on.
   mutating func move(toVersion version: Int64, keepingMembers: Bool) {
     guard let known = origin else { return }
     origin = ListOrigin(version: version, ids: keepingMembers ? known.ids : nil)
   }
 
-  /// - Parameter comesLast: Whether a removed member comes back behind all others, as in an ordered list, and not to
-  ///   its former place.
+  /// Adds a member.
+  ///
+  /// - Parameter comesLast: Whether a removed member comes back behind all other members, as in an ordered list, and not
+  ///   to its former position.
   mutating func add(_ id: ManagedObjectID, comesLast: Bool) {
     arrangement?.append(id)
     if !comesLast, removed.remove(id) != nil { return }
@@ -61,10 +63,12 @@ struct MemberChanges {
     if !additions.remove(id) { removed.insert(id) }
   }
 
-  /// The members, given those from below.
+  /// The members after the changes.
+  ///
+  /// - Parameter base: The members before the changes.
   func applied(to base: [ManagedObjectID]) -> [ManagedObjectID] {
     if let order {
-      // Members that others added since the order was set come last; those that others removed are left out.
+      // Members that another writer added since the order was set come last; members that it removed are left out.
       let known = Set(order)
       let present = Set(base).subtracting(removed).union(added)
       return order.filter(present.contains) + base.filter { !known.contains($0) && !removed.contains($0) }
@@ -76,14 +80,14 @@ struct MemberChanges {
     return result
   }
 
-  /// The same without the order.
+  /// The changes without the order.
   var withoutOrder: MemberChanges {
     var result = self
     result.order = nil
     return result
   }
 
-  /// The same with identifiers replaced.
+  /// The changes with identifiers replaced.
   func mapped(_ map: (ManagedObjectID) -> ManagedObjectID) -> MemberChanges {
     var result = MemberChanges()
     result.additions = OrderedIDs(added.map(map))
@@ -93,13 +97,13 @@ struct MemberChanges {
     return result
   }
 
-  /// Forgets members whose records are gone.
+  /// Drops members whose records are deleted.
   mutating func forget(_ gone: Set<ManagedObjectID>) {
     for id in added where gone.contains(id) { _ = additions.remove(id) }
     for id in order ?? [] where gone.contains(id) { _ = arrangement?.remove(id) }
   }
 
-  /// Takes over what a child context did.
+  /// Adds the changes of a child context.
   mutating func merge(_ child: MemberChanges, isOrdered: Bool) {
     if let origin = child.origin { begin(at: origin) }
     for id in child.removed { remove(id) }

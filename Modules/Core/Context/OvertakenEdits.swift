@@ -1,9 +1,9 @@
-/// Edits of a record that saves of others have overtaken: a context has edited a property, and a save that came in has
-/// changed the property too.
+/// Edits of a record that saves of other writers have overtaken: the context has edited a property, and a save that the
+/// context has processed since has changed the same property.
 ///
-/// The context goes on to show its edit, on top of the newer row. The next save of the record is a conflict: the save
-/// names the version that the edit was made on, which the store does not have any more. So the store reports this
-/// conflict like every other one, and the merge policy resolves all conflicts in one place.
+/// The context continues to show its edit, on top of the newer row. The next save of the record is a conflict: the save
+/// names the version that the edit was made on, which the store has no more. The store reports this conflict like every
+/// other conflict, so that the merge policy resolves all conflicts in one place.
 struct OvertakenEdits {
   /// The version of the row that the oldest of the edits was made on.
   private(set) var version: Int64
@@ -20,18 +20,18 @@ struct OvertakenEdits {
   /// Notes that the edit of a slot is overtaken.
   mutating func note(_ slot: Int, madeOn origin: AttributeValue) { origins[slot] = origin }
 
-  /// Notes the same of an edit that was made on another version.
+  /// Notes that the edit of a slot, made on the version given, is overtaken.
   mutating func note(_ slot: Int, madeOn origin: AttributeValue, version: Int64) {
     note(slot, madeOn: origin)
     self.version = min(self.version, version)
   }
 
-  /// Forgets the edit of a slot: the edit was taken back, or the save that overtook it.
+  /// Drops the edit of a slot, because the edit or the save that overtook it was reverted.
   mutating func forget(_ slot: Int) { origins[slot] = nil }
 
   /// The state that the edits were made on.
   ///
-  /// - Parameter base: The newer row that the edits are on by now.
+  /// - Parameter base: The newer row that the edits are on top of now.
   func ancestor(of base: Row) -> Row {
     var values = base.values
     for (slot, value) in origins { values[slot] = value }

@@ -1,21 +1,21 @@
-// Taking in what others saved of a record with edits, and keeping account of the edits that are a conflict by that.
+// The refresh of an edited record from saves of other writers, and the account of the edits that conflict with these saves.
 
 extension PendingRecord {
-  /// Takes in a row that somebody else saved. The edits stay on top of the row. The edits of properties that the row
-  /// changes are overtaken, unless the row has the edited value already.
+  /// Refreshes the record from a row that another writer saved. The edits stay on top of the row. Edits of properties that
+  /// the row changes are overtaken, unless the row has the edited value already.
   ///
   /// Called under the context's lock.
   ///
   /// - Parameter inherited: The slots whose values in the base are edits of a parent, and not values of the store.
   func takeIn(_ row: Row, besides inherited: SlotSet) {
     guard let base, base.version < row.version else { return }
-    // A delete is made on the whole record, so that it keeps its base: any change is one that the delete does not know.
+    // A delete is made on the whole record, so that it keeps its base: every change of the record conflicts with it.
     guard kind != .deleted else {
       if hasContent(of: row) { self.base = row }
       return
     }
     var overtaken = overtaken ?? OvertakenEdits(madeOn: base.version)
-    for slot in changed where !isPlace(slot) && !inherited.contains(slot) {
+    for slot in changed where !isPosition(slot) && !inherited.contains(slot) {
       let origin = overtaken[slot] ?? base[slot]
       if row[slot] == origin { overtaken.forget(slot) } else { overtaken.note(slot, madeOn: origin) }
     }
@@ -23,17 +23,17 @@ extension PendingRecord {
     rebase(onto: row)
   }
 
-  /// Makes the present base what all edits are made on, so that what came in is no conflict any more.
+  /// Makes the present base the state that all edits are made on, so that no edit is overtaken any more.
   func acceptBase() {
     overtaken = nil
     isAccepted = true
     restartLists()
   }
 
-  /// Takes over which edits of a child context are overtaken, before the edits themselves. A child that has read an
-  /// older state than this context has by now does not know of the saves in between.
+  /// Notes the overtaken edits of a child context, before the record absorbs the edits themselves. A child that read an
+  /// older state than this context has now does not know the saves in between.
   ///
-  /// An edit that this context has made itself is replaced by the child's: that was never saved.
+  /// A child's edit replaces an edit of this context without a conflict, because that edit was never saved.
   ///
   /// - Parameter current: Gives a value the identifiers that records have now.
   func takeOverOvertaken(of child: PendingRecord, current: (AttributeValue) -> AttributeValue) {
@@ -41,7 +41,7 @@ extension PendingRecord {
     let version = child.overtaken?.version ?? childBase.version
     guard version < base.version else { return }
     var overtaken = overtaken ?? OvertakenEdits(madeOn: version)
-    for slot in child.editedSlots where !changed.contains(slot) && !isPlace(slot) {
+    for slot in child.editedSlots where !changed.contains(slot) && !isPosition(slot) {
       let origin = child.overtaken?[slot] ?? current(childBase[slot])
       if origin != base[slot] { overtaken.note(slot, madeOn: origin, version: version) }
     }
@@ -54,14 +54,14 @@ extension PendingRecord {
   ///
   /// - Parameters:
   ///   - stored: The row below the parents' edits.
-  ///   - parents: What the parents have edited of the record.
+  ///   - parents: The parents' unsaved edits of the record.
   ///   - current: Gives a value the identifiers that records have now.
   func editsOvertaken(
     by stored: Row, below parents: [ParentEdits], current: (AttributeValue) -> AttributeValue
   ) -> OvertakenEdits? {
     guard let base else { return overtaken }
     var overtaken = overtaken ?? OvertakenEdits(madeOn: min(base.version, stored.version - 1))
-    for slot in editedSlots where !isPlace(slot) && overtaken[slot] == nil {
+    for slot in editedSlots where !isPosition(slot) && overtaken[slot] == nil {
       let seen = current(base[slot])
       if seen == stored[slot] { continue }
       if let origin = parents.origin(of: slot) {
@@ -73,15 +73,15 @@ extension PendingRecord {
     return overtaken.isEmpty ? nil : overtaken
   }
 
-  /// The slots that the record's changes are about: all of them for a delete.
+  /// The slots that the record changes: all of them for a delete.
   private var editedSlots: SlotSet { kind == .deleted ? SlotSet(0..<draft.count) : changed }
 
-  /// Whether a slot is a place in the order of an owner. The order is a value of the owner, which finds its conflicts.
-  private func isPlace(_ slot: Int) -> Bool {
+  /// Whether a slot is a position in an owner's list. The list is a value of the owner, whose version reveals conflicts.
+  private func isPosition(_ slot: Int) -> Bool {
     if case .position = entity.slots[slot] { true } else { false }
   }
 
-  /// Whether a row has the same values as the base. Ordered lists are values too, and in no row.
+  /// Whether a row proves that the record has the same values as at the base. Ordered lists are values that no row has.
   private func hasContent(of row: Row) -> Bool {
     !entity.relationships.contains { $0.isToMany && $0.isOrdered } && base?.values == row.values
   }

@@ -1,4 +1,4 @@
-/// What one context wants to change of one record.
+/// The unsaved changes of one record in one context.
 ///
 /// Changed by the context's owner under the context's `pendingLock`; read by the owner without it and by child contexts
 /// with it.
@@ -10,7 +10,7 @@ final class PendingRecord {
   @exclusivity(unchecked) var id: ManagedObjectID
   unowned(unsafe) let entity: EntityDescription
   @exclusivity(unchecked) var kind: Kind
-  /// Whether the record is still to be saved.
+  /// Whether the record is unsaved.
   @exclusivity(unchecked) var isCurrent = false
   /// The last round of notifications that names the record.
   @exclusivity(unchecked) var round: UInt32 = 0
@@ -20,9 +20,9 @@ final class PendingRecord {
   @exclusivity(unchecked) var isIndexed = false
   /// The values as the context sees them. A save makes this buffer the row that it writes.
   @exclusivity(unchecked) private(set) var draft: Row
-  /// The object: changed objects are kept.
+  /// The object. Retained, because a context retains changed objects.
   @exclusivity(unchecked) var object: ManagedObject?
-  /// The key set aside for a fresh record, kept when a save fails.
+  /// The identifier with the key reserved for a fresh record; kept when a save fails.
   @exclusivity(unchecked) var reservedID: ManagedObjectID?
   /// The members added to and removed from to-many relationships.
   @exclusivity(unchecked) var members: [RelationshipDescription: MemberChanges] = [:]
@@ -30,9 +30,10 @@ final class PendingRecord {
   @exclusivity(unchecked) var base: Row?
   /// The slots whose values differ from the base's.
   @exclusivity(unchecked) var changed = SlotSet()
-  /// The edits that saves of others have overtaken, which the next save reports as a conflict.
+  /// The edits that saves of other writers have overtaken. The next save reports them as a conflict.
   @exclusivity(unchecked) var overtaken: OvertakenEdits?
-  /// Whether a refresh has put the edits on what is below the context, so that edits of parents hide nothing any more.
+  /// Whether a refresh has moved the edits on top of the state below the context, so that no edit of a parent hides a
+  /// conflict.
   @exclusivity(unchecked) var isAccepted = false
   /// Without a context: the related objects, which enter a context together with this record's object.
   var companions: Companions?
@@ -78,7 +79,7 @@ final class PendingRecord {
     }
   }
 
-  /// Makes the present base what changes of ordered lists are made on.
+  /// Makes the present base the state that changes of ordered lists are made on.
   func restartLists() {
     guard let version = base?.version else { return }
     for relationship in members.keys where relationship.isOrdered {
@@ -89,7 +90,7 @@ final class PendingRecord {
   /// Whether members of to-many relationships were added or removed.
   var hasMembers: Bool { !members.isEmpty }
 
-  /// The records at the other ends of relationships, as far as the changes name them.
+  /// The targets of references and the added members.
   var partners: [ManagedObjectID] {
     let targets = entity.referenceSlots.compactMap { slot -> ManagedObjectID? in
       if case .reference(let id) = draft[slot] { id } else { nil }
@@ -97,10 +98,10 @@ final class PendingRecord {
     return targets + members.values.flatMap(\.added)
   }
 
-  /// Whether the record has no place in a store yet.
+  /// Whether no store has reserved a key for the record.
   var needsKey: Bool { kind == .inserted && reservedID == nil && id.isTemporaryID }
 
-  /// The identifier of the record in its store, present or future; still temporary before a key is set aside.
+  /// The identifier of the record in its store; temporary until a key is reserved.
   var permanentID: ManagedObjectID { reservedID ?? id }
 
   /// The value of a slot as the context sees it.
@@ -118,7 +119,7 @@ final class PendingRecord {
     if isIndexed { leaveIndex() }
   }
 
-  /// Forgets that the edit of a slot is overtaken, because there is no edit any more.
+  /// Drops the overtaken edit of a slot that has no edit any more.
   @inline(never) private func forgetOvertaken(at slot: Int) {
     overtaken?.forget(slot)
     if overtaken?.isEmpty == true { overtaken = nil }
@@ -133,16 +134,16 @@ final class PendingRecord {
     base.map { $0[slot] != value } ?? true
   }
 
-  /// Writes a slot that stays as changed as it was.
+  /// Writes a slot and leaves it changed or unchanged, as it was.
   func replace(_ value: AttributeValue, at slot: Int) {
     draft.set(value, at: slot)
     if isIndexed { leaveIndex() }
   }
 
-  /// The record as a row of its own at its base's version.
+  /// The values as a row with a buffer of its own, at the base's version.
   var snapshot: Row { Row.make(id: id, entity: entity, version: base?.version ?? 0, values: draft.values) }
 
-  /// Makes the draft the row to write. It is shared from then on: a later change is made in a copy.
+  /// Makes the draft the row to write. The buffer is shared from then on: a later change copies it.
   func seal(as id: ManagedObjectID, version: Int64) { draft.seal(id: id, version: version) }
 
   /// The draft as the row to write.
@@ -151,15 +152,15 @@ final class PendingRecord {
     return draft
   }
 
-  /// Whether a slot is the place among the members of an owner that the context has set.
-  private func isPlaceOfOwnReference(_ slot: Int) -> Bool {
+  /// Whether a slot is the position in the list of an owner that the context has set.
+  private func isPositionOfOwnReference(_ slot: Int) -> Bool {
     guard slot > 0, changed.contains(slot - 1), case .position = entity.slots[slot] else { return false }
     return true
   }
 
   /// Takes a newer base, keeping the context's own edits.
   func rebase(onto row: Row) {
-    for slot in 0..<draft.count where !changed.contains(slot) && !isPlaceOfOwnReference(slot) {
+    for slot in 0..<draft.count where !changed.contains(slot) && !isPositionOfOwnReference(slot) {
       draft.set(row[slot], at: slot)
     }
     base = row

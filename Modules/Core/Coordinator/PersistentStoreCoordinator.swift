@@ -4,8 +4,8 @@ import Synchronization
 
 /// The stores of a stack, of any kinds, behind one model.
 ///
-/// All of it may be used from anywhere. Stores come and go while contexts are in use: a context's request to a removed
-/// store fails with ``ErrorCode/storeDetached``.
+/// Every member may be used from any thread. Stores may be attached and removed while contexts are in use: a context's
+/// request to a removed store throws ``ErrorCode/storeDetached``.
 public final class PersistentStoreCoordinator: Sendable {
   public let managedObjectModel: ManagedObjectModel
   public let logger: Logger
@@ -18,7 +18,7 @@ public final class PersistentStoreCoordinator: Sendable {
   let rowCache = RowCache()
   private let observing = Mutex<(any StackObserver)?>(nil)
 
-  /// Receives the events of the stack. Set it before the stack is used; work that began before is not reported.
+  /// Receives the events of the stack. To be set before the stack is used: work that began before is not reported.
   public var observer: (any StackObserver)? {
     get { observing.withLock { $0 } }
     set {
@@ -27,8 +27,11 @@ public final class PersistentStoreCoordinator: Sendable {
     }
   }
 
-  /// - Parameter registry: Where store types given by name are looked up; by default the one in force, see
-  ///   ``StoreRegistry/current``.
+  /// Makes a coordinator without stores.
+  ///
+  /// - Parameters:
+  ///   - registry: The registry of store types given by name; `nil` for ``StoreRegistry/current``.
+  ///   - logger: Receives the warnings of the model and the messages of stores; `nil` for a logger labelled "coherence".
   public init(
     managedObjectModel model: ManagedObjectModel, registry: StoreRegistry? = nil, logger: Logger? = nil
   ) {
@@ -48,7 +51,7 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The attached stores, in order of attachment.
   public var persistentStores: [any PersistentStore] { attached.withLock { $0 } }
 
-  /// The store of that identifier.
+  /// The attached store with an identifier.
   public func persistentStore(with identifier: StoreIdentifier) -> (any PersistentStore)? {
     persistentStores.first { $0.identifier == identifier }
   }
@@ -71,7 +74,7 @@ public final class PersistentStoreCoordinator: Sendable {
     try checkOptions(options)
     let environment = environment(type: type, configurationName: configurationName, at: url, options: options)
     let factory = try (registry ?? .current).factory(for: type)
-    if let url, persistentStores.contains(where: { Self.isSamePlace($0.url, url, $0.environment, environment) }) {
+    if let url, persistentStores.contains(where: { Self.isSameLocation($0.url, url, $0.environment, environment) }) {
       throw attachedTwice(url)
     }
     let store = try observed(StackOperation(.attach, type.name)) { try factory.open(environment) }
@@ -95,7 +98,7 @@ public final class PersistentStoreCoordinator: Sendable {
     return store
   }
 
-  /// The options that every store knows must be of their type; a store checks its own.
+  /// Checks the types of the options that every store knows. A store checks its own options.
   private func checkOptions(_ options: [String: OptionValue]) throws(CoherenceError) {
     for name in [
       StoreOption.migrateAutomatically, StoreOption.inferMapping, StoreOption.readOnly, StoreOption.allowsDataLoss,
@@ -120,7 +123,7 @@ public final class PersistentStoreCoordinator: Sendable {
       type: configuration.type, configurationName: configuration.name, at: url, options: configuration.options)
   }
 
-  /// What a store of this coordinator would be opened with.
+  /// The environment that this coordinator opens a store with.
   public func environment(
     type: StoreType, configurationName: String?, at url: URL?, options: [String: OptionValue] = [:]
   ) -> StoreEnvironment {
@@ -132,7 +135,9 @@ public final class PersistentStoreCoordinator: Sendable {
       logger: logger)
   }
 
-  /// The factory of a store type, as this coordinator would find it.
+  /// The factory of a store type in this coordinator's registry.
+  ///
+  /// - Throws: ``ErrorCode/unknownStoreType``.
   public func factory(for type: StoreType) throws -> any StoreFactory { try (registry ?? .current).factory(for: type) }
 
   /// Detaches a store and closes it. Objects of its records can no longer be loaded or saved.
@@ -150,10 +155,12 @@ public final class PersistentStoreCoordinator: Sendable {
     AttachedStores.all.remove(store)
   }
 
-  /// What a store says of itself.
+  /// The metadata of a store.
+  ///
+  /// - Throws: Errors of the store.
   public func metadata(for store: any PersistentStore) throws -> StoreMetadata { try store.metadata() }
 
-  private static func isSamePlace(
+  private static func isSameLocation(
     _ one: URL?, _ other: URL, _ environment: StoreEnvironment, _ newEnvironment: StoreEnvironment
   ) -> Bool {
     guard let one, one.isFileURL, other.isFileURL else { return false }
@@ -161,14 +168,16 @@ public final class PersistentStoreCoordinator: Sendable {
   }
 
   private func attachedTwice(_ url: URL?) -> CoherenceError {
-    let place = url.flatMap { $0.isFileURL ? " at '\($0.path)'" : nil } ?? ""
+    let location = url.flatMap { $0.isFileURL ? " at '\($0.path)'" : nil } ?? ""
     return CoherenceError(
-      .storeAttachedTwice, "The store\(place) is attached to this coordinator already; detach it first.")
+      .storeAttachedTwice, "The store\(location) is attached to this coordinator already; detach it first.")
   }
 
   // MARK: Routing
 
-  /// The attached stores. Throws ``ErrorCode/contextWithoutStore`` without any.
+  /// The attached stores.
+  ///
+  /// - Throws: ``ErrorCode/contextWithoutStore`` when no store is attached.
   func openStores() throws(CoherenceError) -> [any PersistentStore] {
     let stores = persistentStores
     guard !stores.isEmpty else {
@@ -177,7 +186,9 @@ public final class PersistentStoreCoordinator: Sendable {
     return stores
   }
 
-  /// The stores that hold an entity.
+  /// The attached stores that hold an entity.
+  ///
+  /// - Throws: ``ErrorCode/contextWithoutStore``, ``ErrorCode/noStore``.
   func stores(holding entity: EntityDescription) throws(CoherenceError) -> [any PersistentStore] {
     let stores = try openStores().filter { $0.environment.entities.contains { $0 === entity } }
     guard !stores.isEmpty else {
@@ -187,7 +198,9 @@ public final class PersistentStoreCoordinator: Sendable {
     return stores
   }
 
-  /// The store of a permanent identifier.
+  /// The attached store of a permanent identifier.
+  ///
+  /// - Throws: ``ErrorCode/contextWithoutStore``, ``ErrorCode/storeDetached``.
   func store(of id: ManagedObjectID) throws(CoherenceError) -> any PersistentStore {
     let stores = try openStores()
     guard let store = stores.first(where: { $0.identifier == id.storeIdentifier }) else {
@@ -198,8 +211,8 @@ public final class PersistentStoreCoordinator: Sendable {
 
   // MARK: Identifiers
 
-  /// The identifier that a text, made by ``ManagedObjectID/description``, stands for; `nil` when its store is not
-  /// attached or the text is none.
+  /// The identifier with a text that ``ManagedObjectID/description`` has made; `nil` when its store is not attached, and
+  /// for any other text.
   public func objectID(forDescription text: String) -> ManagedObjectID? {
     guard let parts = ManagedObjectID.parts(of: text), let store = persistentStore(with: parts.store),
       let entity = managedObjectModel.entitiesByName[parts.entity]

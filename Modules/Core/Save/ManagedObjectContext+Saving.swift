@@ -3,18 +3,25 @@ import Foundation
 extension ManagedObjectContext {
   /// Saves all changes: into the stores, or into the parent context.
   ///
-  /// A save into a store is one transaction and durable when `save` returns, as the store's options say. A save over
-  /// several stores is atomic for each. A save into a parent is in memory until the parent saves, unless
+  /// A save into a store is one transaction, and durable when `save` returns, as far as the store's options promise. A save
+  /// into several stores is atomic for each store. A save into a parent stays in memory until the parent saves, unless
   /// ``savesThroughParent`` is set.
   ///
-  /// After a failure the context is as it was before the call, so that the cause can be mended and the save repeated;
-  /// only objects of stores that did commit are clean.
+  /// After a failure the context is as it was before the call, so that the caller can remove the cause and save again. Only
+  /// objects of stores that committed are clean.
   ///
-  /// - Throws: In this order: ``ErrorCode/objectUnavailable`` when an accessor lost a change, or the save depends on an
-  ///   object that could not be loaded; ``ErrorCode/validationFailed`` with all failures, ``ErrorCode/deleteDenied``,
-  ///   ``ErrorCode/versionConflict`` with all conflicts (unless the merge policy resolves them),
-  ///   ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference``, then errors of the store.
-  ///   ``ErrorCode/partialSave`` when one of several stores failed after another had committed.
+  /// The save calls `willSave` and `validateForSave` of the changed objects, and closures of the ``mergePolicy``, on the
+  /// calling thread. It then notifies the contexts that follow this one without waiting for them.
+  ///
+  /// To be called inside the context, as every use of it. The cost follows the number of changed objects, not the number of
+  /// objects in the context. A save without changes takes no transaction.
+  ///
+  /// - Throws: ``CoherenceError``, in this order of precedence: ``ErrorCode/objectUnavailable`` when an accessor lost a
+  ///   change, or the save depends on an object that could not be loaded; ``ErrorCode/validationFailed`` with all
+  ///   failures; ``ErrorCode/deleteDenied``; ``ErrorCode/versionConflict`` with all conflicts that the merge policy does not
+  ///   resolve; ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference``; errors of the store.
+  ///   ``ErrorCode/partialSave`` when a store failed after another one had committed. ``ErrorCode/cancelled`` when the task
+  ///   is cancelled before the store is asked to commit. ``CoherenceError/outcome`` says whether the store has the changes.
   public final func save() throws {
     try operating {
       var saved = ContextActivity.save(inserted: 0, updated: 0, deleted: 0)
@@ -29,7 +36,9 @@ extension ManagedObjectContext {
   /// The target of a save, in reports to observers.
   private final var target: String { parent == nil || savesThroughParent ? "stores" : "parent" }
 
-  /// - Parameter saved: Is set to the numbers of unsaved records.
+  /// Runs the stages of a save.
+  ///
+  /// - Parameter saved: Receives the numbers of unsaved records, for observers.
   private final func saveChanges(_ saved: inout ContextActivity) throws {
     takeInIfMain()
     try prepareSave()
@@ -76,8 +85,8 @@ extension ManagedObjectContext {
     storage.reports.removeAll()
   }
 
-  /// Writes each unit into its store and publishes the unit before the next one, so that the objects of a store that has
-  /// committed are clean whatever happens to the other stores.
+  /// Writes each unit into its store and publishes it before the next unit is written, so that the objects of a committed
+  /// store are clean even when another store fails.
   private final func execute(
     _ units: [StoreUnit], _ execution: SaveExecution, publishingInto changes: inout ChangeSet,
     _ listed: inout EntityChangeList?
@@ -96,7 +105,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Posts a save to parents, children, followers and observers.
+  /// Posts the changes of a save to parents, children, followers and observers.
   final func spread(_ changes: ChangeSet) {
     var ancestor = savesThroughParent ? parent : nil
     while let context = ancestor {
@@ -111,9 +120,13 @@ extension ManagedObjectContext {
 
   // MARK: Identifiers
 
-  /// Gives inserted objects their permanent identifiers before they are saved.
+  /// Gives inserted objects their permanent identifiers before they are saved. Objects of other contexts, and objects with a
+  /// permanent identifier, are left alone.
   ///
-  /// - Throws: ``ErrorCode/noStore``, ``ErrorCode/contextWithoutStore``, and errors of the store.
+  /// To be called inside the context. Costs one reservation of keys for each hierarchy and store.
+  ///
+  /// - Throws: ``ErrorCode/noStore``, ``ErrorCode/contextWithoutStore``, and errors of the store. No object has a new
+  ///   identifier then.
   public final func obtainPermanentIDs(for objects: [ManagedObject]) throws {
     try operating {
       let records = objects.compactMap { object in
@@ -132,10 +145,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Chooses the store that an inserted object will be saved in.
+  /// Chooses the store that an inserted object will be saved in. To be called inside the context.
   ///
-  /// - Throws: ``ErrorCode/noStore`` when the store does not hold the entity, ``ErrorCode/storeDetached`` when it is
-  ///   not attached, ``ErrorCode/illegalState`` when the object has its place already.
+  /// - Throws: ``ErrorCode/noStore`` when the store does not hold the entity; ``ErrorCode/storeDetached`` when the store is
+  ///   not attached; ``ErrorCode/illegalState`` when the object is not inserted or has a permanent identifier already.
   public final func assign(_ object: ManagedObject, to store: any PersistentStore) throws {
     try operating {
       guard let record = object.pending, record.kind == .inserted, object.id.isTemporaryID else {

@@ -1,5 +1,5 @@
-/// Batch requests on a store without ``BatchExecuting``: reads the rows concerned and saves their new state, with the
-/// same meaning.
+/// Executes batch requests on a store without ``BatchExecuting``, with the same meaning: reads the rows that match and
+/// saves their new values.
 struct BatchFallback {
   let context: ManagedObjectContext
   let store: any PersistentStore
@@ -30,7 +30,7 @@ struct BatchFallback {
     return result
   }
 
-  /// The changes that clear what other records refer to deleted ones by, with their places there.
+  /// The changes that clear the references of other records to deleted ones, and their positions in lists of deleted ones.
   private func referrers(to deletes: [Row]) throws -> [Edit] {
     guard let root = deletes.first?.entity.root else { return [] }
     let deleted = Set(deletes.map(\.id))
@@ -51,7 +51,7 @@ struct BatchFallback {
 
   // MARK: Writing
 
-  /// A row to change or to delete, with the record that says so.
+  /// A row to change or to delete, with the record and the change that a unit of work takes.
   private struct Edit {
     let row: Row
     let record: PendingRecord
@@ -61,7 +61,7 @@ struct BatchFallback {
       self.row = row
       record = PendingRecord(changing: row)
       for (slot, value) in values { record.replace(value, at: slot) }
-      // A record with the value already in place is written too.
+      // A record that has the value already is written too.
       change = RecordChange(
         record, kind: .updated, base: row,
         row: record.sealed(as: row.id, version: RecordChange.version(after: row)), changed: SlotSet(values.keys))
@@ -89,7 +89,7 @@ struct BatchFallback {
     try store.save(request)
   }
 
-  /// A record that another writer changes between the reading and the writing is read again.
+  /// Repeats a batch request when another writer changes a record between the reading and the writing.
   private func repeating<T>(_ body: () throws -> T) throws -> T {
     for attempt in 1...16 {
       do {

@@ -1,7 +1,9 @@
 extension ManagedObjectContext {
-  /// Changes records in the store, without making objects of them, and brings the objects that this context, its
-  /// parents and its followers have up to date. Unsaved changes are not looked at; values are checked by type, not by
-  /// validation rules.
+  /// Changes records in the store without making objects of them, and refreshes the objects of this context, its parents
+  /// and its followers. Unsaved changes are ignored. Values are checked by type, not by validation rules.
+  ///
+  /// One transaction for each store. A store that is a ``BatchExecuting`` reads no rows for it. To be called inside the
+  /// context.
   ///
   /// - Returns: The identifiers of the changed records.
   /// - Throws: ``ErrorCode/unknownEntity``, ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``,
@@ -19,14 +21,14 @@ extension ManagedObjectContext {
         let ids = try (store as? any BatchExecuting)?.batchUpdate(query, values: values)
         changes.refreshed += try ids ?? BatchFallback(context: self, store: store).update(query, values: values)
       }
-      settleBatch(changes)
+      publishBatch(changes)
       announce { $0.add(batch: changes.refreshed, of: entity, as: .updated) }
       return changes.refreshed
     }
   }
 
-  /// Deletes records in the store, without making objects of them, clears references to them, and removes their
-  /// objects from this context, its parents and its followers. Delete rules are not applied.
+  /// Deletes records in the store without making objects of them, clears references to them, and removes their objects from
+  /// this context, its parents and its followers. Delete rules are not applied.
   ///
   /// - Returns: The identifiers of the deleted records.
   /// - Throws: As ``execute(_:)-(BatchUpdateRequest)``.
@@ -44,7 +46,7 @@ extension ManagedObjectContext {
         changes.deleted += outcome.deleted
         changes.refreshed += outcome.updated
       }
-      settleBatch(changes)
+      publishBatch(changes)
       announce { list in
         list.add(batch: changes.refreshed, as: .updated)
         list.add(batch: changes.deleted, of: entity, as: .deleted)
@@ -53,7 +55,7 @@ extension ManagedObjectContext {
     }
   }
 
-  private final func settleBatch(_ changes: ChangeSet) {
+  private final func publishBatch(_ changes: ChangeSet) {
     guard !changes.isEmpty else { return }
     _ = inbox.post(changes)
     drainInbox()
@@ -61,7 +63,7 @@ extension ManagedObjectContext {
     spread(changes)
   }
 
-  /// Hands the changes of a batch to the streams of changes by entity.
+  /// Posts the changes of a batch to the streams of changes by entity.
   private final func announce(_ fill: (inout EntityChangeList) -> Void) {
     guard let feed = persistentStoreCoordinator?.entityChangeFeed, feed.isObserved else { return }
     var list = EntityChangeList()

@@ -1,13 +1,43 @@
-/// An ordered to-many relationship of a record that two writers changed.
+/// A record that two writers changed: this save, and another one that was committed since the context read the record.
+///
+/// A value: it may be passed to any thread. The rows are shared buffers; a conflict copies no values.
+public struct Conflict: Sendable {
+  /// The record, by its permanent identifier.
+  public let objectID: ManagedObjectID
+  /// The row that both writers started from; `nil` when the saver never read one.
+  public let ancestor: Row?
+  /// The row that the saver wants to write; `nil` when the saver deletes the record.
+  public let mine: Row?
+  /// The row that the store has; `nil` when another writer deleted the record.
+  public let store: Row?
+  /// The ordered relationships that the saver changes; empty when the record is deleted in the store. An ordered list is
+  /// a value of its owner and a change of the list raises the owner's version, so that rows with equal values may be in
+  /// conflict.
+  public let lists: [ListConflict]
+
+  /// Makes a conflict, for tests of merge policies.
+  public init(objectID: ManagedObjectID, ancestor: Row?, mine: Row?, store: Row?, lists: [ListConflict] = []) {
+    self.lists = lists
+    self.objectID = objectID
+    self.ancestor = ancestor
+    self.mine = mine
+    self.store = store
+  }
+}
+
+/// An ordered to-many relationship of a record in conflict, as both writers want it.
 public struct ListConflict: Sendable {
+  /// The ordered to-many relationship.
   public let relationship: RelationshipDescription
-  /// The members, in order, that the saver started from; `nil` when it changed members without reading the list.
+  /// The members, in order, that the saver started from; `nil` when the saver changed members without reading
+  /// the list.
   public let ancestor: [ManagedObjectID]?
   /// The members, in order, that the saver wants.
   public let mine: [ManagedObjectID]
   /// The members, in order, that the store has.
   public let store: [ManagedObjectID]
 
+  /// Makes a conflict of a list, for tests of merge policies.
   public init(
     relationship: RelationshipDescription, ancestor: [ManagedObjectID]?, mine: [ManagedObjectID],
     store: [ManagedObjectID]
@@ -20,8 +50,8 @@ public struct ListConflict: Sendable {
 }
 
 extension Conflict {
-  /// The store's values with the saver's changes on top; `nil` if both have changed one of the properties, or the
-  /// saver changes an order.
+  /// The store's values with the saver's changes on top; `nil` when both writers changed one of the properties, and when
+  /// the saver changes an ordered list.
   ///
   /// - Parameter changed: The slots that the saver changed.
   func mergedProperties(_ changed: SlotSet) -> [AttributeValue]? {
@@ -33,27 +63,5 @@ extension Conflict {
       values[slot] = mine[slot]
     }
     return values
-  }
-}
-
-/// A record that two writers changed.
-public struct Conflict: Sendable {
-  public let objectID: ManagedObjectID
-  /// The state that both started from; `nil` when the saver never saw one.
-  public let ancestor: Row?
-  /// The state that the saver wants; `nil` when it wants to delete the record.
-  public let mine: Row?
-  /// The state that the store has; `nil` when the record was deleted there.
-  public let store: Row?
-  /// The ordered relationships that the saver changes; empty for a deleted record. An ordered list is a value of its
-  /// owner, so changing it raises the owner's version, and rows that differ in nothing else may be in conflict.
-  public let lists: [ListConflict]
-
-  public init(objectID: ManagedObjectID, ancestor: Row?, mine: Row?, store: Row?, lists: [ListConflict] = []) {
-    self.lists = lists
-    self.objectID = objectID
-    self.ancestor = ancestor
-    self.mine = mine
-    self.store = store
   }
 }

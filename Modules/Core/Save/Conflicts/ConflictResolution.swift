@@ -55,7 +55,7 @@ struct ConflictResolution {
       }
     }
     guard unresolved.isEmpty else { throw CoherenceError.versionConflict(unresolved) }
-    try rebuild(from: lists.placed(kept) { addition($0, $1, $2) })
+    try rebuild(from: lists.positioned(kept) { addition($0, $1, $2) })
   }
 
   /// Makes the unit anew from resolved changes, with the links that they add and remove.

@@ -1,10 +1,10 @@
-/// Puts the ordered lists of a save on top of what the store has by now, after a conflict.
+/// Merges the ordered lists that a save changes with the lists that the store has, after a conflict.
 struct ListMerge {
   private let context: ManagedObjectContext
   private let permanentIDs: PermanentIDs
-  /// The members that lists get, by owner.
+  /// The members of the decided lists, by owner.
   private(set) var members: [ManagedObjectID: [RelationshipDescription: [ManagedObjectID]]] = [:]
-  /// The members' rows as the store has them.
+  /// The rows of members as the store has them.
   private var rows: [ManagedObjectID: Row] = [:]
 
   init(_ context: ManagedObjectContext, permanentIDs: PermanentIDs) {
@@ -15,7 +15,9 @@ struct ListMerge {
   /// The relationships of the decided lists.
   var relationships: Set<RelationshipDescription> { Set(members.values.flatMap(\.keys)) }
 
-  /// The ordered lists that a change in conflict is about.
+  /// The ordered lists that a change in conflict changes, as the context and the store have them.
+  ///
+  /// - Throws: Errors of the store.
   mutating func lists(of change: RecordChange) throws -> [ListConflict] {
     guard change.changesLists, let owner = change.record.object else { return [] }
     let changed = change.record.members.filter { $0.key.isOrdered && !$0.value.isEmpty }
@@ -31,10 +33,10 @@ struct ListMerge {
     }
   }
 
-  /// Decides what the lists of a change become.
+  /// Decides the members of the lists of a change.
   ///
   /// - Parameter keepsOrder: Whether the saver's order of a list wins.
-  /// - Returns: Whether one differs from what the store has.
+  /// - Returns: Whether a list differs from the store's.
   @discardableResult
   mutating func decide(
     _ lists: [ListConflict], of change: RecordChange, keepsOrder: (ListConflict) -> Bool
@@ -49,10 +51,10 @@ struct ListMerge {
     return differs
   }
 
-  /// The changes with the members of decided one-to-many lists in their places.
+  /// The changes with positions for the members of decided one-to-many lists.
   ///
-  /// - Parameter add: Makes the change of a member, which the save did not change so far, to a place in a slot.
-  func placed(_ changes: [RecordChange], add: (Row, Int64, Int) -> RecordChange) -> [RecordChange] {
+  /// - Parameter add: Makes the change that gives a member without a change its position in a slot.
+  func positioned(_ changes: [RecordChange], add: (Row, Int64, Int) -> RecordChange) -> [RecordChange] {
     var result = changes
     var indices = Dictionary(changes.indices.map { (changes[$0].id, $0) }, uniquingKeysWith: { first, _ in first })
     for (owner, relationship, ids) in members.flatMap({ owner, lists in lists.map { (owner, $0.key, $0.value) } }) {
@@ -64,10 +66,10 @@ struct ListMerge {
         let index = indices[id]
         if let index, result[index].kind == .deleted { continue }
         let base = index.map { result[$0].base } ?? rows[id]
-        // A member from another owner has no place in this list yet.
-        if base?[reference] == .reference(owner), case .int(let place)? = base?[slot], place > last {
-          last = place
-          if let index { result[index] = result[index].moved(to: place, slot: slot) }
+        // A member from another owner has no position in this list yet.
+        if base?[reference] == .reference(owner), case .int(let position)? = base?[slot], position > last {
+          last = position
+          if let index { result[index] = result[index].moved(to: position, slot: slot) }
           continue
         }
         last += 1

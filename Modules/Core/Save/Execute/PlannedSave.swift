@@ -1,18 +1,18 @@
 extension ManagedObjectContext {
-  /// Does work that reads, plans changes from the rows that it read, and saves them; again, from newer rows, when the save
+  /// Runs work that reads rows, plans changes from them and saves the changes; runs it again, from newer rows, when the save
   /// loses a race to another writer.
   ///
-  /// The work is done beside other writers at first, and the last time while the stores keep other writers out, see
+  /// The first runs are beside other writers. The last run is while the stores keep other writers out, see
   /// ``WriterExcluding``. A race is a conflict that the merge policy does not resolve, a unique value that another writer
-  /// was faster to save, or a reference to a record that another writer deleted. A record that violates a constraint by
-  /// itself does so the last time too, and that error is thrown.
+  /// saved before, or a reference to a record that another writer deleted. A record that violates a constraint without
+  /// another writer violates it in the last run too, which throws the error.
   ///
   /// - Parameters:
   ///   - entity: The entity of the work. The stores that hold it keep other writers out.
-  ///   - startsExcluding: Whether the stores keep other writers out from the first time on, if they are able to.
-  ///   - work: Leaves the context without changes when it throws, and can be done again.
-  /// - Throws: What the work throws. ``ErrorCode/versionConflict`` with ``CoherenceError/isRetryable`` set when the
-  ///   work has lost every race, with a store that is not able to keep writers out.
+  ///   - startsExcluding: Whether the first run is the last one, for stores that are able to keep other writers out.
+  ///   - work: Leaves the context without changes when it throws, and can run again.
+  /// - Throws: The error of the work. ``ErrorCode/versionConflict`` with ``CoherenceError/isRetryable`` set when the work
+  ///   has lost every race, in a store that is not a ``WriterExcluding``.
   package final func planningAgain<T>(
     afterRacesOver entity: EntityDescription, startsExcluding: Bool = false, _ work: () throws -> T
   ) throws -> T {
@@ -38,8 +38,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The stores that can keep other writers out while this context plans and saves; none unless all stores of the entity
-  /// can, and the context saves into them itself. A parent may have to save on another thread, which would be kept out.
+  /// The stores that keep other writers out while this context plans and saves. Empty unless all stores of the entity are
+  /// able to, and the context saves into them itself: a parent may save on another thread, which the stores would keep out.
   private final func excludableStores(of entity: EntityDescription) throws -> [any PersistentStore] {
     guard parent == nil || savesThroughParent else { return [] }
     let stores = try coordinator().stores(holding: entity)
@@ -52,8 +52,8 @@ private struct RaceCount {
   private(set) var count = 0
   private var violations = 0
 
-  /// Whether the work is done beside other writers once more. A constraint that is violated twice is violated by the work
-  /// itself as a rule.
+  /// Whether the work runs beside other writers once more. After two violations of a constraint, the work itself is likely
+  /// to violate it.
   var allowsOtherWriters: Bool { count < 3 && violations < 2 }
 
   mutating func note(_ error: CoherenceError) {
@@ -63,7 +63,7 @@ private struct RaceCount {
 }
 
 extension CoherenceError {
-  /// Whether the error may come of what another writer saved between the reading and the save.
+  /// Whether a save of another writer, between the reading and the save of the work, may have caused the error.
   fileprivate var isLostRace: Bool {
     let codes: Set<ErrorCode> = [.versionConflict, .uniquenessViolated, .danglingReference]
     return codes.contains(code) && outcome == .notApplied

@@ -15,7 +15,7 @@ struct SaveExecution {
 
   /// How often a save that meets conflicts is tried.
   private static let attempts = 64
-  /// The number of attempts after which the store keeps other writers out, if it is able to.
+  /// The number of attempts after which a ``WriterExcluding`` store keeps other writers out.
   private static let sharedAttempts = 4
 
   /// Writes one unit, and resolves conflicts until the store accepts it. Saves that conflict over the same records take
@@ -60,7 +60,7 @@ struct SaveExecution {
       // The policy may wait for others, and so may the turn.
       context.lease.endOffers()
       try attempted.resolve(failure.conflicts, by: policy)
-      // Other writers that have their turns wait for the store that keeps them out.
+      // A writer with its turn may be waiting for this store, which keeps it out: waiting for that turn would never end.
       if !context.lease.excludesWriters { SaveTurns.all.begin(&turn, with: failure.conflicts.map(\.id)) }
       if Task.isCancelled {
         throw CoherenceError(.cancelled, "The task was cancelled while conflicts were resolved.")

@@ -3,20 +3,20 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Lets saves that meet conflicts over the same records take turns, so that each of them comes through.
+/// Lets saves that conflict over the same records take turns, so that each of them succeeds.
 ///
-/// Without turns, a save that reads what another one wrote, resolves the conflict and saves again is overtaken by a third,
-/// and with many writers again and again. A save with a conflict takes a turn with the records concerned; later saves of
-/// the same records wait until the turn ends. A save without a conflict reads one word.
+/// Without turns, many writers of one record overtake one another: while one save resolves its conflict, a third save
+/// makes the next one. A save with a conflict takes a turn with the records concerned, and later saves of the same records
+/// wait until the turn ends. A save without a conflict reads one word.
 ///
-/// Other processes know nothing of turns: for them ``pause(after:)`` waits a random while that grows.
+/// Other processes know nothing of turns. Between attempts, ``pause(after:)`` waits for a random time that grows.
 final class SaveTurns: Sendable {
   /// For all stores of the process: identifiers contain their store.
   static let all = SaveTurns()
 
   private final class Waiter: Sendable {
     let ids: Set<ManagedObjectID>
-    /// Whether the waiter takes the records, or only waits until they are free.
+    /// Whether the waiter takes the records, or waits until they are free and takes none.
     let takes: Bool
     let thread: UInt
     let semaphore = DispatchSemaphore(value: 0)
@@ -33,7 +33,7 @@ final class SaveTurns: Sendable {
     var holders: [ManagedObjectID: UInt] = [:]
     var waiters: [Waiter] = []
 
-    /// Whether no other thread has one of the records, or waits for one of them before.
+    /// Whether no other thread has one of the records, and none of the first waiters will take one.
     func isFree(_ ids: Set<ManagedObjectID>, for thread: UInt, before count: Int) -> Bool {
       !ids.contains { id in holders[id].map { $0 != thread } == true }
         && !waiters.prefix(count).contains { $0.takes && !$0.ids.isDisjoint(with: ids) }
@@ -42,16 +42,17 @@ final class SaveTurns: Sendable {
 
   private let state = Locked(State())
   private let holderCount = Atomic<Int>(0)
-  /// Longer than any turn takes. A wait is given up then: a merge policy of the user's may wait for who waits here.
+  /// The time after which a wait ends without the records; longer than any turn takes. A user's merge policy may wait for
+  /// the thread that waits here.
   private static let patience = DispatchTimeInterval.seconds(2)
 
-  /// The records that a save has its turn with.
+  /// The records of a save's turn.
   typealias Turn = Set<ManagedObjectID>
 
   /// The number of saves that wait. For tests.
   var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-  /// Whether a save has its turn with any record.
+  /// Whether any save has a turn.
   var isAnyTaken: Bool { holderCount.load(ordering: .acquiring) > 0 }
 
   /// Waits while other saves have their turns with one of the records.
@@ -67,7 +68,7 @@ final class SaveTurns: Sendable {
   func begin(_ turn: inout Turn, with ids: [ManagedObjectID]) {
     let wanted = turn.union(ids)
     guard wanted.count > turn.count else { return }
-    // All at once: two saves never wait for each other.
+    // All records at once, so that two saves never wait for each other.
     end(&turn)
     if wait(Waiter(wanted, takes: true, thread: currentThread)).isTaken { turn = wanted }
   }
@@ -99,17 +100,17 @@ final class SaveTurns: Sendable {
     let isAdmitted = WorkerPool.shared.blocking { waiter.semaphore.wait(timeout: .now() + Self.patience) } == .success
     if isAdmitted { return (true, waiter.takes) }
     let (isTaken, next) = state.withLock { state -> (Bool, [Waiter]) in
-      // Admitted at the last moment?
+      // The waiter may have been admitted between the end of the wait and the lock.
       guard let index = state.waiters.firstIndex(where: { $0 === waiter }) else { return (waiter.takes, []) }
       state.waiters.remove(at: index)
-      // Others may have waited for this one alone.
+      // Later waiters may have waited for this waiter alone.
       return (false, admit(&state))
     }
     for waiter in next { waiter.semaphore.signal() }
     return (true, isTaken)
   }
 
-  /// Admits the waiters whose records are free, the first to come first. Called under the lock.
+  /// Admits the waiters whose records are free, in the order of their arrival. Called under the lock.
   private func admit(_ state: inout State) -> [Waiter] {
     holderCount.store(state.holders.count, ordering: .releasing)
     var admitted: [Waiter] = []
@@ -133,7 +134,7 @@ final class SaveTurns: Sendable {
     holderCount.store(state.holders.count, ordering: .releasing)
   }
 
-  /// Waits a random while, the longer the more often it was needed.
+  /// Waits for a random time of at most 50 milliseconds, which grows with the number of lost attempts.
   static func pause(after count: Int) {
     let most = min(0.001 * Double(1 << min(count, 6)), 0.05)
     WorkerPool.shared.blocking { Thread.sleep(forTimeInterval: .random(in: 0...most)) }

@@ -3,13 +3,13 @@ struct LinkGatherer {
   let store: any PersistentStore
   private let permanentIDs: PermanentIDs
   private var links = LinkChanges()
-  /// Whether deny rules hold. Batch requests apply no delete rules.
+  /// Whether a deny rule refuses a delete. Batch requests apply no delete rules.
   var obeysDeny = true
-  /// The records that the save deletes: a list without an inverse may still have them.
+  /// The records that the save deletes. A list without an inverse may still contain them.
   private var deleted: Set<ManagedObjectID> = []
-  /// Reads with its own lease: a second reader would wait for a connection while the unit of work holds one.
+  /// Reads over the context's lease, so that the unit of work holds one connection.
   private let context: ManagedObjectContext
-  /// The members of ordered lists that a conflict was resolved for, by owner; other lists are those of the objects.
+  /// The members of ordered lists after conflicts over them were resolved, by owner. The objects have the other lists.
   private let members: [ManagedObjectID: [RelationshipDescription: [ManagedObjectID]]]
 
   init(
@@ -41,7 +41,7 @@ struct LinkGatherer {
     for change in discarded {
       links.discard(linksOf: change.record.permanentID, change.record.entity, isDeleted: change.storeRow == nil)
     }
-    // A deleted record takes its links along, also those from the other ends.
+    // After the discarded changes: a deleted record loses its link to a record whose own changes are discarded too.
     try gatherDeletes(deletes)
   }
 
@@ -50,7 +50,7 @@ struct LinkGatherer {
     for (relationship, changes) in change.record.members where !changes.isEmpty {
       links.note(relationship, of: change.id)
       guard case .links(let table, let isForward) = relationship.storage else { continue }
-      // A link removed and added again keeps its place in the other side's list.
+      // A link removed and added again keeps its position in the other side's list.
       for id in changes.removed where changes.contains(id) == false {
         links.remove(link(change.id, permanentIDs[id], isForward), from: table)
       }
@@ -79,36 +79,38 @@ struct LinkGatherer {
     links.add(link, to: table)
   }
 
-  /// Writes the places of members added behind the others, or of all members: finding out which of them changed would
-  /// cost a read.
+  /// Adds the links of an ordered relationship with their positions: the appended members' when the present members keep
+  /// their positions, else all members', because finding the moved ones would cost a read.
   private mutating func gatherOrder(
     of relationship: RelationshipDescription, _ change: RecordChange, _ table: LinkTable, _ isForward: Bool
   ) throws {
     let merged = members[change.id]?[relationship]
     // A restored owner has lost its links.
-    if merged == nil, change.kind != .inserted, let changes = change.record.members[relationship], changes.keepsPlaces,
-      let first = ListPlaces.first(behindVersion: change.record.base?.version)
+    if merged == nil, change.kind != .inserted, let changes = change.record.members[relationship],
+      changes.keepsPositions,
+      let first = ListPositions.first(behindVersion: change.record.base?.version)
     {
-      return try place(changes.added.map { permanentIDs[$0] }, of: change, from: first, table, isForward)
+      return try add(changes.added.map { permanentIDs[$0] }, of: change, from: first, table, isForward)
     }
     guard let owner = change.record.object else { return }
     let ids = try merged ?? owner.memberIDs(of: relationship).map { permanentIDs[$0] }
-    try place(ids, of: change, from: 0, table, isForward)
+    try add(ids, of: change, from: 0, table, isForward)
   }
 
-  private mutating func place(
+  /// Adds the links of members, at rising positions.
+  private mutating func add(
     _ ids: [ManagedObjectID], of change: RecordChange, from first: Int64, _ table: LinkTable, _ isForward: Bool
   ) throws {
-    for (id, place) in zip(ids, first...) {
+    for (id, position) in zip(ids, first...) {
       var link = link(change.id, id, isForward)
-      // The other side's place belongs to other lists, and stays as it is.
-      if isForward { link.sourcePosition = place } else { link.targetPosition = place }
+      // The position in the other side's list stays as it is.
+      if isForward { link.sourcePosition = position } else { link.targetPosition = position }
       try add(link, to: table, id)
     }
   }
 
-  /// Deleted records take their links along, also those of relationships that the records do not know of. Each side of
-  /// a table is read once for all of them.
+  /// Removes all links of deleted records, including the links of relationships without an inverse at the deleted record.
+  /// Each side of a table is read once for all records.
   private mutating func gatherDeletes(_ changes: [RecordChange]) throws {
     guard !changes.isEmpty else { return }
     for table in store.environment.linkTables {
@@ -123,8 +125,8 @@ struct LinkGatherer {
     }
   }
 
-  /// Refuses deletes of records with members under a deny rule. The context has looked at the members known to it;
-  /// these are the store's present members.
+  /// Refuses deletes of records with members under a deny rule. The validation has checked the members that the context
+  /// knows; this check is about the members that the store has now.
   private func checkDeny(_ stored: [Link], _ table: LinkTable, fromSource: Bool, _ deletes: [RecordChange]) throws {
     guard obeysDeny, !stored.isEmpty, let relationship = fromSource ? table.forward : table.forward.inverse,
       relationship.deleteRule == .deny

@@ -22,7 +22,7 @@ struct UnitGatherer {
   /// The units, in the order of the stores.
   ///
   /// - Throws: ``ErrorCode/danglingReference`` for a reference to a record that a parent has not saved;
-  ///   ``ErrorCode/relationshipCrossesStores``; ``ErrorCode/storeDetached`` for a record of a store that is not attached;
+  ///   ``ErrorCode/relationshipCrossesStores``; ``ErrorCode/storeDetached`` for a record of a detached store;
   ///   ``ErrorCode/deleteDenied``; errors of the store that reads links.
   func units(in coordinator: PersistentStoreCoordinator) throws -> [StoreUnit] {
     var units = try unitsByStore()

@@ -1,7 +1,7 @@
-// Saving into a parent context, and being one.
+// A save into a parent context, and the parent's side of a child's save.
 
 extension ManagedObjectContext {
-  /// Hands the changes to the parent, in memory.
+  /// Saves the changes into the parent, in memory.
   final func save(into parent: ManagedObjectContext) throws {
     let records = storage.records.filter { !$0.isVoid }.sorted { ManagedObjectID.precedes($0.id, $1.id) }
     // The parent reads the changed and deleted records over a connection of its own.
@@ -9,7 +9,7 @@ extension ManagedObjectContext {
     try enter(parent) { try parent.absorb(records) }
     persistentStoreCoordinator?.saves.rise()
     var changes = ChangeSet()
-    for record in records { settle(record, &changes) }
+    for record in records { markClean(record, &changes) }
     storage.reports.removeAll()
     outdateLists(of: changes.deleted, withoutInverse: true)
     spread(changes)
@@ -25,7 +25,7 @@ extension ManagedObjectContext {
     try confinement.owning(servesMain: false) { try parent.inside(body) }
   }
 
-  /// Takes a child's changes as this context's own.
+  /// Makes the changes of a child changes of this context.
   private final func absorb(_ records: [PendingRecord]) throws {
     // Changed and deleted records are loaded first, together, so that a failure leaves this context as it was.
     let loaded = try loadMissing(records.filter { !isNew($0) }.map(\.id))
@@ -86,7 +86,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// A value that names records by the identifiers that they have now.
+  /// A value with the identifiers that records have now.
   private final func present(_ value: AttributeValue) -> AttributeValue {
     guard case .reference(let id) = value, id.isTemporaryID else { return value }
     return .reference(current(id))
@@ -100,8 +100,8 @@ extension ManagedObjectContext {
     storage.markDeleted(own)
   }
 
-  /// Makes a record clean that the parent took over.
-  private final func settle(_ record: PendingRecord, _ changes: inout ChangeSet) {
+  /// Makes a record clean whose changes the parent has absorbed.
+  private final func markClean(_ record: PendingRecord, _ changes: inout ChangeSet) {
     guard let object = record.object else { return storage.forget(record) }
     if record.kind == .deleted {
       changes.deleted.append(record.id)
@@ -119,7 +119,7 @@ extension ManagedObjectContext {
     object.row = row
   }
 
-  /// Whether a record is one that a parent inserted and did not save: it is the parent's to save.
+  /// Whether a parent inserted the record and has not saved it. The parent alone saves such a record.
   final func isParentsInsert(_ record: PendingRecord) -> Bool {
     var ancestor = parent
     while let context = ancestor {
@@ -131,10 +131,10 @@ extension ManagedObjectContext {
     return false
   }
 
-  /// What the store has below a parent's unsaved changes; `nil` when the record's base is that row.
+  /// The stored row below the unsaved changes of parents; `nil` when the record's base is that row.
   ///
-  /// A parent that did not take in yet what this context saved has an older row below its changes: then the record was
-  /// not read through the parent, and its own base is the one to go by.
+  /// A parent that has not processed an earlier save of this context has an older row below its changes. The record was not
+  /// read through that parent then, and its own base is newer.
   final func storedBase(of record: PendingRecord) throws -> StoredBase? {
     let parents = parentEdits(of: record.id)
     var known: Row?
@@ -145,7 +145,7 @@ extension ManagedObjectContext {
     return StoredBase(row: row, overtaken: record.editsOvertaken(by: row, below: parents, current: present))
   }
 
-  /// The store's row for a record read with a parent's unsaved changes, which the parent gave up since then.
+  /// The store's row for a record that was read with unsaved changes of a parent, which the parent has discarded since.
   private final func storedBaseUnderAbandonedChanges(of record: PendingRecord) throws -> Row? {
     guard let base = record.base, base.id.space.rows.row(base.key)?.isIdentical(to: base) != true,
       let stored = try committedRow(base.id), stored.version == base.version

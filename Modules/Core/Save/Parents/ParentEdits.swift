@@ -1,11 +1,11 @@
-/// What a parent context has edited of a record and not saved, as a save of its child past it has to know.
+/// A parent context's unsaved edits of a record, for a child that saves into the store past the parent.
 struct ParentEdits {
   /// The row below the edits.
   let base: Row
   let slots: SlotSet
   private let overtaken: OvertakenEdits?
 
-  /// - Returns: `nil` for a record that is in no store and no farther parent.
+  /// The edits of a record; `nil` for a record without a state below the parent.
   init?(_ record: PendingRecord) {
     guard let base = record.base else { return nil }
     self.base = base
@@ -21,7 +21,7 @@ struct ParentEdits {
 
 extension [ParentEdits] {
   /// The stored value that the edit of a slot was made on; `nil` for a slot that no parent has edited. A nearer parent
-  /// has made its edit on that of a farther one.
+  /// edits on top of a farther one.
   func origin(of slot: Int) -> AttributeValue? {
     for edits in reversed() {
       if let origin = edits.origin(of: slot) { return origin }
@@ -30,10 +30,10 @@ extension [ParentEdits] {
   }
 }
 
-/// What the store has below the unsaved changes of parents.
+/// The stored row below the unsaved edits of parents.
 struct StoredBase {
   let row: Row
-  /// The edits of the record that are a conflict with the row.
+  /// The edits of the record that conflict with the row.
   let overtaken: OvertakenEdits?
 
   /// The version that the store must have for a save of the record.
@@ -43,7 +43,7 @@ struct StoredBase {
 }
 
 extension ManagedObjectContext {
-  /// What the parents have edited of a record, the nearest first.
+  /// The parents' unsaved edits of a record, the nearest parent first.
   final func parentEdits(of id: ManagedObjectID) -> [ParentEdits] {
     var result: [ParentEdits] = []
     var ancestor = parent

@@ -13,7 +13,7 @@ struct LinkChanges {
 
   var isEmpty: Bool { added.isEmpty && removed.isEmpty }
 
-  /// Adds a link. The positions of an earlier call for the same link stay where this one has none.
+  /// Adds a link. A position that the link lacks is kept from an earlier call for the same link.
   mutating func add(_ link: Link, to table: LinkTable) {
     let ends = LinkEnds(source: link.source, target: link.target)
     var merged = added[table]?[ends] ?? link

@@ -6,19 +6,33 @@ struct RowChanges {
   /// The rows of one entity to insert, in the order in which they were added.
   struct Inserts {
     let entity: EntityDescription
+    // Compared for each row without counting a reference to the entity.
+    fileprivate let key: ObjectIdentifier
     fileprivate(set) var rows: [Row] = []
-    /// The keys of deleted records that a merge policy restores. Other writers may know such a record; nobody knows a
-    /// fresh one.
+    /// The keys of deleted records that a merge policy restores. Other writers may know a restored record, and cannot
+    /// know a fresh one.
     fileprivate(set) var restoredKeys: Set<Int64> = []
+
+    fileprivate init(of entity: EntityDescription) {
+      self.entity = entity
+      key = ObjectIdentifier(entity)
+    }
   }
 
   /// The updates of the same slots of one entity, in the order in which they were added.
   struct Updates {
     let entity: EntityDescription
     let slots: SlotSet
+    fileprivate let key: ObjectIdentifier
     fileprivate(set) var updates: [RowUpdate] = []
     /// The rows that the store is expected to have, in the same order.
     fileprivate(set) var bases: [Row?] = []
+
+    fileprivate init(of entity: EntityDescription, slots: SlotSet) {
+      self.entity = entity
+      self.slots = slots
+      key = ObjectIdentifier(entity)
+    }
   }
 
   /// The rows of one entity to delete, in the order in which they were added.
@@ -44,9 +58,9 @@ struct RowChanges {
   /// - Returns: The index of the row's group.
   mutating func insert(_ row: Row, of entity: EntityDescription, isRestored: Bool = false) -> Int {
     let last = insertIndices.last
-    let isNext = last < inserts.count && inserts[last].entity === entity
+    let isNext = last < inserts.count && inserts[last].key == ObjectIdentifier(entity)
     let index = isNext ? last : insertIndices.index(of: ObjectIdentifier(entity))
-    if index == inserts.count { inserts.append(Inserts(entity: entity)) }
+    if index == inserts.count { inserts.append(Inserts(of: entity)) }
     inserts[index].rows.append(row)
     if isRestored { inserts[index].restoredKeys.insert(row.key) }
     return index
@@ -59,9 +73,9 @@ struct RowChanges {
   ///   - base: The row that the store is expected to have.
   mutating func update(_ update: RowUpdate, of entity: EntityDescription, slots: SlotSet, base: Row?) {
     let last = updateIndices.last
-    let isNext = last < updates.count && updates[last].entity === entity && updates[last].slots == slots
+    let isNext = last < updates.count && updates[last].key == ObjectIdentifier(entity) && updates[last].slots == slots
     let index = isNext ? last : updateIndices.index(of: SlotGroup(entity, slots))
-    if index == updates.count { updates.append(Updates(entity: entity, slots: slots)) }
+    if index == updates.count { updates.append(Updates(of: entity, slots: slots)) }
     updates[index].updates.append(update)
     updates[index].bases.append(base)
   }

@@ -4,7 +4,7 @@
 /// 1. Links are removed. Slots are cleared that hinder later steps: references to deleted records, and unique values
 ///    that move from one record to another.
 /// 2. Rows are deleted, referring entities before the entities that they refer to.
-/// 3. Rows are inserted, the entities that others refer to first. A reference to a row that comes later is written null.
+/// 3. Rows are inserted, referred-to entities before referring ones. A reference to a later row is written null.
 /// 4. Rows are updated, then the references left out in step 3 are filled in, then links are added.
 struct SavePlan {
   let changes: RowChanges
@@ -100,7 +100,7 @@ struct SavePlan {
 
   // MARK: Inserting
 
-  /// The inserts, and the fixes of references to rows that are inserted later.
+  /// The inserts, and the fixes of references to later rows.
   private var insertion: (inserts: [SaveStep], fixes: [SaveStep]) {
     let groups = ranked(changes.inserts, \.entity, by: { $0 })
     guard groups.contains(where: { !$0.entity.referenceSlots.isEmpty }) else {

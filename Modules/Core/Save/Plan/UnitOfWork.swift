@@ -1,7 +1,7 @@
 /// The changes that one save makes in one store: the rows to write, and the unsaved records that the rows come from.
 ///
-/// ``rows`` is all that the plan and the store see. The records tell the save afterwards which objects to make clean, and
-/// tell the merge policy what the context has changed.
+/// The plan and the store see ``rows`` alone. The records lead to the objects that become clean after the save, and to
+/// the changes that a merge policy decides about.
 struct UnitOfWork {
   /// The rows to write, as values.
   private(set) var rows = RowChanges()

@@ -1,10 +1,10 @@
-/// What a save changed in the stores, as values: the form in which changes travel from context to context.
+/// The changes of a save in the stores, as values: the form in which they travel from context to context.
 public struct ChangeSet: Sendable {
   /// The rows of fresh records.
   public var inserted: [Row] = []
   /// The new rows of changed records.
   public var updated: [Row] = []
-  /// Records that changed in a way that the saver has no row for.
+  /// Changed records without a new row, because a batch request changed them in the store.
   public var refreshed: [ManagedObjectID] = []
   public var deleted: [ManagedObjectID] = []
   /// The to-many relationships, kept as links, whose members changed, by owner.

@@ -1,11 +1,12 @@
-// The steps before a save: the objects' own last changes, places in orders, validation.
+// The stage of a save that validates: the last changes of the objects themselves, positions in ordered lists, and the rules
+// of the model.
 
 extension ManagedObjectContext {
-  /// Applies delete rules, calls `willSave`, gives places to the members of ordered relationships, announces the
+  /// Applies delete rules, calls `willSave`, gives positions to the members of ordered relationships, announces the
   /// changes, and validates all unsaved records.
   ///
-  /// Objects and observers run code of the user here, which may insert, change and delete objects. Records changed that
-  /// way pass through the same steps, until no more come.
+  /// Objects and observers run code of the user here, which may insert, change and delete objects. The records that they
+  /// change pass through the same steps, until no record is changed.
   ///
   /// - Throws: ``ErrorCode/objectUnavailable``, ``ErrorCode/validationFailed`` and ``ErrorCode/deleteDenied``, and errors of
   ///   the store.
@@ -43,7 +44,8 @@ extension ManagedObjectContext {
     throw refusal
   }
 
-  /// An object that could not be loaded, and that a record to be saved is, refers to, or takes in.
+  /// An object that could not be loaded, and that an unsaved record depends on: its own object, the target of a changed
+  /// reference, or an added member.
   private final var unavailableDependency: (ManagedObjectID, any Error)? {
     func failure(_ id: ManagedObjectID) -> (ManagedObjectID, any Error)? {
       guard let object = storage.registry.object(for: id), object.flags.contains(.unavailable) else { return nil }
@@ -59,7 +61,7 @@ extension ManagedObjectContext {
     return nil
   }
 
-  /// Counts the rounds of a preparation, which objects that always bring in others would keep up for ever.
+  /// Counts the rounds of a preparation, which would never end for objects that change another object each time.
   private struct SavePreparation {
     var rounds: Int
     static let limit = 1000
@@ -69,14 +71,14 @@ extension ManagedObjectContext {
       guard rounds > Self.limit else { return }
       var error = CoherenceError(
         .validationFailed,
-        "Objects bring in further objects each time `willSave`, `validateForSave` or an observer of the context is called, "
-          + "and \(Self.limit) rounds did not end; change an object there only where its value differs.")
+        "Objects change further objects each time `willSave`, `validateForSave` or an observer of the context is called, "
+          + "and \(Self.limit) rounds did not end it; change an object there only where its value differs.")
       error.objectIDs = records.prefix(10).map(\.id)
       throw error
     }
   }
 
-  /// Calls `willSave` of objects, then of objects that this changes, with the delete rules applied in between.
+  /// Calls `willSave` of objects, then of the objects that these calls changed, with the delete rules applied in between.
   ///
   /// - Returns: The records of all called objects.
   @discardableResult
@@ -103,7 +105,7 @@ extension ManagedObjectContext {
     guard try storage.isChanged(by: { try validation.check(storage.records) }) else { return try validation.conclude() }
     var due = storage.takeNewcomers()
     while !due.isEmpty {
-      // Objects changed by the validation are asked like the first ones.
+      // The objects that the validation changed are validated like the first ones.
       for record in try callWillSave(due, &preparation) where record.isCurrent && record.kind != .deleted {
         validation.ask(record)
       }
@@ -114,10 +116,10 @@ extension ManagedObjectContext {
     try validation.withModelRules(of: storage.records).conclude()
   }
 
-  /// Writes the places of members of ordered relationships into their rows, changing as few as possible. A place is the
-  /// owner's business, so the members are not called for it.
+  /// Writes the positions of members of ordered relationships into their rows, and changes as few rows as possible. A
+  /// position is a value of the owner, so that `willSave` of the members is not called for it.
   ///
-  /// Members added behind members that keep their places get places without a look at the others.
+  /// Members appended to members that keep their positions get positions without a read of the list.
   private final func assignPositions() throws {
     guard storage.changesLists else { return }
     for record in storage.records where record.kind != .deleted && !record.members.isEmpty {
@@ -125,27 +127,27 @@ extension ManagedObjectContext {
       for (relationship, changes) in record.members where relationship.isOrdered && !changes.isEmpty {
         guard case .inverseColumn(_, let slot?) = relationship.storage else { continue }
         let version = record.base?.version
-        // Members added after this save get places from there on.
-        let end = ListPlaces.first(behindVersion: (version ?? 0) + 1) ?? .max
-        if changes.keepsPlaces, let first = ListPlaces.first(behindVersion: version) {
-          try place(changes.added, at: slot, in: first..<end)
+        // Members added after this save get positions from here on.
+        let end = ListPositions.first(behindVersion: (version ?? 0) + 1) ?? .max
+        if changes.keepsPositions, let first = ListPositions.first(behindVersion: version) {
+          try assignPositions(to: changes.added, at: slot, in: first..<end)
         } else {
-          try place(owner.memberIDs(of: relationship), at: slot, in: 0..<end)
+          try assignPositions(to: owner.memberIDs(of: relationship), at: slot, in: 0..<end)
         }
       }
     }
     _ = storage.takeNewcomers()
   }
 
-  /// Gives records rising places, leaving those that rise already.
-  private final func place(_ ids: [ManagedObjectID], at slot: Int, in places: Range<Int64>) throws {
-    var next = places.lowerBound
+  /// Gives records rising positions. Positions that rise already stay as they are.
+  private final func assignPositions(to ids: [ManagedObjectID], at slot: Int, in positions: Range<Int64>) throws {
+    var next = positions.lowerBound
     let members = try existingObjects(with: ids)
     for id in ids {
       // A member deleted by another context is a conflict of the list, which the save finds.
       guard let member = members[id], let value = try member.valueIfPresent(at: slot) else { continue }
-      if case .int(let place) = value, place >= next, place < places.upperBound {
-        next = place + 1
+      if case .int(let position) = value, position >= next, position < positions.upperBound {
+        next = position + 1
       } else {
         try member.write(.int(next), at: slot)
         next += 1
@@ -155,7 +157,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// The value of a slot; `nil` when the record does not exist any more.
+  /// The value of a slot; `nil` when the record is deleted in the store.
   fileprivate final func valueIfPresent(at slot: Int) throws -> AttributeValue? {
     do {
       return try loadedValue(at: slot)

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Finds what keeps changed objects from being saved. All failures are found, not just the first.
+/// Checks unsaved records by the rules of the model and by their objects, and collects all failures.
 struct Validation {
   private(set) var failures: [ValidationFailure] = []
   private(set) var denials: [ValidationFailure] = []
 
-  /// What objects said against their own saving, so that each is asked once.
+  /// The errors that objects threw in `validateForSave`, by record, so that each object is asked once.
   private var objections: [ObjectIdentifier: ValidationFailure] = [:]
 
   /// Checks records by the model's rules, and asks their objects.
@@ -16,7 +16,7 @@ struct Validation {
     }
   }
 
-  /// The validation of the same objects with the model's rules applied anew, and no object asked again.
+  /// A validation of the same objects with the model's rules applied anew. No object is asked again.
   func withModelRules(of records: [PendingRecord]) throws -> Validation {
     var result = Validation()
     for record in records where record.isCurrent && !record.isVoid {
@@ -40,7 +40,7 @@ struct Validation {
     }
   }
 
-  /// Asks a record's object what it has against being saved.
+  /// Calls `validateForSave` of a record's object.
   mutating func ask(_ record: PendingRecord) {
     do {
       try record.object?.validateForSave()
@@ -71,7 +71,10 @@ struct Validation {
     }
   }
 
-  /// - Throws: ``ErrorCode/validationFailed``, or ``ErrorCode/deleteDenied`` when nothing else is wrong.
+  /// Ends the validation.
+  ///
+  /// - Throws: ``ErrorCode/validationFailed`` with every failure; ``ErrorCode/deleteDenied`` when all failures are denied
+  ///   deletes.
   func conclude() throws(CoherenceError) {
     guard !(failures + denials).isEmpty else { return }
     var error =
@@ -132,7 +135,7 @@ extension CoherenceError {
 }
 
 extension ManagedObject {
-  /// Whether this object's side of a relationship still leads back, where it has a column of its own.
+  /// Whether this object still refers to the owner. True without a column of its own for the relationship.
   fileprivate final func isStillRelated(to owner: ManagedObject, _ relationship: RelationshipDescription) -> Bool {
     guard let slot = relationship.inverse?.slot else { return true }
     return (try? loadedValue(at: slot)) == .reference(owner.id)
@@ -140,7 +143,7 @@ extension ManagedObject {
 }
 
 extension ValidationRule {
-  /// What the rule asks for, in words.
+  /// The failure of a value that does not satisfy the rule, in words.
   var demand: String {
     switch self {
     case .minimum: "is below the minimum"

@@ -1,17 +1,17 @@
-/// The values that a user's merge policy gives a record, checked by the rules of the model.
+/// Checks the values that a user's merge policy returns for a record against the rules of the model.
 ///
-/// A save checks changed values before it meets a conflict; those that a policy makes up come later and are checked here.
-struct PolicyAnswer {
+/// A save validates changed values before it meets a conflict. The values of a policy come after the validation.
+struct PolicyValueCheck {
   private let conflict: Conflict
   private let entity: EntityDescription
   private var failures: [ValidationFailure] = []
 
-  init(to conflict: Conflict) {
+  init(of conflict: Conflict) {
     self.conflict = conflict
     entity = (conflict.mine ?? conflict.store ?? conflict.ancestor)?.entity ?? conflict.objectID.entity
   }
 
-  /// The values as a store keeps them. A value that the store has already is not asked whether it satisfies the model.
+  /// Returns the values as a store keeps them. A value that the store has already is not checked.
   ///
   /// - Throws: ``ErrorCode/invalidValue`` for a wrong number of values; ``ErrorCode/validationFailed`` with every value
   ///   that does not satisfy the model.
@@ -19,7 +19,7 @@ struct PolicyAnswer {
     guard values.count == entity.slotCount else {
       throw CoherenceError(
         .invalidValue,
-        "A merge policy must answer \(entity.slotCount) values for '\(entity.name)', one for each slot of the row, not "
+        "A merge policy must return \(entity.slotCount) values for '\(entity.name)', one for each slot of the row, not "
           + "\(values.count).")
     }
     var checked = values
