@@ -8,15 +8,15 @@
 /// let albums = try context.fetch(request)
 /// ```
 ///
-/// Cost: a store reads no more records than the range needs when it can evaluate predicate and order itself. Otherwise it
-/// reads every candidate, and the context evaluates the rest.
+/// Cost: a store reads no more records than the range needs when it can evaluate predicate and order itself. Otherwise
+/// it reads every candidate, and the context evaluates the rest.
 public struct FetchRequest<Result: ManagedObject>: Sendable {
   /// The name of the entity in the context's model; `nil` for the entity whose class is `Result`.
   public var entityName: String?
   /// The condition that records must satisfy; `nil` for all records of the entity.
   public var predicate: FetchPredicate?
-  /// The criteria of order, the most significant first. Among records equal by all criteria, saved records come first, by
-  /// key, and then inserted records in order of insertion.
+  /// The criteria of order, the most significant first. Among records equal by all criteria, saved records come first,
+  /// by key, and then inserted records in order of insertion.
   public var sortKeys: [SortKey] = []
   /// The greatest number of records to return; `nil` for all, zero for none. A fetch refuses a negative limit with
   /// ``ErrorCode/invalidFetchRequest``.
@@ -32,11 +32,11 @@ public struct FetchRequest<Result: ManagedObject>: Sendable {
   /// Whether new objects are faults, without values. The first access to one of them loads the values of 256 neighbours
   /// with one read. No effect where unsaved changes decide which records are found.
   public var returnsObjectsAsFaults = false
-  /// The paths of relationships whose members are loaded with the fetch, by a few reads for all records together, and kept
-  /// for the unit of work. A path such as `tracks.artist` continues from the members.
+  /// The paths of relationships whose members are loaded with the fetch, by a few reads for all records together, and
+  /// kept for the unit of work. A path such as `tracks.artist` continues from the members.
   ///
-  /// A fetch refuses an unknown path with ``ErrorCode/unknownProperty``, and a path of more than 100 relationships or to an
-  /// attribute with ``ErrorCode/invalidFetchRequest``.
+  /// A fetch refuses an unknown path with ``ErrorCode/unknownProperty``, and a path of more than 100 relationships or
+  /// to an attribute with ``ErrorCode/invalidFetchRequest``.
   public var relationshipsForPrefetching: [String] = []
 
   /// Makes a request for all objects of the entity whose class is `type`.

@@ -34,8 +34,8 @@ extension FetchRequest where Result: KeyPathNaming {
     filter(condition(QueryScope()))
   }
 
-  /// Returns the request with a further, less significant criterion of order: an attribute, over to-one relationships if
-  /// any.
+  /// Returns the request with a further, less significant criterion of order: an attribute, over to-one relationships
+  /// if any.
   public func sort<Value: AttributeConvertible>(
     ascending: Bool = true, options: StringOptions = [], by attribute: (QueryScope<Result>) -> QueryAttribute<Value>
   ) -> FetchRequest {

@@ -66,8 +66,8 @@ final class FetchGroup {
   /// continues. All records of a section of the group get the same neighbours, so that a walk may have any order.
   ///
   /// - Parameters:
-  ///   - unit: A number that changes when lists are dropped. A walk that saves at each step drops the lists each time, and
-  ///     gets no neighbours.
+  ///   - unit: A number that changes when lists are dropped. A walk that saves at each step drops the lists each time,
+  ///     and gets no neighbours.
   ///   - budget: The greatest number of members that one read may return.
   func window(
     at index: Int, for relationship: RelationshipDescription, unit: Int, budget: Int
@@ -99,8 +99,8 @@ final class FetchGroup {
   }
 }
 
-/// The groups of a context. Beyond a bound, the earliest groups are dropped: relationships of their records are then read
-/// record by record.
+/// The groups of a context. Beyond a bound, the earliest groups are dropped: relationships of their records are then
+/// read record by record.
 struct FetchGroups {
   /// The greatest number of records in the groups, without those of the latest group.
   static let limit = 262_144

@@ -8,7 +8,8 @@ struct MemberColumn {
 
 /// Members by owner, gathered from rows.
 ///
-/// Rows of one owner are mostly adjacent and mostly ordered by key, so that few owners are looked up and few lists sorted.
+/// Rows of one owner are mostly adjacent and mostly ordered by key, so that few owners are looked up and few lists
+/// sorted.
 struct GatheredMembers {
   fileprivate struct List {
     let owner: ManagedObjectID
@@ -45,8 +46,8 @@ struct GatheredMembers {
     return index
   }
 
-  /// Adds the lists to a dictionary by owner. Members are ordered by position; members without a position come first, and
-  /// members of equal positions are ordered by key.
+  /// Adds the lists to a dictionary by owner. Members are ordered by position; members without a position come first,
+  /// and members of equal positions are ordered by key.
   consuming func move(into result: inout [ManagedObjectID: [ManagedObjectID]]) {
     for list in lists { result[list.owner] = list.sorted() }
   }

@@ -3,9 +3,9 @@ import Synchronization
 /// The objects and member lists that a context read over relationships, retained until its unit of work ends, so that a
 /// record is read once. Used by the context's owner alone.
 ///
-/// A unit of work is the outermost `perform`. A context of the main actor is used without `perform`: its unit is the turn of
-/// the main queue. A context of a thread begins another unit with each fetch. Outside of `perform` no reader holds a state
-/// of the stores; a save by any context of the coordinator therefore empties the memory there.
+/// A unit of work is the outermost `perform`. A context of the main actor is used without `perform`: its unit is the
+/// turn of the main queue. A context of a thread begins another unit with each fetch. Outside of `perform` no reader
+/// holds a state of the stores; a save by any context of the coordinator therefore empties the memory there.
 ///
 /// Beyond ``limit`` objects the earliest are released. Objects of one read are released together.
 final class KeptReads {

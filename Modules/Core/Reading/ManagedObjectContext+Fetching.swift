@@ -1,18 +1,18 @@
 extension ManagedObjectContext {
   /// Returns the objects of the records that match a request, in its order.
   ///
-  /// Unsaved changes of the context and its parents count, unless the request leaves them out: an inserted record is found,
-  /// a deleted record is not, and a changed record is found by its new values. The meaning of predicates and the order are
-  /// the same on every store; see ``SortKey`` for the order.
+  /// Unsaved changes of the context and its parents count, unless the request leaves them out: an inserted record is
+  /// found, a deleted record is not, and a changed record is found by its new values. The meaning of predicates and the
+  /// order are the same on every store; see ``SortKey`` for the order.
   ///
   /// A record is one object in a context: an object that the context already has is returned again, with its unsaved
   /// changes. All reads of one fetch are of one state of each store.
   ///
-  /// Call it inside `perform`, or on the context's actor or thread; the call waits for the store. Before the read, deleted
-  /// objects pass their delete rules on, and a context used without `perform` takes over the saves of others.
+  /// Call it inside `perform`, or on the context's actor or thread; the call waits for the store. Before the read,
+  /// deleted objects pass their delete rules on, and a context used without `perform` takes over the saves of others.
   ///
-  /// Cost: one statement for each store, and one object for each new record. Unsaved changes of records to which predicate
-  /// or order lead over relationships have the context evaluate the request over all records of the entity.
+  /// Cost: one statement for each store, and one object for each new record. Unsaved changes of records to which
+  /// predicate or order lead over relationships have the context evaluate the request over all records of the entity.
   ///
   /// - Throws: ``ErrorCode/unknownEntity``, ``ErrorCode/unknownProperty``, ``ErrorCode/invalidPredicate``,
   ///   ``ErrorCode/invalidFetchRequest``, ``ErrorCode/contextWithoutStore``, ``ErrorCode/noStore``,

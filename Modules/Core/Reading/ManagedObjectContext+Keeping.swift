@@ -3,8 +3,8 @@ import Dispatch
 // Reads retained for a unit of work: see ``KeptReads``.
 
 extension ManagedObjectContext {
-  /// Prepares the memory for the objects of a read. Called before the read: a save of another context during the read then
-  /// drops the objects.
+  /// Prepares the memory for the objects of a read. Called before the read: a save of another context during the read
+  /// then drops the objects.
   final func enterUnit() {
     let kept = storage.kept
     guard storage.confinement.isUsedDirectly else { return kept.belong(to: lease.number) }

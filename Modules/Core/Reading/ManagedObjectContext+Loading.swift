@@ -37,8 +37,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the row of a record below this context: with the unsaved changes of its parents if they have any, otherwise as
-  /// the store has it. `nil` for a missing record.
+  /// Returns the row of a record below this context: with the unsaved changes of its parents if they have any,
+  /// otherwise as the store has it. `nil` for a missing record.
   final func loadRow(_ id: ManagedObjectID) throws -> Row? {
     guard let inherited = inheritedRecord(of: id) else { return try committedRow(id) }
     if inherited.isDeleted { return nil }

@@ -4,8 +4,8 @@ extension ManagedObjectContext {
   /// The greatest number of rows that a read for neighbours may return.
   static let rowBudget = 16_384
 
-  /// Returns the members of a to-many relationship below this context: without its own changes. The members of the owner's
-  /// neighbours are read with them.
+  /// Returns the members of a to-many relationship below this context: without its own changes. The members of the
+  /// owner's neighbours are read with them.
   final func storedMembers(
     of relationship: RelationshipDescription, owner: ManagedObject
   ) throws -> [ManagedObjectID] {
@@ -54,7 +54,8 @@ extension ManagedObjectContext {
         return members
       }
     }
-    // Without neighbours, or with too many members for one read, the members of the owner alone are read, without a limit.
+    // Without neighbours, or with too many members for one read, the members of the owner alone are read, without a
+    // limit.
     let members = try membersWithObjects(of: relationship, owners: [owner.id], limit: nil) ?? [:]
     group?.note(members: members[owner.id]?.count ?? 0, of: 1, for: relationship)
     return members

@@ -4,8 +4,8 @@ extension ManagedObjectContext {
   /// Notes records that a load did not find. Their objects stay as they are until the context next processes its inbox,
   /// which loads them again and removes the objects of records that are still missing.
   ///
-  /// Nothing is noted in a snapshot, which cannot find records newer than itself, nor of records that a parent deletes: the
-  /// parent may roll back.
+  /// Nothing is noted in a snapshot, which cannot find records newer than itself, nor of records that a parent deletes:
+  /// the parent may roll back.
   final func noteMissing(_ ids: [ManagedObjectID]) {
     guard lease.pins == 0 else { return }
     let wasEmpty = storage.missing.isEmpty
@@ -40,8 +40,8 @@ extension ManagedObjectContext {
 
   /// Invalidates the loaded lists that may contain deleted records.
   ///
-  /// - Parameter withoutInverse: Whether only lists of relationships without an inverse are invalidated. Other lists are
-  ///   updated through the inverse.
+  /// - Parameter withoutInverse: Whether only lists of relationships without an inverse are invalidated. Other lists
+  ///   are updated through the inverse.
   final func outdateLists(of deleted: some Sequence<ManagedObjectID>, withoutInverse: Bool = false) {
     var roots: Set<EntityDescription> = []
     for id in deleted { roots.insert(id.entity.root) }

@@ -7,8 +7,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Loads a relationship of several objects, and the rows of its members. Objects of entities without the relationship are
-  /// left out.
+  /// Loads a relationship of several objects, and the rows of its members. Objects of entities without the relationship
+  /// are left out.
   ///
   /// - Returns: The members.
   final func prefetch(_ name: String, of objects: [ManagedObject]) throws -> [ManagedObject] {
@@ -31,7 +31,8 @@ extension ManagedObjectContext {
     return members
   }
 
-  /// Loads and retains the objects of identifiers. Of deleted records, objects in use stay faults and new ones are left out.
+  /// Loads and retains the objects of identifiers. Of deleted records, objects in use stay faults and new ones are left
+  /// out.
   private final func loaded(
     _ ids: [ManagedObjectID], isTarget: Bool, areUnique: Bool
   ) throws -> [ManagedObject] {
@@ -91,8 +92,8 @@ struct PrefetchPaths {
   /// The greatest number of relationships in a path: loading takes stack for each.
   private static let greatestLength = 100
 
-  /// - Throws: ``ErrorCode/unknownProperty`` for a name that no entity has, ``ErrorCode/invalidFetchRequest`` for an attribute
-  ///   and for a path of too many relationships.
+  /// - Throws: ``ErrorCode/unknownProperty`` for a name that no entity has, ``ErrorCode/invalidFetchRequest`` for an
+  ///   attribute and for a path of too many relationships.
   init(_ paths: [String], of entity: EntityDescription) throws {
     let paths = paths.map { $0.split(separator: ".", omittingEmptySubsequences: false) }
     guard paths.allSatisfy({ $0.count <= Self.greatestLength }) else {
@@ -134,8 +135,8 @@ struct PrefetchPaths {
     guard !relationships.isEmpty else {
       throw CoherenceError(
         .invalidFetchRequest,
-        "'\(entities[0].name).\(name)' is an attribute and cannot be prefetched: it is loaded with the record. Leave it out of "
-          + "the request's `relationshipsForPrefetching`.")
+        "'\(entities[0].name).\(name)' is an attribute and needs no prefetch: it is loaded with the record. Leave it "
+          + "out of the relationships to prefetch.")
     }
     return relationships
   }

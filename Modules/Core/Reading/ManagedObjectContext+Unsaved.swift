@@ -1,6 +1,7 @@
 // The unsaved records that overlay the rows of a fetch.
 
-/// The unsaved records of a hierarchy, of a context and its parents, that a fetch may find, and the rows that they replace.
+/// The unsaved records of a hierarchy, of a context and its parents, that a fetch may find, and the rows that they
+/// replace.
 struct UnsavedStates {
   /// The records by identifier; `nil` for a deleted record.
   fileprivate var states: [ManagedObjectID: RecordState?] = [:]
@@ -23,8 +24,8 @@ struct UnsavedStates {
 }
 
 extension ManagedObjectContext {
-  /// Returns the unsaved records for a plan. For a predicate that requires values of an attribute, and many unsaved records,
-  /// these are the records with the values, by ``UnsavedIndex``.
+  /// Returns the unsaved records for a plan. For a predicate that requires values of an attribute, and many unsaved
+  /// records, these are the records with the values, by ``UnsavedIndex``.
   final func unsavedStates(for plan: FetchPlan) throws -> UnsavedStates {
     let count = unsavedCount
     var unsaved = UnsavedStates()
@@ -43,8 +44,8 @@ extension ManagedObjectContext {
     return unsaved
   }
 
-  /// Whether the inbox of a parent is not processed yet. The parent's records may then have other values than the parent's
-  /// index has.
+  /// Whether the inbox of a parent is not processed yet. The parent's records may then have other values than the
+  /// parent's index has.
   private final var isAnyParentBehind: Bool {
     var ancestor = parent
     while let context = ancestor {
@@ -80,7 +81,8 @@ extension ManagedObjectContext {
     while let context = ancestor {
       let storage = context.storage
       let records = storage.withPending { choose(storage).map(InheritedRecord.init) }
-      // A nearer context may have a state of the record that `choose` left out: it hides the parent's state all the same.
+      // A nearer context may have a state of the record that `choose` left out: it hides the parent's state all the
+      // same.
       for record in records where result[record.row.id] == nil && !hasUnsavedRecord(record.row.id, below: context) {
         result[record.row.id] = .some(nil)
         if !record.isDeleted { inherited.append(marked(record, from: context)) }

@@ -1,4 +1,5 @@
-/// The readers that a context has while its outermost `perform` runs. All reads with them are of one state of each store.
+/// The readers that a context has while its outermost `perform` runs. All reads with them are of one state of each
+/// store.
 struct ReadLease {
   private struct Entry {
     let store: any PersistentStore
@@ -129,14 +130,16 @@ struct ReadLease {
 }
 
 extension ManagedObjectContext {
-  /// Runs a block whose reads are of one state of every store: fetches, faults and relationships see each store as of the
-  /// first read of it in the block. A save inside the block, also a failed one, ends the state; the next read begins another.
+  /// Runs a block whose reads are of one state of every store: fetches, faults and relationships see each store as of
+  /// the first read of it in the block. A save inside the block, also a failed one, ends the state; the next read
+  /// begins another.
   ///
-  /// Without a snapshot, each fetch is of one state, and all reads of a `perform` are of one state as long as the store has
-  /// connections to spare. Call it inside `perform`, or on the context's actor or thread.
+  /// Without a snapshot, each fetch is of one state, and all reads of a `perform` are of one state as long as the store
+  /// has connections to spare. Call it inside `perform`, or on the context's actor or thread.
   ///
-  /// Cost: a connection to each store read, until the block ends. Nested snapshots of several contexts have a connection
-  /// each, also beyond the size of a pool. Unchanged objects in use become faults at the beginning and are read again.
+  /// Cost: a connection to each store read, until the block ends. Nested snapshots of several contexts have a
+  /// connection each, also beyond the size of a pool. Unchanged objects in use become faults at the beginning and are
+  /// read again.
   ///
   /// - Throws: The errors of the block.
   public final func withSnapshot<T>(_ body: () throws -> T) rethrows -> T {

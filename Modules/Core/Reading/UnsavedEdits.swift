@@ -15,8 +15,8 @@ package struct UnsavedEdits: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// Returns the unsaved edits of this context, without those of its parents, of the given records that have any. May be
-  /// called from any thread.
+  /// Returns the unsaved edits of this context, without those of its parents, of the given records that have any. May
+  /// be called from any thread.
   package final func unsavedEdits(of ids: some Sequence<ManagedObjectID>) -> [ManagedObjectID: UnsavedEdits] {
     storage.withPending {
       guard storage.recordCount > 0 else { return [:] }

@@ -1,5 +1,5 @@
-/// Unsaved records by the value of a slot, for fetches whose predicate requires given values. Without the index, a loop that
-/// fetches a record by its key and inserts a missing one would visit all inserted records at each step.
+/// Unsaved records by the value of a slot, for fetches whose predicate requires given values. Without the index, a loop
+/// that fetches a record by its key and inserts a missing one would visit all inserted records at each step.
 ///
 /// An entry may be out of date: the caller evaluates the predicate for each record of a look-up.
 struct UnsavedIndex {
