@@ -1,15 +1,16 @@
 import CoherenceCore
 import Foundation
 
-/// A number that no integer column can have, by its place among the integers. Engines would round the column's values
-/// to compare them with it.
+/// The position among the integers of a number that no integer column can have. Engines would round the column's values
+/// to compare them with the number.
 enum IntegerBound {
   /// Greater than this integer and less than the next one.
   case between(Int64)
   /// Greater, or less, than all integers.
   case beyondAll(isAbove: Bool)
 
-  /// The place of a constant compared with an operand; `nil` when the operand is no integer, or the constant is one.
+  /// The position of a constant compared with an operand; `nil` for an operand other than an integer, and for an
+  /// integer constant.
   init?(_ value: AttributeValue, for operand: QueryOperand) {
     guard [.int16, .int32, .int64].contains(operand.storage) else { return nil }
     switch value {

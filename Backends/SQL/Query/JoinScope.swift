@@ -10,7 +10,7 @@ struct JoinScope {
   private let schema: SQLSchema
   private var joins: [Join] = []
   private var subqueries = 0
-  /// How many tables may be joined to the entity's.
+  /// The greatest number of tables joined to the entity's.
   private let maximumJoins: Int
 
   private struct Join {
@@ -37,8 +37,8 @@ struct JoinScope {
     return "\(alias)_\(subqueries)"
   }
 
-  /// The alias under which the record at the end of to-one relationships can be read; `nil` when the store does not
-  /// hold it. Each way is joined once.
+  /// The alias of the table of the record at the end of to-one relationships; `nil` when the store does not hold the
+  /// record, or for too many joins. Each path is joined once.
   mutating func alias(following steps: [RelationshipDescription]) -> String? {
     var alias = alias
     for step in steps {
@@ -58,7 +58,7 @@ struct JoinScope {
     return alias
   }
 
-  /// The entity's table and the tables joined to it, to stand after FROM.
+  /// The entity's table and the tables joined to it, for the FROM clause.
   var tables: SQLFragment { "\(name: table.name) AS \(name: alias)" + joinClauses }
 
   /// The joins to the entity's table.

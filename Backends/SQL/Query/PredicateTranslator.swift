@@ -1,14 +1,14 @@
 import CoherenceCore
 
-/// Turns predicates into conditions of SQL that mean the same, record for record, or into nothing.
+/// Translates predicates into SQL conditions that are true for exactly the same records, or returns `nil`.
 ///
-/// A condition is *total* when it is never null. Only what stands under a NOT must be: everywhere else null is as good
-/// as false.
+/// A condition is *total* when it is never null. Only a condition under NOT must be total: elsewhere null counts as
+/// false.
 struct PredicateTranslator {
   let schema: SQLSchema
   let dialect: any SQLDialect
   let spaces: IDSpaces
-  /// How much conditions may still be nested, in entries of the engine's parser stack.
+  /// The remaining depth of nested conditions, in entries of the engine's parser stack.
   private var room: Int
 
   init(schema: SQLSchema, dialect: any SQLDialect, spaces: IDSpaces) {
@@ -18,7 +18,7 @@ struct PredicateTranslator {
     room = dialect.nestingRoom
   }
 
-  /// The same with less room; `nil` for too little.
+  /// The translator for a nested condition, with less depth; `nil` when none remains.
   private func nested(by entries: Int) -> PredicateTranslator? {
     guard room >= entries else { return nil }
     var inner = self
@@ -26,7 +26,7 @@ struct PredicateTranslator {
     return inner
   }
 
-  /// The condition in a scope; `nil` when it cannot be said exactly.
+  /// Returns the condition of a predicate in a scope; `nil` without an exact translation.
   func condition(_ predicate: FetchPredicate, in scope: inout JoinScope, isTotal: Bool = false) -> SQLFragment? {
     switch predicate {
     case .constant(let value):
@@ -80,7 +80,7 @@ struct PredicateTranslator {
     }
   }
 
-  /// What a path leads to, as a column.
+  /// The column at the end of a path; `nil` without one.
   func operand(_ path: PropertyPath, in scope: inout JoinScope) -> QueryOperand? {
     guard let resolved = try? ResolvedPath(path, from: scope.entity),
       let alias = scope.alias(following: resolved.steps)
@@ -127,7 +127,7 @@ struct PredicateTranslator {
 
   // MARK: Comparisons
 
-  /// A possibly null condition, and how to make it total.
+  /// A condition that may be null, and the way to make it total.
   private struct Comparison {
     var sql: SQLFragment
     var isTotal: Bool
@@ -187,7 +187,7 @@ struct PredicateTranslator {
     }
   }
 
-  /// A column of integers and a fractional or out-of-range number, by the integers on its either side.
+  /// Compares a column of integers with a fractional or out-of-range number, by the integers on both sides of it.
   private func compare(_ operand: QueryOperand, _ comparison: ComparisonOperator, _ bound: IntegerBound) -> Comparison?
   {
     let isBelow: Bool
@@ -206,7 +206,7 @@ struct PredicateTranslator {
     }
   }
 
-  /// Both sides without what the options ignore; `nil` when the engine cannot do that.
+  /// Both sides without the differences that the options ignore; `nil` when the engine cannot remove them.
   private func folded(
     _ operand: QueryOperand, _ value: AttributeValue, _ comparison: ComparisonOperator, _ options: StringOptions
   ) -> (QueryOperand, AttributeValue)? {
@@ -215,7 +215,7 @@ struct PredicateTranslator {
     return (operand, .string(text.folded(options)))
   }
 
-  /// A text without what the options ignore; any other operand as it is.
+  /// A text without the differences that the options ignore; any other operand as it is.
   func folded(_ operand: QueryOperand, _ options: StringOptions) -> QueryOperand? {
     guard !options.isEmpty, operand.storage == .string else { return operand }
     guard let sql = dialect.folded(operand.sql, options) else { return nil }
@@ -257,10 +257,10 @@ struct PredicateTranslator {
   private func textSearch(_ text: SQLFragment, _ comparison: ComparisonOperator, _ needle: String) -> Comparison? {
     switch comparison {
     case .beginsWith where needle.isEmpty, .endsWith where needle.isEmpty, .contains where needle.isEmpty:
-      // Nothing is in every text.
+      // Every text contains the empty text.
       return Comparison(sql: "\(text) IS NOT NULL", isTotal: true)
     case .beginsWith:
-      // Between the prefix and the least text after all that begin with it, an index can look.
+      // A range from the prefix to the least text after all texts with the prefix can use an index.
       let lower: SQLFragment = "\(text) >= \(text: needle)"
       let upper = needle.successorOfPrefix.map { " AND \(text) < \(text: $0)" as SQLFragment } ?? ""
       return Comparison(sql: "(\(lower)\(upper))", isTotal: false)
@@ -306,7 +306,7 @@ struct PredicateTranslator {
     var scope: JoinScope
   }
 
-  /// The tables and the condition under which the members of a relationship are found.
+  /// The tables of a subquery and the condition that select the members of a relationship.
   private func members(_ path: PropertyPath, in scope: inout JoinScope, readingMembers: Bool = false) -> Members? {
     guard let resolved = try? ResolvedPath(path, from: scope.entity), case .toMany(let relationship) = resolved.target,
       let owner = scope.alias(following: resolved.steps), let table = schema.table(for: relationship.destination)
@@ -362,7 +362,7 @@ extension ComparisonOperator {
     }
   }
 
-  /// The operator that means the same with its operands exchanged.
+  /// The operator with the same meaning for exchanged operands.
   fileprivate var mirrored: ComparisonOperator? {
     switch self {
     case .equal, .notEqual: self

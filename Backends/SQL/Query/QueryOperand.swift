@@ -14,7 +14,7 @@ extension QueryOperand {
   /// A constant as the engine must see it to compare it with the operand.
   enum Constant {
     case value(AttributeValue, StorageType)
-    /// No record can have the value: an object of another store, or one without a place in any.
+    /// No record can have the value: an object of another store, or an unsaved object.
     case unreachable
   }
 

@@ -58,7 +58,7 @@ package struct QueryPlanner: Sendable {
 
   // MARK: Records by key
 
-  /// The statement for the rows of a hierarchy by key, up to its condition on the key, and their layout.
+  /// The statement for the rows of a hierarchy by key, up to the comparison with the keys, and the layout of its rows.
   package func rows(of root: EntityDescription) throws -> (select: SQLFragment, layout: RowLayout) {
     let table = try schema.requireTable(for: root)
     let layout = RowLayout(table, entities: table.root.concreteEntities)
@@ -105,7 +105,7 @@ package struct QueryPlanner: Sendable {
     }
   }
 
-  /// The conditions of a query. The parts of its predicate that AND joins at the top are translated one by one.
+  /// The conditions of a query. The operands of AND at the top of its predicate are translated one by one.
   private func filter(_ query: StoreQuery, in table: SQLTable, scope: inout JoinScope) -> Filter {
     var filter = Filter(conditions: entityCondition(query, in: table, alias: scope.alias), isExact: true)
     let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
@@ -134,7 +134,7 @@ package struct QueryPlanner: Sendable {
     return ["\(column) \(list: entities.map { .string($0.name) }, as: .string)"]
   }
 
-  /// What stands after ORDER BY; `nil` when a sort key cannot be said exactly.
+  /// The terms for the ORDER BY clause; `nil` for a sort key without an exact translation.
   private func order(_ sortKeys: [SortKey], scope: inout JoinScope) -> SQLFragment? {
     let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
     var terms: [SQLFragment] = []
@@ -162,7 +162,7 @@ package struct QueryPlanner: Sendable {
 }
 
 extension FetchPredicate {
-  /// The parts that AND joins at the top.
+  /// The operands of AND at the top of the predicate; otherwise the predicate itself.
   fileprivate var conjuncts: [FetchPredicate] {
     if case .and(let parts) = self { return parts.flatMap(\.conjuncts) }
     return [self]

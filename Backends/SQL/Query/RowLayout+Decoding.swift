@@ -1,6 +1,6 @@
 package import CoherenceCore
 
-// What decoders of rows have in common but for how a cell is read, which is each store's own.
+// The parts of decoding rows that do not depend on a store: each store reads cells in its own way.
 
 extension RowLayout {
   /// For each slot of an entity, the space of the keys in it; the row's own for slots without keys.

@@ -25,7 +25,7 @@ package struct RowLayout: Sendable {
     hasEntity = isShared
   }
 
-  /// The columns, to stand after SELECT.
+  /// The columns for the SELECT clause.
   func selection(alias: String) -> SQLFragment {
     let head = [SQLTable.id, SQLTable.version] + (hasEntity ? [SQLTable.entity] : [])
     return (head + columns.map(\.name)).map { .column($0, of: alias) }.joined(separator: ", ")

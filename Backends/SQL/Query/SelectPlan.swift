@@ -1,6 +1,7 @@
 import CoherenceCore
 
-/// The SELECT statement of a fetch, the layout of its rows, and the parts of the query that the statement covers exactly.
+/// The SELECT statement of a fetch, the layout of its rows, and the parts of the query that the statement covers
+/// exactly.
 package struct SelectPlan: Sendable {
   package var statement: SQLFragment
   package var layout: RowLayout

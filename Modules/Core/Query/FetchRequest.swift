@@ -1,50 +1,75 @@
-/// What to fetch: an entity, a condition, an order, and how much.
+/// A description of the records to fetch: entity, predicate, order and range.
 ///
-/// A request is a value; it can be made anywhere and used in any context.
+/// A request is a value. It is made on any thread and used in any context; nothing is checked or read before
+/// ``ManagedObjectContext/fetch(_:)`` or ``ManagedObjectContext/count(for:)`` receives it.
+///
+/// ```swift
+/// let request = FetchRequest(Album.self).filter { $0.year > 1990 }.sort("title").limit(20)
+/// let albums = try context.fetch(request)
+/// ```
+///
+/// Cost: a store reads no more records than the range needs when it can evaluate predicate and order itself. Otherwise
+/// it reads every candidate, and the context evaluates the rest.
 public struct FetchRequest<Result: ManagedObject>: Sendable {
-  /// The entity's name; `nil` when the entity is found by the class `Result`.
+  /// The name of the entity in the context's model; `nil` for the entity whose class is `Result`.
   public var entityName: String?
+  /// The condition that records must satisfy; `nil` for all records of the entity.
   public var predicate: FetchPredicate?
-  /// The order. Records equal by it, and all records without it, come by key.
+  /// The criteria of order, the most significant first. Among records equal by all criteria, saved records come first,
+  /// by key, and then inserted records in order of insertion.
   public var sortKeys: [SortKey] = []
-  /// The most records to return; `nil` for all, zero for none.
+  /// The greatest number of records to return; `nil` for all, zero for none. A fetch refuses a negative limit with
+  /// ``ErrorCode/invalidFetchRequest``.
   public var fetchLimit: Int?
-  /// How many records to leave out at the beginning.
+  /// The number of records to skip at the beginning of the order. A fetch refuses a negative offset with
+  /// ``ErrorCode/invalidFetchRequest``.
   public var fetchOffset = 0
   /// Whether records of subentities are found too.
   public var includesSubentities = true
-  /// Whether what the context and its parents have not saved is taken into account.
+  /// Whether unsaved changes of the context and its parents decide which records are found. Without them, predicate and
+  /// order see the stores' records; the objects of changed records still show their unsaved values.
   public var includesPendingChanges = true
-  /// Whether objects come without their values, to be loaded, all at once, when one of them is touched.
+  /// Whether new objects are faults, without values. The first access to one of them loads the values of 256 neighbours
+  /// with one read. No effect where unsaved changes decide which records are found.
   public var returnsObjectsAsFaults = false
-  /// Relationships whose members are loaded together with the records, and kept for the unit of work. A path such as
-  /// `tracks.artist` continues from the members. A path unknown to all entities of the request is refused, and so is one
-  /// of more than 100 relationships.
+  /// The paths of relationships whose members are loaded with the fetch, by a few reads for all records together, and
+  /// kept for the unit of work. A path such as `tracks.artist` continues from the members.
+  ///
+  /// A fetch refuses an unknown path with ``ErrorCode/unknownProperty``, and a path of more than 100 relationships or
+  /// to an attribute with ``ErrorCode/invalidFetchRequest``.
   public var relationshipsForPrefetching: [String] = []
 
-  /// A request for all objects of the entity with the class.
+  /// Makes a request for all objects of the entity whose class is `type`.
   public init(_ type: Result.Type = Result.self) {}
 
-  /// A request for all objects of an entity.
+  /// Makes a request for all objects of an entity. The objects of the entity must be of class `Result`.
   public init(entityName: String) { self.entityName = entityName }
 }
 
 extension FetchRequest {
-  /// The same request with a condition, which is added to the one it has.
+  /// Returns the request with a further condition: records must satisfy both.
   public func filter(_ predicate: FetchPredicate) -> FetchRequest {
     var request = self
     request.predicate = self.predicate.map { $0 && predicate } ?? predicate
     return request
   }
 
-  /// The same request with one more criterion of order.
+  /// Returns the request with a further, less significant criterion of order.
+  ///
+  /// - Parameters:
+  ///   - path: An attribute, or a path to one over to-one relationships, with names separated by dots.
+  ///   - options: Differences between texts to ignore. Only for attributes of type string.
   public func sort(_ path: String, ascending: Bool = true, options: StringOptions = []) -> FetchRequest {
     var request = self
     request.sortKeys.append(SortKey(path, ascending: ascending, options: options))
     return request
   }
 
-  /// The same request for at most so many records.
+  /// Returns the request with a range, in place of its limit and offset.
+  ///
+  /// - Parameters:
+  ///   - count: The greatest number of records to return.
+  ///   - offset: The number of records to skip at the beginning.
   public func limit(_ count: Int, offset: Int = 0) -> FetchRequest {
     var request = self
     request.fetchLimit = count
@@ -53,14 +78,20 @@ extension FetchRequest {
   }
 }
 
-/// A change to make to all records of an entity that satisfy a predicate, in the store.
+/// New values for all records of an entity that satisfy a predicate, written by the store without objects.
+///
+/// A value; ``ManagedObjectContext/execute(_:)-(BatchUpdateRequest)`` runs it.
 public struct BatchUpdateRequest: Sendable {
+  /// The name of the entity in the context's model.
   public var entityName: String
+  /// The condition that records must satisfy; `nil` for all records of the entity.
   public var predicate: FetchPredicate?
+  /// Whether records of subentities are updated too.
   public var includesSubentities = true
-  /// The new value of each attribute.
+  /// The new values by the names of their attributes.
   public var values: [String: AttributeValue]
 
+  /// - Parameter values: The new values by the names of their attributes; `nil` for no value.
   public init(entityName: String, predicate: FetchPredicate? = nil, values: [String: (any AttributeConvertible)?]) {
     self.entityName = entityName
     self.predicate = predicate
@@ -68,12 +99,16 @@ public struct BatchUpdateRequest: Sendable {
   }
 }
 
-/// A delete of all records of an entity that satisfy a predicate, in the store. Delete rules are not applied, but
-/// references and links to the records are cleared. Nothing is validated: required relationships and least numbers of
-/// members may be left without what they need.
+/// A delete of all records of an entity that satisfy a predicate, made by the store without objects.
+///
+/// References and links to the records are cleared. Delete rules are not applied and nothing is validated: records may
+/// lose the target of a required relationship, or have fewer members than their relationship requires.
 public struct BatchDeleteRequest: Sendable {
+  /// The name of the entity in the context's model.
   public var entityName: String
+  /// The condition that records must satisfy; `nil` for all records of the entity.
   public var predicate: FetchPredicate?
+  /// Whether records of subentities are deleted too.
   public var includesSubentities = true
 
   public init(entityName: String, predicate: FetchPredicate? = nil) {

@@ -1,21 +1,25 @@
 /// One criterion of a fetch's order.
 ///
-/// Missing values come first in ascending order and last in descending order. Strings are in the order of their UTF-8
-/// bytes unless options say otherwise. In every request, records equal by its criteria are ordered by key, so that the
+/// Missing values come first in ascending order and last in descending order. Strings are ordered by their UTF-8 bytes
+/// unless options ignore case or diacritics. Records equal by all criteria of a request are ordered by key, so that the
 /// order is total and the same on every store.
 public struct SortKey: Sendable, Hashable {
-  /// An attribute, reached over to-one relationships.
+  /// The path to an attribute, over to-one relationships if any. A record without a target has no value.
   public var path: PropertyPath
+  /// Whether smaller values come first.
   public var isAscending: Bool
+  /// The differences between texts to ignore. A fetch refuses options for an attribute other than text with
+  /// ``ErrorCode/invalidFetchRequest``.
   public var options: StringOptions
 
+  /// Makes a criterion from a path.
   public init(_ path: PropertyPath, ascending: Bool = true, options: StringOptions = []) {
     self.path = path
     self.isAscending = ascending
     self.options = options
   }
 
-  /// A criterion by property names, separated by dots.
+  /// Makes a criterion from property names separated by dots, such as `artist.name`.
   public init(_ path: String, ascending: Bool = true, options: StringOptions = []) {
     self.init(PropertyPath(path), ascending: ascending, options: options)
   }

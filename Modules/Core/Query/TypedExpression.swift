@@ -29,12 +29,13 @@ extension FetchPredicate {
 }
 
 extension FetchRequest where Result: KeyPathNaming {
-  /// The same request with a condition, which is added to the one it has.
+  /// Returns the request with a further condition: records must satisfy both.
   public func filter(_ condition: (QueryScope<Result>) -> FetchPredicate) -> FetchRequest {
     filter(condition(QueryScope()))
   }
 
-  /// The same request with one more criterion of order, reached over to-one relationships.
+  /// Returns the request with a further, less significant criterion of order: an attribute, over to-one relationships
+  /// if any.
   public func sort<Value: AttributeConvertible>(
     ascending: Bool = true, options: StringOptions = [], by attribute: (QueryScope<Result>) -> QueryAttribute<Value>
   ) -> FetchRequest {
@@ -43,7 +44,7 @@ extension FetchRequest where Result: KeyPathNaming {
     return request
   }
 
-  /// The same request with one more criterion of order.
+  /// Returns the request with a further, less significant criterion of order: an attribute of the records.
   public func sort<Value: AttributeConvertible>(
     _ keyPath: KeyPath<Result, Value>, order: SortOrder = .forward, options: StringOptions = []
   ) -> FetchRequest {

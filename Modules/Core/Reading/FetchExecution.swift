@@ -1,5 +1,5 @@
-/// Executes a plan: reads the stores, filters and orders rows as far as the stores did not, overlays unsaved records, cuts
-/// the range, and passes the records to a sink.
+/// Executes a plan: reads the stores, filters and orders rows as far as the stores did not, overlays unsaved records,
+/// cuts the range, and passes the records to a sink.
 ///
 /// The sink decides what becomes of the records: objects, values, comparisons, or a count.
 struct FetchExecution {

@@ -1,18 +1,19 @@
-/// The records of one read. A relationship of one of them is read for its neighbours too.
+/// The records of one read, the neighbours of each other. A relationship of a record is read for its neighbours too, so
+/// that a walk over many records needs few reads.
 final class FetchGroup {
-  /// The kind of read, which decides how many neighbours are read along.
+  /// The kind of the read. It decides how many neighbours the next read includes.
   enum Origin {
-    /// A fetch. Whether a walk follows is not known yet.
+    /// A fetch. A walk over its records may follow or not.
     case fetch
-    /// Members of a relationship. The walk over them continues.
+    /// A read of the members of relationships. A walk over them is under way.
     case members
-    /// The targets of a to-one relationship of one group's records.
+    /// A read of the targets of a to-one relationship of another group's records.
     case targets
   }
 
-  /// How many faults of a fetch are loaded together.
+  /// The number of faults of a fetch that are loaded together.
   static let faultWindow = 256
-  /// The numbers of neighbours that a relationship is read for, one after the other.
+  /// The number of neighbours in the first window, the factor from window to window, and the greatest number.
   private static let (first, step, most) = (64, 16, 16_384)
 
   let number: UInt32
@@ -23,7 +24,7 @@ final class FetchGroup {
   private struct Window {
     var size: Int
     var unit: Int
-    /// How many members an owner had, so far.
+    /// The average number of members of an owner in the latest read.
     var members = 1
   }
 
@@ -40,34 +41,34 @@ final class FetchGroup {
     }
   }
 
-  /// The records, and what the group itself takes beside them.
+  /// The memory of the group, in records: its own overhead is counted as 16.
   fileprivate var weight: Int { ids.count + 16 }
 
-  /// The place that the next record gets.
+  /// The number of records, and the index of the next one.
   var count: Int { ids.count }
 
   /// Adds a record without a row.
   ///
-  /// - Returns: The record's place.
+  /// - Returns: The record's index.
   func add(_ id: ManagedObjectID) -> UInt32 {
     ids.append(id)
     return UInt32(ids.count - 1)
   }
 
-  /// The faults to load together with one.
+  /// The records whose faults are loaded together with the fault at an index.
   func faults(at index: Int) -> ArraySlice<ManagedObjectID> {
     guard origin == .fetch else { return ids[...] }
     let start = index / Self.faultWindow * Self.faultWindow
     return ids[start..<min(start + Self.faultWindow, ids.count)]
   }
 
-  /// The neighbours to read a relationship for together with a record: few at first, more while the walk continues.
-  /// Records of one section of the group get the same neighbours, so that the order of a walk does not matter.
+  /// Returns the neighbours for which a relationship is read together with a record: few at first, more while the walk
+  /// continues. All records of a section of the group get the same neighbours, so that a walk may have any order.
   ///
   /// - Parameters:
-  ///   - unit: A number that changes when lists are dropped. A walk that saves at each step drops them each time, and is
-  ///     given no neighbours.
-  ///   - budget: How many members one read may bring.
+  ///   - unit: A number that changes when lists are dropped. A walk that saves at each step drops the lists each time,
+  ///     and gets no neighbours.
+  ///   - budget: The greatest number of members that one read may return.
   func window(
     at index: Int, for relationship: RelationshipDescription, unit: Int, budget: Int
   ) -> ArraySlice<ManagedObjectID> {
@@ -81,7 +82,7 @@ final class FetchGroup {
 
   private func next(at index: Int, for relationship: RelationshipDescription, unit: Int) -> Window {
     guard var window = windows[relationship] else {
-      // A walk begins at the first record, as a rule; the caller of another one looks at that record alone.
+      // A walk begins at the first record as a rule. A program that begins at another record needs that record alone.
       return Window(size: origin != .fetch ? Self.first * Self.step : index == 0 ? Self.first : 1, unit: unit)
     }
     if window.unit != unit {
@@ -92,15 +93,16 @@ final class FetchGroup {
     return window
   }
 
-  /// Learns how many members owners have.
+  /// Notes how many members owners have, for the size of the next window.
   func note(members: Int, of owners: Int, for relationship: RelationshipDescription) {
     windows[relationship]?.members = max(1, members / max(1, owners))
   }
 }
 
-/// The groups of a context. The earliest groups are dropped beyond a bound.
+/// The groups of a context. Beyond a bound, the earliest groups are dropped: relationships of their records are then
+/// read record by record.
 struct FetchGroups {
-  /// How many records the groups remember, beside those of the latest one.
+  /// The greatest number of records in the groups, without those of the latest group.
   static let limit = 262_144
 
   private var groups: [UInt32: FetchGroup] = [:]
@@ -108,10 +110,10 @@ struct FetchGroups {
   private var total = 0
   private var last: UInt32 = 0
 
-  /// Makes a group, to be entered when its records are known.
+  /// Makes a group. The caller adds its records and then enters it.
   mutating func make(_ origin: FetchGroup.Origin) -> FetchGroup {
     last &+= 1
-    // Zero stands for none.
+    // Zero stands for no group.
     if last == 0 { last = 1 }
     return FetchGroup(number: last, origin: origin)
   }
@@ -128,7 +130,7 @@ struct FetchGroups {
 
   private mutating func forgetFirst() {
     var dropped = 0
-    // Half of them at once, so that a drop costs little for each.
+    // Half of the records at once: the cost of a drop is spread over many entries.
     while total > Self.limit / 2, dropped < order.count - 1 {
       if let group = groups.removeValue(forKey: order[dropped]) { total -= group.weight }
       dropped += 1
@@ -136,7 +138,7 @@ struct FetchGroups {
     order.removeFirst(dropped)
   }
 
-  /// The group that an object came with.
+  /// The group of the read that returned an object; `nil` for none, and for a dropped group.
   func group(of object: ManagedObject) -> FetchGroup? {
     guard let group = groups[object.groupNumber], Int(object.groupIndex) < group.count,
       group.ids[Int(object.groupIndex)] == object.id

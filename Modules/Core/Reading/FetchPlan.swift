@@ -53,8 +53,8 @@ struct FetchPlan {
 
   // MARK: Queries
 
-  /// Whether one store's rows, read in order, need no more than the unsaved records merged into them: the values that
-  /// decide the order are in the rows.
+  /// Whether unsaved records can be merged into rows in order: all rows come from one store, and the values that decide
+  /// the order are in the rows.
   var isMergeable: Bool {
     stores.count == 1 && (!needsOverlay || !dependsOnUnsaved && order?.dependencies.relationships.isEmpty != false)
   }
@@ -74,7 +74,8 @@ struct FetchPlan {
     return query
   }
 
-  /// The query for all rows that may match, in any order.
+  /// The query for all candidates, in any order. Without the predicate where unsaved changes of other records decide
+  /// it.
   var unorderedQuery: StoreQuery {
     var query = query
     query.sortKeys = []

@@ -1,14 +1,14 @@
-/// The column by which members name their owner.
+/// The column of members that refers to their owner.
 struct MemberColumn {
   let entity: EntityDescription
   let inverse: RelationshipDescription
-  /// Where an ordered relationship's members have their positions.
+  /// The slot of the position in an ordered relationship.
   let positionSlot: Int?
 }
 
 /// Members by owner, gathered from rows.
 ///
-/// Rows of one owner mostly follow each other, and mostly come by key, so that few owners are looked up and few lists
+/// Rows of one owner are mostly adjacent and mostly ordered by key, so that few owners are looked up and few lists
 /// sorted.
 struct GatheredMembers {
   fileprivate struct List {
@@ -19,9 +19,9 @@ struct GatheredMembers {
   }
 
   private var lists: [List] = []
-  private var places: [ManagedObjectID: Int] = [:]
-  private var latest: (owner: ManagedObjectID, place: Int)?
-  /// The number of members.
+  private var indices: [ManagedObjectID: Int] = [:]
+  private var latest: (owner: ManagedObjectID, index: Int)?
+  /// The number of gathered members.
   private(set) var count = 0
 
   mutating func add(_ rows: [Row], _ column: MemberColumn) {
@@ -29,24 +29,25 @@ struct GatheredMembers {
     for row in rows {
       guard case .reference(let owner) = row[slot] else { continue }
       var position: Int64 = -1
-      if let positionSlot = column.positionSlot, case .int(let place) = row[positionSlot] { position = place }
-      lists[place(of: owner)].add(row.id, position, isOrdered: column.positionSlot != nil)
+      if let positionSlot = column.positionSlot, case .int(let number) = row[positionSlot] { position = number }
+      lists[index(of: owner)].add(row.id, position, isOrdered: column.positionSlot != nil)
       count += 1
     }
   }
 
-  private mutating func place(of owner: ManagedObjectID) -> Int {
-    if let latest, latest.owner == owner { return latest.place }
-    let place = places[owner] ?? lists.count
-    if place == lists.count {
+  private mutating func index(of owner: ManagedObjectID) -> Int {
+    if let latest, latest.owner == owner { return latest.index }
+    let index = indices[owner] ?? lists.count
+    if index == lists.count {
       lists.append(List(owner: owner))
-      places[owner] = place
+      indices[owner] = index
     }
-    latest = (owner, place)
-    return place
+    latest = (owner, index)
+    return index
   }
 
-  /// Hands the lists over: by position, and members without one, or with the same one, by key.
+  /// Adds the lists to a dictionary by owner. Members are ordered by position; members without a position come first,
+  /// and members of equal positions are ordered by key.
   consuming func move(into result: inout [ManagedObjectID: [ManagedObjectID]]) {
     for list in lists { result[list.owner] = list.sorted() }
   }

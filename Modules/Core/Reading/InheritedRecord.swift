@@ -1,12 +1,11 @@
-/// What a parent context has not saved of a record, as its children read it.
+/// An unsaved record of a parent context, as the parent's children read it.
 struct InheritedRecord {
-  /// The record in the parent's eyes.
+  /// The row with the parent's changes.
   let row: Row
   let isDeleted: Bool
-  /// The slots that the parent edited.
+  /// The slots that the parent changed.
   let edits: SlotSet
-  /// Whether the parent may have edited an older version than the store has by now: it did not take in yet what others
-  /// saved.
+  /// Whether the parent may have changed an older version than the store has: the parent's inbox is not processed yet.
   var mayBeBehind = false
 
   init(_ record: PendingRecord) {
@@ -15,7 +14,7 @@ struct InheritedRecord {
     edits = record.changed
   }
 
-  /// The parent's edits on top of what the store has now.
+  /// Returns the parent's changes applied to the present row of the store, if that row is newer.
   func caughtUp(with stored: Row?) -> Row {
     guard var result = stored, result.version > row.version else { return row }
     for slot in edits { result.set(row[slot], at: slot) }
@@ -24,7 +23,7 @@ struct InheritedRecord {
 }
 
 extension ManagedObjectContext {
-  /// What the nearest parent with unsaved changes of a record has of it.
+  /// The unsaved record of the nearest parent that has one; `nil` for none.
   final func inheritedRecord(of id: ManagedObjectID) -> InheritedRecord? {
     var ancestor = parent
     while let context = ancestor {
@@ -37,17 +36,17 @@ extension ManagedObjectContext {
     return nil
   }
 
-  /// The same, knowing whether it may be behind.
+  /// Returns a parent's record with the mark whether it may be behind the store.
   final func marked(_ record: InheritedRecord, from context: ManagedObjectContext) -> InheritedRecord {
     // A snapshot must not see newer rows, and a fresh record has none.
     guard !record.isDeleted, record.row.version > 0, lease.pins == 0, !context.inbox.isEmpty else { return record }
     var result = record
-    // What a farther parent edited is in the row already, and in no store.
+    // The row includes the changes of a farther parent, which no store has.
     result.mayBeBehind = context.inheritedRecord(of: record.row.id) == nil
     return result
   }
 
-  /// Rows of records with unsaved changes in parents, with one read for each store for rows possibly behind.
+  /// Returns the rows of inherited records, with one read for each store for the records that may be behind it.
   final func rows(of records: [InheritedRecord]) throws -> [Row] {
     let behind = records.filter(\.mayBeBehind)
     guard !behind.isEmpty else { return records.map(\.row) }

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// The objects and lists that relationships led a context to, kept until its unit of work ends, so that a record is read
-/// once. Used by the context's owner alone.
+/// The objects and member lists that a context read over relationships, retained until its unit of work ends, so that a
+/// record is read once. Used by the context's owner alone.
 ///
-/// A unit of work is the outermost `perform`. A context of the main actor is used without `perform`: its unit is the turn of
-/// the main queue. A context of a thread begins another unit with each fetch. Outside of `perform` no reader holds a state
-/// of the stores, and therefore a save by any context of the coordinator empties this memory there.
+/// A unit of work is the outermost `perform`. A context of the main actor is used without `perform`: its unit is the
+/// turn of the main queue. A context of a thread begins another unit with each fetch. Outside of `perform` no reader
+/// holds a state of the stores; a save by any context of the coordinator therefore empties the memory there.
 ///
-/// Beyond ``limit`` objects the earliest are released. The objects of one read stay together.
+/// Beyond ``limit`` objects the earliest are released. Objects of one read are released together.
 final class KeptReads {
-  /// How many objects are kept, beside those of the last read.
+  /// The greatest number of retained objects, without those of the last read.
   static let limit = 32_768
 
   private var young: [ManagedObject] = []
@@ -18,7 +18,7 @@ final class KeptReads {
   private var bound = limit / 2
   /// Targets of to-one relationships by identifier: the addresses of objects that `young` or `old` keeps.
   @exclusivity(unchecked) private var targets = IDTable()
-  /// The members of owners not asked yet, as the store has them. A neighbour's read brought them.
+  /// The saved members of owners, read together with those of a neighbour and not yet handed to their owners.
   private var lists: [RelationshipDescription: [ManagedObjectID: KeptList]] = [:]
   /// The count of the saves that end the unit; `nil` where a lease holds the stores' state.
   private var saves: SaveCount?
@@ -27,16 +27,16 @@ final class KeptReads {
   @exclusivity(unchecked) private var isWatching = false
   private var isCalm: Bool { saves.map { $0.value == seenSaves } != false }
 
-  /// The number of the lease that read the lists.
+  /// The number of the lease under which the lists were read.
   private var listLease = 0
-  /// Rises when everything is dropped.
+  /// The number of times that everything was dropped.
   private(set) var drops = 0
-  /// Whether the end of the unit is still to be arranged.
+  /// Whether the end of the unit still has to be scheduled.
   var needsEnd = true
-  /// Whether every row of a read becomes an object, without a limit on their number.
+  /// Whether every row of a read becomes an object, without a limit on the number of objects.
   private(set) var isUnbounded = false
 
-  /// Whether nothing is kept.
+  /// Whether nothing is retained.
   var isEmpty: Bool { young.isEmpty && old.isEmpty && lists.isEmpty }
 
   /// Begins a unit that ends with the next save of any context.
@@ -46,14 +46,14 @@ final class KeptReads {
     isWatching = true
   }
 
-  /// Drops lists of another lease than the present one.
+  /// Drops the lists that were read under another lease than the present one.
   @inline(__always) func belong(to lease: Int) {
     guard listLease != lease else { return }
     listLease = lease
     outdateLists()
   }
 
-  /// Runs a block whose reads are wanted as objects.
+  /// Runs a block in which every row read becomes an object.
   func unbounded<T>(_ body: () throws -> T) rethrows -> T {
     let outer = isUnbounded
     isUnbounded = true
@@ -66,14 +66,14 @@ final class KeptReads {
 
   // MARK: Objects
 
-  /// A target of a to-one relationship.
+  /// The retained target of a to-one relationship.
   @inline(__always) func target(_ id: ManagedObjectID) -> ManagedObject? {
-    // An object of the table is in `young` or `old`.
+    // `young` or `old` retains every object of the table.
     guard let address = UnsafeRawPointer(bitPattern: targets[id]), !isWatching || isCalm else { return nil }
     return Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
   }
 
-  /// Keeps objects that one read brought.
+  /// Retains the objects of one read.
   func keep(_ objects: [ManagedObject]) {
     guard !objects.isEmpty else { return }
     if young.count >= bound { releaseOldest() }
@@ -81,8 +81,8 @@ final class KeptReads {
     if young.isEmpty { young = objects } else { young += objects }
   }
 
-  /// Keeps the target of a to-one relationship. An unsaved target is left out: its identifier will change, and its
-  /// pending record keeps it.
+  /// Retains the target of a to-one relationship. An unsaved target is left out: its identifier will change, and its
+  /// pending record retains it.
   func keep(target object: ManagedObject) {
     guard !object.id.isTemporaryID, targets[object.id] == 0 else { return }
     if young.count >= bound { releaseOldest() }
@@ -95,7 +95,7 @@ final class KeptReads {
     for object in objects where !object.id.isTemporaryID { targets.set(Self.word(object), for: object.id) }
   }
 
-  /// Stops handing an object out that leaves the context.
+  /// Removes an object that leaves the context from the targets.
   func forget(_ object: ManagedObject) { targets.remove(object.id, ifWord: Self.word(object)) }
 
   private func releaseOldest() {
@@ -103,7 +103,7 @@ final class KeptReads {
     let released = old
     old = young
     young = []
-    // Objects may go here, which take themselves out of the registry.
+    // The last references may be released here. A released object removes itself from the registry.
     withExtendedLifetime(released) {}
   }
 
@@ -128,7 +128,7 @@ final class KeptReads {
 
   // MARK: Members
 
-  /// Keeps the members of an owner not asked yet.
+  /// Retains the members of an owner until the owner needs them.
   func keep(_ list: KeptList, of relationship: RelationshipDescription, owner: ManagedObjectID) {
     lists[relationship, default: [:]][owner] = list
   }
@@ -137,12 +137,12 @@ final class KeptReads {
     lists[relationship]?[owner] != nil
   }
 
-  /// Hands the members of an owner over, which keeps them from then on.
+  /// Removes and returns the members of an owner.
   func takeList(of relationship: RelationshipDescription, owner: ManagedObjectID) -> KeptList? {
     lists[relationship]?.removeValue(forKey: owner)
   }
 
-  /// The lists of all owners not asked yet.
+  /// The lists that were not yet handed to their owners.
   func waitingLists(of relationship: RelationshipDescription) -> some Collection<KeptList> {
     lists[relationship, default: [:]].values
   }
@@ -161,7 +161,7 @@ struct KeptList {
   let version: Int64?
 }
 
-/// How often contexts of a coordinator have saved.
+/// The number of saves by contexts of a coordinator.
 final class SaveCount: Sendable {
   private let count = Atomic<Int>(0)
   @inline(__always) var value: Int { count.load(ordering: .acquiring) }

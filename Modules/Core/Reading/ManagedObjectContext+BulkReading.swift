@@ -1,7 +1,7 @@
 // Records in bulk: objects, rows and members by identifier.
 
 extension ManagedObjectContext {
-  /// The objects of rows that ``compare(_:with:)`` handed out, in the same order.
+  /// Returns the objects of rows that a store returned, in the same order.
   package final func objects(for rows: [Row]) -> [ManagedObject] {
     operating {
       var result: [ManagedObject] = []
@@ -11,7 +11,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The objects of identifiers, those that the context does not have loaded together. Missing records are left out.
+  /// Returns the objects of identifiers. Objects new to the context are loaded together; missing records are left out.
   package final func existingObjects(
     with ids: some Collection<ManagedObjectID>
   ) throws -> [ManagedObjectID: ManagedObject] {
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The states of records, as this context sees them. Missing records are left out.
+  /// Returns the rows of records with the unsaved changes of this context. Missing records are left out.
   package final func rows(of ids: [ManagedObjectID]) throws -> [ManagedObjectID: Row] {
     try operating {
       var result: [ManagedObjectID: Row] = [:]
@@ -42,7 +42,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The members of a to-many relationship of several owners, as this context sees them.
+  /// Returns the members of a to-many relationship of several owners, with the unsaved changes of this context.
   package final func memberIDs(
     of relationship: RelationshipDescription, owners: [ManagedObjectID]
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
@@ -58,7 +58,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether the record of a row that ``compare(_:with:)`` handed out satisfies a predicate, in this context's eyes.
+  /// Whether the record of a row satisfies a predicate with the unsaved changes of this context.
   package final func satisfies(_ predicate: PreparedPredicate, _ row: Row) throws -> Bool {
     try operating {
       let state = storage.record(for: row.id).map { RecordState($0) } ?? RecordState(row)
@@ -66,7 +66,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether a row that the stores have satisfies a predicate, whatever this context has changed of the record.
+  /// Whether a row satisfies a predicate with the values of the row, without unsaved changes of its record.
   package final func satisfies(_ predicate: PreparedPredicate, stored row: Row) throws -> Bool {
     try operating { try predicate.matches(RecordState(row), in: ContextRecords(context: self)) }
   }

@@ -1,10 +1,12 @@
 // Records compared with expected values, read without objects and, where the store can, without rows.
 
 extension ManagedObjectContext {
-  /// Puts the records that a request finds, saved and unsaved, to an expectation. Its order and range are not looked
-  /// at. The passed rows are states of records as this context sees them.
+  /// Compares the records that a request finds with an expectation, which receives the rows that differ.
   ///
-  /// - Throws: As ``fetch(_:)``, and what the expectation throws.
+  /// Unsaved changes count as in ``fetch(_:)``: the rows have the unsaved values. Order and range of the request have
+  /// no effect. A store that is ``RowComparing`` makes no rows of equal records.
+  ///
+  /// - Throws: As ``fetch(_:)``, and errors of the expectation, which end the read.
   package final func compare<R: ManagedObject>(_ request: FetchRequest<R>, with expectation: any RowExpectation) throws
   {
     try operating {
@@ -21,7 +23,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// Puts records to an expectation.
+/// Passes records to an expectation.
 private struct ComparisonSink: FetchSink {
   let screen: ExpectationScreen
   var sharesRows: Bool { true }
@@ -44,7 +46,8 @@ private struct ComparisonSink: FetchSink {
   }
 }
 
-/// Keeps records with unsaved changes, whose stored state does not count, from an expectation. Counts the others.
+/// Passes rows to an expectation without the records that have unsaved changes: their stored values do not count.
+/// Counts the rows.
 private final class ExpectationScreen: RowExpectation {
   let expectation: any RowExpectation
   let keySlots: [Int]
@@ -67,7 +70,7 @@ private final class ExpectationScreen: RowExpectation {
   @inline(__always) func countRow() throws {
     count += 1
     if count % 1024 == 0, Task.isCancelled {
-      throw CoherenceError(.cancelled, "The task was cancelled while it read.")
+      throw CoherenceError(.cancelled, "The task was cancelled during a comparison of records.")
     }
   }
 

@@ -1,11 +1,22 @@
 extension ManagedObjectContext {
-  /// Finds records and returns their objects.
+  /// Returns the objects of the records that match a request, in its order.
   ///
-  /// What the context and its parents have not saved is taken into account, by the same evaluator that defines what a
-  /// predicate means. The order is total: see ``SortKey``.
+  /// Unsaved changes of the context and its parents count, unless the request leaves them out: an inserted record is
+  /// found, a deleted record is not, and a changed record is found by its new values. The meaning of predicates and the
+  /// order are the same on every store; see ``SortKey`` for the order.
+  ///
+  /// A record is one object in a context: an object that the context already has is returned again, with its unsaved
+  /// changes. All reads of one fetch are of one state of each store.
+  ///
+  /// Call it inside `perform`, or on the context's actor or thread; the call waits for the store. Before the read,
+  /// deleted objects pass their delete rules on, and a context used without `perform` takes over the saves of others.
+  ///
+  /// Cost: one statement for each store, and one object for each new record. Unsaved changes of records to which
+  /// predicate or order lead over relationships have the context evaluate the request over all records of the entity.
   ///
   /// - Throws: ``ErrorCode/unknownEntity``, ``ErrorCode/unknownProperty``, ``ErrorCode/invalidPredicate``,
-  ///   ``ErrorCode/invalidFetchRequest``, ``ErrorCode/noStore``, ``ErrorCode/cancelled``, and errors of the store.
+  ///   ``ErrorCode/invalidFetchRequest``, ``ErrorCode/contextWithoutStore``, ``ErrorCode/noStore``,
+  ///   ``ErrorCode/cancelled`` when the task is cancelled during the fetch, and errors of the store.
   public final func fetch<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> [Result] {
     try operating {
       try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
@@ -27,7 +38,9 @@ extension ManagedObjectContext {
     request.entityName ?? "\(Result.self)"
   }
 
-  /// Counts the records that a fetch would find, its limit and offset applied.
+  /// Returns the number of records that a fetch would return, within its limit and offset.
+  ///
+  /// Makes no objects. Where unsaved changes cannot matter, a store that can count exactly returns no rows.
   ///
   /// - Throws: As ``fetch(_:)``.
   public final func count<Result: ManagedObject>(for request: FetchRequest<Result>) throws -> Int {
@@ -44,7 +57,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes one group of objects from different reads.
+  /// Makes a group of objects from different reads, so that their relationships are read together.
   final func group(_ objects: [ManagedObject]) {
     let group = storage.groups.make(.fetch)
     for object in objects where !object.id.isTemporaryID {
@@ -54,7 +67,7 @@ extension ManagedObjectContext {
     storage.groups.enter(group)
   }
 
-  /// The members of a to-many relationship that satisfy a predicate, in the relationship's order.
+  /// Fetches the members of a to-many relationship that satisfy a predicate, in the relationship's order.
   final func filteredMembers<Member: ManagedObject>(
     of relationship: RelationshipDescription, owner: ManagedObject, by predicate: FetchPredicate
   ) throws -> [Member] {
@@ -84,9 +97,9 @@ extension ManagedObject {
 }
 
 extension [ManagedObject] {
-  /// The same array, as objects of their known class.
+  /// Returns the array as objects of their known class, without looking at the elements.
   fileprivate func downcast<Object: ManagedObject>(to type: Object.Type) -> [Object] {
-    // References are the same for every class.
+    // The plan has checked the class of the entity's objects, and references have one layout for every class.
     return unsafeBitCast(self, to: [Object].self)
   }
 }

@@ -1,7 +1,9 @@
-// Rows and members, from parents and stores.
+// Rows by identifier, from parents and stores.
 
 extension ManagedObjectContext {
-  /// Loads the row of a fault, with those of the faults that it came with.
+  /// Loads the row of a fault, with the rows of the faults of its group.
+  ///
+  /// - Throws: ``ErrorCode/objectNotFound`` or ``ErrorCode/objectDeleted`` for a missing record; errors of the store.
   final func fire(_ object: ManagedObject) throws {
     try loading {
       try fireGroup(of: object)
@@ -21,7 +23,7 @@ extension ManagedObjectContext {
     storage.missing.remove(object.id)
   }
 
-  /// Loads the rows of the faults that one read brought, in one read.
+  /// Loads the rows of an object's group, if it has other faults, with one read.
   private final func fireGroup(of object: ManagedObject) throws {
     guard let group = storage.groups.group(of: object) else { return }
     let ids = group.faults(at: Int(object.groupIndex))
@@ -35,14 +37,15 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The state of a record below this context: its parents' if they have unsaved changes of it, else the store's.
+  /// Returns the row of a record below this context: with the unsaved changes of its parents if they have any,
+  /// otherwise as the store has it. `nil` for a missing record.
   final func loadRow(_ id: ManagedObjectID) throws -> Row? {
     guard let inherited = inheritedRecord(of: id) else { return try committedRow(id) }
     if inherited.isDeleted { return nil }
     return inherited.mayBeBehind ? inherited.caughtUp(with: try committedRow(id)) : inherited.row
   }
 
-  /// The row of a record as its store has it.
+  /// Returns the row of a record as its store has it; `nil` for a missing record.
   final func committedRow(_ id: ManagedObjectID) throws -> Row? {
     guard !id.isTemporaryID else { return nil }
     let coordinator = try coordinator()
@@ -50,14 +53,15 @@ extension ManagedObjectContext {
     if let row = try kept?.row(id) { return row }
     guard let row = try reader.row(id.key, of: id.entity) else { return nil }
     guard lease.pins == 0 else { return row }
-    // As it was read: kept rows of an overtaken state go, before they could be taken for this one.
+    // Before the row is shared: the cache receives it as it was read, and drops rows of an earlier state, which sharing
+    // could put in its place.
     kept?.enter(row)
     var rows = [row]
     row.id.space.rows.share(&rows)
     return rows[0]
   }
 
-  /// The states of records below this context; missing records are left out.
+  /// Returns the rows of records below this context, in any order. Missing records are left out.
   final func loadRows(_ ids: [ManagedObjectID]) throws -> [Row] {
     var inherited: [InheritedRecord] = []
     var committed: [ManagedObjectID] = []
@@ -71,7 +75,7 @@ extension ManagedObjectContext {
     return try rows(of: inherited) + committedRows(committed)
   }
 
-  /// The rows of records as their stores have them; missing records are left out.
+  /// Returns the rows of records as their stores have them, in any order. Missing records are left out.
   final func committedRows(_ ids: [ManagedObjectID]) throws -> [Row] {
     var result: [Row] = []
     var wanted: [IDSpaceKey: [Int64]] = [:]
@@ -93,7 +97,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Replaces rows by the shared ones of the process, except in a snapshot, which must not see newer ones.
+  /// Replaces rows by equal rows of the process, so that contexts share buffers. Rows of a snapshot stay as they are.
   final func share(_ rows: inout [Row]) {
     guard lease.pins == 0, let id = rows.first?.id else { return }
     if RowCache.isAnyInUse { renewKeptRows(beside: id) }
@@ -107,11 +111,11 @@ extension ManagedObjectContext {
     kept.renew()
   }
 
-  /// Whether no parent has unsaved changes of a record.
+  /// Whether no parent has unsaved changes of a record: the store's row is the row below this context.
   final func isUnknownBelow(_ id: ManagedObjectID) -> Bool { inheritedRecord(of: id) == nil }
 }
 
-/// A space as a key of a dictionary.
+/// An identifier space as a key of a dictionary, by identity.
 struct IDSpaceKey: Hashable {
   let space: IDSpace
   static func == (left: IDSpaceKey, right: IDSpaceKey) -> Bool { left.space === right.space }

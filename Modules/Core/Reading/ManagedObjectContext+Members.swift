@@ -1,10 +1,11 @@
-// Members of to-many relationships, read for many owners at once.
+// Members of to-many relationships, read for many owners together.
 
 extension ManagedObjectContext {
-  /// How many rows one read along may bring.
+  /// The greatest number of rows that a read for neighbours may return.
   static let rowBudget = 16_384
 
-  /// The members of a to-many relationship below this context. Those of the owner's neighbours are read along.
+  /// Returns the members of a to-many relationship below this context: without its own changes. The members of the
+  /// owner's neighbours are read with them.
   final func storedMembers(
     of relationship: RelationshipDescription, owner: ManagedObject
   ) throws -> [ManagedObjectID] {
@@ -20,9 +21,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The members of a to-many relationship of several owners, below this context, with one read for each store.
+  /// Returns the members of a to-many relationship of several owners, below this context: without its own changes.
   ///
-  /// - Parameter isKeeping: Whether the members become objects, which are kept.
+  /// - Parameter isKeeping: Whether the members become objects, which are retained for the unit of work.
   final func storedMembers(
     of relationship: RelationshipDescription, owners: [ManagedObjectID], isKeeping: Bool
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
@@ -35,7 +36,7 @@ extension ManagedObjectContext {
 
   // MARK: Neighbours
 
-  /// The members of an owner. Its neighbours' members are read along and kept.
+  /// Reads the members of an owner, and retains those of its neighbours, read with them.
   private final func membersAlong(
     with owner: ManagedObject, of relationship: RelationshipDescription
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
@@ -53,13 +54,14 @@ extension ManagedObjectContext {
         return members
       }
     }
-    // Without neighbours, or with too many members for one read, the owner is read alone, however many members it has.
+    // Without neighbours, or with too many members for one read, the members of the owner alone are read, without a
+    // limit.
     let members = try membersWithObjects(of: relationship, owners: [owner.id], limit: nil) ?? [:]
     group?.note(members: members[owner.id]?.count ?? 0, of: 1, for: relationship)
     return members
   }
 
-  /// The objects of an owner's group whose members were not read yet.
+  /// The objects of an owner's group whose members are still to be read.
   private final func neighbours(
     of owner: ManagedObject, in group: FetchGroup, for relationship: RelationshipDescription
   ) -> [ManagedObject] {
@@ -75,9 +77,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The members of owners as their stores have them. Where their rows come along they become objects, which are kept.
+  /// Returns the members of owners as their stores have them. Where the read returns rows of the members, they become
+  /// objects, which are retained.
   ///
-  /// - Parameter limit: The most members to read.
+  /// - Parameter limit: The greatest number of members to read; `nil` for any number.
   /// - Returns: `nil` for more members than the limit.
   private final func membersWithObjects(
     of relationship: RelationshipDescription, owners: [ManagedObjectID], limit: Int?
@@ -94,7 +97,7 @@ extension ManagedObjectContext {
     return members
   }
 
-  /// Stored rows with what parents have not saved on top.
+  /// Returns stored rows with the unsaved changes of the parents, without the rows of records that a parent deletes.
   private final func belowRows(_ rows: [Row]) throws -> [Row] {
     guard parent != nil else { return rows }
     return rows.compactMap { row in
@@ -106,7 +109,7 @@ extension ManagedObjectContext {
 
   // MARK: Present members
 
-  /// The members of a to-many relationship with their rows, read together. Those whose records are gone are left out.
+  /// Returns the members of a to-many relationship, loaded together. Members whose records are missing are left out.
   final func presentMembers(
     of relationship: RelationshipDescription, owner: ManagedObject
   ) throws -> [ManagedObject] {
@@ -125,7 +128,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Loads members, and those of the lists that wait: with links no rows come along.
+  /// Loads members, and members of lists that wait for their owners: a read of links returns no rows of members.
   private final func loadMembers(
     _ absent: [ManagedObjectID], of relationship: RelationshipDescription
   ) throws -> [ManagedObject] {
@@ -147,16 +150,16 @@ extension ManagedObjectContext {
 
   // MARK: In stores
 
-  /// The members of a to-many relationship of several owners, as their stores have them.
+  /// Returns the members of a to-many relationship of several owners, as their stores have them.
   ///
-  /// - Parameter note: Called with rows of members read on the way.
+  /// - Parameter note: Receives the rows of members where the read returns rows.
   final func committedMembers(
     of relationship: RelationshipDescription, owners: [ManagedObjectID], note: ([Row]) throws -> Void
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
     try committedMembers(of: relationship, owners: owners, limit: nil, note: note) ?? [:]
   }
 
-  /// - Parameter limit: The most rows of members to read. Links have no limit.
+  /// - Parameter limit: The greatest number of rows of members to read. Links have no limit.
   /// - Returns: `nil` for more rows than the limit.
   private final func committedMembers(
     of relationship: RelationshipDescription, owners: [ManagedObjectID], limit: Int?, note: ([Row]) throws -> Void
@@ -181,17 +184,17 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// How many owners one statement names: engines bound its parameters.
+  /// The greatest number of owners in one query: engines limit the parameters of a statement.
   private static let ownersOfOneRead = 8_192
 
-  /// Gathers members by the column that names their owner.
+  /// Gathers members by the column that refers to their owner.
   ///
-  /// - Returns: Whether the limit was kept.
+  /// - Returns: `false` for more members than the limit.
   private final func gather(
     _ gathered: inout GatheredMembers, _ column: MemberColumn, owners: ArraySlice<ManagedObjectID>,
     in store: any PersistentStore, limit: Int?, note: ([Row]) throws -> Void
   ) throws -> Bool {
-    // Relationships do not cross stores: a store without the members' entity has no members.
+    // Relationships stay within a store: a store without the members' entity has no members.
     guard store.holds(column.entity) else { return true }
     var query = StoreQuery(
       entity: column.entity,
@@ -222,7 +225,7 @@ extension ManagedObjectContext {
     return members
   }
 
-  /// Puts what the parents changed on top, the farthest first.
+  /// Applies the parents' unsaved changes to lists of members, the farthest parent's first.
   private final func applyParents(
     to members: [ManagedObjectID: [ManagedObjectID]], of relationship: RelationshipDescription,
     owners: [ManagedObjectID]
@@ -242,7 +245,7 @@ extension ManagedObjectContext {
         if !relationship.isOrdered { ids.sort(by: ManagedObjectID.precedes) }
         result[owner] = ids
       }
-      // With an inverse, a deleted member has left the list by its own change.
+      // With an inverse, the delete of a member has changed the list.
       guard relationship.inverse == nil else { continue }
       context.storage.withPending { result = result.mapValues(context.storage.withoutDeleted) }
     }
@@ -255,17 +258,17 @@ extension PersistentStore {
 }
 
 extension ManagedObject {
-  /// Whether the object's values are there.
+  /// Whether the object has values: it is no fault.
   final var isLoaded: Bool { row != nil || pending != nil }
 
-  /// Whether a relationship is one of this object's entity.
+  /// Whether the object's entity has a relationship.
   final func has(_ relationship: RelationshipDescription) -> Bool {
     entity === relationship.entity || entity.relationship(named: relationship.name) === relationship
   }
 }
 
 extension [ManagedObject?] {
-  /// The objects, if all are there and loaded.
+  /// The objects, if all exist and are loaded; otherwise `nil`.
   fileprivate var allLoaded: [ManagedObject]? {
     var result: [ManagedObject] = []
     result.reserveCapacity(count)

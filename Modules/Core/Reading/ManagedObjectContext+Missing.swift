@@ -1,10 +1,11 @@
-// Missing records to which objects and lists still refer.
+// Missing records that objects and lists still refer to.
 
 extension ManagedObjectContext {
-  /// Remembers records that a load did not find. Objects and lists in use stay as they are; those whose records are really
-  /// gone are taken out when the context next takes in what others saved.
+  /// Notes records that a load did not find. Their objects stay as they are until the context next processes its inbox,
+  /// which loads them again and removes the objects of records that are still missing.
   ///
-  /// A snapshot does not find newer records than itself, and a parent's deletes may be undone: neither is remembered.
+  /// Nothing is noted in a snapshot, which cannot find records newer than itself, nor of records that a parent deletes:
+  /// the parent may roll back.
   final func noteMissing(_ ids: [ManagedObjectID]) {
     guard lease.pins == 0 else { return }
     let wasEmpty = storage.missing.isEmpty
@@ -16,12 +17,12 @@ extension ManagedObjectContext {
     storage.confinement.submit { [storage] in storage.context?.inside {} }
   }
 
-  /// Takes out the objects of records that a second load does not find. Called where the saves of others are taken in.
+  /// Removes the objects of records that a second load does not find. Called after the inbox was processed.
   final func takeOutMissing() {
     guard !storage.missing.isEmpty, lease.pins == 0 else { return }
     let ids = storage.missing
     lease.end()
-    // A store that fails decides nothing.
+    // A failing store proves nothing about the records.
     guard let rows = try? loadRows(Array(ids)) else { return }
     lease.end()
     storage.missing = []
@@ -37,10 +38,10 @@ extension ManagedObjectContext {
     outdateLists(of: gone)
   }
 
-  /// Makes the loaded lists out of date in which deleted records may be members.
+  /// Invalidates the loaded lists that may contain deleted records.
   ///
-  /// - Parameter withoutInverse: Only the lists of relationships without an inverse: the others hear of a delete from their
-  ///   members.
+  /// - Parameter withoutInverse: Whether only lists of relationships without an inverse are invalidated. Other lists
+  ///   are updated through the inverse.
   final func outdateLists(of deleted: some Sequence<ManagedObjectID>, withoutInverse: Bool = false) {
     var roots: Set<EntityDescription> = []
     for id in deleted { roots.insert(id.entity.root) }
@@ -53,7 +54,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Removes missing members from unsaved changes of lists.
+  /// Removes missing records from the unsaved changes of member lists.
   final func forgetMembers(_ gone: Set<ManagedObjectID>) {
     guard !gone.isEmpty else { return }
     storage.withPending {

@@ -7,8 +7,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Loads a relationship of several objects, and the rows of its members. Objects whose entity does not have it are passed
-  /// over.
+  /// Loads a relationship of several objects, and the rows of its members. Objects of entities without the relationship
+  /// are left out.
+  ///
+  /// - Returns: The members.
   final func prefetch(_ name: String, of objects: [ManagedObject]) throws -> [ManagedObject] {
     try loading { try prefetched(name, of: objects) }
   }
@@ -22,14 +24,15 @@ extension ManagedObjectContext {
         relationship.isToMany
         ? try prefetchMembers(of: relationship, owners: sources)
         : try prefetchTargets(of: relationship, sources: sources)
-      // A member has one owner.
+      // Each member has one owner: no identifier can be there twice.
       let areUnique = relationship.isToMany && relationship.inverse?.isToMany == false
       members += try loaded(ids, isTarget: !relationship.isToMany, areUnique: areUnique)
     }
     return members
   }
 
-  /// The objects of identifiers, loaded and kept. Those whose records are gone are left out, or stay faults.
+  /// Loads and retains the objects of identifiers. Of deleted records, objects in use stay faults and new ones are left
+  /// out.
   private final func loaded(
     _ ids: [ManagedObjectID], isTarget: Bool, areUnique: Bool
   ) throws -> [ManagedObject] {
@@ -70,31 +73,34 @@ extension ManagedObjectContext {
 }
 
 extension [ManagedObjectID] {
-  /// The same, each once.
+  /// The identifiers, each once, in order of the first occurrence.
   fileprivate var unique: [ManagedObjectID] {
     var seen = Set<ManagedObjectID>(minimumCapacity: Swift.min(count, 1_024))
     return filter { seen.insert($0).inserted }
   }
 }
 
-/// Relationships to load with a fetch, each with those to load of its members: `tracks` and `tracks.artist` share a step.
+/// The relationships to load with a fetch, as a tree: `tracks` and `tracks.artist` share the step `tracks`.
 struct PrefetchPaths {
+  /// A relationship, and the relationships to load of its members.
   struct Step {
     let name: String
     let next: PrefetchPaths
   }
 
   private(set) var steps: [Step] = []
-  /// How many relationships a path may have: loading takes stack for each.
+  /// The greatest number of relationships in a path: loading takes stack for each.
   private static let greatestLength = 100
 
-  /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidFetchRequest`` for a path that no entity has.
+  /// - Throws: ``ErrorCode/unknownProperty`` for a name that no entity has, ``ErrorCode/invalidFetchRequest`` for an
+  ///   attribute and for a path of too many relationships.
   init(_ paths: [String], of entity: EntityDescription) throws {
     let paths = paths.map { $0.split(separator: ".", omittingEmptySubsequences: false) }
     guard paths.allSatisfy({ $0.count <= Self.greatestLength }) else {
       throw CoherenceError(
         .invalidFetchRequest,
-        "A path to prefetch has more than \(Self.greatestLength) relationships; fetch the records behind it by themselves."
+        "A path to prefetch has more than \(Self.greatestLength) relationships; fetch the records at its end "
+          + "with a request of their own."
       )
     }
     try self.init(paths[...], of: [entity])
@@ -121,14 +127,16 @@ struct PrefetchPaths {
     let concrete = entities.flatMap(\.concreteEntities)
     let properties = (entities + concrete).compactMap { try? $0.property(named: name) }
     guard !properties.isEmpty else {
-      // The error lists the existing properties.
+      // For its error, which lists the existing properties.
       for entity in entities { _ = try entity.property(named: name) }
       return []
     }
     let relationships = properties.compactMap { $0 as? RelationshipDescription }
     guard !relationships.isEmpty else {
       throw CoherenceError(
-        .invalidFetchRequest, "'\(entities[0].name).\(name)' is no relationship: it needs no prefetch.")
+        .invalidFetchRequest,
+        "'\(entities[0].name).\(name)' is an attribute and needs no prefetch: it is loaded with the record. Leave it "
+          + "out of the relationships to prefetch.")
     }
     return relationships
   }

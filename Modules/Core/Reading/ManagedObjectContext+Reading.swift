@@ -3,8 +3,8 @@
 extension ManagedObjectContext {
   /// Prepares a read and runs a block with its plan, all reads of which are of one state of each store.
   ///
-  /// A context used directly processes its inbox first, once for the read. Then the delete rules of deleted objects run:
-  /// they decide which records are unsaved.
+  /// A context used directly processes its inbox first, once for the read. Then the delete rules of deleted objects
+  /// run: they decide which records are unsaved.
   @inline(__always) final func reading<R: ManagedObject, T>(
     _ request: FetchRequest<R>, _ body: (FetchPlan) throws -> T
   ) throws -> T {
@@ -52,8 +52,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls a block that reads a batch of a cursor, until the block returns `false` for the cursor's end, or no more rows
-  /// are wanted. A cursor that did not reach its end is closed.
+  /// Calls a block that reads a batch of a cursor, until the block returns `false` for the cursor's end, or no more
+  /// rows are wanted. A cursor that did not reach its end is closed.
   @inline(__always) final func exhaust(
     _ cursor: any RowCursor, while isWanted: () -> Bool = { true }, next: () throws -> Bool
   ) throws {

@@ -1,7 +1,7 @@
 // Targets of to-one relationships, read for many sources at once.
 
 extension ManagedObjectContext {
-  /// The object that a to-one relationship of a source leads to. The targets of the source's neighbours come along.
+  /// Returns the target of a to-one relationship of a source. The targets of the source's neighbours are read with it.
   final func target(
     _ id: ManagedObjectID, of relationship: RelationshipDescription, from source: ManagedObject
   ) throws -> ManagedObject {
@@ -10,7 +10,7 @@ extension ManagedObjectContext {
       enterUnit()
       let id = current(id)
       if storage.registry.object(for: id) == nil, !id.isTemporaryID {
-        try bring(targets(of: relationship, near: source, and: id), of: relationship.destination)
+        try makeObjects(of: targets(of: relationship, near: source, and: id), entity: relationship.destination)
       }
       let object = try fault(for: id, of: relationship.destination)
       keep(target: object)
@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The identifiers of a source's target and of its neighbours' targets, without those that the context has.
+  /// Returns the identifiers of a source's target and of its neighbours' targets, without targets that the context has.
   private final func targets(
     of relationship: RelationshipDescription, near source: ManagedObject, and id: ManagedObjectID
   ) -> [ManagedObjectID] {
@@ -37,9 +37,9 @@ extension ManagedObjectContext {
     return zip(candidates, storage.registry.objects(for: candidates)).compactMap { $1 == nil ? $0 : nil }
   }
 
-  /// Makes the objects of identifiers and keeps them: faults that load together, or, where the entity is in the row only,
-  /// loaded ones.
-  private final func bring(_ ids: [ManagedObjectID], of entity: EntityDescription) throws {
+  /// Makes and retains the objects of identifiers: faults that are loaded together, or, where only the row names a
+  /// record's entity, loaded objects.
+  private final func makeObjects(of ids: [ManagedObjectID], entity: EntityDescription) throws {
     let group = storage.groups.make(.targets)
     let candidates = entity.concreteEntities
     var objects: [ManagedObject] = []

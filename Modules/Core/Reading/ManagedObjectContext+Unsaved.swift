@@ -1,21 +1,22 @@
-// Unsaved records, as fetches see them.
+// The unsaved records that overlay the rows of a fetch.
 
-/// What a context and its parents have not saved of a hierarchy, as far as a fetch may find or hide it.
+/// The unsaved records of a hierarchy, of a context and its parents, that a fetch may find, and the rows that they
+/// replace.
 struct UnsavedStates {
-  /// By identifier; `nil` for deleted records.
+  /// The records by identifier; `nil` for a deleted record.
   fileprivate var states: [ManagedObjectID: RecordState?] = [:]
-  /// The context to ask about records without a state here; `nil` when the states are complete.
+  /// The context that decides about records without a state here; `nil` when the states are complete.
   fileprivate var context: ManagedObjectContext?
-  /// How many rows of a store may be hidden.
+  /// The greatest number of rows that unsaved records may replace.
   fileprivate(set) var hiddenCount = 0
 
-  /// The records not deleted, in any order.
+  /// The records without the deleted ones, in any order.
   var present: some Sequence<RecordState> { states.values.lazy.compactMap { $0 } }
 
-  /// Whether no row of a store is hidden.
+  /// Whether no row is replaced.
   var isEmpty: Bool { states.isEmpty && context == nil }
 
-  /// Whether the row of a store does not count, because the record has unsaved changes.
+  /// Whether the row of a record does not count, because the record has unsaved changes.
   func hides(_ id: ManagedObjectID) -> Bool {
     if isEmpty { return false }
     return states[id] != nil || context?.hasUnsavedRecord(id) == true
@@ -23,8 +24,8 @@ struct UnsavedStates {
 }
 
 extension ManagedObjectContext {
-  /// The unsaved states that a fetch has to consider: for a predicate with wanted values, the states of the records
-  /// with these values.
+  /// Returns the unsaved records for a plan. For a predicate that requires values of an attribute, and many unsaved
+  /// records, these are the records with the values, by ``UnsavedIndex``.
   final func unsavedStates(for plan: FetchPlan) throws -> UnsavedStates {
     let count = unsavedCount
     var unsaved = UnsavedStates()
@@ -43,7 +44,8 @@ extension ManagedObjectContext {
     return unsaved
   }
 
-  /// Whether a parent did not take in yet what others saved, so that its records may have other values than it has noted.
+  /// Whether the inbox of a parent is not processed yet. The parent's records may then have other values than the
+  /// parent's index has.
   private final var isAnyParentBehind: Bool {
     var ancestor = parent
     while let context = ancestor {
@@ -53,7 +55,7 @@ extension ManagedObjectContext {
     return false
   }
 
-  /// How many records this context and its parents have not saved.
+  /// The number of unsaved records of this context and its parents.
   private final var unsavedCount: Int {
     var count = 0
     var context: ManagedObjectContext? = self
@@ -64,7 +66,9 @@ extension ManagedObjectContext {
     return count
   }
 
-  /// - Parameter choose: Chooses records of a context, under its lock.
+  /// Returns the states of unsaved records of this context and its parents. The nearest context decides about a record.
+  ///
+  /// - Parameter choose: Returns records of a context. Called under the context's lock.
   private final func states(
     choose: (ContextStorage) -> [PendingRecord]
   ) throws -> [ManagedObjectID: RecordState?] {
@@ -77,7 +81,8 @@ extension ManagedObjectContext {
     while let context = ancestor {
       let storage = context.storage
       let records = storage.withPending { choose(storage).map(InheritedRecord.init) }
-      // A record that this context has changed otherwise hides the parent's state, too.
+      // A nearer context may have a state of the record that `choose` left out: it hides the parent's state all the
+      // same.
       for record in records where result[record.row.id] == nil && !hasUnsavedRecord(record.row.id, below: context) {
         result[record.row.id] = .some(nil)
         if !record.isDeleted { inherited.append(marked(record, from: context)) }
@@ -103,8 +108,8 @@ extension ManagedObjectContext {
 extension FetchPlan {
   fileprivate var root: EntityDescription { query.entity.root }
 
-  /// The slot in which a record must have one of some values to be found; `nil` when the predicate does not say so, or
-  /// compares otherwise than by equality.
+  /// The slot and the values of which a record must have one to be found; `nil` when the predicate requires none by
+  /// equality.
   fileprivate var wantedValues: (slot: Int, values: [AttributeValue])? {
     guard !dependsOnUnsaved, let predicate = predicate?.predicate else { return nil }
     for (path, values) in predicate.requirements {

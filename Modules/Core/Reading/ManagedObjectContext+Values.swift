@@ -4,8 +4,8 @@ extension ManagedObjectContext {
   /// Passes values of the records that a request finds to a sink, in the request's order and range.
   ///
   /// The values are those that ``fetch(_:)`` would find in the objects: unsaved changes count unless the request leaves
-  /// them out. No object is made or kept, and no row where the store's cursor is a ``ValueCursor`` and no unsaved change
-  /// matters. The request's `relationshipsForPrefetching` and `returnsObjectsAsFaults` have no effect.
+  /// them out. No object is made or kept, and no row where the store's cursor is a ``ValueCursor`` and no unsaved
+  /// change matters. The request's `relationshipsForPrefetching` and `returnsObjectsAsFaults` have no effect.
   ///
   /// - Parameter sink: Receives the records on the calling thread while the method runs.
   /// - Throws: As ``fetch(_:)``, and errors of the sink, which end the read.

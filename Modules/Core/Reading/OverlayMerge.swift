@@ -16,7 +16,7 @@ struct OverlayMerge<Source: RecordSource> where Source.Record == RecordState {
     self.unsaved = entries.sorted { Self.precedes($0, $1, order) }[...]
   }
 
-  /// The unsaved records that were not passed on yet.
+  /// The unsaved records still to be passed on.
   var unsavedRecords: [RecordState] { unsaved.map(\.record) }
 
   /// Whether more records are wanted.

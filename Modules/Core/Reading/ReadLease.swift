@@ -1,18 +1,19 @@
-/// The readers that a context holds while its outermost `perform` runs: all its reads are of one state of each store.
+/// The readers that a context has while its outermost `perform` runs. All reads with them are of one state of each
+/// store.
 struct ReadLease {
   private struct Entry {
     let store: any PersistentStore
     let reader: any StoreReader
-    /// The reader, if it can go on in a later state, and the number of its last state.
+    /// The reader, if it can continue in a later state of the store, and the number of its last state.
     let yielding: (any YieldingReader)?
     var stateNumber = 0
     let hold: StateHold
-    /// What the number of the row caches' steps was when the reader was made.
+    /// The number of the row caches' steps at the time when the reader was made.
     let cacheStep: Int
     var kept = KeptRows.unasked
   }
 
-  /// The rows that the coordinator keeps of a store.
+  /// The rows of a store in the row cache of the coordinator.
   private enum KeptRows {
     case unasked
     case absent
@@ -20,15 +21,15 @@ struct ReadLease {
   }
 
   private var readers: [Entry] = []
-  /// The readers whose connections the running save may use, one of each store.
+  /// The readers whose connections the running save may use, one for each store.
   private var offers: [(store: any PersistentStore, reader: any YieldingReader)] = []
-  /// The number of operations, one inside the other, that need one state of each store.
+  /// The number of nested operations that need one state of each store.
   private var operations = 0
-  /// While positive, the lease is part of a snapshot and outlasts what would end it.
+  /// The number of nested snapshots. While positive, only a save ends the lease.
   var pins = 0
-  /// Rises when a state ends.
+  /// A number that rises when a state ends.
   private(set) var number = 0
-  /// Whether the context's work keeps other writers out of the stores, which then must not be waited for.
+  /// Whether the context's work excludes other writers from the stores. The context must not wait for writers then.
   var excludesWriters = false
 
   /// Whether a state is pinned: from the first read of a snapshot until a save or its end.
@@ -40,7 +41,7 @@ struct ReadLease {
     return readers[index].reader
   }
 
-  /// The reader for a store, made on the first call, with the rows that a cache keeps of the store; `nil` for no rows.
+  /// The reader for a store, made on the first call, with the store's rows in a cache; `nil` for no rows.
   mutating func reader(
     for store: any PersistentStore, with cache: RowCache
   ) throws -> (reader: any StoreReader, kept: LeasedRows?) {
@@ -91,12 +92,12 @@ struct ReadLease {
     for entry in readers where entry.yielding != nil { entry.hold.release() }
   }
 
-  /// Gives the readers back, unless they are pinned.
+  /// Finishes the readers, unless they are pinned.
   mutating func end() {
     if pins == 0 { endForSave() }
   }
 
-  /// Gives the readers back, pinned or not: they may not be held over a save.
+  /// Finishes the readers, pinned or not: no reader outlives a save.
   mutating func endForSave() {
     guard !readers.isEmpty else { return }
     number &+= 1
@@ -105,7 +106,7 @@ struct ReadLease {
   }
 
   /// Ends the state of each store, pinned or not, and offers the connections to the save that the caller begins.
-  /// ``endOffers()`` follows, also when the save fails.
+  /// The caller calls ``endOffers()`` after the save, also when the save fails.
   mutating func offerForSave() {
     guard !readers.isEmpty else { return }
     number &+= 1
@@ -120,7 +121,7 @@ struct ReadLease {
     readers.removeAll()
   }
 
-  /// Gives the connections back that the save did not use.
+  /// Finishes the readers whose connections the save did not use.
   mutating func endOffers() {
     guard !offers.isEmpty else { return }
     for offer in offers { offer.reader.finish() }
@@ -129,12 +130,18 @@ struct ReadLease {
 }
 
 extension ManagedObjectContext {
-  /// Pins one state of every store for the reads of a block: fetches, faults and relationships all see the stores as
-  /// they were at the first read of each. A save inside the block, also one that fails, ends the state; the next read
+  /// Runs a block whose reads are of one state of every store: fetches, faults and relationships see each store as of
+  /// the first read of it in the block. A save inside the block, also a failed one, ends the state; the next read
   /// begins another.
   ///
-  /// Without it, what a `perform` reads is one state as long as the store has connections to spare; each fetch is one state
-  /// always. Snapshots inside one another, of several contexts, have a connection each, also beyond the size of a pool.
+  /// Without a snapshot, each fetch is of one state, and all reads of a `perform` are of one state as long as the store
+  /// has connections to spare. Call it inside `perform`, or on the context's actor or thread.
+  ///
+  /// Cost: a connection to each store read, until the block ends. Nested snapshots of several contexts have a
+  /// connection each, also beyond the size of a pool. Unchanged objects in use become faults at the beginning and are
+  /// read again.
+  ///
+  /// - Throws: The errors of the block.
   public final func withSnapshot<T>(_ body: () throws -> T) rethrows -> T {
     try operating {
       lease.end()
@@ -151,7 +158,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes faults of unchanged objects, so that objects in use are read in the snapshot too, many with one read.
+  /// Makes faults of unchanged objects, so that the snapshot reads objects in use again, many with one read.
   final func forgetCleanRows() {
     storage.kept.removeAll()
     let objects = storage.registry.all.filter { $0.pending == nil && $0.row != nil }
@@ -169,6 +176,6 @@ extension ManagedObjectContext {
     return try body()
   }
 
-  /// The reader to use now.
+  /// The lease's reader for a store.
   final func reader(for store: any PersistentStore) throws -> any StoreReader { try lease.reader(for: store) }
 }

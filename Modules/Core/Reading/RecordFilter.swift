@@ -1,7 +1,7 @@
 /// Finds and orders the records of a plan as far as the stores did not.
 ///
-/// `Source` decides which state of other records predicate and order read: the context's, where unsaved changes count, or
-/// the stores'.
+/// `Source` decides which state of other records predicate and order read: the context's, where unsaved changes count,
+/// or the stores'.
 struct RecordFilter<Source: RecordSource> where Source.Record == RecordState {
   private let plan: FetchPlan
   let source: Source

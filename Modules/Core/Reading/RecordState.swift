@@ -1,4 +1,5 @@
-/// A record as a context sees it: with its own and its parents' unsaved changes.
+/// A record of a fetch: a row, or a record with unsaved changes of the context. A row of a parent's unsaved record has
+/// the parent's changes.
 struct RecordState {
   enum Values {
     case row(Row)
@@ -27,7 +28,7 @@ struct RecordState {
     }
   }
 
-  /// The state as a row.
+  /// The values as a row.
   var row: Row {
     switch values {
     case .row(let row): row
@@ -36,7 +37,7 @@ struct RecordState {
   }
 }
 
-/// Lets the evaluator look at a context's records.
+/// The records of a context with its unsaved changes and those of its parents, for the evaluator.
 struct ContextRecords: RecordSource {
   let context: ManagedObjectContext
 
@@ -51,7 +52,7 @@ struct ContextRecords: RecordSource {
 
   func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {
     let owner = try context.fault(for: record.id, of: record.entity)
-    // The row is at hand: an ordered list would read it again.
+    // An ordered list needs its owner's row and would read it again.
     if case .row(let row) = record.values, owner.isFault { owner.row = row }
     let ids = try owner.memberIDs(of: relationship)
     let unknown = ids.filter { id in

@@ -1,7 +1,7 @@
-/// Lets the evaluator look at a store's records, as they are saved: the part of a predicate or an order that a store
-/// leaves over has to mean what it would mean in the store, without regard to the context's objects.
+/// The saved records, for the evaluator: the part of a predicate or an order that a store cannot evaluate has the
+/// meaning that it would have in the store, without the context's unsaved changes.
 ///
-/// Made for one fetch; a record is read once.
+/// Made for one fetch, in which each related record is read once.
 final class StoredRecords: RecordSource {
   private let context: ManagedObjectContext
   private var rows: [ManagedObjectID: Row?] = [:]

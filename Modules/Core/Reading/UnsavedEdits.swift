@@ -1,7 +1,8 @@
-/// What a context has edited of a record and not saved.
+/// The unsaved edits that a context has made to a record.
 package struct UnsavedEdits: Sendable {
-  /// Whether the record is to be deleted.
+  /// Whether the next save deletes the record.
   package let isDelete: Bool
+  /// The slots with another value.
   package let slots: SlotSet
   /// The to-many relationships with added or removed members.
   package let relationships: Set<RelationshipDescription>
@@ -14,7 +15,8 @@ package struct UnsavedEdits: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// What this context has edited of some records and not saved. May be asked from any thread.
+  /// Returns the unsaved edits of this context, without those of its parents, of the given records that have any. May
+  /// be called from any thread.
   package final func unsavedEdits(of ids: some Sequence<ManagedObjectID>) -> [ManagedObjectID: UnsavedEdits] {
     storage.withPending {
       guard storage.recordCount > 0 else { return [:] }

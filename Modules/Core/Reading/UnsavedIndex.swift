@@ -1,7 +1,7 @@
-/// Unsaved records by the value of a slot, for fetches that ask for given values. Without it, a loop that fetches a record by
-/// its key and inserts it when it is missing would look at all that it has inserted, each time.
+/// Unsaved records by the value of a slot, for fetches whose predicate requires given values. Without the index, a loop
+/// that fetches a record by its key and inserts a missing one would visit all inserted records at each step.
 ///
-/// An entry may be out of date: the predicate is put to each record that a look-up gives.
+/// An entry may be out of date: the caller evaluates the predicate for each record of a look-up.
 struct UnsavedIndex {
   private struct Key: Hashable {
     let root: ObjectIdentifier
@@ -13,7 +13,7 @@ struct UnsavedIndex {
     var count = 0
 
     mutating func enter(_ record: PendingRecord, at slot: Int) {
-      // Slots of subentities come behind those of the root.
+      // Slots of subentities follow those of the root: a record of another subentity may have fewer.
       guard slot < record.entity.slotCount else { return }
       records[record[slot], default: []].append(record)
       count += 1
@@ -21,25 +21,25 @@ struct UnsavedIndex {
   }
 
   private var entries: [Key: Entries] = [:]
-  /// Records whose values are not in the entries yet.
+  /// Records whose values are still to be entered.
   private var changed: [PendingRecord] = []
 
-  /// The least number of unsaved records for which an index is made.
+  /// The number of unsaved records above which an index is made.
   static let threshold = 64
 
-  /// Whether the list of changed records has outgrown the context, because no fetch by a value worked it off.
+  /// Whether the list of changed records has outgrown the context, because no fetch by a value entered them.
   func isOvergrown(_ recordCount: Int) -> Bool { changed.count > 2 * recordCount + 1_024 }
 
   mutating func note(_ record: PendingRecord) { changed.append(record) }
 
-  /// The candidates of a hierarchy for one of some values, each once.
+  /// Returns the records of a hierarchy that may have one of some values in a slot, each once.
   ///
   /// - Parameter all: The unsaved records of the context.
   mutating func records(
     of root: EntityDescription, at slot: Int, among values: [AttributeValue], from all: [PendingRecord]
   ) -> [PendingRecord] {
     enterChanged()
-    // An index in which most entries are out of date is made anew when it is asked for.
+    // A part in which most entries are out of date is made anew by the next look-up.
     for key in Array(entries.keys) where entries[key]!.count > 2 * all.count + 1_024 { entries[key] = nil }
     let key = Key(root: ObjectIdentifier(root), slot: slot)
     if entries[key] == nil { make(key, from: all) }

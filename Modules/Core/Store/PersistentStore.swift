@@ -31,9 +31,9 @@ public protocol PersistentStore: AnyObject, Sendable {
   ///
   /// - Throws: ``StoreConflict/Failure`` when rows are not at the version that the save is based on: all of them are
   ///   named, and versions are looked at before uniqueness. ``ErrorCode/uniquenessViolated`` and
-  ///   ``ErrorCode/danglingReference`` with the records concerned; ``ErrorCode/validationFailed`` when the
-  ///   request's ``StoreSaveRequest/memberCounts`` are not kept once the steps are taken; errors of the link or the disk
-  ///   with their outcome.
+  ///   ``ErrorCode/danglingReference`` with the records concerned; ``ErrorCode/validationFailed`` when the request's
+  ///   ``StoreSaveRequest/memberCounts`` are not kept once the steps are taken; errors of the link or the disk with
+  ///   their outcome.
   func save(_ request: StoreSaveRequest) throws
 
   /// Gives everything back. Open readers fail from now on. Closing twice does nothing.
@@ -75,8 +75,8 @@ public protocol StoreReader: AnyObject {
   /// The links of some records.
   ///
   /// - Parameter fromSource: Whether `keys` are sources of the links, or targets.
-  /// - Returns: The links by ascending key of the given side, then by the given side's position (missing first), then by
-  ///   ascending key of the other side.
+  /// - Returns: The links by ascending key of the given side, then by the given side's position (missing first), then
+  ///   by ascending key of the other side.
   func links(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link]
 
   /// The number of records that a query finds, its limit and offset applied; `nil` when the store cannot count exactly.
@@ -135,7 +135,8 @@ public struct StoreFetch {
   var isExact: Bool { isPredicateExact && isOrderExact && isRangeExact }
 }
 
-/// The rows of a fetch, pulled a batch at a time.
+/// The rows of a fetch, pulled a batch at a time. A store that can pass values without making rows refines its cursors
+/// by ``ValueCursor``.
 public protocol RowCursor: AnyObject {
   /// Appends some rows, as many as are cheap to get at once. Returns `false`, having appended nothing, at the end.
   func next(into rows: inout [Row]) throws -> Bool

@@ -21,16 +21,16 @@ public protocol ValueCursor: RowCursor {
 /// A program passes a sink to ``ManagedObjectContext/read(_:into:)``; a store passes values to it in a ``ValueCursor``.
 /// Used by one thread at a time.
 public protocol ValueSink: AnyObject {
-  /// The slots to read of every record: ``AttributeDescription/slot`` and ``RelationshipDescription/slot`` of properties
-  /// of the request's entity. The same as long as the sink is used.
+  /// The slots to read of every record: ``AttributeDescription/slot`` and ``RelationshipDescription/slot`` of
+  /// properties of the request's entity. The same as long as the sink is used.
   var slots: [Int] { get }
   /// The number of records that ``take(_:)`` was called for, also of records that it rejected with an error.
   var count: Int { get }
 
   /// Takes the values of a record.
   ///
-  /// - Parameter values: One value for each of ``slots``, in their order, initialised. The memory belongs to the caller and
-  ///   the values in it to the sink: on return it is deinitialised, also when the sink throws.
+  /// - Parameter values: One value for each of ``slots``, in their order, initialised. The memory belongs to the caller
+  ///   and the values in it to the sink: on return it is deinitialised, also when the sink throws.
   /// - Throws: Any error. It ends the read, which throws it on.
   func take(_ values: UnsafeMutablePointer<AttributeValue>) throws
 }
