@@ -83,7 +83,7 @@ extension PersistenceManager {
     let attached = coordinator.persistentStores
     guard !attached.isEmpty else {
       let environments = try environments()
-      try coordinator.withSoleUse(of: environments.compactMap(place)) { try environments.forEach(erase) }
+      try coordinator.withSoleUse(of: environments.compactMap(location)) { try environments.forEach(erase) }
       return try attachStores()
     }
     let environments = attached.map(\.environment)
@@ -113,8 +113,8 @@ extension PersistenceManager {
     }
   }
 
-  /// The place of a store that is not loaded; `nil` without a store, and for a store without readable metadata.
-  private func place(_ environment: StoreEnvironment) -> StorePlace? {
+  /// The location of a store that is not loaded; `nil` without a store, and for a store without readable metadata.
+  private func location(_ environment: StoreEnvironment) -> StorePlace? {
     let factory = try? container.persistentStoreCoordinator.factory(for: environment.type)
     let metadata = try? factory?.metadata(environment)
     return metadata.map { StorePlace(identifier: $0.identifier, url: environment.url) }
