@@ -157,6 +157,10 @@ let package = Package(
       ],
       path: "Tests/Strategies", swiftSettings: strict),
     .testTarget(
+      name: "ReconciliationTests",
+      dependencies: ["CoherenceReconciliation", "CoherenceCore", "CoherenceInMemory"],
+      path: "Tests/Reconciliation", swiftSettings: strict),
+    .testTarget(
       name: "IdentityMapTests", dependencies: ["CoherenceIdentityMap", openCombine], path: "Tests/IdentityMap",
       swiftSettings: strict),
     .testTarget(

@@ -33,7 +33,7 @@ package final class InputIndex {
     return buckets[bucket] == 0 ? nil : Int(buckets[bucket] >> 32) - 1
   }
 
-  /// Adds an input record. Of two records with one key, one is excluded.
+  /// Adds an input record, and excludes one of two records with the same key.
   ///
   /// - Parameter replacesEarlier: Whether the earlier record is excluded rather than the added one.
   /// - Returns: Whether an earlier record has the same key.
@@ -53,7 +53,7 @@ package final class InputIndex {
 
   package var excludedCount: Int { excluded.count }
 
-  /// The keys of the records that are neither excluded nor matched.
+  /// Returns the keys of the records without a row, except for excluded records.
   package func keys(notIn matched: IndexBits) throws -> KeyColumns {
     var keys = KeyColumns(width: scratch.count)
     for index in 0..<input.count where !excluded.contains(index) && !matched.contains(index) {
@@ -63,7 +63,7 @@ package final class InputIndex {
     return keys
   }
 
-  /// The indexes of the records that are neither excluded nor matched: those whose rows are missing.
+  /// Returns the indexes of the records without a row, except for excluded records.
   package func indexes(notIn matched: IndexBits) -> [Int] {
     (0..<input.count).filter { !excluded.contains($0) && !matched.contains($0) }
   }

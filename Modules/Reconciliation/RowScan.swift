@@ -8,7 +8,7 @@ package protocol ExpectedValues: AnyObject {
     _ index: Int, of id: ManagedObjectID, into values: inout [AttributeValue?]
   ) throws -> RowComparison
 
-  /// The number of slots that count when a row is compared with the values that were read last.
+  /// Returns the number of slots to compare in a row.
   func comparedSlotCount(_ index: Int, of row: Row) -> Int
 
   /// Forgets the notes on input records whose expected values will be read again, for another row.
@@ -72,11 +72,11 @@ package final class RowScan: RowExpectation {
   /// The rows that no input record stands for, and superfluous rows of one key.
   package private(set) var surplus: [Row] = []
   // The properties that every row touches go without the run-time check of overlapping access.
-  /// The input records that have a row.
+  /// The input records with a row.
   @exclusivity(unchecked) package private(set) var matched: IndexBits
   /// The matches of earlier readings, which are no duplicates when they are read again.
   private var matchedBefore: IndexBits
-  /// The input records that have several rows.
+  /// The input records with several rows.
   private var duplicated: Set<Int> = []
   private var collectsSurplus = false
   /// The input record of the last verdict.
@@ -163,7 +163,7 @@ package final class RowScan: RowExpectation {
     }
   }
 
-  /// Notes a matched row that differs from the values that were read last.
+  /// Adds a matched row to the changes, if it differs from the expected values.
   private func note(_ row: Row, at index: Int) {
     if comparison == .alwaysDifferent || differs(row, at: index) { changes.append(Change(index: index, row: row)) }
   }

@@ -24,7 +24,7 @@ package struct StoredRows {
     self.checkCancellation = checkCancellation
   }
 
-  /// The ranges of a list that are read with one query each.
+  /// Splits a list into ranges for one query each.
   package static func chunks(of count: Int) -> [Range<Int>] {
     stride(from: 0, to: count, by: chunkSize).map { $0..<min($0 + chunkSize, count) }
   }

@@ -4,10 +4,10 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite("The forms that are awaited")
+@Suite("Asynchronous forms")
 struct AwaitingTests {
   @Test(arguments: Backend.available)
-  func `they do what the forms that wait do`(backend: Backend) async throws {
+  func `the asynchronous forms have the effect of the synchronous ones`(backend: Backend) async throws {
     let stack = try MappingStack(backend, isLoaded: false)
     let manager = stack.manager
     try await manager.load()
@@ -43,7 +43,7 @@ struct AwaitingTests {
   }
 
   @Test(arguments: Backend.available)
-  func `marks are set`(backend: Backend) async throws {
+  func `the asynchronous forms set marks`(backend: Backend) async throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager
     try await manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .here)
@@ -65,13 +65,13 @@ struct AwaitingTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a task that is cancelled saves nothing`(backend: Backend) async throws {
+  func `a cancelled task saves nothing`(backend: Backend) async throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager
     try await manager.save(entity: GroceryRecord.self, models: [.banana], shouldOverwrite: true)
     for cancelsInside in [true, false] {
       let task = Task {
-        // Cancelled while the save is at work, or before it begins.
+        // The cancellation comes during the save, or before it begins.
         try await GroceryRecord.$onFromModel.withValue({ _ in withUnsafeCurrentTask { $0?.cancel() } }) {
           if !cancelsInside { withUnsafeCurrentTask { $0?.cancel() } }
           try await manager.save(entity: GroceryRecord.self, models: [.mango], shouldOverwrite: true)
@@ -83,7 +83,7 @@ struct AwaitingTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a fetch of a task that is cancelled stops between batches, and the manager goes on`(backend: Backend)
+  func `a fetch of a cancelled task stops between batches, and the manager stays usable`(backend: Backend)
     async throws
   {
     let mapping = Mapping<Counted>("Counted", uid: \.id) {
@@ -108,7 +108,7 @@ struct AwaitingTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a fetch of records stops while their models are made, when its task is cancelled`(backend: Backend)
+  func `a fetch of records stops between models when its task is cancelled`(backend: Backend)
     async throws
   {
     let stack = try MappingStack(backend)
@@ -127,7 +127,7 @@ struct AwaitingTests {
     #expect(try await manager.fetchModels(entity: GroceryRecord.self).count == models.count)
   }
 
-  @Test func `an error reaches who waits for it`() async throws {
+  @Test func `the asynchronous forms throw the errors of the synchronous ones`() async throws {
     let manager = try MappingStack().manager
     let wrong = GroceryProduct(id: "1", name: "with \0")
     let error = await #expect(throws: CoherenceError.self) {
@@ -137,7 +137,7 @@ struct AwaitingTests {
   }
 }
 
-/// A model whose decoding is its own.
+/// A model with custom decoding.
 private struct Counted: Codable, Sendable, Hashable {
   var id: Int
   var text: String
@@ -151,13 +151,13 @@ private struct Counted: Codable, Sendable, Hashable {
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     id = try container.decode(Int.self, forKey: .id)
-    // Does something else than to put values in their places.
+    // Custom decoding, so that no model is assembled in memory.
     text = try container.decode(String.self, forKey: .text) + (Self.onDecode == nil ? "" : " ")
     Self.onDecode?()
   }
 }
 
-/// Counts from any thread.
+/// A counter for any thread.
 private final class Tally: Sendable {
   private let sum = Mutex(0)
   func add() { sum.withLock { $0 += 1 } }

@@ -9,7 +9,7 @@ import TestSupport
 struct BadInputTests {
   private func code(_ body: () throws -> Void) -> ErrorCode? {
     let error = #expect(throws: CoherenceError.self) { try body() }
-    // A sentence, and none that has values in it.
+    // The message is a sentence without values of records.
     #expect(error?.message.contains(" ") == true && error?.description.contains("secret") == false)
     return error?.code
   }
@@ -17,7 +17,7 @@ struct BadInputTests {
   // MARK: Uids
 
   @Test(arguments: Backend.available)
-  func `a save of two models with one uid can be refused`(backend: Backend) throws {
+  func `a save of two models with one uid throws if duplicates are refused`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let models: [GroceryProduct] = [.banana, .mango, .banana]
     let refused = code {
@@ -29,7 +29,7 @@ struct BadInputTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a uid that no record can hold is refused`(backend: Backend) throws {
+  func `a save throws for a uid that its attribute cannot hold`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, [.banana])
     let wrong = GroceryProduct(id: "secret\0", name: "Wrong")
@@ -43,7 +43,7 @@ struct BadInputTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a model without a uid is refused, and a record without one is nobody's`(backend: Backend) throws {
+  func `a model without a uid is refused, and a record without a uid matches no model`(backend: Backend) throws {
     struct Draft: Codable, Sendable, Hashable {
       var id: String?
       var text: String
@@ -71,7 +71,7 @@ struct BadInputTests {
   }
 
   @Test(arguments: Backend.available)
-  func `unknown uids are passed over, and those of a wrong type refused`(backend: Backend) throws {
+  func `unknown uids are skipped, and uids of a wrong type are refused`(backend: Backend) throws {
     let stack = try Person.stack(backend)
     #expect(try stack.manager.fetchModel(Person.mapping, uid: 99) == nil)
     #expect(code { _ = try stack.manager.fetchModel(Person.mapping, uid: "secret") } == .invalidUid)
@@ -80,7 +80,7 @@ struct BadInputTests {
 
   // MARK: Models and records that do not fit
 
-  @Test func `a record that takes another uid than its model's is refused`() throws {
+  @Test func `a save throws if fromModel assigns another uid than the model's`() throws {
     let stack = try MappingStack()
     try stack.insert(GroceryRecord.self, [.banana])
     let saved = GroceryRecord.$onFromModel.withValue({ $0.id = "other" }) {
@@ -90,7 +90,7 @@ struct BadInputTests {
     #expect(try stack.products() == [.banana])
   }
 
-  @Test func `an error of the record's own is thrown as it is, and nothing is saved`() throws {
+  @Test func `an error of fromModel is thrown unchanged, and nothing is saved`() throws {
     struct Refusal: Error {}
     let stack = try MappingStack()
     try stack.insert(GroceryRecord.self, [.banana])
@@ -103,7 +103,7 @@ struct BadInputTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a value that its attribute cannot hold is refused, and nothing is saved`(backend: Backend) throws {
+  func `a save throws for a value that its attribute cannot hold, and nothing is saved`(backend: Backend) throws {
     struct Reading: Codable, Sendable, Hashable {
       var id: Int
       var value: Double
@@ -140,7 +140,7 @@ struct BadInputTests {
   }
 
   @Test(arguments: Backend.available, [0, 2, 45])
-  func `a record that is no model is an error of the fetch`(backend: Backend, place: Int) throws {
+  func `a fetch throws for a record that cannot be decoded`(backend: Backend, place: Int) throws {
     struct Loose: Codable, Sendable, Hashable {
       var id: Int
       var text: String?
@@ -174,7 +174,7 @@ struct BadInputTests {
     #expect(try stack.manager.fetchModels(strict).map(\.id) == Array(0..<50))
   }
 
-  @Test func `what does not fit is refused with what to do about it`() throws {
+  @Test func `errors of misfits name a remedy`() throws {
     struct Partial: Codable, Sendable {
       var id: Int
       var extra: Int
@@ -199,7 +199,7 @@ struct BadInputTests {
       message { try other.manager.save(limited, models: [unbounded], shouldOverwrite: false) }.contains("finite"))
   }
 
-  @Test func `a mapping that does not fit its entity is refused, with every fault named`() throws {
+  @Test func `a mapping that does not fit its entity is refused with all of its faults`() throws {
     let stack = try Person.stack(.inMemory)
     let wrong = Mapping<Person>("Person", uid: \.id) {
       Field("id", \.id)
@@ -222,12 +222,12 @@ struct BadInputTests {
       Field("id", \.id)
       Field("name", \.name)
     }
-    // The type's own decoding asks for more than the fields have.
+    // The type's own decoding requires a key without a field.
     #expect(code { _ = try stack.manager.fetchModels(partial) } == .modelDoesNotFit)
     #expect(code { _ = try stack.manager.fetchModels(partial, where: partial[\.age] > 1) } == .invalidPredicate)
   }
 
-  @Test func `a record class that does not fit the model is refused`() throws {
+  @Test func `a record class that does not fit its entity is refused`() throws {
     let model = try ManagedObjectModel {
       Entity("GroceryRecord") { Attribute("uid", .string) }
       Entity("FruitRecord", class: FruitRecord.self) {
@@ -248,7 +248,7 @@ struct BadInputTests {
     #expect(saved == .invalidFetchRequest)
   }
 
-  @Test func `a record class that asks for other attributes is refused, fetching and saving`() throws {
+  @Test func `fetching and saving throw for a record class with other attributes than its entity`() throws {
     func entity(_ change: (inout [Attribute]) -> Void) -> Entity {
       var attributes = [
         Attribute("id", .string), Attribute("name", .string), Attribute("points", .int64, default: 0),
@@ -278,16 +278,16 @@ struct BadInputTests {
           try stack.manager.fetchModels(entity: GroceryRecord.self, context: context)
         }
         #expect(fetched?.code == .modelDoesNotFit && fetched?.message.contains(name) == true)
-        // What could not be fetched is not in the way of what is saved.
+        // The failed fetch does not make the save of the context fail.
         try record.setValue("2", for: "name")
         try context.save()
       }
     }
   }
 
-  // MARK: Wrong times and places
+  // MARK: Wrong states and contexts
 
-  @Test func `before it is loaded a manager says so`() throws {
+  @Test func `methods of a manager that is not loaded throw`() throws {
     let manager = try MappingStack(isLoaded: false).manager
     #expect(code { _ = try manager.fetchModels(entity: GroceryRecord.self) } == .contextWithoutStore)
     #expect(
@@ -308,12 +308,12 @@ struct BadInputTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a store that goes in the middle of a save fails it, and nothing of it is saved`(
+  func `a save throws when its store is detached meanwhile, and nothing is saved`(
     backend: Backend
   ) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, [.banana, .mango])
-    // Keeps the content of a store in memory.
+    // The variable keeps the content of an in-memory store alive.
     let witness = try stack.makeStranger()
     let container = stack.manager.container
     let saved = GroceryRecord.$onFromModel.withValue({ record in
@@ -331,7 +331,7 @@ struct BadInputTests {
   }
 
   @Test(arguments: Backend.available)
-  func `what cannot be asked is refused`(backend: Backend) throws {
+  func `invalid conditions, orders and ranges are refused`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let nowhere = try FetchPredicate(format: "nowhere == 1")
     #expect(

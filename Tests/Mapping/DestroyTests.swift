@@ -6,8 +6,8 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// Stores that are to be destroyed while others use them, or from where that is done.
-@Suite("Destroying stores that are in use")
+/// Destroying stores while other containers use them, and from inside an error handler.
+@Suite("Destroying stores in use")
 struct DestroyTests {
   private func filled(_ backend: Backend) throws -> MappingStack {
     let stack = try MappingStack(backend)
@@ -20,7 +20,7 @@ struct DestroyTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a store that another manager had open was destroyed under it, or not, by its kind`(backend: Backend) throws {
+  func `destroying a store that another manager has open throws, on every kind of store`(backend: Backend) throws {
     let stack = try filled(backend)
     let worker = stack.manager.workerContext
     let kept = try worker.performAndWait {
@@ -31,7 +31,7 @@ struct DestroyTests {
       name: "Groceries", model: stack.manager.container.managedObjectModel,
       storeConfigurations: [stack.configuration], storeLocation: stack.directory.url)
     for manager in [stack.manager, stranger, third] { #expect(refusal(of: manager) == .storeBusy) }
-    // Nothing was done: what was fetched is of use.
+    // The failed destruction left the fetched objects usable.
     try worker.performAndWait {
       for record in kept { record.points += 1 }
       try worker.save()
@@ -47,7 +47,7 @@ struct DestroyTests {
   }
 
   @Test(arguments: Backend.available)
-  func `several stores are destroyed together, or none`(backend: Backend) throws {
+  func `several stores are destroyed together, or none of them is`(backend: Backend) throws {
     let directory = TemporaryDirectory()
     let configurations = (0..<2).map { _ in backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)) }
     let people = Person.mapping
@@ -59,14 +59,14 @@ struct DestroyTests {
       return manager
     }
     let both = try manager(configurations)
-    // Fresh records go into the first store; it is the second that is in use.
+    // New records go into the first store, and the second store is in use.
     try both.save(people, models: [Person(id: 1, name: "Ada", age: 36)], shouldOverwrite: true)
     let other = try manager([configurations[1]])
     #expect(refusal(of: both) == .storeBusy)
     #expect(try both.count(people) == 1 && other.count(people) == 0)
   }
 
-  @Test func `a store that is a copy of another is not the same store`() throws {
+  @Test func `a copy of a store can be destroyed while the original is open`() throws {
     let stack = try filled(.sqlite)
     let container = stack.manager.container
     let place = try #require(container.persistentStoreCoordinator.persistentStores.first?.url)
@@ -83,7 +83,7 @@ struct DestroyTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a store cannot be attached while it is destroyed`(backend: Backend) throws {
+  func `attaching a store throws while the store is being destroyed`(backend: Backend) throws {
     let stack = try filled(backend)
     let coordinator = stack.manager.container.persistentStoreCoordinator
     try coordinator.withSoleUse(of: coordinator.persistentStores.map { StorePlace($0) }) {
@@ -93,7 +93,7 @@ struct DestroyTests {
     #expect(try stack.makeStranger().count(entity: GroceryRecord.self) == 4)
   }
 
-  @Test func `an error handler that destroyed the stores waited for itself`() async throws {
+  @Test func `an error handler can destroy the stores without a deadlock`() async throws {
     let container = OwnContainer(try MappingStack.groceries())
     let manager = PersistenceManager(
       container: container, storeConfigurations: [Backend.inMemory.configuration(named: UUID().uuidString)])
@@ -108,7 +108,7 @@ struct DestroyTests {
   }
 }
 
-/// A container of an application's own, whose handler is called where the error is.
+/// A container of an application that calls its error handler on the thread of the error.
 private final class OwnContainer: PersistentContainer {
   private let base: GenericPersistentContainer<ContextStrategy.Direct>
   let onError = Mutex<(@Sendable () throws -> Void)?>(nil)

@@ -5,10 +5,10 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// Other writers save the uids of a save between its look at the records and its write.
-@Suite("Saves of models that lose races", .timeLimit(.minutes(15)))
+/// Other writers save the same uids between the plan and the commit of a save.
+@Suite("Saves of models under races", .timeLimit(.minutes(15)))
 struct LostRaceTests {
-  /// Groceries whose uids a store keeps apart.
+  /// Groceries with a uniqueness constraint on the uid.
   private func uniqueGroceries() throws -> ManagedObjectModel {
     try ManagedObjectModel {
       Entity("GroceryRecord", class: GroceryRecord.self, uniqueness: [["id"]]) {
@@ -26,7 +26,7 @@ struct LostRaceTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a save of a uid that another writer inserts meanwhile changes the other writer's record`(
+  func `a save updates the record that another writer inserts with its uid before the commit`(
     backend: Backend
   ) throws {
     for policy in [MergePolicy.error, .objectTrumps, .storeTrumps] {
@@ -44,7 +44,7 @@ struct LostRaceTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a save through a mapping is planned again when another writer inserts a uid meanwhile`(
+  func `a save through a mapping is planned again when another writer inserts a uid before the commit`(
     backend: Backend
   ) throws {
     let people = Person.mapping
@@ -60,7 +60,7 @@ struct LostRaceTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a save comes through after it has lost every race beside other writers`(backend: Backend) throws {
+  func `a save that lost every earlier race succeeds while other writers are kept out`(backend: Backend) throws {
     let stack = try MappingStack(backend, model: uniqueGroceries())
     try stack.insert(GroceryRecord.self, [.banana])
     let stranger = try stack.makeStranger()
@@ -79,7 +79,7 @@ struct LostRaceTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a save that overwrites deletes a record that another writer inserts meanwhile`(
+  func `an overwriting save deletes a record that another writer inserts before the commit`(
     backend: Backend
   ) throws {
     let stack = try MappingStack(backend, model: uniqueGroceries())
@@ -92,7 +92,7 @@ struct LostRaceTests {
     #expect(try stack.products() == [.banana])
   }
 
-  @Test func `a transaction of the caller's is not repeated after a lost race`() throws {
+  @Test func `a transaction is not repeated after a lost race`() throws {
     let stack = try MappingStack(model: uniqueGroceries())
     let stranger = try stack.makeStranger()
     interfere(stack) {

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// The manager on the main actor, after a suspension: changing threads serve the main queue then.
+/// The manager on the main actor after a suspension, when changing threads serve the main queue.
 @MainActor @Suite("The manager on the main actor")
 struct MainActorManagerTests {
   @Test(arguments: Backend.available)
@@ -15,7 +15,7 @@ struct MainActorManagerTests {
     await Task.yield()
     try inline {
       try child.performAndWait {
-        // A thread that holds the main queue and does not know it would wait for itself below.
+        // A thread that serves the main queue without knowing it would deadlock below.
         try #require(ManagedObjectContext.isOnMain)
         try GroceryRecord(context: child).fromModel(.banana)
       }
@@ -37,8 +37,7 @@ struct MainActorManagerTests {
     #expect(try inline { try Set(stack.makeStranger().fetchModels(entity: GroceryRecord.self)) } == [.banana, .mango])
   }
 
-  @Test func `before there is a context, a block for main runs at once on the main actor and on the main queue`() async
-  {
+  @Test func `executeOnMain runs its block immediately on the main actor before any context exists`() async {
     await #expect(processExitsWith: .success) {
       await MainActor.run {
         let hasRun = Mutex(false)

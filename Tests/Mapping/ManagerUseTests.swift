@@ -35,7 +35,7 @@ struct ManagerUseTests {
   }
 
   @Test(arguments: Backend.available)
-  func `stores that are destroyed while they are written to are whole afterwards`(backend: Backend) throws {
+  func `stores that are destroyed during writes are intact afterwards`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager
     let codes = Mutex<Set<String>>([])
@@ -62,7 +62,7 @@ struct ManagerUseTests {
   }
 
   @Test(arguments: Backend.available)
-  func `two managers on one store see what the other saved`(backend: Backend) throws {
+  func `two managers on one store see each other's saves`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let other = try stack.makeStranger()
     try stack.manager.save(entity: GroceryRecord.self, models: GroceryProduct.four, shouldOverwrite: true)
@@ -77,7 +77,7 @@ struct ManagerUseTests {
   }
 
   @Test(arguments: Backend.available)
-  func `records of one entity in several stores are found, changed and deleted where they are`(
+  func `records of one entity in several stores are found, changed and deleted in their stores`(
     backend: Backend
   ) throws {
     let directory = TemporaryDirectory()

@@ -4,8 +4,8 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// Marks of synchronisation where several have a say.
-@Suite("Marks of synchronisation")
+/// Synchronisation marks under several writers.
+@Suite("Synchronisation marks")
 struct SyncMarkTests {
   private static let policies = ["error", "storeTrumps", "objectTrumps", "overwrite"]
 
@@ -33,7 +33,7 @@ struct SyncMarkTests {
     try stack.manager.fetchModel(entity: FruitRecord.self, uid: uid)
   }
 
-  /// Does something once, between a method's look at the records and its save.
+  /// Runs a closure once, between the reading and the save of a method.
   @discardableResult
   private func meanwhile<T>(_ other: @escaping @Sendable () throws -> Void, _ body: () throws -> T) rethrows -> T {
     let isDone = Mutex(false)
@@ -50,12 +50,12 @@ struct SyncMarkTests {
   }
 
   @Test(arguments: policies)
-  func `an edit after the look was taken for uploaded under a merge policy`(name: String) throws {
+  func `an edit between reading and saving is not marked as uploaded, under any merge policy`(name: String) throws {
     let stack = try filled(name)
     let context = stack.manager.workerContext
     let receipts = try context.performAndWait {
       let sent: [FruitRecord] = try stack.manager.fetchRecordsToUpload(context: context)
-      // Kept, so that the context looks at what it knows.
+      // The strong reference keeps the record registered, so that the context uses its known values.
       return (sent.map(\.uploadReceipt), sent)
     }
     try stack.manager.save(
@@ -68,7 +68,7 @@ struct SyncMarkTests {
     #expect(!context.performAndWait { context.hasChanges })
   }
 
-  @Test func `an edit that a context had not saved was taken for uploaded`() throws {
+  @Test func `an unsaved edit of the context is not marked as uploaded`() throws {
     let stack = try filled()
     let context = stack.manager.workerContext
     try context.performAndWait {
@@ -76,7 +76,7 @@ struct SyncMarkTests {
       let receipts = sent.map(\.uploadReceipt)
       let (mango, durian) = (try #require(sent.first { $0.uid == "3" }), try #require(sent.first { $0.uid == "1" }))
       mango.name = "Green mango"
-      // Another one is edited elsewhere, which the context finds out when it saves.
+      // Another context edits a second record. The conflict appears at the save.
       try stack.manager.save(
         entity: FruitRecord.self, models: [Fruit(uid: "1", name: "Big durian")], shouldOverwrite: false, from: .here)
       let left = try stack.manager.markRecordsAsUploaded(
@@ -87,7 +87,7 @@ struct SyncMarkTests {
     #expect(try fruit("1", stack)?.name == "Big durian" && fruit("3", stack)?.name == "Green mango")
   }
 
-  @Test func `the receipt of a fault was of no version`() throws {
+  @Test func `the receipt of a fault has the version of its record`() throws {
     let stack = try filled()
     let context = stack.manager.workerContext
     try context.performAndWait {
@@ -102,7 +102,7 @@ struct SyncMarkTests {
   }
 
   @Test(arguments: policies)
-  func `an edit got the mark of an upload that ended before its save`(name: String) throws {
+  func `an edit stays unmarked when an upload ends before the edit is saved`(name: String) throws {
     let stack = try filled(name)
     let manager = stack.manager
     try meanwhile({ try manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["3"]) }) {
@@ -113,7 +113,7 @@ struct SyncMarkTests {
   }
 
   @Test(arguments: policies)
-  func `a delete got the mark of an upload that ended before its save`(name: String) throws {
+  func `a deletion stays unmarked when an upload ends before the deletion is saved`(name: String) throws {
     let stack = try filled(name)
     let manager = stack.manager
     try meanwhile({ try manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["3"]) }) {
@@ -124,7 +124,7 @@ struct SyncMarkTests {
   }
 
   @Test(arguments: policies)
-  func `an edit was lost that was made while what the server sent was saved`(name: String) throws {
+  func `an edit by another writer survives a concurrent save of the server's values`(name: String) throws {
     let stack = try filled(name, from: .server())
     let manager = stack.manager
     let result = try meanwhile({
@@ -140,7 +140,8 @@ struct SyncMarkTests {
   }
 
   @Test(arguments: policies)
-  func `an edit in a transaction got the mark of an upload that ended before its save`(name: String) throws {
+  func `an edit in a transaction stays unmarked when an upload ends before the transaction's save`(name: String) throws
+  {
     let stack = try filled(name)
     let manager = stack.manager
     let error = #expect(throws: CoherenceError.self) {
@@ -156,7 +157,7 @@ struct SyncMarkTests {
     #expect(try fruit("3", stack)?.name == "Mango")
   }
 
-  /// Fruits whose uids a store keeps apart.
+  /// Fruits with a uniqueness constraint on the uid.
   private func uniqueFruits() throws -> ManagedObjectModel {
     try ManagedObjectModel {
       Entity("FruitRecord", class: FruitRecord.self, uniqueness: [["id"]]) {
@@ -170,7 +171,9 @@ struct SyncMarkTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a save of a uid that somebody else inserted meanwhile failed`(backend: Backend) throws {
+  func `a marking save updates the record that another writer inserts with its uid before the commit`(backend: Backend)
+    throws
+  {
     let stack = try MappingStack(backend, model: uniqueFruits())
     let manager = stack.manager
     let sent = [Fruit(uid: "5", name: "Lime"), Fruit(uid: "6", name: "Fig")]
@@ -193,7 +196,7 @@ struct SyncMarkTests {
     #expect(try fruit("7", stack)?.name == "Ripe pear" && uploads(stack) == ["5", "7"])
   }
 
-  @Test func `what is not unique however often it is saved is refused`() throws {
+  @Test func `a save throws for a value that violates a uniqueness constraint in every attempt`() throws {
     let stack = try MappingStack(
       model: ManagedObjectModel {
         Entity("FruitRecord", class: FruitRecord.self, uniqueness: [["name"]]) {
@@ -211,7 +214,7 @@ struct SyncMarkTests {
     #expect(try stack.manager.count(entity: FruitRecord.self) == 0)
   }
 
-  @Test func `a record that was made in a context and not sent was replaced by what the server sent`() throws {
+  @Test func `an unsaved new record keeps its values when the server's values are saved`() throws {
     let stack = try filled(from: .server())
     let context = stack.manager.workerContext
     try context.performAndWait {
@@ -224,7 +227,7 @@ struct SyncMarkTests {
     #expect(try uploads(stack) == ["5"])
   }
 
-  @Test func `of two records of a uid the one with an edit that was not sent was deleted`() throws {
+  @Test func `of two records with one uid, the record with an edit that was not uploaded is kept`() throws {
     let stack = try filled(from: .server())
     try stack.insert(FruitRecord.self, [Fruit(uid: "3", name: "Green mango")])
     try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: false, from: .server())
@@ -233,7 +236,7 @@ struct SyncMarkTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a model that was saved again stayed deleted`(backend: Backend) throws {
+  func `saving the model of a record removes its mark of deletion`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager
     let origins: [SyncOrigin] = [.here, .server(.replaced)]
@@ -245,14 +248,14 @@ struct SyncMarkTests {
       #expect(try manager.fetchModels(entity: FruitRecord.self, uids: ["3", "4"]) == models)
       #expect(try uploads(stack) == (origin == .here ? ["3", "4"] : []))
     }
-    // A delete that the server was not told of is kept like an edit.
+    // A deletion that was not uploaded is kept like an edit.
     try manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["3"])
     try manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
     #expect(try fruit("3", stack) == nil && uploads(stack) == ["3"])
   }
 
   @Test(arguments: Backend.available)
-  func `the server was not told of what an overwriting save deleted here`(backend: Backend) throws {
+  func `an overwriting save of local models marks records as deleted, for the upload`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
     for deleted in [3, 0] {

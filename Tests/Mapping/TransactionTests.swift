@@ -10,7 +10,7 @@ struct TransactionTests {
   private struct Abandoned: Error {}
 
   @Test(arguments: Backend.available)
-  func `what the manager writes in the context of a transaction was saved before its end`(
+  func `a write of the manager in a transaction's context is saved with the transaction, not earlier`(
     backend: Backend
   ) throws {
     let stack = try MappingStack(backend)
@@ -35,7 +35,7 @@ struct TransactionTests {
     #expect(try stack.products() == [.mango, .lime] && manager.count(entity: FruitRecord.self) == 4)
   }
 
-  @Test func `what is saved by who hears of a transaction's save is saved`() throws {
+  @Test func `a save that an observer makes during a transaction's save is committed`() throws {
     let stack = try MappingStack()
     let manager = stack.manager
     let context = manager.workerContext
@@ -59,7 +59,7 @@ struct TransactionTests {
     #expect(try stack.products() == [.mango, .lime])
   }
 
-  @Test func `a child of a transaction's context saved the transaction`() throws {
+  @Test func `a save of a child context does not commit the transaction of its parent`() throws {
     let stack = try MappingStack()
     let manager = stack.manager
     #expect(throws: Abandoned.self) {
@@ -75,7 +75,7 @@ struct TransactionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a save that failed in the middle was saved when its error was caught in a transaction`(
+  func `a transaction fails when a save in it failed, even if the block catches the error`(
     backend: Backend
   ) throws {
     let stack = try MappingStack(backend)
@@ -96,7 +96,7 @@ struct TransactionTests {
       }
       #expect(try stack.products() == [.banana, .mango])
     }
-    // What was refused before anything was done is no part of the transaction.
+    // A call that throws before it changes anything does not fail the transaction.
     try manager.transaction { transaction in
       let models: [GroceryProduct] = [.lime, .lime]
       #expect(throws: CoherenceError.self) {

@@ -1,58 +1,60 @@
-/// The choices of a merge.
+/// The options of a merge.
 ///
-/// By default a merge updates the records that have the input's keys, inserts the others, saves, and deletes nothing: what the
-/// input does not name stays. A null clears its attribute or relationship, and what an input record says nothing of keeps its
-/// value. The merge throws, and changes nothing, when two input records or two stored ones have one key, when a key is missing,
-/// and when an ignored name is no property of the entity. Deleting what the input does not name takes ``Mode/replace``, which
-/// refuses an input without records. The one exception is
-/// ``ActionContext/merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)`` without options: it replaces,
-/// as it did in Coherence 5.
+/// By default a merge updates the stored records with the input's keys, inserts the other input records, saves, and deletes
+/// nothing. A null clears its attribute or relationship; a property that an input record does not contain keeps its stored
+/// value. The merge throws, and changes nothing, for a missing key, for two input records or two stored records with one key,
+/// and for an ignored name without a property. Only ``Mode/replace`` deletes stored records that the input does not contain,
+/// and refuses an input without records. The exception is
+/// ``ActionContext/merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)`` without options, which replaces as in
+/// Coherence 5.
 public struct MergeOptions: Sendable, Hashable {
-  /// What becomes of records that are in the stores and not in the input.
+  /// The policy for stored records that the input does not contain.
   public enum Mode: Sendable, Hashable {
-    /// They are deleted, as far as the merge's filter and condition allow.
+    /// The merge deletes them, as far as its filter and condition allow.
     case replace
-    /// They stay.
+    /// They stay stored.
     case upsertOnly
   }
 
-  /// What to do with input records of which several have one key.
+  /// The policy for several input records with one key.
   public enum DuplicatePolicy: Sendable, Hashable {
     /// The merge throws ``ErrorCode/invalidMergeKey`` and changes nothing.
     case fail
+    /// The first record is merged, and the later ones are skipped.
     case firstWins
+    /// The last record is merged, and the earlier ones are skipped.
     case lastWins
   }
 
-  /// What to do with input records that lack a part of their key.
+  /// The policy for input records that lack a value of their key.
   public enum MissingKeyPolicy: Sendable, Hashable {
     /// The merge throws ``ErrorCode/invalidMergeKey`` and changes nothing.
     case fail
-    /// They are left out, and counted as skipped.
+    /// The records are left out, and count as skipped.
     case skip
   }
 
-  /// What to do when several records in the stores have the key of one input record: in a store that is attached with
-  /// `StoreOption.allowsDuplicateKeys`, because every other store keeps keys unique.
+  /// The policy for several stored records with the key of one input record. Only stores with the option
+  /// `StoreOption.allowsDuplicateKeys` have such records; other stores keep keys unique.
   public enum StoredDuplicatePolicy: Sendable, Hashable {
     /// The merge throws ``ErrorCode/invalidMergeKey`` and changes nothing.
     case fail
-    /// The oldest takes the input's values, the others stay as they are.
+    /// The oldest record gets the input's values, and the others stay unchanged.
     case keep
-    /// The oldest takes the input's values, the others are deleted as far as the merge's condition allows.
+    /// The oldest record gets the input's values, and the merge deletes the others as far as its condition allows.
     case delete
   }
 
-  /// Whose values a record gets that was edited here while its values came from elsewhere.
+  /// The policy for records with local edits.
   public enum ConflictResolution: Sendable, Hashable {
-    /// The input's. Edits that the view has not saved stay in the view, and are a conflict when the view saves them. A
-    /// record that another writer changes during the merge gets the input's values, unless the merge's condition protects
-    /// the record by then, or the context's merge policy says otherwise.
+    /// The input wins. Unsaved edits of the view stay in the view, and are a conflict when the view saves them. A record that
+    /// another writer changes during the merge gets the input's values, unless the merge's condition protects the changed
+    /// record, or the context's merge policy decides otherwise.
     case incomingWins
-    /// The user's, property by property: edits that the view has not saved when the merge is planned, and edits that other
-    /// writers save between the merge's plan and its save. Other properties get the input's values. A record that was
-    /// deleted here is neither changed nor inserted again, and a record with edits is not deleted. Records that lose
-    /// nothing but edited properties count as skipped. The context's merge policy is not asked.
+    /// Local edits win, for each property: the unsaved edits of the view at the time of the plan, and the edits that other
+    /// writers save between the plan and the save. Other properties get the input's values. A locally deleted record is
+    /// neither changed nor inserted again, and a record with edits is not deleted. A record whose differing properties are all
+    /// edited counts as skipped. The context's merge policy is not used.
     case localWins
   }
 
@@ -60,25 +62,25 @@ public struct MergeOptions: Sendable, Hashable {
   public var duplicates: DuplicatePolicy
   public var missingKeys: MissingKeyPolicy
   public var storedDuplicates: StoredDuplicatePolicy
-  /// Whether ``Mode/replace`` deletes records of subentities too. They are updated either way.
+  /// Whether ``Mode/replace`` deletes records of subentities. They are updated in any case.
   public var includesSubentities: Bool
-  /// Whether ``Mode/replace`` deletes stored records that lack a part of their key. No input can ever speak of them:
-  /// they may have been made here and not have got their key from the server yet.
+  /// Whether ``Mode/replace`` deletes stored records that lack a value of their key. No input can contain them; they may be
+  /// local records that wait for a key from the server.
   public var deletesRecordsWithoutKey: Bool
   /// The largest share of the stored records, from 0 to 1, that ``Mode/replace`` may delete; a merge that would delete
   /// more throws ``ErrorCode/excessiveDeletion`` and deletes nothing.
   ///
-  /// The share is that of the records in the merge's filter that were there before it. Records that the merge's
-  /// condition protects count as kept.
+  /// The share refers to the records in the merge's filter before the merge. Records that the condition protects count as
+  /// kept.
   ///
-  /// `nil` sets no limit, but refuses an input that names no record at all: an empty answer of a service is a failure
-  /// more often than the truth. `1` allows that too.
+  /// `nil` sets no limit, but refuses deletions for an input without records, because an empty response of a service is more
+  /// often a failure than the truth. `1` allows them.
   public var maximumDeletedShare: Double?
-  /// Whether the merge saves. Otherwise its changes are left in the context: several merges become one transaction with
-  /// the `save` that the caller makes of them, and later ones see what earlier ones did. A save of the caller's that
-  /// loses a race to another writer is not planned again, and does not look at conditions and filters once more.
+  /// Whether the merge saves. Otherwise its changes stay in the context, later merges see them, and one `save` of the caller
+  /// commits several merges as one transaction. That save is not planned again after a lost race to another writer, and does
+  /// not check conditions and filters again.
   public var saves: Bool
-  /// Whether the input or the user's unsaved and newer edits win.
+  /// Whether the input or local edits win.
   public var conflictResolution: ConflictResolution
 
   public init(
@@ -98,7 +100,7 @@ public struct MergeOptions: Sendable, Hashable {
     self.conflictResolution = conflictResolution
   }
 
-  /// Deletes every record that the input does not name, and all records for an empty input: the behaviour of Coherence
-  /// 5.
+  /// The options of Coherence 5, which delete every record that the input does not contain, and all records for an empty
+  /// input.
   public static let replaceAll = MergeOptions(mode: .replace, maximumDeletedShare: 1)
 }

@@ -1,10 +1,10 @@
-/// The keys by which a model decodes its fields: a tree, whose leaves are fields.
+/// A node of the tree of coding keys by which a model decodes its fields. The leaves are fields.
 final class CodingNode: Sendable {
-  /// The place of the field among the mapping's; `nil` for a value that has keys of its own.
+  /// The index of the field in the mapping; `nil` for a nested value with its own keys.
   let field: Int?
   let children: [String: CodingNode]
 
-  /// - Parameter paths: The keys of each field from this node on.
+  /// - Parameter paths: The keys of each field below this node.
   init(_ paths: [(keys: ArraySlice<String>, field: Int)]) {
     field = paths.first { $0.keys.isEmpty }?.field
     let below = Dictionary(grouping: paths.filter { !$0.keys.isEmpty }) { $0.keys[$0.keys.startIndex] }

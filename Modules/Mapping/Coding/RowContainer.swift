@@ -1,7 +1,7 @@
 import CoherenceCore
 import CoherenceReconciliation
 
-/// The values of a record by their keys.
+/// A decoding container with the values of a record by coding key.
 struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let row: any DecodedRow
   let node: CodingNode
@@ -13,7 +13,7 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func decodeNil(forKey key: Key) throws -> Bool { isNull(try child(key)) }
 
-  /// Whether there is nothing behind a key: no value in any of its fields.
+  /// Whether all fields below a node are null.
   private func isNull(_ node: CodingNode) -> Bool {
     if let field = node.field { return row.value(field).isNull }
     return node.children.values.allSatisfy(isNull)
@@ -24,7 +24,7 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     throw DecodingError.keyNotFound(
       key,
       DecodingError.Context(
-        codingPath: codingPath, debugDescription: "No field has that coding key; give it to one as `codingKey`."))
+        codingPath: codingPath, debugDescription: "No field has this coding key; pass it to a field as `codingKey`."))
   }
 
   private func decoder(_ key: Key) throws -> RowDecoder {
@@ -41,7 +41,7 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try RowValueContainer(value: value, codingPath: codingPath + [key]).decode(T.self)
   }
 
-  // The types that most fields have, without finding out first which they are.
+  // Overloads for the most frequent types skip the dynamic casts of the generic form.
 
   func decode(_ type: String.Type, forKey key: Key) throws -> String { try plain(key) }
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try plain(key) }
@@ -61,7 +61,7 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private func plain<T: AttributeConvertible & Decodable>(_ key: Key) throws -> T {
     let child = try child(key)
     if let field = child.field, !row.isJSON(field), let value = T(attributeValue: row.value(field)) { return value }
-    return try decodeAnyhow(key)
+    return try decodeGenerically(key)
   }
 
   @inline(__always)
@@ -70,8 +70,8 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try plain(key)
   }
 
-  /// Decodes a value that is not plain after all.
-  private func decodeAnyhow<T: Decodable>(_ key: Key) throws -> T { try decode(T.self, forKey: key) }
+  /// Decodes a value through the generic form, when a direct conversion fails.
+  private func decodeGenerically<T: Decodable>(_ key: Key) throws -> T { try decode(T.self, forKey: key) }
 
   // MARK: Parts
 

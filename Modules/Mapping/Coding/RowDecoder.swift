@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Decodes what is behind a key of a record.
+/// A decoder of the part of a record below one coding key.
 struct RowDecoder: Decoder {
   let row: any DecodedRow
   let node: CodingNode
@@ -8,7 +8,7 @@ struct RowDecoder: Decoder {
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    guard node.field == nil else { throw mismatch([String: String].self, "keys, where a field has one value") }
+    guard node.field == nil else { throw mismatch([String: String].self, "keys, but the field has one value") }
     return KeyedDecodingContainer(RowContainer(row: row, node: node, codingPath: codingPath))
   }
 
@@ -17,11 +17,12 @@ struct RowDecoder: Decoder {
   }
 
   func singleValueContainer() throws -> any SingleValueDecodingContainer {
-    guard let field = node.field else { throw mismatch(String.self, "one value, where there are several fields") }
+    guard let field = node.field else { throw mismatch(String.self, "one value, but the key has several fields") }
     return RowValueContainer(value: row.value(field), codingPath: codingPath)
   }
 
-  private func mismatch(_ type: Any.Type, _ wish: String) -> DecodingError {
-    .typeMismatch(type, DecodingError.Context(codingPath: codingPath, debugDescription: "The model asks for \(wish)."))
+  private func mismatch(_ type: Any.Type, _ request: String) -> DecodingError {
+    .typeMismatch(
+      type, DecodingError.Context(codingPath: codingPath, debugDescription: "The model asks for \(request)."))
   }
 }

@@ -1,11 +1,11 @@
 import CoherenceCore
 
-/// Decodes the models of a fetch, one after the other, by the keys of their fields: the general way to make them.
+/// Decodes the models of a fetch by the coding keys of their fields. Every `Codable` type can be decoded this way.
 final class RowDecoding<Model: Codable & SendableMetatype> {
   private let mapping: Mapping<Model>
   private let keys: CodingNode
   private let areJSON: [Bool]
-  /// The values of the record that is being decoded, one for each field.
+  /// The values of the current record, one for each field.
   private var values: UnsafeMutablePointer<AttributeValue>?
 
   init(_ mapping: Mapping<Model>) {
@@ -14,7 +14,9 @@ final class RowDecoding<Model: Codable & SendableMetatype> {
     keys = CodingNode(mapping.fields.enumerated().map { ($0.element.codingPath[...], $0.offset) })
   }
 
-  /// - Parameter values: The record's, one for each field. They stay where they are.
+  /// Decodes a model.
+  ///
+  /// - Parameter values: The values of a record, one for each field. They stay in their memory.
   /// - Throws: ``ErrorCode/modelDoesNotFit``.
   func model(of values: UnsafeMutablePointer<AttributeValue>) throws -> Model {
     self.values = values
@@ -22,21 +24,21 @@ final class RowDecoding<Model: Codable & SendableMetatype> {
     do {
       return try Model(from: RowDecoder(row: self, node: keys, codingPath: []))
     } catch {
-      throw mapping.misfit(error)
+      throw mapping.decodingError(error)
     }
   }
 }
 
 extension RowDecoding: DecodedRow {
-  // A decoder that a model kept beyond its decoding finds nothing.
+  // A model may keep its decoder. After the decoding the decoder has no values.
   func value(_ field: Int) -> AttributeValue { values?[field] ?? .null }
 
   func isJSON(_ field: Int) -> Bool { areJSON[field] }
 }
 
-/// The values of a record that is being decoded, whatever its model.
+/// The values of the record that is being decoded, independent of the model's type.
 protocol DecodedRow: AnyObject {
   func value(_ field: Int) -> AttributeValue
-  /// Whether the value of a field is JSON.
+  /// Whether the value of a field is JSON text.
   func isJSON(_ field: Int) -> Bool
 }

@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// One value of a row, to be decoded as whatever type can be made of it.
+/// A decoding container with one value of a row.
 struct RowValueContainer: SingleValueDecodingContainer {
   let value: AttributeValue
   let codingPath: [any CodingKey]
@@ -9,7 +9,7 @@ struct RowValueContainer: SingleValueDecodingContainer {
   func decodeNil() -> Bool { value.isNull }
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
-    // The usual types first: to find out what else a type can do takes far longer.
+    // The frequent types first, because the dynamic casts for other types take far longer.
     if T.self == Date.self { return try plain(Date.self, as: T.self) }
     if T.self == UUID.self { return try plain(UUID.self, as: T.self) }
     if T.self == Data.self { return try plain(Data.self, as: T.self) }
@@ -37,7 +37,7 @@ struct RowValueContainer: SingleValueDecodingContainer {
   }
 }
 
-/// Lets a type decode itself from one value, as enumerations with raw values do.
+/// A decoder for types that decode themselves from one value, such as enumerations with raw values.
 private struct RowValueDecoder: Decoder {
   let container: RowValueContainer
 
@@ -54,6 +54,7 @@ private struct RowValueDecoder: Decoder {
     .typeMismatch(
       [String: String].self,
       DecodingError.Context(
-        codingPath: codingPath, debugDescription: "A field has one value; make it one of JSON for a type with parts."))
+        codingPath: codingPath,
+        debugDescription: "The field has one value; make it a JSON field for a type with several values."))
   }
 }

@@ -1,22 +1,21 @@
 public import CoherenceCore
 
-/// Is told how a save ended: the error, or `nil`.
+/// Receives the error of a save, or `nil` after a successful save.
 public typealias SaveCompletion = @Sendable ((any Error)?) -> Void
 
 extension ManagedObjectContext {
-  /// Saves on the context's queue and goes on with its parents, up to the stores. Without changes a context saves nothing,
-  /// and its parents are visited all the same. A context that saves through its parent leaves the parent's own edits
-  /// unsaved.
+  /// Saves on the context's queue, then its parents, up to the stores. Parents are saved even if the context itself has no
+  /// changes. A context that saves through its parent leaves the parent's own edits unsaved.
   ///
-  /// - Parameter completion: Called on the queue of the context that was visited last, also when the caller has let the
-  ///   context go meanwhile. What was saved into a parent before an error stays there, unsaved.
+  /// - Parameter completion: Called once, on the queue of the last context, even if the caller has released the context. After
+  ///   an error, the changes that reached a parent stay there, unsaved.
   public final func saveChanges(_ completion: SaveCompletion? = nil) {
     perform(onError: { completion?($0) }) {
       if let parent = try self.saveOneLevel() { parent.saveChanges(completion) } else { completion?(nil) }
     }
   }
 
-  /// The same without a completion: returns when the changes are in the stores.
+  /// Saves the context and its parents, and returns when the changes are in the stores; see ``saveChanges(_:)``.
   ///
   /// - Throws: As `save`, and `CancellationError` when the task was cancelled before the save began.
   public final func saveChanges() async throws {
@@ -24,14 +23,15 @@ extension ManagedObjectContext {
     while let parent = try await context.perform({ [context] in try context.saveOneLevel() }) { context = parent }
   }
 
-  /// The same, waiting: may be called anywhere but for contexts of other threads.
+  /// Saves the context and its parents, and blocks until the changes are in the stores; see ``saveChanges(_:)``. May be called
+  /// on any thread, except for a context that belongs to another thread.
   ///
   /// - Throws: As `save`.
   public final func saveChangesAndWait() throws {
     try performAndWait { try self.saveOneLevel() }?.saveChangesAndWait()
   }
 
-  /// Saves, and answers the context that is to be saved next.
+  /// Saves this context alone, and returns the parent to save next.
   final func saveOneLevel() throws -> ManagedObjectContext? {
     if hasChanges { try save() }
     return savesThroughParent ? nil : parent

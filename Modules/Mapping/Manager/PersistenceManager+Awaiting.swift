@@ -1,8 +1,8 @@
 public import CoherenceCore
 
-// The forms that are awaited. Each does what the form that waits does, in a new context, without blocking a thread of the
-// caller's: what it takes and answers can be sent there and back. A task that is cancelled stops its fetch between batches,
-// and its save before that is committed; both throw `CancellationError` then, and nothing is saved.
+// The asynchronous forms of the manager's methods. Each works in a new context and blocks no thread of the caller, so its
+// arguments and results are sendable. A cancelled task stops a fetch between batches, and a save before its commit; both
+// throw `CancellationError`, and nothing is saved.
 
 extension PersistenceManager {
   final func inWorker<T: Sendable>(
@@ -12,14 +12,14 @@ extension PersistenceManager {
     do {
       return try await context.perform { try body(context) }
     } catch let error as CoherenceError where error.code == .cancelled {
-      // One error for who cancels, whether the work had begun or not.
+      // Cancellation before the work begins throws the same error.
       throw CancellationError()
     }
   }
 
   // MARK: Fetching
 
-  /// Fetches the models of some uids, or of all records; see the form that waits.
+  /// Fetches the models of some uids, or of all records; see the synchronous form.
   public final func fetchModels<T: RecordToModel>(
     entity: T.Type, uids: [T.UidType]? = nil, includesDeleted: Bool = false
   ) async throws -> [T.ModelType] where T.ModelType: Sendable {
@@ -28,7 +28,7 @@ extension PersistenceManager {
     }
   }
 
-  /// Fetches the models of the records that satisfy a predicate, in an order; see the form that waits.
+  /// Fetches the models of the records that satisfy a predicate, in a sort order; see the synchronous form.
   public final func fetchModels<T: RecordToModel>(
     entity: T.Type, predicate: FetchPredicate?, sortDescriptors: [SortKey] = [], limit: Int? = nil, offset: Int = 0,
     includesDeleted: Bool = false
@@ -40,7 +40,7 @@ extension PersistenceManager {
     }
   }
 
-  /// Fetches the model of a uid; see the form that waits.
+  /// Fetches the model of a uid; see the synchronous form.
   public final func fetchModel<T: RecordToModel>(
     entity: T.Type, uid: T.UidType, includesDeleted: Bool = false
   ) async throws -> T.ModelType? where T.ModelType: Sendable {
@@ -49,19 +49,19 @@ extension PersistenceManager {
     }
   }
 
-  /// Counts the records that satisfy a predicate; see the form that waits.
+  /// Counts the records that satisfy a predicate; see the synchronous form.
   public final func count<T: DataRecord>(entity: T.Type, predicate: FetchPredicate? = nil) async throws -> Int {
     try await inWorker { try self.count(entity: entity, predicate: predicate, context: $0) }
   }
 
-  /// Whether there is a record of a uid; see the form that waits.
+  /// Whether a record has a uid; see the synchronous form.
   public final func exists<T: DataRecord>(entity: T.Type, uid: T.UidType) async throws -> Bool {
     try await inWorker { try self.exists(entity: entity, uid: uid, context: $0) }
   }
 
   // MARK: Saving
 
-  /// Saves models as records, in one transaction; see the form that waits.
+  /// Saves models as records, in one transaction; see the synchronous form.
   @discardableResult
   public final func save<Record: RecordFromModel>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins
@@ -72,7 +72,7 @@ extension PersistenceManager {
     }
   }
 
-  /// Saves models and marks their records for synchronisation, in one transaction; see the form that waits.
+  /// Saves models and marks their records for synchronisation, in one transaction; see the synchronous form.
   @discardableResult
   public final func save<Record: RecordFromModel & SyncRecord>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,
@@ -85,7 +85,7 @@ extension PersistenceManager {
     }
   }
 
-  /// Does several things in one transaction: all of them, or none; see the form that waits.
+  /// Runs a block as one transaction: all of its changes are saved, or none; see the synchronous form.
   @discardableResult
   public final func transaction<T: Sendable>(
     _ body: @escaping @Sendable (PersistenceTransaction) throws -> T
@@ -95,19 +95,19 @@ extension PersistenceManager {
 
   // MARK: Deleting
 
-  /// Deletes the records of a uid, in one transaction; see the form that waits.
+  /// Deletes the records of a uid, in one transaction; see the synchronous form.
   @discardableResult
   public final func delete<Record: DataRecord>(entity: Record.Type, uid: Record.UidType) async throws -> Int {
     try await inWorker { try self.delete(entity: entity, uid: uid, context: $0) }
   }
 
-  /// Deletes the records of some uids, in one transaction; see the form that waits.
+  /// Deletes the records of some uids, in one transaction; see the synchronous form.
   @discardableResult
   public final func delete<Record: DataRecord>(entity: Record.Type, uids: [Record.UidType]) async throws -> Int {
     try await inWorker { try self.delete(entity: entity, uids: uids, context: $0) }
   }
 
-  /// Deletes the records that satisfy a predicate, in one transaction; see the form that waits.
+  /// Deletes the records that satisfy a predicate, in one transaction; see the synchronous form.
   @discardableResult
   public final func delete<Record: DataRecord>(
     entity: Record.Type, predicate: FetchPredicate?, saveEvery: Int? = nil
@@ -117,7 +117,7 @@ extension PersistenceManager {
     }
   }
 
-  /// Deletes the records of a model; see the form that waits.
+  /// Deletes the records of a model; see the synchronous form.
   @discardableResult
   public final func deleteModel<Record: ModelRepresentable>(
     entity: Record.Type, model: Record.ModelType
@@ -125,7 +125,7 @@ extension PersistenceManager {
     try await delete(entity: entity, uid: model.uid)
   }
 
-  /// Deletes the records of some models; see the form that waits.
+  /// Deletes the records of some models; see the synchronous form.
   @discardableResult
   public final func deleteModels<Record: ModelRepresentable>(
     entity: Record.Type, models: [Record.ModelType]
@@ -133,12 +133,12 @@ extension PersistenceManager {
     try await delete(entity: entity, uids: models.map(\.uid))
   }
 
-  /// Deletes all records of an entity in the stores; see the form that waits.
+  /// Deletes all records of an entity in the stores; see the synchronous form.
   public final func batchDeleteAll<Record: DataRecord>(entity: Record.Type) async throws {
     try await inWorker { try self.batchDeleteAll(entity: entity, context: $0) }
   }
 
-  /// Deletes all records of an entity by the model's delete rules; see the form that waits.
+  /// Deletes all records of an entity by the model's delete rules; see the synchronous form.
   @discardableResult
   public final func manualDeleteAll<Record: DataRecord>(
     entity: Record.Type, saveEvery: Int? = nil
@@ -146,17 +146,17 @@ extension PersistenceManager {
     try await inWorker { try self.manualDeleteAll(entity: entity, saveEvery: saveEvery, context: $0) }
   }
 
-  /// Deletes all records of the entities that are to be cleared; see the form that waits.
+  /// Deletes all records of the entities of ``entityNamesForClear()``; see the synchronous form.
   public final func clear() async throws { try await inWorker { _ in try self.clear() } }
 
   // MARK: Marking
 
-  /// Marks the records of some uids as uploaded; see the form that waits.
+  /// Marks the records of some uids as uploaded; see the synchronous form.
   public final func markRecordsAsUploaded<T: SyncRecord>(entity: T.Type, uids: [T.UidType]) async throws {
     try await inWorker { try self.markRecordsAsUploaded(entity: entity, uids: uids, context: $0) }
   }
 
-  /// Marks records as uploaded that are still as they were sent; see the form that waits.
+  /// Marks the records that were not changed since their upload as uploaded; see the synchronous form.
   @discardableResult
   public final func markRecordsAsUploaded<T: SyncRecord>(
     entity: T.Type, receipts: [UploadReceipt]
@@ -164,17 +164,17 @@ extension PersistenceManager {
     try await inWorker { try self.markRecordsAsUploaded(entity: entity, receipts: receipts, context: $0) }
   }
 
-  /// Marks the records of some uids as deleted; see the form that waits.
+  /// Marks the records of some uids as deleted; see the synchronous form.
   public final func markRecordsAsDeleted<T: SyncRecord>(entity: T.Type, uids: [T.UidType]) async throws {
     try await inWorker { try self.markRecordsAsDeleted(entity: entity, uids: uids, context: $0) }
   }
 
-  /// Marks all records as deleted; see the form that waits.
+  /// Marks all records as deleted; see the synchronous form.
   public final func markAllRecordsAsDeleted<T: SyncRecord>(entity: T.Type) async throws {
     try await inWorker { try self.markAllRecordsAsDeleted(entity: entity, context: $0) }
   }
 
-  /// Deletes the records that are marked as deleted and of which the server was told; see the form that waits.
+  /// Deletes the records that are marked as deleted and whose deletion was uploaded; see the synchronous form.
   @discardableResult
   public final func purgeDeletedRecords<T: SyncRecord>(entity: T.Type) async throws -> Int {
     try await inWorker { try self.purgeDeletedRecords(entity: entity, context: $0) }

@@ -3,10 +3,10 @@ import CoherenceReconciliation
 import CoherenceStrategies
 
 extension PersistenceManager {
-  /// The context of the main actor, meant for reading. It follows what is saved.
+  /// The context of the main actor, for reading. It follows all saves of the manager.
   public final var mainContext: ManagedObjectContext { container.viewContext }
 
-  /// A new context with a queue of its own, for a short piece of work, writing included.
+  /// A new context with its own queue, for one piece of work that may write. Each call returns another context.
   public final var workerContext: ManagedObjectContext {
     let context = container.newBackgroundContext()
     context.mergePolicy = mergePolicy
@@ -14,11 +14,11 @@ extension PersistenceManager {
     return context
   }
 
-  /// The context for reading on the calling thread: ``mainContext`` on the main actor, elsewhere one that belongs to the
-  /// thread, the same at each call, for as long as the thread and the manager live. It follows what is saved.
+  /// Returns the context for reading on the calling thread: ``mainContext`` on the main actor, elsewhere a context that
+  /// belongs to the thread as long as the thread and the manager live. It follows all saves of the manager.
   ///
-  /// The context and its records are used on this thread alone, without `perform`. A task changes threads whenever it
-  /// waits, so it uses ``workerContext``, or the forms that are awaited.
+  /// The context and its records may be used on this thread alone, without `perform`. A task may change threads at each
+  /// `await`, so it uses ``workerContext`` or the asynchronous methods.
   @available(*, noasync, message: "A task has no thread of its own; use `workerContext`, or fetch models.")
   public final func contextForThread() -> ManagedObjectContext { threadContext() }
 
@@ -37,24 +37,24 @@ extension PersistenceManager {
 // MARK: - Working in a context
 
 extension PersistenceManager {
-  /// A context to work in: the one given, or a new one.
+  /// Returns the given context, or a new one.
   ///
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext`` for a context of another stack.
   private func context(_ given: ManagedObjectContext?) throws -> ManagedObjectContext {
     let coordinator = container.persistentStoreCoordinator
     guard !coordinator.persistentStores.isEmpty else {
       throw CoherenceError(
-        .contextWithoutStore, "'\(modelName)' is not loaded: call `load` first, and wait until it is done.")
+        .contextWithoutStore, "'\(modelName)' is not loaded; call `load` and wait until it returns.")
     }
     guard let given else { return workerContext }
     guard given.persistentStoreCoordinator === coordinator else {
       throw CoherenceError(
-        .wrongContext, "The context is not one of '\(modelName)'; get it from the manager that is to use it.")
+        .wrongContext, "The context belongs to another stack than '\(modelName)'; use a context of this manager.")
     }
     return given
   }
 
-  /// Does something in a context.
+  /// Performs work in a context.
   final func working<T>(
     in given: ManagedObjectContext? = nil, _ body: (ManagedObjectContext) throws -> T
   ) throws -> T {
@@ -62,8 +62,8 @@ extension PersistenceManager {
     return try context.performAndWait { try body(context) }
   }
 
-  /// Reads in the context given; without one, where nothing has to be waited for: in the main context on the main actor,
-  /// else in a new one.
+  /// Reads in the given context. By default, reads in the main context on the main actor, which needs no waiting, and
+  /// elsewhere in a new context.
   final func reading<T>(
     in given: ManagedObjectContext?, _ body: (PersistenceTransaction) throws -> T
   ) throws -> T {
@@ -72,38 +72,38 @@ extension PersistenceManager {
     }
   }
 
-  /// Does something and saves it, with what else the context has to save, up to the stores. After an error, contexts that
-  /// had nothing to save before have nothing to save again.
+  /// Performs changes and saves them, with other changes of the context, up to the stores. After an error, contexts that had
+  /// no other changes are rolled back.
   ///
-  /// In a context whose transaction is at work it becomes a part of that, which saves it with the rest.
+  /// In the context of a running transaction the changes become a part of the transaction, which saves them at its end.
   final func writing<T>(
     in given: ManagedObjectContext? = nil, _ body: (PersistenceTransaction) throws -> T
   ) throws -> T {
     try working(in: given) { context in
-      if let fate = TransactionFate.of(context) {
-        return try fate.deciding { try body(PersistenceTransaction(context: context, fate: fate)) }
+      if let state = TransactionState.of(context) {
+        return try state.failing { try body(PersistenceTransaction(context: context, state: state)) }
       }
       return try PlannedChanges(in: context, savesParents: true).rollingBackOnError {
-        let fate = TransactionFate()
-        let result = try fate.begin(in: context) { try body(PersistenceTransaction(context: context, fate: fate)) }
-        try fate.check()
-        // Not a part of the transaction any more: who hears of the save may save something else.
-        try fate.isStrict ? context.strictly { try context.saveUpwards() } : context.saveUpwards()
+        let state = TransactionState()
+        let result = try state.run(in: context) { try body(PersistenceTransaction(context: context, state: state)) }
+        try state.check()
+        // The save is outside the transaction, because an observer of the save may save changes of its own.
+        try state.isStrict ? context.strictly { try context.saveUpwards() } : context.saveUpwards()
         return result
       }
     }
   }
 
-  /// Does something that rests on the records that it reads, and saves it as ``writing(in:_:)`` does. When the save loses a
-  /// race to another writer, the whole is done again with the records that there are by then. In a context with other
-  /// changes, and as a part of a transaction, it is done once.
+  /// Performs changes that depend on the records that they read, and saves them as ``writing(in:_:)`` does. After a lost race
+  /// to another writer, the changes are planned again from the newer records. In a context with other changes, and in a
+  /// transaction, they are planned once.
   ///
   /// - Parameter entityName: The entity of the records.
   final func planning<T>(
     _ entityName: String, in given: ManagedObjectContext?, _ body: (PersistenceTransaction) throws -> T
   ) throws -> T {
     try working(in: given) { context in
-      guard TransactionFate.of(context) == nil,
+      guard TransactionState.of(context) == nil,
         let entity = container.managedObjectModel.entitiesByName[entityName]
       else { return try writing(in: context, body) }
       return try PlannedChanges(in: context, savesParents: true).planningAgain(afterRacesOver: entity) {
@@ -112,19 +112,20 @@ extension PersistenceManager {
     }
   }
 
-  /// Does something to so many records in one transaction, until there are no more.
+  /// Processes records in batches, one transaction for each batch, until a batch is not full.
   ///
-  /// - Parameter body: Does it to at most so many and answers to how many.
-  final func inPieces(
+  /// - Parameter body: Processes at most `limit` records, and returns their number.
+  /// - Returns: The number of processed records.
+  final func inBatches(
     of size: Int, in given: ManagedObjectContext?, _ body: (PersistenceTransaction, _ limit: Int) throws -> Int
   ) throws -> Int {
     let size = max(size, 1)
     let context = try context(given)
-    var sum = 0
+    var total = 0
     while true {
       let count = try writing(in: context) { try body($0, size) }
-      sum += count
-      if count < size { return sum }
+      total += count
+      if count < size { return total }
     }
   }
 }
@@ -132,28 +133,28 @@ extension PersistenceManager {
 // MARK: - For synchronisation
 
 extension PersistenceManager {
-  /// Does something with marks of synchronisation and saves it, as ``planning(_:in:_:)`` does. A conflict with what another
-  /// writer saved is a lost race, whatever the merge policy.
+  /// Changes synchronisation marks and saves them as ``planning(_:in:_:)`` does. Every conflict with another writer is a lost
+  /// race, regardless of the merge policy.
   final func marking<T>(
     _ entityName: String, in given: ManagedObjectContext?, _ body: (PersistenceTransaction) throws -> T
   ) throws -> T {
     try planning(entityName, in: given) { transaction in
-      transaction.fate.demandStrictness()
+      transaction.state.makeStrict()
       return try body(transaction)
     }
   }
 }
 
 extension ManagedObjectContext {
-  /// Saves as ``saveChangesAndWait()`` does, but not beyond a context whose transaction the caller is in.
+  /// Saves as ``saveChangesAndWait()`` does, but stops before a context with a running transaction of the caller.
   fileprivate func saveUpwards() throws {
     var next = try saveOneLevel()
-    while let context = next, TransactionFate.of(context) == nil {
+    while let context = next, TransactionState.of(context) == nil {
       next = try context.performAndWait { try context.saveOneLevel() }
     }
   }
 
-  /// Does something with the merge policy ``MergePolicy/error``.
+  /// Runs a closure while the contexts have the merge policy ``MergePolicy/error``.
   fileprivate func strictly(_ body: () throws -> Void) rethrows {
     let policies = savedLineage.map { ($0, $0.mergePolicy) }
     for (context, _) in policies { context.mergePolicy = .error }

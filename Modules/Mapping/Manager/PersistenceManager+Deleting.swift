@@ -1,10 +1,9 @@
 public import CoherenceCore
 
 extension PersistenceManager {
-  /// Deletes the records of a uid by the model's delete rules, in one transaction. A uid that no record has is passed
-  /// over.
+  /// Deletes the records of a uid by the model's delete rules, in one transaction. A uid without a record is skipped.
   ///
-  /// - Returns: How many records were deleted, without those that delete rules added.
+  /// - Returns: The number of deleted records, without the records that delete rules added.
   /// - Throws: As ``delete(entity:predicate:saveEvery:context:)``, and ``ErrorCode/invalidUid``.
   @discardableResult
   public final func delete<Record: DataRecord>(
@@ -13,10 +12,10 @@ extension PersistenceManager {
     try delete(entity: entity, uids: [uid], context: context)
   }
 
-  /// Deletes the records of some uids by the model's delete rules, in one transaction. Uids that no record has are passed
-  /// over, and an empty list deletes nothing.
+  /// Deletes the records of some uids by the model's delete rules, in one transaction. Uids without a record are
+  /// skipped, and an empty list deletes nothing.
   ///
-  /// - Returns: How many records were deleted, without those that delete rules added.
+  /// - Returns: The number of deleted records, without the records that delete rules added.
   /// - Throws: As ``delete(entity:uid:context:)``.
   @discardableResult
   public final func delete<Record: DataRecord>(

@@ -1,15 +1,16 @@
 public import CoherenceCore
 
 extension PersistenceManager {
-  /// Fetches records, to be used in their context alone.
+  /// Fetches records, which may be used in their context alone.
   ///
   /// - Parameters:
-  ///   - entity: The records' class, where the type of the result leaves it open.
-  ///   - context: The context of the records; without one, the context of ``contextForThread()``, so that they are used
-  ///     on the calling thread.
+  ///   - entity: The class of the records, if the type of the result does not tell it.
+  ///   - predicate: The condition; `nil` for all records.
+  ///   - sortDescriptors: The order; by default that of the keys.
+  ///   - context: The context of the records; by default that of ``contextForThread()``, for use on the calling thread.
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext`` for a context of another
-  ///   manager; ``ErrorCode/unknownEntity``; ``ErrorCode/invalidPredicate`` and ``ErrorCode/unknownProperty`` for what
-  ///   cannot be asked; errors of the store.
+  ///   manager; ``ErrorCode/unknownEntity``; ``ErrorCode/invalidPredicate`` and ``ErrorCode/unknownProperty`` for
+  ///   an invalid condition or order; errors of the store.
   @available(*, noasync, message: "Records cannot leave their context; fetch models, or fetch inside of `perform`.")
   public final func fetchRecords<T: DataRecord>(
     entity: T.Type = T.self, predicate: FetchPredicate? = nil, sortDescriptors: [SortKey]? = nil,
@@ -23,24 +24,23 @@ extension PersistenceManager {
   /// Fetches the models of some uids, or of all records.
   ///
   /// - Parameters:
-  ///   - uids: Which; `nil` for all, and none for an empty list. Uids that no record has are passed over. The models do
-  ///     not come in the order of the uids.
-  ///   - includesDeleted: Whether records marked as deleted, whose delete the server has yet to receive, are models
-  ///     too.
-  /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``, ``ErrorCode/invalidUid``, and
-  ///   what `toModel` throws.
+  ///   - uids: The uids; `nil` for all records. An empty list gives no models. Uids without a record are skipped.
+  ///   - includesDeleted: Whether the result contains the models of records that are marked as deleted.
+  /// - Returns: The models, not in the order of the uids.
+  /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``, ``ErrorCode/invalidUid``, and errors of
+  ///   `toModel`.
   public final func fetchModels<T: RecordToModel>(
     entity: T.Type, uids: [T.UidType]? = nil, includesDeleted: Bool = false, context: ManagedObjectContext? = nil
   ) throws -> [T.ModelType] {
     try reading(in: context) { try $0.fetchModels(entity: entity, uids: uids, includesDeleted: includesDeleted) }
   }
 
-  /// Fetches the models of the records that satisfy a predicate, in an order.
+  /// Fetches the models of the records that satisfy a predicate, in a sort order.
   ///
   /// - Parameters:
-  ///   - limit: The most models; `nil` for all.
-  ///   - offset: How many to leave out at the beginning.
-  /// - Throws: As the form by uids, and ``ErrorCode/invalidFetchRequest`` for a negative limit or offset.
+  ///   - limit: The largest number of models; `nil` for all.
+  ///   - offset: The number of models to skip at the beginning.
+  /// - Throws: As ``fetchModels(entity:uids:includesDeleted:context:)``, and ``ErrorCode/invalidFetchRequest`` for a negative limit or offset.
   public final func fetchModels<T: RecordToModel>(
     entity: T.Type, predicate: FetchPredicate?, sortDescriptors: [SortKey] = [], limit: Int? = nil, offset: Int = 0,
     includesDeleted: Bool = false, context: ManagedObjectContext? = nil
@@ -53,7 +53,7 @@ extension PersistenceManager {
     }
   }
 
-  /// Fetches the model of a uid; `nil` when no record has it. Of several records with the uid the oldest counts.
+  /// Fetches the model of a uid; `nil` for a uid without a record. Of several records with the uid, the oldest is returned.
   ///
   /// - Throws: As ``fetchModels(entity:uids:includesDeleted:context:)``.
   public final func fetchModel<T: RecordToModel>(
@@ -69,7 +69,7 @@ extension PersistenceManager {
     try fetchModels(entity: entity, uids: uids, context: context)
   }
 
-  /// Counts the records that satisfy a predicate, records marked as deleted included.
+  /// Counts the records that satisfy a predicate, including records that are marked as deleted.
   ///
   /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``.
   public final func count<T: DataRecord>(
@@ -78,7 +78,7 @@ extension PersistenceManager {
     try reading(in: context) { try $0.count(entity: entity, predicate: predicate) }
   }
 
-  /// Whether a record has the uid, marked as deleted or not.
+  /// Whether a record has the uid, including records that are marked as deleted.
   ///
   /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``, and ``ErrorCode/invalidUid``.
   public final func exists<T: DataRecord>(

@@ -5,30 +5,30 @@ import Foundation
 import Logging
 
 extension PersistenceManager {
-  /// Attaches the stores, making and migrating them where need be, and waits for it. All are attached, or none.
+  /// Attaches the stores, and creates or migrates them if necessary. All stores are attached, or none.
   ///
-  /// - Throws: ``ErrorCode/storeAttachedTwice`` when they are loaded already; ``ErrorCode/modelNotFound``; what attaching
-  ///   throws, for example ``ErrorCode/incompatibleModel``.
-  public final func load() throws { try doorway.sync { try attachStores() } }
+  /// - Throws: ``ErrorCode/storeAttachedTwice`` for a loaded manager; ``ErrorCode/modelNotFound``; errors of attaching, such as
+  ///   ``ErrorCode/incompatibleModel``.
+  public final func load() throws { try lifecycleQueue.sync { try attachStores() } }
 
-  /// Attaches the stores; see the form that waits.
+  /// Attaches the stores; see the synchronous form.
   public final func load() async throws {
-    try await atDoorway { try self.attachStores() }
+    try await onLifecycleQueue { try self.attachStores() }
   }
 
-  /// Attaches the stores elsewhere and calls back once, on the main queue. A program that does not serve its main queue
-  /// uses one of the other forms.
+  /// Attaches the stores on another queue, and calls the completion once, on the main queue. A program that does not run its
+  /// main queue uses one of the other forms.
   ///
-  /// - Parameter completion: Is told whether all stores are attached now by this call. What went wrong otherwise is told
-  ///   to the container's error handler before, on another queue, and by the other forms.
+  /// - Parameter completion: Receives whether this call attached all stores. Before a `false`, the container's error handler
+  ///   receives the error, on another queue.
   public final func load(completion: @escaping @Sendable (Bool) -> Void) {
-    doorway.async {
+    lifecycleQueue.async {
       do {
         try self.attachStores()
         DispatchQueue.main.async { completion(true) }
       } catch {
-        // Not at the doorway, which the handler may want to go through.
-        Self.apart.async {
+        // Outside the lifecycle queue, because the handler may load or destroy the stores.
+        Self.blockingQueue.async {
           self.container.errorHandler(error)
           DispatchQueue.main.async { completion(false) }
         }
@@ -36,35 +36,35 @@ extension PersistenceManager {
     }
   }
 
-  /// Whether there are stores to work with.
+  /// Whether the manager has attached stores.
   public final var isLoaded: Bool { !container.persistentStoreCoordinator.persistentStores.isEmpty }
 
-  /// Removes the stores with all of their content, at once, and loads empty ones elsewhere; see `destroy()`.
+  /// Removes the stores with all of their content, loads empty stores, and then calls the completion on the main queue; see
+  /// ``destroy()``.
   ///
-  /// - Parameter completion: As of ``load(completion:)``.
-  /// - Throws: What removing throws; nothing is called then.
+  /// - Parameter completion: Receives `true`.
+  /// - Throws: As ``destroy()``, without calling the completion.
   public final func destroy(completion: @escaping @Sendable (Bool) -> Void) throws {
     try destroy()
     DispatchQueue.main.async { completion(true) }
   }
 
-  /// Removes the stores with all of their content and loads empty ones; see the form that waits.
+  /// Removes the stores with all of their content and loads empty stores; see the synchronous form.
   public final func destroy() async throws {
     try await withCheckedThrowingContinuation { continuation in
-      // Not at the doorway, which the form that waits goes through.
-      Self.apart.async { continuation.resume(with: Result { try self.destroy() }) }
+      // Outside the lifecycle queue, because the synchronous form runs on that queue.
+      Self.blockingQueue.async { continuation.resume(with: Result { try self.destroy() }) }
     }
   }
 
-  /// A fresh serial queue, which has a thread for itself. Stores and handlers block, and the few threads of a global queue
-  /// belong to all tasks.
-  private static var apart: DispatchQueue { DispatchQueue(label: "coherence.mapping.apart") }
+  /// A new serial queue for work that blocks. The few threads of a global queue are shared by all tasks.
+  private static var blockingQueue: DispatchQueue { DispatchQueue(label: "coherence.mapping.blocking") }
 
-  // MARK: At the doorway
+  // MARK: on the lifecycle queue
 
-  private func atDoorway(_ body: @escaping @Sendable () throws -> Void) async throws {
+  private func onLifecycleQueue(_ body: @escaping @Sendable () throws -> Void) async throws {
     try await withCheckedThrowingContinuation { continuation in
-      doorway.async { continuation.resume(with: Result { try body() }) }
+      lifecycleQueue.async { continuation.resume(with: Result { try body() }) }
     }
   }
 
@@ -83,7 +83,7 @@ extension PersistenceManager {
     let attached = coordinator.persistentStores
     guard !attached.isEmpty else {
       let environments = try environments()
-      try coordinator.withSoleUse(of: environments.compactMap(place)) { try environments.forEach(erase) }
+      try coordinator.withSoleUse(of: environments.compactMap(location)) { try environments.forEach(erase) }
       return try attachStores()
     }
     let environments = attached.map(\.environment)
@@ -100,7 +100,7 @@ extension PersistenceManager {
     try erased.get()
   }
 
-  /// Where the stores will be that are to be loaded.
+  /// The environments of the configured stores.
   private func environments() throws -> [StoreEnvironment] {
     let coordinator = container.persistentStoreCoordinator
     return try storeConfigurations.map { configuration in
@@ -113,8 +113,8 @@ extension PersistenceManager {
     }
   }
 
-  /// The place of a store that is not loaded; `nil` where there is none, or nothing that says which store it is.
-  private func place(_ environment: StoreEnvironment) -> StorePlace? {
+  /// The location of a store that is not loaded; `nil` without a store, and for a store without readable metadata.
+  private func location(_ environment: StoreEnvironment) -> StorePlace? {
     let factory = try? container.persistentStoreCoordinator.factory(for: environment.type)
     let metadata = try? factory?.metadata(environment)
     return metadata.map { StorePlace(identifier: $0.identifier, url: environment.url) }

@@ -1,21 +1,22 @@
 public import CoherenceCore
 
-// Models that are kept by a mapping, without a class of records.
+// Models that are stored by a mapping, without a class of records.
 
 extension PersistenceManager {
   // MARK: Fetching
 
-  /// Fetches the models of the records that satisfy a condition, in an order.
+  /// Fetches the models of the records that satisfy a condition, in a sort order.
   ///
-  /// No objects are made: each model is made of what the store reads.
+  /// No objects are made: the values that the store reads become models directly. A call on the main actor blocks it for the
+  /// time of the fetch.
   ///
   /// - Parameters:
   ///   - predicate: The condition; `nil` for all records. `mapping[\.age] >= 18` writes one.
-  ///   - sort: The order; by key without.
-  ///   - limit: The most models; `nil` for all.
-  ///   - offset: How many to leave out at the beginning.
+  ///   - sort: The sort order; by default that of the keys.
+  ///   - limit: The largest number of models; `nil` for all.
+  ///   - offset: The number of models to skip at the beginning.
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/unknownEntity``;
-  ///   ``ErrorCode/modelDoesNotFit`` when mapping and entity do not fit, or a record and the model's type;
+  ///   ``ErrorCode/modelDoesNotFit`` for a mapping that does not fit its entity, and for a record that cannot be decoded;
   ///   ``ErrorCode/invalidPredicate``; ``ErrorCode/invalidFetchRequest``; errors of the store.
   public final func fetchModels<Model>(
     _ mapping: Mapping<Model>, where predicate: FetchPredicate? = nil, sort: [SortKey] = [], limit: Int? = nil,
@@ -26,8 +27,7 @@ extension PersistenceManager {
     }
   }
 
-  /// Fetches the models of some uids, none for an empty list. Uids that no record has are passed over. The models do not
-  /// come in the order of the uids.
+  /// Fetches the models of some uids. Uids without a record are skipped. The models do not come in the order of the uids.
   ///
   /// - Throws: As ``fetchModels(_:where:sort:limit:offset:context:)``, and ``ErrorCode/invalidUid``.
   public final func fetchModels<Model, Uid: AttributeConvertible>(
@@ -36,7 +36,7 @@ extension PersistenceManager {
     try reading(in: context) { try $0.fetchModels(mapping, uids: uids) }
   }
 
-  /// Fetches the model of a uid; `nil` when no record has it.
+  /// Fetches the model of a uid; `nil` for a uid without a record.
   ///
   /// - Throws: As ``fetchModels(_:uids:context:)``.
   public final func fetchModel<Model, Uid: AttributeConvertible>(
@@ -56,21 +56,22 @@ extension PersistenceManager {
 
   // MARK: Saving
 
-  /// Saves models as records, in one transaction: changes the record that has a model's uid, where it differs, and makes
-  /// one when there is none. Records that are as their models cost neither an object nor a write. A save that loses a race
-  /// to another writer is planned again, see
-  /// ``PersistenceManager/save(entity:models:shouldOverwrite:duplicates:context:)``.
+  /// Saves models as records, in one transaction.
   ///
-  /// Records keep dates to the microsecond. So a saved model with a `Date` of now differs from the model that is fetched;
-  /// ``Mapping/storedForm(of:)`` returns the model to go on with.
+  /// A model updates the record with its uid, where it differs, and is inserted as a new record if no record has the uid. A
+  /// record that equals its model costs neither an object nor a write. A save that loses a race to another writer is planned
+  /// again, see ``PersistenceManager/save(entity:models:shouldOverwrite:duplicates:context:)``.
+  ///
+  /// Stores round dates to the microsecond, so a model with the current `Date` differs from the fetched model.
+  /// ``Mapping/storedForm(of:)`` returns the fetched form of a model.
   ///
   /// - Parameters:
-  ///   - shouldOverwrite: Whether records that no model stands for are deleted, by the model's delete rules.
-  ///   - duplicates: What becomes of models with the same uid.
-  ///   - context: Where to do it. What else the context has to save is saved too.
-  /// - Returns: How many records were written, and how.
+  ///   - shouldOverwrite: Whether records without a model are deleted, by the model's delete rules.
+  ///   - duplicates: The policy for several models with the same uid.
+  ///   - context: The context of the save, whose other changes are saved too; by default a new context.
+  /// - Returns: The number of inserted, updated, unchanged, deleted and skipped records.
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/invalidUid``;
-  ///   ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit``; what `save` of a context throws. Nothing is saved then.
+  ///   ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit``; errors of saving a context. Nothing is saved then.
   @discardableResult
   public final func save<Model>(
     _ mapping: Mapping<Model>, models: [Model], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,
@@ -83,11 +84,11 @@ extension PersistenceManager {
 
   // MARK: Deleting
 
-  /// Deletes the records of some uids by the model's delete rules, in one transaction. Uids that no record has are passed
-  /// over.
+  /// Deletes the records of some uids by the model's delete rules, in one transaction. Uids without a record are
+  /// skipped.
   ///
-  /// - Returns: How many records were deleted, without those that delete rules added.
-  /// - Throws: As ``fetchModels(_:uids:context:)``, and what `save` of a context throws. Nothing is deleted then.
+  /// - Returns: The number of deleted records, without the records that delete rules added.
+  /// - Throws: As ``fetchModels(_:uids:context:)``, and errors of saving a context. Nothing is deleted then.
   @discardableResult
   public final func delete<Model, Uid: AttributeConvertible>(
     _ mapping: Mapping<Model>, uids: [Uid], context: ManagedObjectContext? = nil
@@ -103,7 +104,7 @@ extension PersistenceManager {
     try writing(in: context) { try $0.deleteModels(mapping, models: models) }
   }
 
-  /// Deletes the records that satisfy a condition; all for `nil`. See ``delete(_:uids:context:)``.
+  /// Deletes the records that satisfy a condition; with `nil`, all records. See ``delete(_:uids:context:)``.
   @discardableResult
   public final func delete<Model>(
     _ mapping: Mapping<Model>, where predicate: FetchPredicate?, context: ManagedObjectContext? = nil
@@ -112,10 +113,10 @@ extension PersistenceManager {
   }
 }
 
-// MARK: - Awaited
+// MARK: - Asynchronous forms
 
 extension PersistenceManager {
-  /// Fetches the models of the records that satisfy a condition; see the form that waits.
+  /// Fetches the models of the records that satisfy a condition; see the synchronous form.
   public final func fetchModels<Model: Sendable>(
     _ mapping: Mapping<Model>, where predicate: FetchPredicate? = nil, sort: [SortKey] = [], limit: Int? = nil,
     offset: Int = 0
@@ -125,28 +126,28 @@ extension PersistenceManager {
     }
   }
 
-  /// Fetches the models of some uids; see the form that waits.
+  /// Fetches the models of some uids; see the synchronous form.
   public final func fetchModels<Model: Sendable, Uid: AttributeConvertible>(
     _ mapping: Mapping<Model>, uids: [Uid]
   ) async throws -> [Model] {
     try await inWorker { try self.fetchModels(mapping, uids: uids, context: $0) }
   }
 
-  /// Fetches the model of a uid; see the form that waits.
+  /// Fetches the model of a uid; see the synchronous form.
   public final func fetchModel<Model: Sendable, Uid: AttributeConvertible>(
     _ mapping: Mapping<Model>, uid: Uid
   ) async throws -> Model? {
     try await inWorker { try self.fetchModel(mapping, uid: uid, context: $0) }
   }
 
-  /// Counts the records that satisfy a condition; see the form that waits.
+  /// Counts the records that satisfy a condition; see the synchronous form.
   public final func count<Model: Sendable>(
     _ mapping: Mapping<Model>, where predicate: FetchPredicate? = nil
   ) async throws -> Int {
     try await inWorker { try self.count(mapping, where: predicate, context: $0) }
   }
 
-  /// Saves models as records, in one transaction; see the form that waits.
+  /// Saves models as records, in one transaction; see the synchronous form.
   @discardableResult
   public final func save<Model: Sendable>(
     _ mapping: Mapping<Model>, models: [Model], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins
@@ -156,7 +157,7 @@ extension PersistenceManager {
     }
   }
 
-  /// Deletes the records of some uids; see the form that waits.
+  /// Deletes the records of some uids; see the synchronous form.
   @discardableResult
   public final func delete<Model: Sendable, Uid: AttributeConvertible>(
     _ mapping: Mapping<Model>, uids: [Uid]
@@ -164,7 +165,7 @@ extension PersistenceManager {
     try await inWorker { try self.delete(mapping, uids: uids, context: $0) }
   }
 
-  /// Deletes the records of some models; see the form that waits.
+  /// Deletes the records of some models; see the synchronous form.
   @discardableResult
   public final func deleteModels<Model: Sendable>(
     _ mapping: Mapping<Model>, models: [Model]
@@ -172,7 +173,7 @@ extension PersistenceManager {
     try await inWorker { try self.deleteModels(mapping, models: models, context: $0) }
   }
 
-  /// Deletes the records that satisfy a condition; see the form that waits.
+  /// Deletes the records that satisfy a condition; see the synchronous form.
   @discardableResult
   public final func delete<Model: Sendable>(
     _ mapping: Mapping<Model>, where predicate: FetchPredicate?

@@ -3,28 +3,31 @@ public import CoherenceCore
 extension PersistenceManager {
   /// Saves models as records, in one transaction.
   ///
-  /// A model changes the record that has its uid, in the attributes that really differ, and becomes a new record when
-  /// there is none. Of several records with the uid the oldest is kept and the others are deleted.
+  /// A model updates the record with its uid, in the attributes that differ, and is inserted as a new record if no record has
+  /// the uid. Of several records with one uid, the oldest is kept and the others are deleted.
   ///
-  /// A record keeps dates to the microsecond from the moment that `fromModel` assigns them. `Date.roundedToMicroseconds()`
-  /// makes a model that equals the fetched one.
+  /// `fromModel` rounds the dates that it assigns to the microsecond. `Date.roundedToMicroseconds()` gives the date of the
+  /// fetched model.
   ///
-  /// Another writer may save the same uids at the same time. A save that loses such a race, because the other one inserted
-  /// a uid, deleted a record, or changed one under the policy ``MergePolicy/error``, is planned again from the records that
-  /// there are by then, the last time while the store keeps other writers out: as if it had begun after the other save.
-  /// `fromModel` is called again then. Not so in a context that has other changes, and in a transaction of the caller's:
-  /// there the error is thrown. With another merge policy, conflicts over records are resolved as the policy says.
+  /// Another writer may save the same uids at the same time. A save loses such a race when the other writer inserted a uid,
+  /// deleted a record, or changed a record under the policy ``MergePolicy/error``. The save is then planned again from the
+  /// newer records, as if it had begun after the other save, and `fromModel` is called again. During the last attempt the
+  /// store keeps other writers out. In a context with other changes, and in a transaction of the caller, the error is thrown
+  /// instead. Other merge policies resolve conflicts over records.
+  ///
+  /// May be called on any thread. The cost is one object for each stored record of the models, or of the entity when
+  /// `shouldOverwrite` is set.
   ///
   /// - Parameters:
-  ///   - shouldOverwrite: Whether records that no model stands for are deleted, by the model's delete rules. An empty list
-  ///     of models then empties the entity, and does nothing otherwise.
-  ///   - duplicates: What becomes of models with the same uid.
-  ///   - context: Where to do it. What else the context has to save is saved too.
-  /// - Returns: How many records were written, and how.
+  ///   - shouldOverwrite: Whether records without a model are deleted, by the model's delete rules. Then an empty list of
+  ///     models deletes all records of the entity; otherwise it does nothing.
+  ///   - duplicates: The policy for several models with the same uid.
+  ///   - context: The context of the save, whose other changes are saved too; by default a new context.
+  /// - Returns: The number of inserted, updated, unchanged, deleted and skipped records.
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/invalidUid``;
-  ///   ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit``; what `fromModel` and `save` of a context throw.
+  ///   ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit``; errors of `fromModel` and of saving a context.
   ///   ``ErrorCode/versionConflict`` with `isRetryable` set when every race was lost, with a store that cannot keep other
-  ///   writers out. Nothing is saved then, and a context that had nothing to save has nothing to save again.
+  ///   writers out. Nothing is saved then, and a context without other changes is rolled back.
   @discardableResult
   public final func save<Record: RecordFromModel>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,
@@ -35,12 +38,12 @@ extension PersistenceManager {
     }
   }
 
-  /// Saves models and marks their records for synchronisation, in one transaction. What others change meanwhile is looked
-  /// at again, whatever the merge policy, so that no edit gets the mark of another one.
+  /// Saves models and marks their records for synchronisation, in one transaction. A conflict with another writer is planned
+  /// again, regardless of the merge policy, so that no edit gets the mark of another edit.
   ///
-  /// - Parameter origin: Where the models come from, which decides about the marks, and about records that were edited
-  ///   here and not sent yet.
-  /// - Throws: As the form without an origin.
+  /// - Parameter origin: The origin of the models, which decides about the marks, and about records with edits that were not
+  ///   uploaded yet.
+  /// - Throws: As ``save(entity:models:shouldOverwrite:duplicates:context:)``.
   @discardableResult
   public final func save<Record: RecordFromModel & SyncRecord>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,
@@ -52,9 +55,10 @@ extension PersistenceManager {
     }
   }
 
-  /// Does several things in one transaction: all of them, or none. It fails with a save in it, also when the block catches
-  /// the error. Methods of the manager that write take part when they are given the transaction's context; without, they
-  /// are transactions of their own.
+  /// Runs a block as one transaction: all of its changes are saved, or none.
+  ///
+  /// A save in the block that throws fails the transaction, even if the block catches the error. Writing methods of the manager
+  /// become a part of the transaction when they get its context; with another context they are separate transactions.
   ///
   /// ```swift
   /// try manager.transaction { transaction in
@@ -63,8 +67,11 @@ extension PersistenceManager {
   /// }
   /// ```
   ///
-  /// - Parameter body: Does it. The transaction is used inside alone. What it throws is thrown, and nothing is saved.
-  /// - Throws: What the block and `save` of a context throw; ``ErrorCode/contextWithoutStore`` before `load`.
+  /// - Parameters:
+  ///   - context: The context of the transaction, whose other changes are saved too; by default a new context.
+  ///   - body: Uses the transaction, which is invalid after the block. If the block throws, nothing is saved.
+  /// - Returns: The result of the block.
+  /// - Throws: Errors of the block and of saving a context; ``ErrorCode/contextWithoutStore`` before `load`.
   @discardableResult
   public final func transaction<T>(
     context: ManagedObjectContext? = nil, _ body: (PersistenceTransaction) throws -> T

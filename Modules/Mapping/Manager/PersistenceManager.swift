@@ -4,7 +4,7 @@ import Dispatch
 public import Foundation
 import Synchronization
 
-/// Keeps models, which are structures or classes of your own, as records of stores.
+/// Stores models, which are structures or classes of the program, as records.
 ///
 /// ```swift
 /// let manager = PersistenceManager(modelName: "MyModel")
@@ -13,41 +13,43 @@ import Synchronization
 /// let everybody = try manager.fetchModels(entity: PersonRecord.self)
 /// ```
 ///
-/// A record is a class of managed objects that conforms to ``DataRecord`` and what follows from it, or there is no class
-/// at all, and a ``Mapping`` says how a structure is kept.
+/// A record is a managed object whose class conforms to ``DataRecord`` and its refinements, or a ``Mapping`` describes how a
+/// structure is stored, without a class.
 ///
-/// Every method may be called on any thread. Those that write do so in a context of their own unless they are given one,
-/// in one transaction: all of it, or nothing. Each has a form that waits and one that is awaited; in a task it is the
-/// latter that is meant.
+/// Every method may be called on any thread. A writing method works in a new context unless it gets one, in one transaction:
+/// all of its changes are saved, or none. Each method has a synchronous form, which blocks its thread, and an asynchronous
+/// form for tasks.
 ///
-/// The methods that are open do the work of several others, so that a subclass decides for all of them.
+/// Several methods of the manager call the open methods, so a subclass that overrides one changes all of them.
 open class PersistenceManager: @unchecked Sendable {
-  // Sendable: what is mutable is behind a lock; the compiler cannot check a class that is open.
+  // Sendable: a lock protects the mutable properties; the compiler cannot check an open class.
 
-  /// The name of the container, and of the model unless that was given.
+  /// The name of the container, and of the registered model.
   public final let modelName: String
-  /// How a save deals with records that somebody else changed. What sets marks of synchronisation does not ask it.
+  /// The resolution of conflicts with other writers. Methods that set synchronisation marks do not use it.
   public final let mergePolicy: MergePolicy
-  /// What `load()` attaches.
+  /// The stores that ``load()`` attaches.
   public final let storeConfigurations: [StoreConfiguration]
   final let threadContexts = ThreadContexts()
-  /// Loading and destroying take turns on it.
-  final let doorway = DispatchQueue(label: "coherence.mapping.doorway")
+  /// The queue on which loading and destroying take turns.
+  final let lifecycleQueue = DispatchQueue(label: "coherence.mapping.lifecycle")
   private let state: Mutex<State>
 
   private struct State {
     var container: any PersistentContainer
-    /// Why the container has no entities.
+    /// The reason for a container without entities.
     var fault: (any Error)?
   }
 
-  /// Makes a manager for the model that is registered by that name. No store is opened yet.
+  /// Makes a manager for the registered model with a name, without opening a store.
   ///
-  /// A model that is not registered by now is looked for again by `load()`, which reports when there is none.
+  /// If the model is not registered yet, ``load()`` looks it up again, and throws if the model is still missing.
   ///
   /// - Parameters:
-  ///   - storeConfigurations: The stores to load; no configurations mean the default one.
-  ///   - storeLocation: The directory for stores that have no place of their own; the container's default without.
+  ///   - modelName: The name under which the model is registered.
+  ///   - mergePolicy: The resolution of conflicts with other writers.
+  ///   - storeConfigurations: The stores to load; an empty list means the default store.
+  ///   - storeLocation: The directory for stores without their own location; by default that of the container.
   public convenience init(
     modelName: String, mergePolicy: MergePolicy = .error,
     storeConfigurations: [StoreConfiguration] = [StoreConfiguration()], storeLocation: URL? = nil
@@ -57,7 +59,7 @@ open class PersistenceManager: @unchecked Sendable {
     state.withLock { $0.fault = made.fault }
   }
 
-  /// Makes a manager for a model. No store is opened yet.
+  /// Makes a manager for a model, without opening a store.
   public convenience init(
     name: String, model: ManagedObjectModel, mergePolicy: MergePolicy = .error,
     storeConfigurations: [StoreConfiguration] = [StoreConfiguration()], storeLocation: URL? = nil
@@ -67,8 +69,7 @@ open class PersistenceManager: @unchecked Sendable {
       mergePolicy: mergePolicy, storeConfigurations: storeConfigurations)
   }
 
-  /// Makes a manager of a container with whatever strategy. Its stores may be attached already; then there is nothing to
-  /// load.
+  /// Makes a manager for a container, which may have any strategy. A container with attached stores needs no loading.
   public init(
     container: any PersistentContainer, mergePolicy: MergePolicy = .error,
     storeConfigurations: [StoreConfiguration] = [StoreConfiguration()]
@@ -77,23 +78,23 @@ open class PersistenceManager: @unchecked Sendable {
     self.mergePolicy = mergePolicy
     self.storeConfigurations = storeConfigurations.isEmpty ? [StoreConfiguration()] : storeConfigurations
     state = Mutex(State(container: container))
-    adopt(container)
+    configure(container)
   }
 
   // MARK: The container
 
-  /// View and workers on the stores directly, the view following what workers save.
+  /// The container with the strategy in which the view and the workers save into the stores directly.
   private typealias Container = GenericPersistentContainer<ContextStrategy.Direct>
 
-  /// The container that the manager works with.
+  /// The container of the manager.
   public final var container: any PersistentContainer { state.withLock { $0.container } }
 
-  private func adopt(_ container: any PersistentContainer) {
+  private func configure(_ container: any PersistentContainer) {
     container.viewContext.mergePolicy = mergePolicy
     threadContexts.follow(container.viewContext)
   }
 
-  /// Looks for a model that was not there before.
+  /// Looks up a model that was not registered when the manager was made.
   ///
   /// - Throws: ``ErrorCode/modelNotFound``.
   final func findModel() throws {
@@ -101,10 +102,10 @@ open class PersistenceManager: @unchecked Sendable {
     let made = Self.container(for: modelName, at: container.storeLocation)
     if let fault = made.fault { throw fault }
     state.withLock { $0 = State(container: made.container) }
-    adopt(made.container)
+    configure(made.container)
   }
 
-  /// A container for a registered model; when there is none, one without entities and the reason.
+  /// Returns a container for a registered model; without such a model, a container without entities, and the error.
   private static func container(
     for modelName: String, at location: URL?
   ) -> (container: any PersistentContainer, fault: (any Error)?) {
@@ -115,13 +116,13 @@ open class PersistenceManager: @unchecked Sendable {
     }
   }
 
-  /// A model of nothing, which has no faults.
+  /// A model without entities, which is always valid.
   private static let noModel = try! ManagedObjectModel(entities: [])
 
   // MARK: Deleting
 
-  /// Deletes all records of an entity in the stores, without making objects of them: the quickest way. Delete rules are
-  /// not applied; references to the records are cleared. Every context that follows the one used hears of it.
+  /// Deletes all records of an entity in the stores, without making objects, which is the fastest way. Delete rules are not
+  /// applied, and references to the records are cleared. Contexts that follow the used context are notified.
   ///
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/unknownEntity``; errors of the store.
   open func batchDeleteAll<Record: DataRecord>(
@@ -130,16 +131,16 @@ open class PersistenceManager: @unchecked Sendable {
     try batchDeleteAll(entityName: Record.entityName, context: context)
   }
 
-  /// The same by the entity's name.
+  /// Deletes all records of an entity in the stores; see ``batchDeleteAll(entity:context:)``.
   open func batchDeleteAll(entityName: String, context: ManagedObjectContext? = nil) throws {
     _ = try working(in: context) { try $0.execute(BatchDeleteRequest(entityName: entityName)) }
   }
 
   /// Deletes all records of an entity by the model's delete rules, in one transaction.
   ///
-  /// - Parameter saveEvery: How many records to delete in one transaction, when one for all would need too much memory.
-  ///   What an earlier transaction deleted stays deleted when a later one fails.
-  /// - Returns: How many records were deleted, without those that delete rules added.
+  /// - Parameter saveEvery: The number of records to delete in each transaction, if a single transaction would need too much
+  ///   memory. Earlier transactions stay committed when a later one fails.
+  /// - Returns: The number of deleted records, without the records that delete rules added.
   /// - Throws: As ``delete(entity:predicate:saveEvery:context:)``.
   @discardableResult
   open func manualDeleteAll<Record: DataRecord>(
@@ -148,7 +149,7 @@ open class PersistenceManager: @unchecked Sendable {
     try manualDeleteAll(entityName: Record.entityName, saveEvery: saveEvery, context: context)
   }
 
-  /// The same by the entity's name.
+  /// Deletes all records of an entity; see ``manualDeleteAll(entity:saveEvery:context:)``.
   @discardableResult
   open func manualDeleteAll(
     entityName: String, saveEvery: Int? = nil, context: ManagedObjectContext? = nil
@@ -161,7 +162,7 @@ open class PersistenceManager: @unchecked Sendable {
   /// - Parameters:
   ///   - predicate: The condition; `nil` for all records.
   ///   - saveEvery: As ``manualDeleteAll(entity:saveEvery:context:)``.
-  /// - Returns: How many records were deleted, without those that delete rules added.
+  /// - Returns: The number of deleted records, without the records that delete rules added.
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/unknownEntity``;
   ///   ``ErrorCode/invalidPredicate``; ``ErrorCode/deleteDenied``; errors of the store. Nothing is deleted then.
   @discardableResult
@@ -171,7 +172,7 @@ open class PersistenceManager: @unchecked Sendable {
     try delete(entityName: Record.entityName, predicate: predicate, saveEvery: saveEvery, context: context)
   }
 
-  /// The same by the entity's name.
+  /// Deletes the records of an entity that satisfy a predicate; see ``delete(entity:predicate:saveEvery:context:)``.
   @discardableResult
   open func delete(
     entityName: String, predicate: FetchPredicate?, saveEvery: Int? = nil, context: ManagedObjectContext? = nil
@@ -179,14 +180,14 @@ open class PersistenceManager: @unchecked Sendable {
     guard let saveEvery else {
       return try writing(in: context) { try $0.delete(entityName: entityName, predicate: predicate) }
     }
-    return try inPieces(of: saveEvery, in: context) {
+    return try inBatches(of: saveEvery, in: context) {
       try $0.delete(entityName: entityName, predicate: predicate, limit: $1)
     }
   }
 
   // MARK: Clearing
 
-  /// The names of the entities that `clear()` empties: all that have records. A subclass leaves out what is to stay.
+  /// The names of the entities that ``clear()`` empties: all entities that are not abstract. A subclass may return fewer.
   open func entityNamesForClear() -> [String] {
     container.managedObjectModel.entities.filter { !$0.isAbstract }.map(\.name)
   }
@@ -201,16 +202,16 @@ open class PersistenceManager: @unchecked Sendable {
 
   // MARK: Destroying
 
-  /// Removes the stores with all of their content and loads empty ones in their places. What is not loaded yet is removed
-  /// too. Contexts stay in use; objects of the former records throw ``ErrorCode/storeDetached``.
+  /// Removes the stores with all of their content, and loads empty stores in their places. Stores that are not loaded yet are
+  /// removed too. Contexts stay usable; objects of the former records throw ``ErrorCode/storeDetached``.
   ///
-  /// A store that another container of this process has attached is not destroyed under it, whatever its kind. What other
-  /// processes have open cannot be known; see <doc:CoherenceMapping#Destroying>.
+  /// A store that another container of this process has attached is not destroyed. Other processes that use a store cannot be
+  /// detected; see <doc:CoherenceMapping#Destroying>.
   ///
-  /// - Throws: ``ErrorCode/modelNotFound``; ``ErrorCode/storeBusy`` when one of the stores is attached elsewhere in this
-  ///   process, and nothing is done then; ``ErrorCode/storeInaccessible`` and the like when a store cannot be removed, or
-  ///   a fresh one not be opened. Stores that could not be removed are loaded again.
+  /// - Throws: ``ErrorCode/modelNotFound``; ``ErrorCode/storeBusy`` when another container of this process has attached one of
+  ///   the stores, and nothing is removed then; ``ErrorCode/storeInaccessible`` and other errors when a store cannot be
+  ///   removed, or an empty one cannot be opened. Stores that could not be removed are loaded again.
   open func destroy() throws {
-    try doorway.sync { try destroyStores() }
+    try lifecycleQueue.sync { try destroyStores() }
   }
 }

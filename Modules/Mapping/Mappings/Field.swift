@@ -1,7 +1,7 @@
 public import CoherenceCore
 import CoherenceReconciliation
 
-/// A property of a model, and the attribute that it is kept in.
+/// A property of a model, and the attribute that stores it.
 ///
 /// ```swift
 /// Field("name", \.name)
@@ -10,33 +10,32 @@ import CoherenceReconciliation
 /// Field("fullName", \.fullName, renamedFrom: "name")
 /// ```
 public struct Field<Model>: Sendable {
-  /// The attribute, as a model of entities declares it.
+  /// The attribute of the mapping's entity.
   public let attribute: Attribute
   let keyPath: any PartialKeyPath<Model> & Sendable
-  /// Where the model's own decoding looks for the value.
+  /// The keys by which the model's own decoding finds the value.
   let codingPath: [String]
-  /// Whether the value is kept as JSON.
+  /// Whether the value is stored as JSON.
   let isJSON: Bool
   let access: FieldAccess<Model>
 
-  /// A property whose type can be that of an attribute; it may be optional.
+  /// Makes a field of a property with an attribute type, which may be optional.
   ///
-  /// A `Date` is kept to the microsecond, as every store keeps it, and a fetched model has the rounded date:
-  /// `Date.roundedToMicroseconds()` makes a model that equals the fetched one, and ``Mapping/storedForm(of:)`` turns any model
-  /// into that form. Conditions round their dates likewise.
+  /// Every store rounds a `Date` to the microsecond, and so do conditions. `Date.roundedToMicroseconds()` gives the date of the
+  /// fetched model, and ``Mapping/storedForm(of:)`` gives the whole fetched model.
   ///
   /// - Parameters:
   ///   - name: The attribute's name.
-  ///   - codingKey: The key by which the model decodes the property; the attribute's name unless given. Keys of nested
-  ///     values are joined with dots.
-  ///   - formerNames: The names that the attribute had in earlier versions of the program, the latest first. A store that a
-  ///     program with one of these names wrote keeps its values. Without the former name a renamed field is a new one: the
-  ///     values stay in the store under the name that no model has any more, and the field begins empty.
-  ///   - defaultValue: The value of records that are there when the attribute is added to a store.
-  ///   - validation: What the value has to satisfy to be saved.
-  ///   - conversion: Makes the value of one that a store keeps in another type, `null` included, because the property had
-  ///     another type in an earlier version of the program. Numbers that keep their exact values need none: an `Int32` becomes
-  ///     an `Int`, a `Double` or a `Decimal` by itself. See `ValueConversion` for when it runs and what an error does.
+  ///   - codingKey: The key by which the model decodes the property; by default the attribute's name. Keys of nested values
+  ///     are joined with dots.
+  ///   - formerNames: The names of the attribute in earlier versions of the program, the latest first. A store with one of
+  ///     these names keeps its values. Without its former name, a renamed field begins empty, and the former values stay in
+  ///     the store, unused.
+  ///   - defaultValue: The value of existing records when the attribute is added to a store.
+  ///   - validation: The rules that a saved value has to satisfy.
+  ///   - conversion: Converts a stored value of another type, `null` included, from an earlier version of the program. Numbers
+  ///     that keep their exact values need no conversion: an `Int32` becomes an `Int`, a `Double` or a `Decimal` by itself. See
+  ///     `ValueConversion` for the time of the conversion and for its errors.
   @inlinable
   public init<Value: AttributeConvertible>(
     _ name: String, _ keyPath: any KeyPath<Model, Value> & Sendable, codingKey: String? = nil,
@@ -51,12 +50,14 @@ public struct Field<Model>: Sendable {
       keyPath: keyPath, codingKey: codingKey, isJSON: false, access: FieldAccess(keyPath))
   }
 
-  /// A property of any type that can be coded, kept as JSON text with sorted keys; it may be optional. Dates in it are kept
-  /// whole, not to the microsecond.
+  /// Makes a field of a property of any `Codable` type, which may be optional. The store keeps JSON text with sorted keys.
+  /// Dates in the text are not rounded.
   ///
   /// - Parameters:
-  ///   - formerNames: The names that the attribute had in earlier versions of the program, the latest first.
-  ///   - conversion: Makes the value of one that a store keeps in another type, `null` included.
+  ///   - name: The attribute's name.
+  ///   - codingKey: The key by which the model decodes the property; by default the attribute's name.
+  ///   - formerNames: The names of the attribute in earlier versions of the program, the latest first.
+  ///   - conversion: Converts a stored value of another type, `null` included.
   public init<Value: Codable & SendableMetatype>(
     _ name: String, json keyPath: any KeyPath<Model, Value> & Sendable, codingKey: String? = nil,
     renamedFrom formerNames: String..., converting conversion: (@Sendable (AttributeValue) throws -> Value)? = nil
@@ -80,7 +81,7 @@ public struct Field<Model>: Sendable {
     codingPath = (codingKey ?? attribute.name).split(separator: ".", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// The rule of an attribute that makes the property's value.
+  /// The conversion rule of an attribute.
   @inlinable static func rule<Value: AttributeConvertible>(
     _ conversion: (@Sendable (AttributeValue) throws -> Value)?
   ) -> ValueConversion? {
@@ -98,11 +99,11 @@ public struct Field<Model>: Sendable {
   @usableFromInline static func isOptional<Value>(_ type: Value.Type) -> Bool { Value.self is any OptionalValue.Type }
 }
 
-/// Tells optional types from others.
+/// Implemented by optional types alone.
 private protocol OptionalValue {}
 extension Optional: OptionalValue {}
 
-/// Puts the fields of a mapping together.
+/// Builds the list of a mapping's fields.
 @resultBuilder
 public enum FieldsBuilder<Model> {
   public static func buildExpression(_ field: Field<Model>) -> [Field<Model>] { [field] }

@@ -1,50 +1,50 @@
 public import CoherenceCore
 import CoherenceReconciliation
 
-/// How a field's value is got out of a model and put into one.
+/// Reads a field's value from a model, and writes the value into memory for a new model.
 @usableFromInline
 struct FieldAccess<Model>: Sendable {
-  /// The value of a model, through the key path.
+  /// Returns the value of a model, through the key path.
   @usableFromInline let get: @Sendable (Model) throws -> AttributeValue
-  /// Where the property is stored in a model; `nil` when it has no place of its own.
-  @usableFromInline let place: FieldPlace?
+  /// The location of the property in a model's memory; `nil` for a property that is not stored in the model itself.
+  @usableFromInline let location: FieldLocation?
 
-  /// A property that can be an attribute.
+  /// The access to a property with an attribute type.
   @inlinable init<Value: AttributeConvertible>(_ keyPath: any KeyPath<Model, Value> & Sendable) {
     get = { $0[keyPath: keyPath].attributeValue }
-    place = MemoryLayout<Model>.offset(of: keyPath).map { FieldPlace(offset: $0, Value.self) }
+    location = MemoryLayout<Model>.offset(of: keyPath).map { FieldLocation(offset: $0, Value.self) }
   }
 
-  /// A property that is kept as JSON.
+  /// The access to a property that is stored as JSON.
   init<Value: Codable & SendableMetatype>(json keyPath: any KeyPath<Model, Value> & Sendable) {
     get = { try JSONText.attributeValue(of: $0[keyPath: keyPath]) }
-    place = MemoryLayout<Model>.offset(of: keyPath).map { FieldPlace(offset: $0, json: Value.self) }
+    location = MemoryLayout<Model>.offset(of: keyPath).map { FieldLocation(offset: $0, json: Value.self) }
   }
 }
 
-/// A property that is stored in a model itself, by its place in the model's memory.
+/// The location of a stored property in a model's memory.
 ///
-/// It does not know the model's type: what is done for every record is done without asking the runtime for types.
+/// The location does not know the model's type, so that the work for each record asks the runtime for no type metadata.
 @usableFromInline
-struct FieldPlace: Sendable {
+struct FieldLocation: Sendable {
+  /// The distance from the beginning of the model, in bytes.
   @usableFromInline let offset: Int
   /// The property's type.
   @usableFromInline let type: ObjectIdentifier
-  /// The value at the property's place.
+  /// Returns the value at an address.
   @usableFromInline let load: @Sendable (UnsafeRawPointer) throws -> AttributeValue
-  /// Makes the property of a value, which is moved out of where it was, at its place in a model that is being made.
-  /// Answers whether the value fits.
+  /// Initialises the property at an address from a value, which is moved out of its memory. Returns whether the value fits.
   @usableFromInline let initialize: @Sendable (UnsafeMutableRawPointer, UnsafeMutablePointer<AttributeValue>) -> Bool
-  /// Takes the property back out of a model that is being made.
+  /// Deinitialises the property of a model that will not be completed.
   @usableFromInline let deinitialize: @Sendable (UnsafeMutableRawPointer) -> Void
 
   @inlinable init<Value: AttributeConvertible>(offset: Int, _ type: Value.Type) {
     self.offset = offset
     self.type = ObjectIdentifier(Value.self)
     load = { $0.assumingMemoryBound(to: Value.self).pointee.attributeValue }
-    initialize = { place, value in
+    initialize = { address, value in
       guard let value = Value(attributeValue: value.move()) else { return false }
-      place.initializeMemory(as: Value.self, to: value)
+      address.initializeMemory(as: Value.self, to: value)
       return true
     }
     deinitialize = { $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1) }
@@ -54,9 +54,9 @@ struct FieldPlace: Sendable {
     self.offset = offset
     self.type = ObjectIdentifier(Value.self)
     load = { try JSONText.attributeValue(of: $0.assumingMemoryBound(to: Value.self).pointee) }
-    initialize = { place, value in
+    initialize = { address, value in
       guard let value = try? JSONText.decode(Value.self, from: value.move()) else { return false }
-      place.initializeMemory(as: Value.self, to: value)
+      address.initializeMemory(as: Value.self, to: value)
       return true
     }
     deinitialize = { $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1) }

@@ -1,24 +1,23 @@
 import CoherenceCore
 
 extension Mapping {
-  /// Returns a model as a fetch returns it after a save.
+  /// Returns a model in the form in which a fetch returns it after a save.
   ///
-  /// Saving a model and fetching it need not give an equal one: stores keep dates to the microsecond, properties that are no
-  /// fields are not kept, and the type's own decoding may change values. The stored form is made of the values that the
-  /// mapping's entity keeps: it equals the model that a fetch returns once the model is saved. A stored form is its own
-  /// stored form, unless the type's decoding changes values.
+  /// A fetched model may differ from the saved one: stores round dates to the microsecond, properties without a field are not
+  /// saved, and the type's own decoding may change values. The stored form equals the fetched model. The stored form of a
+  /// stored form is the same, unless the type's decoding changes values.
   ///
-  /// No store is asked. The cost is that of decoding one model.
+  /// No store is read. The cost is that of decoding one model.
   ///
-  /// - Throws: ``ErrorCode/modelDoesNotFit`` for a model that a save would refuse for a value, or that cannot be decoded from
-  ///   the mapping's fields.
+  /// - Throws: ``ErrorCode/modelDoesNotFit`` for a model with a value that a save would refuse, and for a model that cannot
+  ///   be decoded from the mapping's fields.
   public func storedForm(of model: Model) throws -> Model {
     var values: [AttributeValue] = []
     for (index, field) in fields.enumerated() {
       do {
         values.append(try field.attribute.type.checked(field.access.get(model)))
       } catch {
-        throw refusal(of: index, error)
+        throw saveError(of: index, error)
       }
     }
     return try values.withUnsafeMutableBufferPointer { values in
@@ -29,16 +28,16 @@ extension Mapping {
 
   // MARK: Errors
 
-  /// The error of a model whose value for a field cannot be kept.
-  func refusal(of field: Int, _ error: any Error) -> CoherenceError {
+  /// The error of a model whose value for a field cannot be saved.
+  func saveError(of field: Int, _ error: any Error) -> CoherenceError {
     let reason = (error as? CoherenceError)?.message ?? "It cannot be encoded as JSON, where numbers are finite."
     return CoherenceError(
       .modelDoesNotFit, "A '\(Model.self)' cannot be saved for its '\(fields[field].attribute.name)': \(reason)",
       underlying: error)
   }
 
-  /// The error of a record that no model can be made of.
-  func misfit(_ error: any Error) -> CoherenceError {
+  /// The error of a record that cannot be decoded as a model.
+  func decodingError(_ error: any Error) -> CoherenceError {
     CoherenceError(
       .modelDoesNotFit,
       "A record of '\(entityName)' does not fit '\(Model.self)'\((error as? DecodingError)?.advice ?? ".")",
@@ -47,7 +46,7 @@ extension Mapping {
 }
 
 extension DecodingError {
-  /// The end of a sentence that says what could not be decoded. Without values: those of others may be in descriptions.
+  /// The end of a sentence about the key that could not be decoded. The sentence has no values, because errors may be logged.
   fileprivate var advice: String? {
     switch self {
     case .keyNotFound(let key, let context):
@@ -55,7 +54,7 @@ extension DecodingError {
       return ", which decodes '\(name)'; give a field that coding key, as `codingKey`."
     case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
       guard !context.codingPath.isEmpty else { return nil }
-      return " for its '\(Self.name(context.codingPath))', whose value is missing, or none that it takes."
+      return ": the value of '\(Self.name(context.codingPath))' is missing, or has another type."
     @unknown default: return nil
     }
   }

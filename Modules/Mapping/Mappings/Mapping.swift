@@ -1,6 +1,6 @@
 public import CoherenceCore
 
-/// How models of a type are kept as records, without a class of records.
+/// A description of how models of a type are stored as records, without a class of records.
 ///
 /// ```swift
 /// struct Person: Codable { let id: UUID; var name: String; var age: Int?; var tags: [String] }
@@ -18,26 +18,26 @@ public import CoherenceCore
 /// let adults = try manager.fetchModels(people, where: people[\.age] >= 18, sort: [people.order(\.name)])
 /// ```
 ///
-/// What is kept is what the key paths read. A fetched model is made by the type's own decoding, or, when every stored
-/// property is a field and that decoding does nothing but put the values in their places, by putting them there directly,
-/// which is several times as quick. Whether it does is seen from the first records of a long fetch. A type whose decoding
-/// refuses or changes values that are rare says `alwaysDecodes`.
+/// A save stores the values of the fields' key paths. A fetch makes models by the type's own decoding. When every stored
+/// property is a field, and the first models of a long fetch show that the decoding assigns the values unchanged, later
+/// models are assembled in memory, which is several times as fast. For a type whose decoding refuses or changes rare values,
+/// pass `alwaysDecodes`.
 ///
-/// A mapping is a value without state; make it once, as a constant.
+/// Make a mapping once, as a constant. It may be used on any thread.
 public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
   /// The name of the entity in the model.
   public let entityName: String
   public let fields: [Field<Model>]
-  /// The names that the entity had in earlier versions of the program, the latest first.
+  /// The names of the entity in earlier versions of the program, the latest first.
   public let formerNames: [String]
   private let uidKeyPath: any PartialKeyPath<Model> & Sendable
-  let habit: DecodingHabit
+  let profile: DecodingProfile
 
   /// - Parameters:
-  ///   - formerNames: The names that the entity had in earlier versions of the program, the latest first. A store that a
-  ///     program with one of these names wrote keeps its records.
-  ///   - uid: The property that tells models apart. It is one of the fields.
-  ///   - alwaysDecodes: Whether every model is made by the type's own decoding, whatever that was seen to do.
+  ///   - formerNames: The names of the entity in earlier versions of the program, the latest first. A store with one of these
+  ///     names keeps its records.
+  ///   - uid: The property that identifies a model. One of the fields has this key path.
+  ///   - alwaysDecodes: Whether the type's own decoding makes every model, regardless of its observed behaviour.
   public init<Uid: AttributeConvertible>(
     _ entityName: String, renamedFrom formerNames: String..., uid: any KeyPath<Model, Uid> & Sendable,
     alwaysDecodes: Bool = false, @FieldsBuilder<Model> fields: () -> [Field<Model>]
@@ -46,35 +46,36 @@ public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
     self.formerNames = formerNames
     self.fields = fields()
     uidKeyPath = uid
-    habit = DecodingHabit(alwaysDecodes ? .doesMore : .unknown)
+    profile = DecodingProfile(alwaysDecodes ? .custom : .unknown)
   }
 
-  /// The entity, to build a model with: an attribute for each field, and no two records with one uid.
+  /// The entity of the mapping, to build a model with: an attribute for each field, and a uniqueness constraint on the uid.
   public var entity: Entity {
-    let uniqueness = uidPlace.map { [[fields[$0].attribute.name]] } ?? []
+    let uniqueness = uidIndex.map { [[fields[$0].attribute.name]] } ?? []
     return Entity(entityName, uniqueness: uniqueness, formerNames: formerNames) {
       for field in fields { field.attribute }
     }
   }
 
-  /// The place of the field that tells models apart; `nil` when none has that key path.
-  var uidPlace: Int? { fields.firstIndex { $0.keyPath == uidKeyPath } }
+  /// The index of the field of the uid; `nil` when no field has its key path.
+  var uidIndex: Int? { fields.firstIndex { $0.keyPath == uidKeyPath } }
 
   private func path(of keyPath: PartialKeyPath<Model>) -> PropertyPath {
     fields.first { $0.keyPath == keyPath }.map { PropertyPath(names: [$0.attribute.name]) }
       ?? PropertyPath(names: [
-        PropertyPath.nameless("A key path of '\(Model.self)' is no field of the mapping; give it one, as `Field`.")
+        PropertyPath.nameless("A key path of '\(Model.self)' has no field in the mapping; add a `Field` for it.")
       ])
   }
 
   // MARK: Conditions and orders
 
-  /// A property in a condition: `people[\.age] >= 18`. A property that is no field makes a condition that a fetch refuses.
+  /// A property in a condition: `people[\.age] >= 18`. A fetch throws ``ErrorCode/invalidPredicate`` for a property without a
+  /// field.
   public subscript<Value: AttributeConvertible>(keyPath: KeyPath<Model, Value>) -> QueryAttribute<Value> {
     QueryAttribute(.path(path(of: keyPath)))
   }
 
-  /// A property as a criterion of an order.
+  /// A sort key for a property.
   public func order<Value: AttributeConvertible>(
     _ keyPath: KeyPath<Model, Value>, ascending: Bool = true, options: StringOptions = []
   ) -> SortKey {

@@ -1,46 +1,46 @@
 import CoherenceCore
 
-/// Makes the models of a fetch, of the values that the store reads.
+/// Makes the models of a fetch from the values that the store reads.
 ///
-/// The first ones are decoded. When they show that decoding does nothing but put the fields in their places, the others
-/// are put together in memory.
+/// The first models are decoded. If they show that the type's decoding is memberwise, later models are assembled in memory,
+/// which is several times as fast.
 final class ModelMaker<Model: Codable & SendableMetatype>: ValueSink {
   private let binding: BoundMapping<Model>
   private let decoding: RowDecoding<Model>
   private var decoded: [Model] = []
-  /// How many models are still to be looked at before others are put together; `nil` when none will be.
+  /// The number of models still to observe before models are assembled; `nil` when every model is decoded.
   private var samplesLeft: Int?
   private var assembly: ModelAssembly?
-  /// The uids of the models that are wanted; `nil` for all, and for a fetch that finds no others.
+  /// The uids of the models to make; `nil` for the models of all rows.
   var wanted: Set<AttributeValue>?
-  private let uidPlace: Int
+  private let uidIndex: Int
   private(set) var count = 0
 
   /// The slot of each field.
   let slots: [Int]
 
-  /// - Parameter alwaysDecodes: Whether every model is decoded, whatever is known of the decoding.
+  /// - Parameter alwaysDecodes: Whether every model is decoded, regardless of the type's decoding profile.
   init(_ binding: BoundMapping<Model>, alwaysDecodes: Bool = false) {
     self.binding = binding
     slots = binding.slots
-    uidPlace = binding.uidPlace
+    uidIndex = binding.uidIndex
     decoding = RowDecoding(binding.mapping)
-    switch binding.mapping.habit.verdict {
-    case _ where alwaysDecodes, .doesMore: samplesLeft = nil
-    case .putsInPlaces: samplesLeft = 1
-    case .unknown: samplesLeft = DecodingHabit.samples
+    switch binding.mapping.profile.behaviour {
+    case _ where alwaysDecodes, .custom: samplesLeft = nil
+    case .memberwise: samplesLeft = 1
+    case .unknown: samplesLeft = DecodingProfile.sampleCount
     }
   }
 
-  /// Hands over the models that were made, in the order in which their values came.
+  /// Returns the models in the order in which the store read their values.
   func finish() -> [Model] {
     guard let assembly else { return decoded }
-    return assembly.take(after: decoded)
+    return assembly.takeModels(after: decoded)
   }
 
   func take(_ values: UnsafeMutablePointer<AttributeValue>) throws {
     count += 1
-    if let wanted, !wanted.contains(values[uidPlace]) {
+    if let wanted, !wanted.contains(values[uidIndex]) {
       values.deinitialize(count: slots.count)
     } else if let assembly {
       guard assembly.add(values) else { throw DecodingNeeded() }
@@ -54,18 +54,19 @@ final class ModelMaker<Model: Codable & SendableMetatype>: ValueSink {
     let model = try decoding.model(of: values)
     decoded.append(model)
     guard let samplesLeft else { return }
-    let habit = binding.mapping.habit
+    let profile = binding.mapping.profile
     guard let assembly = ModelAssembly(binding, like: model, of: values) else {
-      habit.note(.doesMore)
+      profile.record(.custom)
       return self.samplesLeft = nil
     }
     self.samplesLeft = samplesLeft - 1
     if samplesLeft == 1 {
-      habit.note(.putsInPlaces)
+      profile.record(.memberwise)
       self.assembly = assembly
     }
   }
 }
 
-/// A record that models cannot be put together of. Their own decoding may make one of it, and says best why it cannot.
+/// Thrown for a record whose values do not fit an assembled model. The type's own decoding may accept the record, and
+/// otherwise throws the most specific error.
 struct DecodingNeeded: Error {}

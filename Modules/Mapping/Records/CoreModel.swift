@@ -1,9 +1,9 @@
 public import CoherenceCore
 
-/// What can tell models apart: `String`, the integers, `UUID`, and any other type that can be an attribute.
+/// The types of unique identifiers: `String`, the integers, `UUID`, and other comparable attribute types.
 public typealias UniqueIdentifier = AttributeConvertible & Comparable & CustomStringConvertible
 
-/// A model that something tells apart from others of its kind.
+/// A model with a unique identifier.
 ///
 /// ```swift
 /// struct Person { let personId: String; let name: String }
@@ -11,6 +11,6 @@ public typealias UniqueIdentifier = AttributeConvertible & Comparable & CustomSt
 /// ```
 public protocol CoreModel {
   associatedtype UidType: UniqueIdentifier
-  /// What tells this model apart.
+  /// The identifier, which no other model of the type has.
   var uid: UidType { get }
 }

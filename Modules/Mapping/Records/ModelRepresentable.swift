@@ -1,24 +1,25 @@
-/// A record that stands for a model.
-///
-/// Both have uids of one type: what tells the model apart tells its record apart.
+/// A record that represents a model. The model and its record have the same uid.
 public protocol ModelRepresentable: DataRecord {
   associatedtype ModelType: CoreModel where ModelType.UidType == UidType
 }
 
-/// A record that takes its values from a model.
+/// A record that can be set from a model.
 public protocol RecordFromModel: ModelRepresentable {
-  /// Sets the record's attributes from a model, the uid too. Writing an attribute that has the value already changes
-  /// nothing, so that a record of an equal model is not written. A date is rounded to the microsecond when it is assigned:
-  /// a model that is made of the record has the rounded date, which the model that was saved need not have.
+  /// Assigns all attributes of the record from a model, including the uid.
   ///
-  /// - Throws: Whatever keeps the model from being a record; the save fails with it and nothing is saved.
+  /// Assigning an equal value is no change, so that a save does not write the record of an equal model. An assigned date is
+  /// rounded to the microsecond; a model that is fetched later has the rounded date.
+  ///
+  /// A save may call this method again after a lost race to another writer.
+  ///
+  /// - Throws: Any error. The save throws it, and saves nothing.
   func fromModel(_ model: ModelType) throws
 }
 
-/// A record that a model can be made of.
+/// A record that can be read as a model.
 public protocol RecordToModel: ModelRepresentable {
-  /// Makes the model.
+  /// Returns the model of the record.
   ///
-  /// - Throws: Whatever keeps the record from being a model; the fetch fails with it.
+  /// - Throws: Any error. The fetch throws it.
   func toModel() throws -> ModelType
 }

@@ -1,8 +1,8 @@
 public import CoherenceCore
 
-/// One column of an order.
+/// One criterion of a sort order.
 public struct SortColumn: Sendable, Hashable {
-  /// The name of an attribute, reached over to-one relationships with dots.
+  /// The name of an attribute, or a path over to-one relationships with dots.
   public let key: String
   public let ascending: Bool
 
@@ -11,16 +11,16 @@ public struct SortColumn: Sendable, Hashable {
     self.ascending = ascending
   }
 
-  /// The column as a criterion of a fetch request.
+  /// The column as the sort key of a fetch request.
   public var descriptor: SortKey { SortKey(key, ascending: ascending) }
 }
 
-/// An order by several columns, the first counting most.
+/// A sort order by several columns. Later columns order records that are equal in the earlier ones.
 public struct SortInfo: Sendable, Hashable {
   public let columns: [SortColumn]
 
   public init(columns: [SortColumn]) { self.columns = columns }
 
-  /// The order as criteria of a fetch request.
+  /// The columns as the sort keys of a fetch request.
   public var descriptors: [SortKey] { columns.map(\.descriptor) }
 }

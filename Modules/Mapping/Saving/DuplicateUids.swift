@@ -1,9 +1,9 @@
-/// What becomes of models with the same uid in one save.
+/// The policy for several models with the same uid in one save.
 public enum DuplicateUids: Sendable, Hashable, CaseIterable {
-  /// The last one is saved.
+  /// The last model is saved, and the earlier ones are skipped.
   case lastWins
-  /// The first one is saved.
+  /// The first model is saved, and the later ones are skipped.
   case firstWins
-  /// The save fails with `duplicateUid`.
+  /// The save throws ``ErrorCode/duplicateUid``.
   case refused
 }

@@ -9,7 +9,7 @@ final class ModelExpectation<Model: Codable & SendableMetatype>: ExpectedValues 
   private let slotCount: Int
   /// The slot of each field, and its location in a model.
   private let slots: [Int]
-  private let locations: [FieldPlace?]
+  private let locations: [FieldLocation?]
 
   init(_ binding: BoundMapping<Model>, _ models: [Model]) {
     self.binding = binding
@@ -17,7 +17,7 @@ final class ModelExpectation<Model: Codable & SendableMetatype>: ExpectedValues 
     entity = binding.table.entity
     slotCount = entity.slotCount
     slots = binding.slots
-    locations = binding.mapping.fields.map(\.access.place)
+    locations = binding.mapping.fields.map(\.access.location)
   }
 
   func readExpectedValues(
@@ -52,7 +52,7 @@ final class ModelExpectation<Model: Codable & SendableMetatype>: ExpectedValues 
             try locations[field].map { try $0.load(UnsafeRawPointer(model) + $0.offset) } ?? get(field, model.pointee)
           values[slot] = try entity.checked(value, at: slot)
         } catch {
-          throw binding.refusal(of: field, error)
+          throw binding.saveError(of: field, error)
         }
       }
     }

@@ -101,6 +101,6 @@ struct RecordSave<Record: RecordFromModel> {
         "'\(Record.self).fromModel' does not assign the model's uid to '\(table.entity.name).\(table.key.name)'; assign "
           + "all attributes in it.")
     }
-    try marks.note(record)
+    try marks.mark(record)
   }
 }

@@ -1,12 +1,13 @@
 public import CoherenceCore
 
 extension PersistenceManager {
-  /// Marks the records of some uids as uploaded, as they are now. Uids that no record has are passed over.
+  /// Marks the records of some uids as uploaded. Uids without a record are skipped.
   ///
-  /// What was edited since it was sent is marked too; ``markRecordsAsUploaded(entity:receipts:context:)`` tells that apart.
+  /// Records that were edited since their upload are marked too; ``markRecordsAsUploaded(entity:receipts:context:)`` leaves them
+  /// out.
   ///
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/invalidUid``; what
-  ///   `save` of a context throws. Nothing is marked then.
+  ///   `save` of a context throws. No record is marked then.
   public final func markRecordsAsUploaded<T: SyncRecord>(
     entity: T.Type, uids: [T.UidType], context: ManagedObjectContext? = nil
   ) throws {
@@ -17,34 +18,35 @@ extension PersistenceManager {
     }
   }
 
-  /// Marks records as uploaded that are still as they were sent.
+  /// Marks the records that were not changed since their upload as uploaded.
   ///
-  /// - Parameter receipts: Of the records when they were fetched to be sent; see ``SyncRecord/uploadReceipt``.
-  /// - Returns: The records that were edited or deleted meanwhile, those with unsaved changes in the context included. They are not marked, and are to be sent again.
+  /// - Parameter receipts: The receipts of the uploaded records; see ``SyncRecord/uploadReceipt``.
+  /// - Returns: The records that were edited or deleted since, including records with unsaved changes in the context. They are
+  ///   not marked, and have to be uploaded again.
   /// - Throws: As ``markRecordsAsUploaded(entity:uids:context:)``.
   @discardableResult
   public final func markRecordsAsUploaded<T: SyncRecord>(
     entity: T.Type, receipts: [UploadReceipt], context: ManagedObjectContext? = nil
   ) throws -> Set<ManagedObjectID> {
     try working(in: context) { context in
-      var round = UploadRound<T>(receipts, in: context)
+      var batch = UploadBatch<T>(receipts, in: context)
       while true {
         do {
           try writing(in: context) { transaction in
-            transaction.fate.demandStrictness()
-            try round.mark()
+            transaction.state.makeStrict()
+            try batch.mark()
           }
-          return round.changed
+          return batch.changed
         } catch let error as CoherenceError where error.code == .versionConflict && !error.conflicts.isEmpty {
-          // Edited between our look and our save. There are fewer records to mark in each round.
-          guard round.leaveOut(error.conflicts.map(\.objectID)) else { throw error }
+          // Another writer edited these records before the save. Each repetition marks fewer records, so the loop ends.
+          guard batch.exclude(error.conflicts.map(\.objectID)) else { throw error }
         }
       }
     }
   }
 
-  /// Marks the records of some uids as deleted, so that the server is told. Uids that no record has are passed over.
-  /// Records that the server never knew are deleted at once, where ``SyncRecord/isKnownToServerKey`` tells.
+  /// Marks the records of some uids as deleted, so that the deletion can be uploaded. Uids without a record are skipped.
+  /// Records that the server never had, according to ``SyncRecord/isKnownToServerKey``, are deleted immediately.
   ///
   /// - Throws: As ``markRecordsAsUploaded(entity:uids:context:)``.
   public final func markRecordsAsDeleted<T: SyncRecord>(
@@ -68,9 +70,9 @@ extension PersistenceManager {
     }
   }
 
-  /// Deletes the records that are marked as deleted and of which the server was told.
+  /// Deletes the records that are marked as deleted and whose deletion was uploaded.
   ///
-  /// - Returns: How many records were deleted, without those that delete rules added.
+  /// - Returns: The number of deleted records, without the records that delete rules added.
   /// - Throws: As ``delete(entity:predicate:saveEvery:context:)``.
   @discardableResult
   public final func purgeDeletedRecords<T: SyncRecord>(

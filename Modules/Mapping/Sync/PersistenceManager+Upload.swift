@@ -1,11 +1,11 @@
 public import CoherenceCore
 
 extension PersistenceManager {
-  /// Fetches the records to upload to the server: made, edited or deleted here.
+  /// Fetches the records to upload: made, edited or deleted locally.
   ///
   /// - Parameters:
-  ///   - entity: The records' class, where the type of the result leaves it open.
-  ///   - context: Where the records are to be; that of the calling thread without.
+  ///   - entity: The class of the records, if the type of the result does not tell it.
+  ///   - context: The context of the records; by default the context of the calling thread.
   /// - Returns: The records in the order of ``SyncRecord/sort``.
   /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``.
   @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
@@ -15,7 +15,7 @@ extension PersistenceManager {
     try fetchRecords([T.isUploaded(false)], context)
   }
 
-  /// Fetches the records made or edited here, but not the deleted ones; see ``fetchRecordsToUpload(entity:context:)``.
+  /// Fetches the records to insert or update on the server; see ``fetchRecordsToUpload(entity:context:)``.
   @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
   public final func fetchRecordsToUpdate<T: SyncRecord>(
     entity: T.Type = T.self, context: ManagedObjectContext? = nil
@@ -23,7 +23,7 @@ extension PersistenceManager {
     try fetchRecords([T.isUploaded(false), T.wasDeleted(false)], context)
   }
 
-  /// Fetches the records deleted here; see ``fetchRecordsToUpload(entity:context:)``.
+  /// Fetches the records with a deletion to upload; see ``fetchRecordsToUpload(entity:context:)``.
   @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
   public final func fetchRecordsToDelete<T: SyncRecord>(
     entity: T.Type = T.self, context: ManagedObjectContext? = nil
@@ -31,10 +31,11 @@ extension PersistenceManager {
     try fetchRecords([T.isUploaded(false), T.wasDeleted(true)], context)
   }
 
-  /// Fetches the records made here and never known to the server; see ``fetchRecordsToUpload(entity:context:)``. The
-  /// others of ``fetchRecordsToUpdate(entity:context:)`` are edits.
+  /// Fetches the records to insert on the server; see ``fetchRecordsToUpload(entity:context:)``. The other records of
+  /// ``fetchRecordsToUpdate(entity:context:)`` are edits.
   ///
-  /// - Throws: Also ``ErrorCode/modelDoesNotFit`` when ``SyncRecord/isKnownToServerKey`` is not declared.
+  /// - Throws: As ``fetchRecordsToUpload(entity:context:)``, and ``ErrorCode/modelDoesNotFit`` for a class without
+  ///   ``SyncRecord/isKnownToServerKey``.
   @available(*, noasync, message: "Records cannot leave their context; fetch inside of `perform`.")
   public final func fetchRecordsToCreate<T: SyncRecord>(
     entity: T.Type = T.self, context: ManagedObjectContext? = nil

@@ -1,13 +1,13 @@
 import CoherenceCore
 
-/// What synchronisation has to say to a save.
+/// The synchronisation marks that a save sets and respects.
 protocol SaveMarks<Record> {
   associatedtype Record: DataRecord
-  /// Whether a stored record may be changed or deleted for what is saved.
+  /// Whether the save may change or delete a stored record.
   func mayReplace(_ record: Record) throws -> Bool
   /// Marks a record that was set from a model.
-  func note(_ record: Record) throws
-  /// Removes a record that no model stands for, or marks it as deleted. Answers whether there was need to.
+  func mark(_ record: Record) throws
+  /// Deletes a record without a model, or marks it as deleted. Returns `false` for a record that was marked before.
   func remove(_ record: Record) throws -> Bool
 }
 
@@ -18,13 +18,13 @@ extension SaveMarks {
   }
 }
 
-/// Records without marks.
+/// The marks of records that are not synchronised: none.
 struct NoMarks<Record: DataRecord>: SaveMarks {
   func mayReplace(_ record: Record) -> Bool { true }
-  func note(_ record: Record) {}
+  func mark(_ record: Record) {}
 }
 
-/// The marks of records that are synchronised.
+/// The marks of synchronised records.
 struct SyncMarks<Record: SyncRecord>: SaveMarks {
   let origin: SyncOrigin
 
@@ -32,8 +32,8 @@ struct SyncMarks<Record: SyncRecord>: SaveMarks {
     origin != .server(.kept) || record.isUploaded
   }
 
-  func note(_ record: Record) throws {
-    // There is a model of it again.
+  func mark(_ record: Record) throws {
+    // A record with a model is not deleted.
     if record.wasDeleted { record.wasDeleted = false }
     switch origin {
     case .here:
@@ -44,7 +44,7 @@ struct SyncMarks<Record: SyncRecord>: SaveMarks {
     }
   }
 
-  /// What is deleted here is deleted for the server to be told.
+  /// A local deletion stays as a mark until it is uploaded.
   func remove(_ record: Record) throws -> Bool {
     guard let context = record.managedObjectContext else { return false }
     guard origin == .here else {
@@ -58,12 +58,12 @@ struct SyncMarks<Record: SyncRecord>: SaveMarks {
 }
 
 extension SyncRecord {
-  /// Notes that the server knows the record, where that is kept.
+  /// Notes that the server has the record, if the entity has the attribute for it.
   func setKnownToServer() throws {
     if let key = Self.isKnownToServerKey { try setValue(true, for: key) }
   }
 
-  /// Whether the server may know the record.
+  /// Whether the server may have the record.
   func mayBeKnownToServer() throws -> Bool {
     try Self.isKnownToServerKey.map { try value(for: $0, as: Bool.self) } ?? true
   }

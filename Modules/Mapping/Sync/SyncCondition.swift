@@ -5,17 +5,18 @@ extension SyncRecord {
 
   static func wasDeleted(_ value: Bool) -> FetchPredicate { marked(wasDeletedKey, value) }
 
-  /// - Throws: ``ErrorCode/modelDoesNotFit`` when that is not kept.
+  /// - Throws: ``ErrorCode/modelDoesNotFit`` for a class without the attribute.
   static func isKnownToServer(_ value: Bool) throws(CoherenceError) -> FetchPredicate {
     guard let key = isKnownToServerKey else {
       throw CoherenceError(
         .modelDoesNotFit,
-        "'\(Self.self)' does not keep what the server knows; declare `isKnownToServerKey`, and the attribute.")
+        "'\(Self.self)' has no attribute that tells whether the server has a record; declare `isKnownToServerKey`, and add "
+          + "the attribute to the entity.")
     }
     return marked(key, value)
   }
 
-  /// A missing mark counts as `false`, which is what a record begins with.
+  /// A missing mark counts as `false`, the default.
   private static func marked(_ key: String, _ value: Bool) -> FetchPredicate {
     .comparison(.path(PropertyPath(names: [key])), value ? .equal : .notEqual, .value(.bool(true)))
   }

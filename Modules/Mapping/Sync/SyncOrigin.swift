@@ -1,17 +1,17 @@
-/// Where models that are saved come from, as far as synchronisation is concerned.
+/// The origin of saved models, which decides about the synchronisation marks of their records.
 public enum SyncOrigin: Sendable, Hashable {
-  /// They were made or edited here: what they change is to be uploaded. Records that an overwriting save would delete are
-  /// marked as deleted instead, for the server to be told, and a record that was marked as deleted is there again when
-  /// there is a model of it.
+  /// The models were made or edited locally, so their changes have to be uploaded. An overwriting save marks records as
+  /// deleted instead of deleting them, so that the deletion can be uploaded. A record that was marked as deleted loses the mark
+  /// when its model is saved.
   case here
-  /// The server sent them: their records are as the server has them, and not deleted.
+  /// The models came from the server, so their records are marked as uploaded and not deleted.
   case server(UnsentEdits = .kept)
 
-  /// What becomes of records that were edited here and not sent yet when the server sends other values.
+  /// The policy for records with local edits that were not uploaded yet, when the server sends other values.
   public enum UnsentEdits: Sendable, Hashable, CaseIterable {
-    /// They stay as they are, to be sent: neither changed nor deleted by the save.
+    /// The records keep their edits. The save neither changes nor deletes them.
     case kept
-    /// They become what the server sent, and are deleted when it sent nothing.
+    /// The records get the values of the server; an overwriting save deletes records that the server did not send.
     case replaced
   }
 }

@@ -1,29 +1,29 @@
 import CoherenceCore
 
-/// A record with marks of what a server knows of it.
+/// A record with marks for its synchronisation with a server.
 ///
 /// | `isUploaded` | `wasDeleted` | |
 /// |---|---|---|
-/// | `false` | `false` | made or edited here, to be sent |
-/// | `true` | `false` | as the server has it |
-/// | `false` | `true` | deleted here, the server to be told |
-/// | `true` | `true` | deleted, and the server knows: to be purged |
+/// | `false` | `false` | made or edited locally, to be uploaded |
+/// | `true` | `false` | equal to the server's record |
+/// | `false` | `true` | deleted locally, the deletion to be uploaded |
+/// | `true` | `true` | deleted, and the deletion was uploaded: to be purged |
 ///
-/// Both are attributes of the entity, booleans that are `false` by default.
+/// Both marks are boolean attributes of the entity with the default `false`.
 public protocol SyncRecord: DataRecord {
-  /// Whether the server has the record as it is here.
+  /// Whether the server has the current values of the record.
   var isUploaded: Bool { get set }
-  /// Whether the record is deleted but for telling the server.
+  /// Whether the record counts as deleted. It stays stored until the deletion is uploaded.
   var wasDeleted: Bool { get set }
-  /// The order in which records to be sent are fetched. By key unless declared.
+  /// The order of fetched records to upload; by default the order of their keys.
   static var sort: SortInfo? { get }
   /// The name of the attribute behind ``isUploaded``.
   static var isUploadedKey: String { get }
   /// The name of the attribute behind ``wasDeleted``.
   static var wasDeletedKey: String { get }
-  /// The name of a boolean attribute, `false` by default, that says whether the server ever knew the record; `nil`, which
-  /// is the default, when nobody keeps that. With it, what the server is to make is told from what it is to change, and a
-  /// record that the server never knew is deleted without telling it.
+  /// The name of a boolean attribute with the default `false` that tells whether the server ever had the record; by default
+  /// `nil`, without such an attribute. The attribute separates records that the server has to insert from records that it has
+  /// to update, and a record that the server never had is deleted without an upload.
   static var isKnownToServerKey: String? { get }
 }
 

@@ -1,7 +1,6 @@
 public import CoherenceCore
 
-/// A record as it was when it was fetched to be uploaded, so that an edit that is made during the upload is not taken for
-/// uploaded.
+/// The version of a record at the time of its upload, so that an edit during the upload is not marked as uploaded.
 ///
 /// ```swift
 /// let sent = try await worker.perform {
@@ -13,14 +12,14 @@ public import CoherenceCore
 /// ```
 public struct UploadReceipt: Sendable, Hashable {
   public let objectID: ManagedObjectID
-  /// The version of the record that was sent.
+  /// The uploaded version.
   let version: Int64
 }
 
 extension SyncRecord {
-  /// What tells later whether the record is still as it is now. Of a record without unsaved changes.
+  /// A receipt for the record's current version. The record must not have unsaved changes.
   public var uploadReceipt: UploadReceipt {
-    // A fault has no version. One that cannot be loaded is to be sent again.
+    // A fault has no version. A record that cannot be loaded gets no valid receipt, and is uploaded again.
     try? load()
     return UploadReceipt(objectID: objectID, version: version)
   }

@@ -1,9 +1,9 @@
 import CoherenceCore
 import Synchronization
 
-/// The contexts that a manager gave to threads: one each, for as long as the thread and the manager live.
+/// The contexts of a manager for threads: one for each thread, as long as the thread and the manager live.
 ///
-/// They follow whatever the manager writes, so that records that a thread keeps do not go stale.
+/// They follow the manager's writing contexts, so that the records that a thread keeps do not become stale.
 final class ThreadContexts: Sendable {
   private struct State {
     var contexts: [ObjectIdentifier: ManagedObjectContext] = [:]
@@ -12,13 +12,13 @@ final class ThreadContexts: Sendable {
   }
   private let state = Mutex(State())
 
-  /// The calling thread's context, made when it has none.
+  /// Returns the context of the calling thread, and makes one for a new thread.
   func current(make: () -> ManagedObjectContext) -> ManagedObjectContext {
-    let presence = ThreadPresence.current
-    let thread = ObjectIdentifier(presence)
+    let lifetime = ThreadLifetime.current
+    let thread = ObjectIdentifier(lifetime)
     if let known = state.withLock({ $0.contexts[thread] }) { return known }
     let context = make()
-    presence.tellOfEnd(self)
+    lifetime.notifyAtEnd(self)
     state.withLock { state in
       for writer in state.writers { if let writer = writer.context { context.follow(writer) } }
       state.contexts[thread] = context
@@ -26,7 +26,7 @@ final class ThreadContexts: Sendable {
     return context
   }
 
-  /// Makes the contexts follow one that may save.
+  /// Makes the contexts follow a context that may save.
   func follow(_ writer: ManagedObjectContext) {
     guard let handle = writer.handle else { return }
     state.withLock { state in
@@ -36,13 +36,13 @@ final class ThreadContexts: Sendable {
     }
   }
 
-  /// Forgets the context of a thread that ended.
+  /// Releases the context of a thread that ended.
   func remove(_ thread: ObjectIdentifier) {
     let removed = state.withLock { $0.contexts.removeValue(forKey: thread) }
     withExtendedLifetime(removed) {}
   }
 
-  /// Forgets all contexts, so that threads are given fresh ones.
+  /// Releases all contexts. Threads get new ones.
   func removeAll() {
     let removed = state.withLock { state in
       defer { state.contexts = [:] }

@@ -1,4 +1,4 @@
-/// Which part of what is found is wanted.
+/// The part of the matching records that a fetch returns.
 struct FetchRange: Sendable {
   var limit: Int?
   var offset = 0

@@ -27,7 +27,7 @@ extension PersistenceTransaction {
     }
   }
 
-  /// Makes models of what is read. Of records that they cannot be put together of, all are decoded.
+  /// Makes the models of a reading. If a record does not fit an assembled model, all records are read and decoded again.
   private func models<Model>(
     _ binding: BoundMapping<Model>, _ read: (ModelMaker<Model>) throws -> Void
   ) throws -> [Model] {
@@ -59,7 +59,7 @@ extension PersistenceTransaction {
     _ mapping: Mapping<Model>, models: [Model], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins
   ) throws -> SaveResult {
     let save = try ModelSave(mapping, models, in: context, duplicates: duplicates)
-    return try fate.deciding { try save.run(shouldOverwrite: shouldOverwrite) }
+    return try state.failing { try save.run(shouldOverwrite: shouldOverwrite) }
   }
 
   /// Deletes the records of some uids by the model's delete rules.
@@ -78,7 +78,7 @@ extension PersistenceTransaction {
     return delete(try binding.table.records(ManagedObject.self, with: uids))
   }
 
-  /// Deletes the records that satisfy a predicate by the model's delete rules; all for `nil`.
+  /// Deletes the records that satisfy a predicate by the model's delete rules; with `nil`, all records.
   @discardableResult
   public func delete<Model>(_ mapping: Mapping<Model>, where predicate: FetchPredicate?) throws -> Int {
     try delete(entityName: BoundMapping(mapping, in: context).table.entity.name, predicate: predicate)

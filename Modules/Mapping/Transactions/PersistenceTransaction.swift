@@ -1,28 +1,28 @@
 public import CoherenceCore
 
-/// Work with records, saved as a whole by its initiator: see ``PersistenceManager/transaction(context:_:)``.
+/// A unit of work with records that is saved as a whole: see ``PersistenceManager/transaction(context:_:)``.
 ///
-/// Changes made in a transaction are seen by its later fetches, and by no others before it is saved. It is used in the
-/// block that receives it, and nowhere else. When a save in it fails, so does the transaction, even if the block
-/// catches the error: a part of that save may be done already.
+/// Only the fetches of the transaction see its changes before it is saved. Use a transaction in the block that receives it,
+/// on the thread of the block. A save in the transaction that throws fails the transaction, even if the block catches the
+/// error, because a part of that save may have been done.
 public struct PersistenceTransaction {
-  /// The context that the work is done in, for what this type does not do: the methods of the manager that write take
-  /// part in the transaction when they are given it. It is saved at the end.
+  /// The context of the transaction, which is saved at the end. A writing method of the manager becomes a part of the
+  /// transaction when it gets this context.
   public let context: ManagedObjectContext
-  let fate: TransactionFate
+  let state: TransactionState
 
-  init(context: ManagedObjectContext, fate: TransactionFate = TransactionFate()) {
+  init(context: ManagedObjectContext, state: TransactionState = TransactionState()) {
     self.context = context
-    self.fate = fate
+    self.state = state
   }
 }
 
 // MARK: - Fetching
 
 extension PersistenceTransaction {
-  /// Fetches records, to be used in the transaction.
+  /// Fetches records for use in the transaction.
   ///
-  /// - Parameter entity: The records' class, where the type of the result leaves it open.
+  /// - Parameter entity: The class of the records, if the type of the result does not tell it.
   public func fetchRecords<T: DataRecord>(
     entity: T.Type = T.self, predicate: FetchPredicate? = nil, sortDescriptors: [SortKey] = []
   ) throws -> [T] {
@@ -58,8 +58,8 @@ extension PersistenceTransaction {
       of: records(T.self, where: parts.isEmpty ? nil : .and(parts), sort: sortDescriptors, range: range))
   }
 
-  /// - Throws: ``ErrorCode/modelDoesNotFit`` when a record does not fit its class, for which non-throwing accessors
-  ///   return values of their own; ``ErrorCode/cancelled``.
+  /// - Throws: ``ErrorCode/modelDoesNotFit`` for a record that does not fit its class, whose accessors returned default
+  ///   values instead of throwing; ``ErrorCode/cancelled``.
   private func models<T: RecordToModel>(of records: [T]) throws -> [T.ModelType] {
     let known = context.accessorFailures.count
     var models: [T.ModelType] = []
@@ -71,14 +71,14 @@ extension PersistenceTransaction {
       }
     }
     guard context.accessorFailures.count > known, let error = context.accessorFailures.latest else { return models }
-    // An unreadable record must not hinder the save of others.
+    // A record with a reported failure would make the save of the context fail.
     for record in records { context.refresh(record, mergeChanges: true) }
     let cause = (error as? CoherenceError).map { ": \($0.message)" } ?? "."
     throw CoherenceError(
       .modelDoesNotFit, "A record of '\(T.entityName)' does not fit '\(T.self)'\(cause)", underlying: error)
   }
 
-  /// Fetches models in an order; see
+  /// Fetches models in a sort order; see
   /// ``PersistenceManager/fetchModels(entity:predicate:sortDescriptors:limit:offset:includesDeleted:context:)``.
   public func fetchModels<T: RecordToModel>(
     entity: T.Type, predicate: FetchPredicate?, sortDescriptors: [SortKey] = [], limit: Int? = nil, offset: Int = 0,
@@ -111,7 +111,7 @@ extension PersistenceTransaction {
 }
 
 extension DataRecord {
-  /// The condition for records not marked as deleted; `nil` for a class without such marks.
+  /// The condition for records that are not marked as deleted; `nil` for a class without marks.
   static var isShown: FetchPredicate? {
     guard let type = self as? any SyncRecord.Type else { return nil }
     return .comparison(.path(PropertyPath(names: [type.wasDeletedKey])), .notEqual, .value(.bool(true)))
@@ -127,19 +127,19 @@ extension PersistenceTransaction {
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins
   ) throws -> SaveResult {
     var save = try RecordSave(models, in: context, duplicates: duplicates, marks: NoMarks<Record>())
-    return try fate.deciding { try save.run(shouldOverwrite: shouldOverwrite) }
+    return try state.failing { try save.run(shouldOverwrite: shouldOverwrite) }
   }
 
-  /// Saves models and marks their records for synchronisation. The transaction fails with ``ErrorCode/versionConflict``
-  /// when others change a record before its end, with every merge policy.
+  /// Saves models and marks their records for synchronisation. The transaction throws ``ErrorCode/versionConflict`` when
+  /// another writer changes one of the records before its end, regardless of the merge policy.
   @discardableResult
   public func save<Record: RecordFromModel & SyncRecord>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,
     duplicates: DuplicateUids = .lastWins
   ) throws -> SaveResult {
-    fate.demandStrictness()
+    state.makeStrict()
     var save = try RecordSave(models, in: context, duplicates: duplicates, marks: SyncMarks<Record>(origin: origin))
-    return try fate.deciding { try save.run(shouldOverwrite: shouldOverwrite) }
+    return try state.failing { try save.run(shouldOverwrite: shouldOverwrite) }
   }
 }
 
@@ -162,7 +162,7 @@ extension PersistenceTransaction {
     try delete(entity: entity, uids: models.map(\.uid))
   }
 
-  /// Deletes the records that satisfy a predicate by the model's delete rules; all for `nil`.
+  /// Deletes the records that satisfy a predicate by the model's delete rules; with `nil`, all records.
   @discardableResult
   public func delete<Record: DataRecord>(entity: Record.Type, predicate: FetchPredicate?) throws -> Int {
     try delete(entityName: Record.entityName, predicate: predicate)
@@ -174,7 +174,7 @@ extension PersistenceTransaction {
 
   /// Deletes all records of some entities.
   func deleteAll(of entityNames: [String]) throws {
-    // Fetched before any is deleted, so that each fetch is the store's own.
+    // With deleted objects in the context, later fetches would have to consider them. So all fetches come first.
     for object in try entityNames.flatMap({ try objects(of: $0, where: nil) }) where !object.isDeleted {
       context.delete(object)
     }

@@ -33,7 +33,7 @@ struct ActionContextMergeTests {
     .comparison(.path(PropertyPath("stringAttribute")), comparison, .value(.string(value)))
   }
 
-  @Test func `an entity that is not managed is refused`() throws {
+  @Test func `a merge of an unmanaged entity throws`() throws {
     let unmanaged = try stack.entity("ConnectEntity3Unmanaged")
     #expect {
       try stack.inActionContext { try $0.merge(objects: [ConnectEntity3Unmanaged](), for: unmanaged) }
@@ -44,7 +44,7 @@ struct ActionContextMergeTests {
   }
 
   @Test(arguments: [false, true])
-  func `objects without a record are inserted, in any order, and seen by the view`(reversed: Bool) throws {
+  func `objects without a stored record are inserted, in any order, and the view shows them`(reversed: Bool) throws {
     let input = objects(1...10, "Insert")
     let result = try merge(reversed ? input.reversed() : input)
     #expect(result.counts == MergeResult.with(inserted: 10))
@@ -53,7 +53,7 @@ struct ActionContextMergeTests {
     #expect(shown.allSatisfy { $0.string == "Insert" })
   }
 
-  @Test func `objects with a record change it, and the view shows the change`() throws {
+  @Test func `objects with a stored record update it, and the view shows the change`() throws {
     try merge(objects(1...10, "Insert"))
     let shown = try stack.connect.viewContext.fetch(FetchRequest(ConnectEntity1.self))
     #expect(shown.count == 10 && shown.allSatisfy { $0.string == "Insert" })
@@ -63,13 +63,13 @@ struct ActionContextMergeTests {
     #expect(shown.allSatisfy { $0.string == "Update" })
   }
 
-  @Test func `records that no object has the key of are deleted`() throws {
+  @Test func `records whose key no object has are deleted`() throws {
     try merge(objects(1...10, "Insert"))
     #expect(try merge([]).counts == MergeResult.with(deleted: 10))
     #expect(try stack.connect.viewContext.count(for: FetchRequest(ConnectEntity1.self)) == 0)
   }
 
-  @Test func `objects without options replace, all records for none, as in Coherence 5`() throws {
+  @Test func `a merge of objects without options replaces all records, as in Coherence 5`() throws {
     try merge(objects(1...10, "Insert"))
     let some = try stack.inActionContext { try $0.merge(objects: objects(1...2, "Insert"), for: entity) }
     #expect(some.counts == MergeResult.with(unchanged: 2, deleted: 8))
@@ -77,7 +77,7 @@ struct ActionContextMergeTests {
     #expect(none.counts == MergeResult.with(deleted: 2))
   }
 
-  @Test func `inserts, changes and deletes come together`() throws {
+  @Test func `one merge inserts, updates and deletes`() throws {
     try merge(objects(1...6, "Insert"))
     let result = try merge(objects(1...2, "Insert") + objects(3...4, "Update") + objects(9...10, "Insert"))
     #expect(result.counts == MergeResult.with(inserted: 2, updated: 2, unchanged: 2, deleted: 2))
@@ -85,14 +85,14 @@ struct ActionContextMergeTests {
       try stack.strings() == [1: "Insert", 2: "Insert", 3: "Update", 4: "Update", 9: "Insert", 10: "Insert"])
   }
 
-  @Test func `merging the same again writes nothing`() throws {
+  @Test func `a second merge of the same objects writes nothing`() throws {
     try merge(objects(1...10, "Insert"))
     let versions = try stack.read { try $0.fetch(FetchRequest(ConnectEntity1.self)).map(\.version) }
     #expect(try merge(objects((1...10).reversed(), "Insert")).counts == MergeResult.with(unchanged: 10))
     #expect(try stack.read { try $0.fetch(FetchRequest(ConnectEntity1.self)).map(\.version) } == versions)
   }
 
-  @Test func `a property that did not change is not written over what somebody else saved meanwhile`() throws {
+  @Test func `an unchanged property does not overwrite a value that another writer saves during the merge`() throws {
     try merge(objects(1...1, "Insert"))
     try stack.inActionContext { context in
       let held = try #require(try context.fetch(FetchRequest(ConnectEntity1.self)).first)
@@ -113,20 +113,20 @@ struct ActionContextMergeTests {
     }
   }
 
-  @Test func `upsert alone deletes nothing`() throws {
+  @Test func `the mode upsertOnly deletes nothing`() throws {
     try merge(objects(1...5, "Insert"))
     let result = try merge(objects(4...7, "Update"), options: MergeOptions(mode: .upsertOnly))
     #expect(result.counts == MergeResult.with(inserted: 2, updated: 2))
     #expect(try stack.strings().count == 7)
   }
 
-  @Test func `ignored attributes are kept in records that exist, and set in fresh ones`() throws {
+  @Test func `ignored attributes are kept in existing records, and set in new ones`() throws {
     try merge(objects(1...1, "Insert"))
     try merge(objects(1...2, "Update"), ignoreAttributes: ["stringAttribute"])
     #expect(try stack.strings() == [1: "Insert", 2: "Update"])
   }
 
-  @Test func `the filter limits deletion, not matching`() throws {
+  @Test func `the filter limits deletion but not matching`() throws {
     try merge(objects(1...3, "Mine") + objects(4...6, "Others"))
     let result = try merge(objects(1...1, "Mine") + objects(4...4, "Mine"), subsetFilter: string(.equal, "Mine"))
     #expect(result.counts == MergeResult.with(updated: 1, unchanged: 1, deleted: 2))
@@ -141,7 +141,7 @@ struct ActionContextMergeTests {
     #expect(try stack.strings() == [1: "Dirty", 2: "Dirty", 3: "Update", 9: "Dirty"])
   }
 
-  @Test func `two objects of one key are refused, or one of them wins`() throws {
+  @Test func `two objects with one key are refused, or one of them wins, by the options`() throws {
     var twice: [ConnectEntity1] { objects(1...1, "first") + objects(1...1, "last") }
     #expect { try merge(twice) } throws: { ErrorCode.invalidMergeKey ~= $0 }
     #expect(try stack.strings().isEmpty)
@@ -154,13 +154,13 @@ struct ActionContextMergeTests {
     #expect(try stack.strings() == [1: "last"])
   }
 
-  @Test func `an object that belonged to a context that is gone is refused`() throws {
+  @Test func `an object of a released context is refused`() throws {
     let used = objects(1...2, "Insert")
     try merge(used)
     #expect { try merge(used) } throws: { ErrorCode.wrongContext ~= $0 }
   }
 
-  @Test func `an object of a context is refused`() throws {
+  @Test func `an object with a context is refused`() throws {
     try stack.inActionContext { context in
       let object = ConnectEntity1.make(1, "one")
       context.insert(object)
@@ -168,7 +168,7 @@ struct ActionContextMergeTests {
     }
   }
 
-  @Test func `a merge that cannot be saved leaves context and store as they were`() throws {
+  @Test func `a merge that fails to save leaves the context and the store unchanged`() throws {
     try merge(objects(1...3, "Insert"))
     let incomplete = ConnectEntity1.make(4, "")
     try incomplete.setValue(nil, for: "stringAttribute")
@@ -181,7 +181,7 @@ struct ActionContextMergeTests {
     #expect(try stack.strings() == [1: "Insert", 2: "Insert", 3: "Insert"])
   }
 
-  @Test func `a canceled action merges nothing`() async throws {
+  @Test func `a cancelled action merges nothing`() async throws {
     let script = MockScript(waits: true)
     let proxy = try stack.connect.execute(
       ClosureAction(ConnectEntity1.self) { [entity] context in
@@ -199,7 +199,7 @@ struct ActionContextMergeTests {
     #expect(try stack.strings().isEmpty)
   }
 
-  @Test func `texts that collations order differently are matched by their bytes`() throws {
+  @Test func `strings are matched by their bytes, regardless of collations`() throws {
     let model = try ManagedObjectModel {
       Entity("Word", userInfo: ["uniquenessAttributes": "text"]) { Attribute("text", .string) }
     }

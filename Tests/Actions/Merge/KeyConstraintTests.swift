@@ -10,7 +10,7 @@ struct KeyConstraintTests {
   }
 
   @Test(arguments: Backend.available)
-  func `two merges of the same thousand records into one empty store leave each record once`(
+  func `two concurrent merges of the same records store each record once`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
@@ -24,7 +24,7 @@ struct KeyConstraintTests {
     do {
       try stack.connect.newActionContext().merge(records: first, for: entity)
     } catch ErrorCode.uniquenessViolated {
-      // The other merge was faster.
+      // The other merge has won the race.
     }
     #expect(try stack.versions(of: "Artist").count == 1000)
     let result = try stack.merge(artists(1000, "third"), into: "Artist", options: MergeOptions())
@@ -32,7 +32,7 @@ struct KeyConstraintTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a key is unique among the records of its entity, and missing values are not compared`(
+  func `a key is unique among the records of its entity, except for keys with missing values`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
@@ -50,7 +50,7 @@ struct KeyConstraintTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a key of an abstract entity is unique in each subentity, a key of another entity in all of them`(
+  func `a key is unique in each subentity of an abstract entity, and across a concrete hierarchy`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend, try Self.hierarchies())
@@ -84,7 +84,7 @@ struct KeyConstraintTests {
     }
   }
 
-  @Test func `a key adds no constraint beside a declared one, and none to the version hash`() throws {
+  @Test func `a key adds no constraint to a declared one, and does not change the version hash`() throws {
     func entity(_ uniqueness: [[String]], _ key: String?) throws -> EntityDescription {
       let entity = Entity(
         "Place", uniqueness: uniqueness, userInfo: key.map { [EntityDescription.keySetting: $0] } ?? [:]
@@ -102,10 +102,10 @@ struct KeyConstraintTests {
     #expect(try entity([], "zip").versionHash == entity([], nil).versionHash)
   }
 
-  // MARK: Duplicates
+  // MARK: Duplicate keys
 
   @Test(arguments: Backend.available)
-  func `records of one key are merged into the newest, or into the one that the caller chooses`(
+  func `mergeDuplicates keeps the newest record of a key, or the record that the caller chooses`(
     backend: Backend
   ) throws {
     for choosesOldest in [false, true] {
@@ -132,7 +132,7 @@ struct KeyConstraintTests {
     }
   }
 
-  /// Two artists with the key 1, each with an album, the older one with a pupil; and two artists without a key.
+  /// Two artists with the key 1 and one album each, the older one with a pupil, and two artists without a key.
   private func fill(_ stack: MergeStack) throws {
     try stack.read { context in
       func makeArtist(_ id: Int32?, _ name: String) throws -> ManagedObject {
@@ -162,7 +162,7 @@ struct KeyConstraintTests {
     try pupil.setObject(mentor, for: "mentor")
   }
 
-  @Test func `a record to keep that has another key is refused, and so is an entity without a key`() throws {
+  @Test func `mergeDuplicates refuses a choice with another key, and an entity without a key`() throws {
     let stack = try MergeStack(.inMemory, allowsDuplicateKeys: true)
     try fill(stack)
     try stack.read { context in

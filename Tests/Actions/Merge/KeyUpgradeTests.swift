@@ -4,15 +4,15 @@ import Foundation
 import Testing
 import TestSupport
 
-/// Stores that were made without the constraints of keys, as earlier versions of the framework made them.
-@Suite("Stores that get the constraints of keys", .timeLimit(.minutes(15)))
+/// Stores without the constraints of keys, like stores of earlier versions of the framework.
+@Suite("Adding the constraints of keys to stores", .timeLimit(.minutes(15)))
 struct KeyUpgradeTests {
   private typealias Container = GenericPersistentContainer<ContextStrategy.Direct>
 
-  /// A store in memory goes with its content, and so has its constraints from the start.
+  /// The stores that outlive the program. An in-memory store has its constraints from the beginning.
   static let backends = Backend.available.filter { $0 != .inMemory }
 
-  /// A place for a store of people with pets.
+  /// The location of a store of people with pets.
   private struct Stage {
     let directory = TemporaryDirectory()
     let configuration: StoreConfiguration
@@ -50,7 +50,7 @@ struct KeyUpgradeTests {
       return result
     }
 
-    /// Puts people into the store by a model without a key.
+    /// Inserts people through a model without a key.
     func fill(_ people: [(String?, String)]) throws {
       try with(key: nil) { context in
         for (email, name) in people { try Self.insert(email, name, into: context) }
@@ -73,7 +73,7 @@ struct KeyUpgradeTests {
   }
 
   @Test(arguments: backends)
-  func `a store without the constraint of a key gets the constraint when it is attached`(backend: Backend) throws {
+  func `a store without a key's constraint gets the constraint when it is attached`(backend: Backend) throws {
     let stage = Stage(backend)
     try stage.fill([("a@x", "a"), ("b@x", "b"), (nil, "c"), (nil, "d")])
     try stage.with { context in
@@ -81,7 +81,7 @@ struct KeyUpgradeTests {
       try Stage.insert("a@x", "other", into: context)
       #expect { try context.save() } throws: { ErrorCode.uniquenessViolated ~= $0 }
     }
-    // A program with the former model works on, and the constraint is there again when the key is.
+    // A program with the former model can use the store, and attaching the key's model restores the constraint.
     try stage.with(key: nil) { context in
       #expect(try Stage.names(context) == ["a", "b", "c", "d"])
       try Stage.insert("e@x", "e", into: context)
@@ -94,7 +94,7 @@ struct KeyUpgradeTests {
   }
 
   @Test(arguments: backends)
-  func `a store with duplicate keys is refused with their number, merged, and attached with the constraint`(
+  func `a store with duplicate keys is refused with their number, and attached after mergeDuplicates`(
     backend: Backend
   ) throws {
     let stage = Stage(backend)
@@ -136,12 +136,12 @@ struct KeyUpgradeTests {
   private let options: [String: OptionValue] = [StoreOption.allowsDuplicateKeys: true]
 
   @Test(arguments: backends)
-  func `a store keeps the constraint of a key where duplicates are allowed, and stays without where it may not change`(
+  func `allowing duplicates keeps an existing constraint, and a read-only store gets none`(
     backend: Backend
   ) throws {
     let stage = Stage(backend)
     try stage.fill([("a@x", "a"), ("a@x", "b")])
-    // No right to change the store: the duplicates are nobody's concern.
+    // A store that cannot be changed gets no constraint, so its duplicates are accepted.
     for option in [StoreOption.migrateAutomatically: false, StoreOption.readOnly: true] as [String: OptionValue] {
       let names = try stage.with([option.key: option.value]) { try Stage.names($0) }
       #expect(names == ["a", "b"])

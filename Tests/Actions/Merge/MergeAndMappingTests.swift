@@ -5,9 +5,9 @@ import Foundation
 import Testing
 import TestSupport
 
-/// A merge and a save of models are two ways to write the same record. The forms of input of either must lead to the same
-/// values in it, on every store.
-@Suite("Merges and saved models")
+/// A merge and a save of models are two ways to write the same record. All forms of their input must lead to the same
+/// values, on every store.
+@Suite("Merges and saves of models")
 struct MergeAndMappingTests {
   private enum Writer: CustomStringConvertible {
     case merge(MergeInputFormTests.Form)
@@ -38,7 +38,7 @@ struct MergeAndMappingTests {
 
     /// Writes an item over the stored one.
     ///
-    /// - Returns: Whether the record was as it should be before.
+    /// - Returns: Whether the stored record was equal before.
     func write(_ item: FormItem, over stored: FormItem, _ stack: MergeStack) throws -> Bool {
       let manager = PersistenceManager(container: stack.connect)
       let models = [MappedItem(stored.merged(with: item))]
@@ -60,8 +60,7 @@ struct MergeAndMappingTests {
     }
   }
 
-  @Test func `every form of merge input and every form of saved models leaves the same record, on every store`() throws
-  {
+  @Test func `every form of merge input and of saved models writes the same record, on every store`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededGenerator(seed: seed)
     let stacks = try Backend.available.flatMap { backend in
@@ -87,7 +86,7 @@ struct MergeAndMappingTests {
   }
 }
 
-/// An item as a model, which says something of every attribute.
+/// An item as a model, which has a value or null for every attribute.
 private struct MappedItem: Codable, Sendable, CoreModel {
   var id: Int32
   var name: String?

@@ -12,7 +12,7 @@ struct MergeConditionTests {
   private static let isNewer = "existing.revision < incoming.revision"
 
   @Test(arguments: Backend.available)
-  func `the same page twice and pages out of order leave the newest state`(backend: Backend) throws {
+  func `a condition on versions keeps the newest state when pages come twice or out of order`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let options = MergeOptions(mode: .upsertOnly)
     let condition = try FetchPredicate(format: Self.isNewer)
@@ -27,7 +27,7 @@ struct MergeConditionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `for a record that the input does not have everything incoming is missing`(backend: Backend) throws {
+  func `for a record without an input record, every incoming value is missing`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(page([1: 1, 2: 1, 3: 1]), into: "Artist")
     let guarded = try FetchPredicate(format: Self.isNewer)
@@ -38,7 +38,7 @@ struct MergeConditionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `plain names are the record's`(backend: Backend) throws {
+  func `plain names in a condition read the stored record`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(page([1: 1, 2: 2, 3: 3]), into: "Artist")
     let condition = try FetchPredicate(format: "revision != 2")
@@ -47,7 +47,7 @@ struct MergeConditionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a condition may look at related records`(backend: Backend) throws {
+  func `a condition can read related records`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(page([1: 1, 2: 2]), into: "Artist")
     let albums = [1, 2].map { MergeRecord(["label": "L", "number": $0, "title": "old", "artist": $0]) }
@@ -71,7 +71,7 @@ struct MergeConditionTests {
     #expect(try stack.merge([record], into: "Album").counts == MergeResult.with(unchanged: 1))
   }
 
-  @Test func `a condition that cannot be asked is refused before anything is read`() throws {
+  @Test func `an invalid condition is refused before the merge reads rows`() throws {
     let stack = try MergeStack(.inMemory)
     try stack.merge(page([1: 1]), into: "Artist")
     func refusal(_ format: String) throws -> ErrorCode? {

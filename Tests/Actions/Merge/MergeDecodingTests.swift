@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import TestSupport
 
-@Suite("Merging what was decoded")
+@Suite("Merging decoded values")
 struct MergeDecodingTests {
   private let stack: MergeStack
 
@@ -24,7 +24,7 @@ struct MergeDecodingTests {
     var title: String?
     var artist: Artist?
     var genres: [String]
-    /// What the entity does not have.
+    /// A property without an attribute.
     var price: Double
   }
 
@@ -57,7 +57,7 @@ struct MergeDecodingTests {
     try check()
   }
 
-  @Test func `records are decoded by the entity, without a type of their own`() throws {
+  @Test func `records are decoded by the entity, without a type for the record`() throws {
     let entity = try stack.entity("Album")
     let records = try JSONDecoder().decode([MergeRecord].self, from: Self.page, configuration: entity)
     #expect(try stack.merge(records, into: "Album").counts == MergeResult.with(inserted: 2))
@@ -65,7 +65,7 @@ struct MergeDecodingTests {
     try check()
   }
 
-  @Test func `values of every type are decoded as the decoder's strategies say`() throws {
+  @Test func `values of every type are decoded by the decoder's strategies`() throws {
     let json = """
       {"id": 9, "wealth": 1.25, "height": 2, "isActive": true, "born": "2001-02-03T04:05:06Z",
        "token": "00010203-0405-0607-0809-0A0B0C0D0E0F", "portrait": "AAEC"}
@@ -88,7 +88,7 @@ struct MergeDecodingTests {
     }
   }
 
-  @Test func `garbage is refused by the decoder, and nothing is merged`() throws {
+  @Test func `invalid JSON is refused by the decoder, and nothing is merged`() throws {
     for text in ["", "[", "{\"label\"", "[{\"label\": 3}]", "null"] {
       #expect(throws: DecodingError.self) {
         try JSONDecoder().decode(

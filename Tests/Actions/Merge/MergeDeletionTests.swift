@@ -3,7 +3,7 @@ import CoherenceCore
 import Testing
 import TestSupport
 
-@Suite("Deletion by merges")
+@Suite("Deletions of merges")
 struct MergeDeletionTests {
   private struct Artist: Decodable {
     var id: Int32
@@ -18,7 +18,7 @@ struct MergeDeletionTests {
     .path(PropertyPath("name")), .beginsWith, .value(.string("mine")))
 
   @Test(arguments: Backend.available)
-  func `records that are merged without options delete nothing, in every form of input`(backend: Backend) throws {
+  func `a merge of records without options deletes nothing, in every form of input`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let entity = try stack.entity("Artist")
     let context = stack.connect.newActionContext()
@@ -33,7 +33,7 @@ struct MergeDeletionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an input that names no record deletes nothing, unless a share allows it`(backend: Backend) throws {
+  func `an empty input deletes nothing, unless the maximum share allows it`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...3, "old"), into: "Artist")
     let keyless = [MergeRecord(["name": "nobody"])]
@@ -52,7 +52,7 @@ struct MergeDeletionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a merge that would delete more than its share is refused with the numbers and applies nothing`(
+  func `a merge above its maximum deleted share throws the numbers and changes nothing`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
@@ -75,7 +75,7 @@ struct MergeDeletionTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the share is that of the records in the filter, and protected records count as kept`(
+  func `the deleted share refers to the records in the filter, and protected records count as kept`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
@@ -92,7 +92,7 @@ struct MergeDeletionTests {
     #expect(result.counts == MergeResult.with(unchanged: 1, deleted: 1, skipped: 2))
   }
 
-  @Test func `a share out of range and a filter without deletion are refused`() throws {
+  @Test func `an invalid share, and a filter without deletion, are refused`() throws {
     let stack = try MergeStack(.inMemory)
     for share in [-0.1, 1.5, .nan] {
       #expect {

@@ -3,13 +3,13 @@ import CoherenceCore
 import Testing
 import TestSupport
 
-@Suite("Merges that meet trouble")
+@Suite("Failures during merges")
 struct MergeFaultTests {
   private func artists(_ ids: some Sequence<Int>, _ name: String) -> [MergeRecord] {
     ids.map { MergeRecord(["id": $0, "name": "\(name) \($0)"]) }
   }
 
-  /// Artists of whom one, in the midst of them, does something when the merge reads his note.
+  /// Artists, one of which runs a closure when the merge reads its note.
   private func artists(_ count: Int, _ name: String, probe: @escaping @Sendable () -> Void) -> [MergeRecord] {
     var records = artists(0..<count, name)
     records[count / 2].values["note"] = ProbedText(text: "", probe: probe)
@@ -17,7 +17,7 @@ struct MergeFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a merge that is canceled in its midst changes nothing`(backend: Backend) async throws {
+  func `a merge whose action is cancelled while it reads changes nothing`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<2000, "old"), into: "Artist")
     let script = MockScript(waits: true)
@@ -35,7 +35,7 @@ struct MergeFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a task that is cancelled in the midst of a merge changes nothing`(backend: Backend) async throws {
+  func `a merge whose task is cancelled while it reads changes nothing`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<2000, "old"), into: "Artist")
     let entity = try stack.entity("Artist")
@@ -48,7 +48,7 @@ struct MergeFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a context reads on after a merge was refused in its midst`(backend: Backend) throws {
+  func `a context stays usable after a merge failed while it read`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<2000, "old"), into: "Artist")
     var records = artists(0..<2000, "new")
@@ -65,7 +65,7 @@ struct MergeFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a store that is detached under a merge makes it fail`(backend: Backend) throws {
+  func `a merge throws when its store is detached meanwhile`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<10, "old"), into: "Artist")
     let connect = stack.connect
@@ -79,7 +79,9 @@ struct MergeFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `what others saved meanwhile is a conflict, which the context's policy decides`(backend: Backend) throws {
+  func `a save of another writer during a merge is a conflict, which the context's merge policy resolves`(
+    backend: Backend
+  ) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<10, "old"), into: "Artist")
     let other = stack.connect.newBackgroundContext()
@@ -103,7 +105,7 @@ struct MergeFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `changes that a policy gave up are not counted as made`(backend: Backend) throws {
+  func `changes that the merge policy gives up do not count as updated or deleted`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(0..<10, "old"), into: "Artist")
     let other = stack.connect.newBackgroundContext()
@@ -121,7 +123,7 @@ struct MergeFaultTests {
     #expect(try stack.names().values.allSatisfy { $0 == "theirs" })
   }
 
-  @Test func `a merge that is refused leaves the context's other changes`() throws {
+  @Test func `a refused merge keeps the context's other changes`() throws {
     let stack = try MergeStack(.inMemory)
     let context = stack.connect.newActionContext()
     try context.performAndWait {

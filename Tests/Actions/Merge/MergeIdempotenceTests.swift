@@ -3,14 +3,14 @@ import CoherenceCore
 import Testing
 import TestSupport
 
-/// The same input again must find its work done, whatever its order, or be refused both times.
+/// A second merge of the same input, in any order, must change nothing, or be refused like the first.
 @Suite("Merging the same input again")
 struct MergeIdempotenceTests {
   private func artist(_ id: Int, _ links: [String: MergeLink] = [:]) -> MergeRecord {
     MergeRecord(["id": id], links: links)
   }
 
-  @Test func `an ignored name that the entity does not have is refused with the names that it has`() throws {
+  @Test func `an unknown ignored name is refused with the names of the entity's properties`() throws {
     let stack = try MergeStack(.inMemory)
     let error = #expect(throws: CoherenceError.self) {
       try stack.merge([artist(1)], into: "Artist", ignoring: ["name", "naem"])
@@ -21,7 +21,7 @@ struct MergeIdempotenceTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a link to a record that the same merge would delete is refused each time, and nothing is merged`(
+  func `a link to a record that the same merge would delete is refused every time, and nothing is merged`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
@@ -32,7 +32,7 @@ struct MergeIdempotenceTests {
       #expect(error?.code == .objectNotFound && error?.objectIDs.count == 1)
       #expect(try stack.names().count == 3)
     }
-    // A link that is stored already would be cleared by the deletion too.
+    // The deletion would also clear a link that is stored already.
     try stack.merge([artist(1, ["mentor": .one(2)])], into: "Artist", options: MergeOptions())
     #expect { try stack.merge(page, into: "Artist") } throws: { ErrorCode.objectNotFound ~= $0 }
     #expect(try stack.names().count == 3)
@@ -41,7 +41,7 @@ struct MergeIdempotenceTests {
   }
 
   @Test(arguments: [false, true])
-  func `two sides of one relationship that contradict each other are refused, in any order`(reversed: Bool) throws {
+  func `contradictory sides of one relationship are refused, in any order`(reversed: Bool) throws {
     let stack = try MergeStack(.inMemory)
     try stack.merge([artist(1), artist(2), artist(3)], into: "Artist")
     let versions = try stack.versions(of: "Artist")
@@ -59,7 +59,7 @@ struct MergeIdempotenceTests {
   }
 
   @Test(arguments: [false, true])
-  func `two records that claim one member are refused, in any order`(reversed: Bool) throws {
+  func `two owners of one member are refused, in any order`(reversed: Bool) throws {
     let stack = try MergeStack(.inMemory)
     try stack.merge([MergeRecord(["label": "L", "number": 1])], into: "Album")
     let key = MergeKey("L", 1)
@@ -71,7 +71,7 @@ struct MergeIdempotenceTests {
   }
 
   @Test(arguments: Backend.available)
-  func `two sides of one relationship that agree are merged once`(backend: Backend) throws {
+  func `consistent sides of one relationship are merged once`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let page = [
       artist(1, ["mentor": .one(2), "pupils": .many([])]), artist(2, ["mentor": .none, "pupils": .many([1, 3])]),

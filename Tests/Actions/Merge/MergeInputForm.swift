@@ -2,7 +2,7 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 
-/// An item as a server sends it: the outer `nil` of a property says nothing of it, the inner `nil` clears it.
+/// An item from a server. The outer `nil` of a property keeps the stored value, and the inner `nil` clears it.
 struct FormItem: Decodable {
   struct Size: Codable, Equatable {
     var width: Double
@@ -55,7 +55,7 @@ struct FormItem: Decodable {
     "size.height",
   ]
 
-  /// An item whose every property says nothing, clears or sets, by chance.
+  /// An item whose properties keep, clear or set their values at random.
   static func random(using random: inout SeededGenerator) -> FormItem {
     func choose<Value>(_ values: [Value]) -> Value?? {
       switch Int.random(in: 0...3, using: &random) {
@@ -70,7 +70,7 @@ struct FormItem: Decodable {
     item.price = choose([0, 0.5, 2])
     item.isActive = choose([true, false])
     item.token = choose([UUID(uuid: (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))])
-    // The last one has parts of microseconds.
+    // The last date has a fraction of a microsecond.
     item.born = choose([0, 86_400, 700_000_000.123_456_78].map { Date(timeIntervalSinceReferenceDate: $0) })
     item.amount = choose([Decimal(1), Decimal(5) / 4])
     item.picture = choose([Data(), Data([0, 255])])
@@ -81,7 +81,7 @@ struct FormItem: Decodable {
     return item
   }
 
-  /// The item after another one was merged into it.
+  /// The item after a merge of another item into it.
   func merged(with other: FormItem) -> FormItem {
     var item = self
     item.name = other.name ?? name
@@ -156,7 +156,7 @@ extension FormItem {
     return "{\(parts.joined(separator: ","))}"
   }
 
-  /// The item's attributes as an object without a context. An object says something of every attribute.
+  /// The item's attributes as an object without a context, which has a value or null for every attribute.
   func object(_ entity: EntityDescription) throws -> ManagedObject {
     let object = ManagedObject(entity: entity, insertInto: nil)
     try object.setValue(id, for: "id")
@@ -173,7 +173,7 @@ extension FormItem {
     return object
   }
 
-  /// A property's value, without the difference between a property that says nothing and one that clears.
+  /// The value of a property, with `nil` for both a missing property and a null.
   static func flat<Value>(_ value: Value??) -> Value? {
     guard let value else { return nil }
     return value

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import TestSupport
 
-/// A dictionary, JSON, a decoded value and an object that say the same of a record must lead to the same record.
+/// A dictionary, JSON, a decoded value and an object with the same content must lead to the same record.
 @Suite("Forms of merge input")
 struct MergeInputFormTests {
   enum Form: CaseIterable {
@@ -50,7 +50,7 @@ struct MergeInputFormTests {
     }
   }
 
-  @Test func `every form of input says of each property that it is missing, null or a value, with the same effect`()
+  @Test func `missing, null and value have the same effect in every form of input`()
     throws
   {
     let seed = UInt64.random(in: 0...UInt64.max)
@@ -68,7 +68,7 @@ struct MergeInputFormTests {
       let dumps = try stacks.map { try dump($0.stack) }
       for (index, form) in Form.allCases.enumerated() {
         #expect(dumps[index].attributes == dumps[0].attributes, "\(form), seed \(seed)")
-        // Objects do not merge relationships.
+        // A merge of objects ignores relationships.
         if form != .object { #expect(dumps[index] == dumps[0], "\(form), seed \(seed)") }
       }
       #expect(dumps[0].owner == FormItem.flat(next.owner), "seed \(seed)")
@@ -78,7 +78,7 @@ struct MergeInputFormTests {
   }
 
   @Test(arguments: [Form.dictionary, .value])
-  func `a name that the entity does not have is refused where the program chose it`(form: Form) throws {
+  func `an unknown property name from the program is refused`(form: Form) throws {
     struct Misspelt: Decodable {
       var id: Int32 = 1
       var naem = "Ada"
@@ -96,7 +96,7 @@ struct MergeInputFormTests {
     #expect(error?.code == .unknownProperty)
   }
 
-  @Test func `a name that the entity does not have is left out where the service chose it`() throws {
+  @Test func `an unknown property name from a service is skipped`() throws {
     let stack = try MergeStack(.inMemory, try FormItem.model())
     let json = Data(#"{"id": 1, "name": "Ada", "added": {"by": ["the", "service"]}}"#.utf8)
     let record = try JSONDecoder().decode(MergeRecord.self, from: json, configuration: try stack.entity("Item"))

@@ -13,7 +13,7 @@ struct MergeKeyTests {
     }
   }
 
-  /// Puts artists into the store past all merges.
+  /// Inserts artists without a merge.
   private func insert(_ artists: [(Int32?, String)], into stack: MergeStack) throws {
     let context = stack.connect.newBackgroundContext()
     try context.performAndWait {
@@ -27,7 +27,7 @@ struct MergeKeyTests {
   }
 
   @Test(arguments: Backend.available)
-  func `two records of one key in a page are refused, or one of them wins`(backend: Backend) throws {
+  func `two input records with one key are refused, or one of them wins, by the options`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let page = [artist(1, "first"), artist(2, "two"), artist(1, "last")]
     #expect { try stack.merge(page, into: "Artist") } throws: { ErrorCode.invalidMergeKey ~= $0 }
@@ -41,7 +41,7 @@ struct MergeKeyTests {
   }
 
   @Test(arguments: Backend.available)
-  func `several records of one key in the store are refused, kept, or deleted but the oldest`(
+  func `several stored records with one key are refused, kept, or reduced to the oldest, by the options`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend, allowsDuplicateKeys: true)
@@ -60,7 +60,9 @@ struct MergeKeyTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record without a key is refused, or skipped, and never matches another one`(backend: Backend) throws {
+  func `an input record without a key is refused or skipped, and matches no stored record without a key`(
+    backend: Backend
+  ) throws {
     let stack = try MergeStack(backend)
     try insert([(nil, "local"), (1, "one")], into: stack)
     let page = [artist(nil, "nobody"), artist(1, "one")]
@@ -95,13 +97,13 @@ struct MergeKeyTests {
     #expect(result.counts == MergeResult.with(unchanged: 2))
   }
 
-  @Test func `an entity without a name is refused where a model is made of it`() {
+  @Test func `a model with a nameless entity is refused`() {
     #expect { try ManagedObjectModel(entities: [Entity("") { Attribute("id", .int64) }]) } throws: { error in
       "\(error)".contains("An entity has no name.")
     }
   }
 
-  @Test func `an entity that is unmanaged, abstract, in no configuration or without attributes of its key is refused`()
+  @Test func `a merge throws for an unmanaged or abstract entity, and without a configuration or a complete key`()
     throws
   {
     let model = try ManagedObjectModel(

@@ -3,7 +3,7 @@ import CoherenceCore
 import Testing
 import TestSupport
 
-@Suite("Relationships of merges")
+@Suite("Links of merges")
 struct MergeLinkTests {
   private func album(_ number: Int, _ links: [String: MergeLink]) -> MergeRecord {
     MergeRecord(["label": "L", "number": number], links: links)
@@ -45,7 +45,7 @@ struct MergeLinkTests {
   }
 
   @Test(arguments: Backend.available)
-  func `records refer to others of the same merge, made or there before`(backend: Backend) throws {
+  func `links lead to records of the same merge, new or stored`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     func mentors() throws -> [Int: Int?] {
       try stack.read { context in
@@ -71,7 +71,7 @@ struct MergeLinkTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an order is kept, and a changed order is a change`(backend: Backend) throws {
+  func `the order of members is stored, and another order counts as a change`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge((1...3).map { album($0, [:]) }, into: "Album")
     func artist(_ numbers: [Int]) -> MergeRecord {
@@ -87,7 +87,7 @@ struct MergeLinkTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a key that no record has is refused, and nothing is merged`(backend: Backend) throws {
+  func `a link to a missing record is refused, and nothing is merged`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     #expect {
       try stack.merge([album(1, [:]), album(2, ["artist": .one(4711)])], into: "Album")
@@ -97,7 +97,7 @@ struct MergeLinkTests {
     #expect(try stack.versions(of: "Album").isEmpty)
   }
 
-  @Test func `an ignored relationship is kept in records that exist, and set in fresh ones`() throws {
+  @Test func `an ignored relationship is kept in existing records, and set in new ones`() throws {
     let stack = try MergeStack(.inMemory)
     try stack.merge(["jazz", "rock"].map { MergeRecord(["name": $0]) }, into: "Genre")
     try stack.merge([album(1, ["genres": .many(["jazz"])])], into: "Album")

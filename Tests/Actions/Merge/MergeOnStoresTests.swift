@@ -20,7 +20,7 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `inserts, changes and deletes come together`(backend: Backend) throws {
+  func `one merge inserts, updates and deletes`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     #expect(try stack.merge(artists(1...6, "old"), into: "Artist").inserted == 6)
     let result = try stack.merge(artists(1...2, "old") + artists(3...4, "new") + artists(9...10, "new"), into: "Artist")
@@ -30,7 +30,7 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a second equal merge writes nothing, whatever the types and the order`(backend: Backend) throws {
+  func `a second merge of equal records writes nothing, for all types and any order`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let records = (1...40).map(complete)
     try stack.merge(records, into: "Artist")
@@ -43,7 +43,7 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `each kind of value is told apart`(backend: Backend) throws {
+  func `a changed value of every type is detected`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let changes: [String: any AttributeConvertible] = [
       "name": "A\u{308} 1", "note": "", "portrait": Data(), "born": Date(timeIntervalSince1970: 1.123457),
@@ -58,7 +58,7 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an empty text is no missing one`(backend: Backend) throws {
+  func `an empty string differs from a missing one`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge([MergeRecord(["id": 1, "note": ""])], into: "Artist")
     #expect(try stack.merge([MergeRecord(["id": 1, "note": String?.none])], into: "Artist").updated == 1)
@@ -66,7 +66,7 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `objects are made of changed records alone`(backend: Backend) throws {
+  func `only changed records become objects`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...2000, "old"), into: "Artist")
     let births = BirthCounter()
@@ -78,7 +78,7 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the view shows what was merged`(backend: Backend) async throws {
+  func `the view shows merged records`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...3, "old"), into: "Artist")
     try await MainActor.run {
@@ -93,7 +93,7 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `few records find theirs among many by key`(backend: Backend) throws {
+  func `few input records are matched among many stored ones by key`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge((0..<3000).map { MergeRecord(["name": "genre \($0)", "rank": $0]) }, into: "Genre")
     let upsert = MergeOptions(mode: .upsertOnly)
@@ -106,7 +106,7 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the filter limits deletion, not matching`(backend: Backend) throws {
+  func `the filter limits deletion but not matching`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...3, "mine") + artists(4...6, "others"), into: "Artist")
     let filter = FetchPredicate.comparison(
@@ -117,7 +117,7 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a filter that no store translates means the same`(backend: Backend) throws {
+  func `a filter that no store can translate has the same effect`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...3, "mine") + artists(4...6, "others"), into: "Artist")
     let filter = try FetchPredicate(format: "name MATCHES 'm[a-z]+ [0-9]' AND mentor == NIL")
@@ -127,7 +127,7 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a text that no store keeps is refused where it would be written`(backend: Backend) throws {
+  func `a string that no store can hold is refused when it would be written`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...3, "old"), into: "Artist")
     let page = [MergeRecord(["id": 1, "name": "new"]), MergeRecord(["id": 2, "name": "\u{0}"])]
@@ -136,7 +136,7 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `texts that collations order differently are matched by their bytes`(backend: Backend) throws {
+  func `strings are matched by their bytes, regardless of collations`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let words = ["a", "B", "Z", "z", "ä", "a\u{308}", "é", "_", "10", "9", "", "ß", "ss", "😀"]
     func merge(_ words: [String]) throws -> MergeResult {
@@ -149,7 +149,7 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a merge is the set of its input, whatever was there before and in whatever order`(
+  func `a replacing merge leaves the records of its input, for any stored records and any order`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
@@ -174,7 +174,7 @@ struct MergeOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
-  func `several merges are one transaction when the caller saves`(backend: Backend) throws {
+  func `several merges without saving become one transaction of the caller`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let context = stack.connect.newActionContext()
     let options = MergeOptions(saves: false)

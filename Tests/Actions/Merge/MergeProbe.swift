@@ -1,14 +1,14 @@
 import CoherenceCore
 import Synchronization
 
-/// Counts objects that are made.
+/// Counts the objects of a class.
 final class BirthCounter: Sendable {
   private let number = Atomic<Int>(0)
   var count: Int { number.load(ordering: .relaxed) }
   func add() { number.add(1, ordering: .relaxed) }
 }
 
-/// A text that does something when it is asked for its value: in the midst of a merge that reads its input.
+/// A string that runs a closure when its value is read, to interrupt a merge that reads its input.
 struct ProbedText: AttributeConvertible {
   let text: String
   let probe: @Sendable () -> Void
@@ -32,7 +32,7 @@ struct ProbedText: AttributeConvertible {
   }
 }
 
-/// Something that happens once.
+/// A closure that runs once.
 final class Once: Sendable {
   private let happened = Atomic<Bool>(false)
   private let work: @Sendable () -> Void

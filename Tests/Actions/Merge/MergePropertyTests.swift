@@ -44,7 +44,7 @@ struct MergePropertyTests {
   }
 
   @Test(arguments: [#"{"id": 1, "note": null}"#, #"{"id": 1}"#])
-  func `a property that is decoded as nil clears its attribute and its relationship`(json: String) throws {
+  func `a property decoded as nil clears its attribute or relationship`(json: String) throws {
     try stack.merge([MergeRecord(["id": 2])], into: "Artist", options: MergeOptions())
     try stack.merge([MergeRecord(["id": 1, "mentor": 2])], into: "Artist", options: MergeOptions())
     let artist = try JSONDecoder().decode(Artist.self, from: Data(json.utf8))
@@ -57,7 +57,7 @@ struct MergePropertyTests {
     #expect(try merge([artist]).counts == MergeResult.with(unchanged: 1))
   }
 
-  @Test func `a property of two optionals keeps, clears or sets the stored value`() throws {
+  @Test func `a double optional keeps, clears or sets the stored value`() throws {
     struct Partial: Decodable {
       var id: Int32
       var note: String??
@@ -142,7 +142,7 @@ struct MergePropertyTests {
     #expect(try value("height") == .null)
   }
 
-  @Test func `a property that the entity does not have is refused with the names that it has, unless it is left out`()
+  @Test func `an unknown property is refused with the known names, unless the caller leaves it out`()
     throws
   {
     struct Misspelt: Decodable {
@@ -153,12 +153,12 @@ struct MergePropertyTests {
     #expect(error?.code == .unknownProperty)
     #expect(error?.message.contains("'naem'") == true && error?.message.contains("note") == true)
     #expect(try merge([Misspelt(id: 1, naem: "Grace")], leavingOut: ["naem"]).counts == MergeResult.with(unchanged: 1))
-    // A property that the entity has can be left out too.
+    // A property with an attribute can be left out too.
     let artist = Artist(id: 1, note: nil, mentor: nil)
     #expect(try merge([artist], leavingOut: ["note"]).counts == MergeResult.with(unchanged: 1))
   }
 
-  @Test func `the keys of a decoded dictionary are names of properties`() throws {
+  @Test func `the keys of a decoded dictionary are property names`() throws {
     let json = #"[{"note": "from a dictionary", "name": "Ada"}]"#
     let texts = try JSONDecoder().decode([[String: String?]].self, from: Data(json.utf8))
     let record = try MergeRecord(properties: try #require(texts.first), for: try stack.entity("Artist"))
@@ -166,7 +166,7 @@ struct MergePropertyTests {
     #expect(throws: CoherenceError.self) { try MergeRecord(properties: [1: 2], for: try stack.entity("Artist")) }
   }
 
-  @Test func `a set of keys fills a relationship without an order, and no other`() throws {
+  @Test func `a set of keys is accepted by unordered relationships alone`() throws {
     struct Album: Decodable {
       var label = "L"
       var number = 1

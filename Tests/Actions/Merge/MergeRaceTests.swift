@@ -5,8 +5,8 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// Another program changes the store between the plan of a merge and its save.
-@Suite("Merges that lose races", .timeLimit(.minutes(15)))
+/// Another program changes the store between the plan and the save of a merge.
+@Suite("Merges under races", .timeLimit(.minutes(15)))
 struct MergeRaceTests {
   private func page(_ revisions: [Int: Int]) -> [MergeRecord] {
     revisions.sorted { $0.key < $1.key }.map { MergeRecord(["id": $0, "name": "\($0).\($1)", "revision": $1]) }
@@ -16,7 +16,7 @@ struct MergeRaceTests {
     ranks.sorted { $0.key < $1.key }.map { MergeRecord(["name": $0, "rank": $1]) }
   }
 
-  /// Has another program insert a genre during the next saves.
+  /// Lets another program insert a genre during the next saves.
   private func insertJazz(_ stack: MergeStack) throws {
     try stack.interfere { stranger in
       let genre = try stranger.insertNewObject(forEntityName: "Genre")
@@ -30,7 +30,7 @@ struct MergeRaceTests {
   // MARK: Keys
 
   @Test(arguments: Backend.available)
-  func `a merge of a key that another writer inserts meanwhile changes the other writer's record`(
+  func `a merge updates the record that another writer inserts with its key before the commit`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
@@ -41,7 +41,9 @@ struct MergeRaceTests {
   }
 
   @Test(arguments: Backend.available)
-  func `objects are merged when another writer inserts the key of one of them meanwhile`(backend: Backend) throws {
+  func `a merge of objects succeeds when another writer inserts one of their keys before the commit`(backend: Backend)
+    throws
+  {
     let stack = try MergeStack(backend)
     try insertJazz(stack)
     let entity = try stack.entity("Genre")
@@ -57,7 +59,7 @@ struct MergeRaceTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record whose key another writer changes meanwhile is not taken for the record of its former key`(
+  func `a record with a key that another writer changes does not get the values of its former key`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
@@ -71,7 +73,7 @@ struct MergeRaceTests {
   // MARK: Conditions
 
   @Test(arguments: Backend.available)
-  func `a record that a condition protects by the time of the save is not overwritten`(backend: Backend) throws {
+  func `a record that the condition protects at the time of the save is not overwritten`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(page([1: 1, 2: 1]), into: "Artist")
     try stack.interfere { stranger in
@@ -96,7 +98,7 @@ struct MergeRaceTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a paged merge does not delete a record that a condition protects by the time of the save`(
+  func `a paged merge does not delete a record that the condition protects at the time of the save`(
     backend: Backend
   ) async throws {
     let stack = try MergeStack(backend)
@@ -114,7 +116,7 @@ struct MergeRaceTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a merge beside other changes leaves a record out that a condition protects by the time of the save`(
+  func `beside other changes, a merge leaves out a record that the condition protects at the time of the save`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
@@ -138,7 +140,7 @@ struct MergeRaceTests {
   // MARK: Plans
 
   @Test(arguments: Backend.available)
-  func `a merge comes through after it has lost every race beside other writers`(backend: Backend) throws {
+  func `a merge that lost every earlier race succeeds while other writers are kept out`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(page([1: 1, 2: 1]), into: "Artist")
     let edits = Atomic<Int>(0)
@@ -161,7 +163,7 @@ struct MergeRaceTests {
   private static let localWins = MergeOptions(conflictResolution: .localWins)
 
   @Test(arguments: Backend.available)
-  func `an edit that another writer saves during a merge wins where local edits do, property by property`(
+  func `with localWins, an edit that another writer saves during a merge wins, for each property`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
@@ -174,7 +176,7 @@ struct MergeRaceTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record that another writer edits during a merge is not deleted where local edits win`(
+  func `with localWins, a record that another writer edits during a merge is not deleted`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
@@ -188,7 +190,7 @@ struct MergeRaceTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record that another writer inserts during a merge keeps its values where local edits win`(
+  func `with localWins, a record that another writer inserts during a merge keeps its values`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend)

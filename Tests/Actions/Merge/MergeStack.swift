@@ -10,8 +10,8 @@ struct MergeStack {
   let connect: TestConnect
   let store: any PersistentStore
 
-  /// - Parameter allowsDuplicateKeys: Whether the store is without the constraints of keys, as earlier versions of the
-  ///   framework made it.
+  /// - Parameter allowsDuplicateKeys: Whether the store lacks the constraints of keys, like stores of earlier versions of the
+  ///   framework.
   init(_ backend: Backend, _ model: ManagedObjectModel? = nil, allowsDuplicateKeys: Bool = false) throws {
     connect = TestConnect(
       name: "Merge", managedObjectModel: try model ?? Self.library(), storeLocation: directory.url)
@@ -21,7 +21,7 @@ struct MergeStack {
     try connect.start()
   }
 
-  /// Artists with albums in order, genres of albums; albums by a key of two attributes.
+  /// Artists with ordered albums, and genres of albums. The key of an album has two attributes.
   static func library() throws -> ManagedObjectModel {
     try ManagedObjectModel {
       Entity("Artist", class: MergedArtist.self, userInfo: ["uniquenessAttributes": "id"]) {
@@ -56,7 +56,7 @@ struct MergeStack {
 
   func entity(_ name: String) throws -> EntityDescription { try connect.managedObjectModel.entity(named: name) }
 
-  /// Merges records. Without options, records that are not given are deleted.
+  /// Merges records. Without options, records outside the input are deleted.
   @discardableResult
   func merge(
     _ records: [MergeRecord], into name: String, ignoring ignored: [String] = [], within filter: FetchPredicate? = nil,
@@ -67,7 +67,7 @@ struct MergeStack {
       options: options)
   }
 
-  /// Runs a block in a context that is made afresh.
+  /// Runs a block in a new context.
   func read<T>(_ body: (BackgroundContext) throws -> T) throws -> T {
     let context = connect.newBackgroundContext()
     return try context.performAndWait { try body(context) }
@@ -77,7 +77,7 @@ struct MergeStack {
     try context.fetch(FetchRequest<ManagedObject>(entityName: name))
   }
 
-  /// An attribute of all records by another one.
+  /// The values of an attribute of all records, by the values of another attribute.
   func values<Key: AttributeConvertible & Hashable, Value: AttributeConvertible>(
     of name: String, _ value: String, by key: String, as types: (Key, Value).Type = (Key, Value).self
   ) throws -> [Key: Value] {
@@ -90,7 +90,7 @@ struct MergeStack {
     }
   }
 
-  /// The names of artists by number.
+  /// The names of artists by identifier.
   func names() throws -> [Int32: String] { try values(of: "Artist", "name", by: "id") }
 
   /// The versions of all records of an entity, by identifier.
@@ -101,7 +101,7 @@ struct MergeStack {
   }
 }
 
-/// An artist, who counts how many there are made of him.
+/// An artist whose class counts its objects.
 final class MergedArtist: ManagedObject {
   @TaskLocal static var births: BirthCounter?
 

@@ -5,12 +5,12 @@ import Foundation
 import Testing
 import TestSupport
 
-/// The context of an action reads and saves past edits of the view that nobody has saved, or through them.
+/// Depending on the strategy, the context of an action reads and saves beside the unsaved edits of the view or above them.
 @MainActor
 @Suite("Merges under unsaved edits of the view")
 struct MergeUnderEditsTests {
   @Test(arguments: Backend.available)
-  func `a merge saves what the page says, and the view keeps its edits`(backend: Backend) throws {
+  func `a merge saves the input's values, and the view keeps its unsaved edits`(backend: Backend) throws {
     try keepEdits(ContextStrategy.Direct.self, backend)
     try keepEdits(ContextStrategy.IndirectNested.self, backend)
     try keepEdits(ContextStrategy.Mixed.self, backend)
@@ -34,7 +34,7 @@ struct MergeUnderEditsTests {
     #expect(draft.isInserted && stage.view.hasChanges, "\(strategy)")
 
     try draft.setValue(Int32(9), for: "id")
-    // The merge has changed a name that the view has edited: saving the edit over it has to be wanted.
+    // The merge has changed a name that the view has edited, so only a policy may save the edit over the new name.
     #expect { try stage.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
     #expect(try stage.stored() == [1: "new", 2: "new", 4: "new"], "\(strategy)")
     stage.view.mergePolicy = .objectTrumps
@@ -43,7 +43,7 @@ struct MergeUnderEditsTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record that the view has deleted and not saved is a conflict after a merge has changed it`(
+  func `an unsaved deletion in the view is a conflict after a merge has changed the record`(
     backend: Backend
   ) throws {
     try meetDeleted(ContextStrategy.Direct.self, backend)
@@ -51,7 +51,7 @@ struct MergeUnderEditsTests {
   }
 
   @Test(arguments: Backend.available)
-  func `unsaved edits of the view win over a merge where local edits do, and are saved without a conflict`(
+  func `with localWins, unsaved edits of the view survive a merge and are saved without a conflict`(
     backend: Backend
   ) throws {
     try letEditsWin(ContextStrategy.Direct.self, backend)
@@ -74,7 +74,7 @@ struct MergeUnderEditsTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record that the view has deleted and not saved is not changed by a merge where local edits win`(
+  func `with localWins, a merge does not change a record with an unsaved deletion in the view`(
     backend: Backend
   ) throws {
     let stage = try MergeStage<ContextStrategy.Direct>(backend)
@@ -101,7 +101,7 @@ struct MergeUnderEditsTests {
   }
 }
 
-/// A Connect with artists, whose contexts are connected as a strategy says.
+/// A Connect with artists and the contexts of a strategy.
 @MainActor
 private struct MergeStage<Strategy: ContextStrategyType> {
   private let directory = TemporaryDirectory()
@@ -127,7 +127,7 @@ private struct MergeStage<Strategy: ContextStrategyType> {
       uniqueKeysWithValues: try artists.map { (try $0.value(for: "id", as: Int32.self), $0) })
   }
 
-  /// The names that the store has by number, past all other contexts.
+  /// The stored names by identifier, read without the other contexts.
   func stored() throws -> [Int32: String] {
     let context = ManagedObjectContext(coordinator: connect.persistentStoreCoordinator)
     return try context.performAndWait {

@@ -35,7 +35,7 @@ struct PagedMergeTests {
   }
 
   @Test(arguments: Backend.available)
-  func `ten pages of a hundred records leave all thousand of them`(backend: Backend) async throws {
+  func `a merge of ten pages stores the records of all pages`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     let content = (0..<10).map { page in artists((page * 100)..<(page * 100 + 100), "new") }
     #expect(try await merge(pages(content), into: stack).counts == MergeResult.with(inserted: 1000))
@@ -46,7 +46,7 @@ struct PagedMergeTests {
   }
 
   @Test(arguments: Backend.available)
-  func `records that no page named are deleted after the last page and not before`(backend: Backend) async throws {
+  func `records that no page contains are deleted after the last page and not before`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...10, "old"), into: "Artist")
     let content = [artists(1...2, "new"), artists([3, 11], "new")]
@@ -62,7 +62,7 @@ struct PagedMergeTests {
   }
 
   @Test(arguments: Backend.available)
-  func `without the mode replace pages delete nothing`(backend: Backend) async throws {
+  func `pages delete nothing without the mode replace`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...4, "old"), into: "Artist")
     let content = [artists([1], "new"), artists([5], "new")]
@@ -72,7 +72,7 @@ struct PagedMergeTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a page that fails deletes nothing, and the pages before it stay merged`(backend: Backend) async throws {
+  func `after a failed page nothing is deleted, and earlier pages stay merged`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...6, "old"), into: "Artist")
     await #expect(throws: MockError.self) {
@@ -86,7 +86,7 @@ struct PagedMergeTests {
   }
 
   @Test(arguments: Backend.available)
-  func `pages that end without an error because their task is cancelled delete nothing`(
+  func `a sequence of pages that ends early in a cancelled task deletes nothing`(
     backend: Backend
   ) async throws {
     let stack = try MergeStack(backend)
@@ -106,7 +106,7 @@ struct PagedMergeTests {
   }
 
   @Test(arguments: Backend.available)
-  func `pages that name no record delete nothing, unless a share allows it`(backend: Backend) async throws {
+  func `empty pages delete nothing, unless the maximum share allows it`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...3, "old"), into: "Artist")
     for content in [[], [[]], [[], []]] as [[[MergeRecord]]] {
@@ -117,7 +117,7 @@ struct PagedMergeTests {
   }
 
   @Test(arguments: Backend.available)
-  func `records that the pages inserted do not hide how many stored ones would be deleted`(
+  func `inserted records do not count in the deleted share of a paged merge`(
     backend: Backend
   ) async throws {
     let stack = try MergeStack(backend)
@@ -133,7 +133,7 @@ struct PagedMergeTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the filter and the condition limit the deletion at the end`(backend: Backend) async throws {
+  func `the filter and the condition limit the deletion after the last page`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...4, "mine") + artists(5...8, "others"), into: "Artist")
     let isMine = FetchPredicate.comparison(.path(PropertyPath("name")), .beginsWith, .value(.string("mine")))
@@ -145,7 +145,7 @@ struct PagedMergeTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record on two pages takes the values of the later one`(backend: Backend) async throws {
+  func `a record on two pages gets the values of the later page`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     let result = try await merge(pages([artists(1...2, "first"), artists(2...3, "second")]), into: stack)
     #expect(result.counts == MergeResult.with(inserted: 3, updated: 1))
@@ -153,7 +153,7 @@ struct PagedMergeTests {
   }
 
   @Test(arguments: Backend.available)
-  func `pages that are not saved are one transaction of the caller`(backend: Backend) async throws {
+  func `pages without saving become one transaction of the caller`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...3, "old"), into: "Artist")
     let context = stack.connect.newActionContext()
@@ -166,7 +166,7 @@ struct PagedMergeTests {
     #expect(try stack.names() == [1: "new 1", 4: "new 4"])
   }
 
-  @Test func `arguments are refused before the first page is asked for`() async throws {
+  @Test func `invalid arguments are refused before the first page is requested`() async throws {
     let stack = try MergeStack(.inMemory)
     let entity = try stack.entity("Artist")
     let requests = Noted<Void>()
@@ -184,7 +184,7 @@ struct PagedMergeTests {
     #expect(requests.values.isEmpty)
   }
 
-  @Test func `pages of decoded records are merged by the names of their properties`() async throws {
+  @Test func `pages of decoded values are merged by the names of their properties`() async throws {
     let stack = try MergeStack(.inMemory)
     try stack.merge(artists(1...2, "old"), into: "Artist")
     let pages = AsyncStream<[Artist]> { continuation in
@@ -199,7 +199,7 @@ struct PagedMergeTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record that a page links to and no page names is not deleted, and the merge fails`(
+  func `a paged merge fails rather than delete a record that a page links to`(
     backend: Backend
   ) async throws {
     let stack = try MergeStack(backend)
@@ -215,7 +215,7 @@ struct PagedMergeTests {
   }
 }
 
-/// Values that closures note, in their order.
+/// The values that closures record, in order.
 private final class Noted<Value: Sendable>: Sendable {
   private let list = Mutex<[Value]>([])
   var values: [Value] { list.withLock { $0 } }

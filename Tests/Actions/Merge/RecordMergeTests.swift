@@ -8,7 +8,7 @@ struct RecordMergeTests {
 
   init() throws { stack = try ConnectStack.started(try Self.makeLibrary()) }
 
-  /// Artists with albums in order, and genres of albums; albums by a key of two attributes.
+  /// Artists with ordered albums, and genres of albums. The key of an album has two attributes.
   private static func makeLibrary() throws -> ManagedObjectModel {
     try ManagedObjectModel {
       Entity("Artist", userInfo: ["uniquenessAttributes": "id"]) {
@@ -49,7 +49,7 @@ struct RecordMergeTests {
     try merge([MergeRecord(["id": 1, "name": "Ada"]), MergeRecord(["id": 2, "name": "Grace"])], into: "Artist")
   }
 
-  @Test func `what a record does not name stays, and is the default in a fresh record`() throws {
+  @Test func `a property that a record does not contain keeps its value, and has the default in a new record`() throws {
     let result = try merge([MergeRecord(["id": 1]), MergeRecord(["id": 2, "name": "Grace"])], into: "Artist")
     #expect(result.counts == MergeResult.with(inserted: 2))
     #expect(try merge([MergeRecord(["id": 1]), MergeRecord(["id": 2])], into: "Artist").unchanged == 2)
@@ -103,7 +103,7 @@ struct RecordMergeTests {
     }
   }
 
-  @Test func `records may refer to each other within one merge`() throws {
+  @Test func `records can link to each other within one merge`() throws {
     try merge(
       [MergeRecord(["id": 1], links: ["mentor": .one(2)]), MergeRecord(["id": 2], links: ["mentor": .none])],
       into: "Artist")
@@ -114,7 +114,7 @@ struct RecordMergeTests {
     }
   }
 
-  @Test func `a key that no record has is an error, and nothing is merged`() throws {
+  @Test func `a link to a missing record throws, and nothing is merged`() throws {
     try mergeArtists()
     #expect {
       try merge([MergeRecord(["label": "L", "number": 1], links: ["artist": .one(99)])], into: "Album")
@@ -132,14 +132,14 @@ struct RecordMergeTests {
     #expect(result.counts == MergeResult.with(unchanged: 2))
   }
 
-  @Test func `a record without a key is refused, or skipped`() throws {
+  @Test func `an input record without a key is refused or skipped, by the options`() throws {
     let records = [MergeRecord(["name": "nobody"]), MergeRecord(["id": 1])]
     #expect { try merge(records, into: "Artist") } throws: { ErrorCode.invalidMergeKey ~= $0 }
     let result = try merge(records, into: "Artist", options: MergeOptions(missingKeys: .skip))
     #expect(result.counts == MergeResult.with(inserted: 1, skipped: 1))
   }
 
-  @Test func `merging a parent keeps the records of its subentities unless told otherwise`() throws {
+  @Test func `a replacing merge keeps records of subentities unless the options include them`() throws {
     let single = MergeRecord(["label": "S", "number": 1, "minutes": 3.5])
     try merge([single], into: "Single")
     try merge([MergeRecord(["label": "L", "number": 1])], into: "Album")
@@ -156,7 +156,7 @@ struct RecordMergeTests {
     #expect(try merge([], into: "Album", options: all).deleted == 1)
   }
 
-  @Test func `values and names that do not fit are refused by name`() throws {
+  @Test func `invalid values and names are refused with the name of their property`() throws {
     #expect { try merge([MergeRecord(["id": 1, "age": 3])], into: "Artist") } throws: {
       ErrorCode.unknownProperty ~= $0
     }
@@ -171,7 +171,7 @@ struct RecordMergeTests {
     }
   }
 
-  @Test func `a merge is the set of its input, whatever was there before and in whatever order`() throws {
+  @Test func `a replacing merge leaves the records of its input, for any stored records and any order`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededGenerator(seed: seed)
     for _ in 0..<20 {
@@ -191,7 +191,7 @@ struct RecordMergeTests {
   }
 }
 
-/// Numbers that a seed decides: SplitMix64.
+/// A random number generator with a seed: SplitMix64.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
   init(seed: UInt64) { state = seed }

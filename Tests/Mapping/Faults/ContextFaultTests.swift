@@ -9,7 +9,7 @@ import TestSupport
 @Suite("Faults of contexts")
 struct ContextFaultTests {
   @MainActor @Test(arguments: Backend.available)
-  func `fault: records that the main context keeps were stale after a save`(backend: Backend) throws {
+  func `fault: objects of the main context were stale after a save`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, [.banana, .mango])
     let kept: [GroceryRecord] = try inline { try stack.manager.fetchRecords(sortDescriptors: [SortKey("id")]) }
@@ -17,13 +17,13 @@ struct ContextFaultTests {
     var banana = GroceryProduct.banana
     banana.points = 7
     try inline { try stack.manager.save(entity: GroceryRecord.self, models: [banana], shouldOverwrite: true) }
-    // Entering the context, as each fetch does, takes in what was saved.
+    // Entering the context processes its inbox, as each fetch does.
     #expect(try inline { try stack.manager.count(entity: GroceryRecord.self) } == 1)
     #expect(kept[0].points == 7 && kept[1].managedObjectContext == nil)
   }
 
   @Test(arguments: Backend.available)
-  func `fault: fetching again did not refresh records that a thread keeps`(backend: Backend) throws {
+  func `fault: a second fetch did not refresh objects of a thread's context`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, [.banana])
     let kept: [GroceryRecord] = try stack.manager.fetchRecords()
@@ -32,12 +32,12 @@ struct ContextFaultTests {
     #expect(again[0] === kept[0] && kept[0].points == 7)
   }
 
-  @Test func `fault: records that a thread keeps never heard of saves and deletes`() throws {
+  @Test func `fault: objects of a thread's context missed saves and deletions`() throws {
     let stack = try MappingStack()
     try stack.insert(GroceryRecord.self, [.banana, .mango])
     let worker = stack.manager.workerContext
     let kept: [GroceryRecord] = try stack.manager.fetchRecords(sortDescriptors: [SortKey("id")])
-    // A context that is older than the thread's, and one that is younger.
+    // One context is older than the thread's context, and one is newer.
     try worker.performAndWait {
       try worker.fetch(FetchRequest(GroceryRecord.self).filter(.id("1"))).first?.points = 7
       try worker.save()
@@ -47,7 +47,7 @@ struct ContextFaultTests {
     #expect(kept[0].points == 7 && kept[1].isDeleted)
   }
 
-  @Test func `fault: a second manager got the first one's context on a thread`() throws {
+  @Test func `fault: a second manager got the first manager's context on a thread`() throws {
     let (first, second) = (try MappingStack(), try MappingStack())
     let model = first.manager.container.managedObjectModel
     #expect(first.manager.contextForThread() !== second.manager.contextForThread())
@@ -60,7 +60,7 @@ struct ContextFaultTests {
     #expect(ours.map(\.name) == ["Banana"] && theirs.map(\.name) == ["Mango"])
   }
 
-  @Test func `fault: contexts of threads pointed to stores that had been destroyed`() throws {
+  @Test func `fault: contexts of threads used destroyed stores`() throws {
     let stack = try MappingStack(.sqlite)
     let former = stack.manager.contextForThread()
     let worker = stack.manager.workerContext
@@ -89,7 +89,7 @@ struct ContextFaultTests {
     #expect(hold.isEmpty && stack == nil)
   }
 
-  @Test func `fault: records of one thread were used on another without a word`() async {
+  @Test func `fault: using a thread's record on another thread was not reported`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let stack = try MappingStack()
       try stack.insert(GroceryRecord.self, [.banana])
@@ -113,7 +113,7 @@ struct ContextFaultTests {
   }
 }
 
-/// Looks at a context without keeping it.
+/// Observes a context without retaining it.
 private final class Hold: Sendable {
   private struct Reference { weak var context: ManagedObjectContext? }
   private let reference = Mutex(Reference())
@@ -123,9 +123,9 @@ private final class Hold: Sendable {
   var isEmpty: Bool { reference.withLock { $0.context == nil } }
 }
 
-/// Takes records to where they should not go.
+/// Moves records to a thread where they must not be used.
 private struct Lent: @unchecked Sendable {
-  // Sendable: it is not, and the test is about what happens then.
+  // Sendable: not true; the test is about this misuse.
   let value: [GroceryRecord]
   init(_ value: [GroceryRecord]) { self.value = value }
 }

@@ -5,9 +5,9 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite("Faults of deletes")
+@Suite("Faults of deletions")
 struct DeleteFaultTests {
-  /// Products, of which the last is on a shelf that must not be empty.
+  /// Products, the last of which is on a shelf that must not be empty.
   private func stocked(_ backend: Backend) throws -> MappingStack {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
@@ -21,19 +21,19 @@ struct DeleteFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: a delete that failed left a part deleted`(backend: Backend) throws {
+  func `fault: a failed deletion deleted a part of the records`(backend: Backend) throws {
     let stack = try stocked(backend)
     try stack.work { context in
       _ = try context.insertNewObject(forEntityName: "Shelf")
       try context.save()
     }
-    // One of two shelves denies.
+    // The delete rule of one of two shelves denies the deletion.
     let error = #expect(throws: CoherenceError.self) { try stack.manager.manualDeleteAll(entityName: "Shelf") }
     #expect(error?.code == .deleteDenied)
     #expect(try stack.versions(of: "Shelf").count == 2)
   }
 
-  @Test func `fault: a delete in pieces had all records in memory at once`() throws {
+  @Test func `fault: a deletion in batches had all records in memory`() throws {
     let stack = try MappingStack()
     try stack.insert(GroceryRecord.self, (0..<70).map { GroceryProduct(id: "\($0)", name: "Product") })
     let log = OperationLog()
@@ -44,7 +44,7 @@ struct DeleteFaultTests {
   }
 
   @MainActor @Test(arguments: Backend.available)
-  func `fault: contexts were not told of a delete in the store, which only one kind of store could do`(
+  func `fault: contexts were not notified of batch deletions, which only one kind of store supported`(
     backend: Backend
   ) async throws {
     let stack = try MappingStack(backend)
@@ -62,7 +62,7 @@ struct DeleteFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: clearing failed on the order of entities, and left a part cleared`(backend: Backend) throws {
+  func `fault: clearing depended on the order of entities, and cleared a part of them`(backend: Backend) throws {
     let stack = try stocked(backend)
     try stack.manager.clear()
     #expect(try stack.products() == [] && stack.versions(of: "Shelf").isEmpty)
@@ -75,7 +75,7 @@ struct DeleteFaultTests {
   }
 
   @MainActor @Test(arguments: Backend.available)
-  func `fault: a save that overwrites left records of others dangling`(backend: Backend) throws {
+  func `fault: an overwriting save left dangling references`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let kept: [GroceryRecord] = try inline { try stack.manager.fetchRecords(sortDescriptors: [SortKey("id")]) }
@@ -86,8 +86,8 @@ struct DeleteFaultTests {
   }
 }
 
-/// Clears the shelves and leaves the products, which the shelves deny.
+/// Clears the shelves without their products, so that the delete rule denies the deletion.
 private final class HalfClearer: PersistenceManager, @unchecked Sendable {
-  // Sendable: as its superclass, which is all it has.
+  // Sendable: like its superclass; the class adds no properties.
   override func entityNamesForClear() -> [String] { ["FruitRecord", "Shelf"] }
 }

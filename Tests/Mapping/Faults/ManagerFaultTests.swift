@@ -6,10 +6,10 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite("Other faults")
+@Suite("Faults of managers")
 struct ManagerFaultTests {
   @Test(arguments: Backend.available)
-  func `fault: an empty list of uids fetched everything`(backend: Backend) throws {
+  func `fault: an empty list of uids fetched all models`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     #expect(try stack.manager.fetchModels(entity: GroceryRecord.self, uids: []) == [])
@@ -18,7 +18,7 @@ struct ManagerFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: models could not be fetched by page, by predicate or in an order`(backend: Backend) throws {
+  func `fault: models could not be fetched by page, by predicate or in a sort order`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let order = SortInfo(columns: [SortColumn(key: "points", ascending: false)]).descriptors
@@ -29,7 +29,7 @@ struct ManagerFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: records could not be counted or asked for without fetching them`(backend: Backend) throws {
+  func `fault: counting records, and testing for a uid, fetched records`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four + [.banana])
     #expect(try stack.manager.count(entity: GroceryRecord.self) == 5)
@@ -39,7 +39,7 @@ struct ManagerFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: several calls could not be one transaction`(backend: Backend) throws {
+  func `fault: several calls could not share one transaction`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     struct Abandoned: Error {}
@@ -65,7 +65,7 @@ struct ManagerFaultTests {
     #expect(try stack.products() == [.blackberry, .durian] && stack.manager.count(entity: FruitRecord.self) == 4)
   }
 
-  @Test func `fault: loading called back once for each store, and told nobody its error`() async throws {
+  @Test func `fault: loading called its completion once for each store, and reported no error`() async throws {
     let told = Mutex<[any Error]>([])
     let directory = TemporaryDirectory()
     let names = ["a", "b", "a"]
@@ -74,7 +74,7 @@ struct ManagerFaultTests {
       name: "Groceries", managedObjectModel: try MappingStack.groceries(), storeLocation: directory.url,
       asyncErrorBlock: { error in told.withLock { $0.append(error) } })
     let manager = PersistenceManager(container: container, storeConfigurations: configurations)
-    // A continuation is resumed once.
+    // A second call of the completion would resume the continuation twice and trap.
     let isLoaded = await withCheckedContinuation { continuation in
       manager.load { continuation.resume(returning: $0) }
     }
@@ -99,7 +99,7 @@ struct ManagerFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: destroying lost the places of stores`(backend: Backend) async throws {
+  func `fault: destroying lost the locations of the stores`(backend: Backend) async throws {
     let stack = try MappingStack(backend)
     let store = try #require(stack.manager.container.persistentStoreCoordinator.persistentStores.first)
     try await stack.manager.destroy()
@@ -108,7 +108,7 @@ struct ManagerFaultTests {
     #expect(fresh.type == store.type && fresh !== store)
   }
 
-  @Test func `fault: several managers with copies of a model got in each other's way`() throws {
+  @Test func `fault: managers with copies of one model disturbed each other`() throws {
     let stacks = try (0..<3).map { _ in try MappingStack() }
     for (stack, product) in zip(stacks, GroceryProduct.four) {
       try stack.manager.save(entity: GroceryRecord.self, models: [product], shouldOverwrite: true)
@@ -116,14 +116,14 @@ struct ManagerFaultTests {
     #expect(try stacks.map { try $0.products() } == GroceryProduct.four.prefix(3).map { [$0] })
   }
 
-  @Test func `fault: a model that nobody registered ended the process`() throws {
+  @Test func `fault: an unregistered model aborted the process`() throws {
     let name = "Missing \(UUID().uuidString)"
     let manager = PersistenceManager(
       modelName: name, storeConfigurations: [Backend.inMemory.configuration(named: name)])
     let error = #expect(throws: CoherenceError.self) { try manager.load() }
     #expect(error?.code == .modelNotFound)
     #expect(throws: CoherenceError.self) { try manager.fetchModels(entity: GroceryRecord.self) }
-    // It is looked for again.
+    // Loading looks up the model again.
     let declared = Entity("GroceryRecord", class: GroceryRecord.self) {
       Attribute("id", .string)
       Attribute("name", .string)
@@ -136,12 +136,12 @@ struct ManagerFaultTests {
     #expect(try manager.fetchModels(entity: GroceryRecord.self) == [.banana])
   }
 
-  @Test func `fault: the main context could not be asked for elsewhere`() throws {
+  @Test func `fault: the main context was not available outside the main actor`() throws {
     let manager = try MappingStack().manager
     #expect(try onThread { manager.mainContext } === manager.mainContext)
   }
 
-  @Test func `fault: a context that was let go never told the end of its save`() async throws {
+  @Test func `fault: a released context never called the completion of its save`() async throws {
     let stack = try MappingStack()
     let error = await withCheckedContinuation { continuation in
       var context: ManagedObjectContext? = stack.manager.workerContext
@@ -152,7 +152,7 @@ struct ManagerFaultTests {
     #expect(error == nil)
   }
 
-  @Test func `fault: without changes only one of the saves visited the parent`() async throws {
+  @Test func `fault: without changes, only one form of saving saved the parent`() async throws {
     let stack = try MappingStack()
     let parent = stack.manager.workerContext
     let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)

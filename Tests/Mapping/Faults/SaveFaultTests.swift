@@ -7,7 +7,7 @@ import TestSupport
 @Suite("Faults of saves")
 struct SaveFaultTests {
   @Test(arguments: Backend.available)
-  func `fault: a save that overwrites emptied the entity when it failed`(backend: Backend) throws {
+  func `fault: a failed overwriting save deleted all records`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let wrong = GroceryProduct(id: "9", name: "with \0")
@@ -19,7 +19,7 @@ struct SaveFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: a save that overwrites made every record anew`(backend: Backend) throws {
+  func `fault: an overwriting save replaced every record`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     try stack.work { context in
@@ -45,7 +45,7 @@ struct SaveFaultTests {
   }
 
   @Test(arguments: Backend.available, [true, false])
-  func `fault: models of one uid became records of one uid`(backend: Backend, shouldOverwrite: Bool) throws {
+  func `fault: models with one uid became several records`(backend: Backend, shouldOverwrite: Bool) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, [.banana])
     var later = GroceryProduct.banana
@@ -62,9 +62,9 @@ struct SaveFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: uids in another order than the store's became records of one uid`(backend: Backend) throws {
+  func `fault: uids in another order than the store's became duplicate records`(backend: Backend) throws {
     let stack = try MappingStack(backend)
-    // Precomposed, decomposed, and cases that collations put elsewhere than Swift does.
+    // Precomposed and decomposed strings, and cases that collations order differently from Swift.
     let uids = ["\u{E9}", "e\u{301}", "E", "e", "Z", "a", "\u{DF}", "ss", "\u{FB01}", "10", "9", "", " "]
     let models = uids.map { GroceryProduct(id: $0, name: "Product") }
     for _ in 0..<3 { try stack.manager.save(entity: GroceryRecord.self, models: models, shouldOverwrite: false) }
@@ -72,7 +72,7 @@ struct SaveFaultTests {
   }
 
   @Test(arguments: Backend.available, [true, false])
-  func `fault: records that are as their models were written again`(backend: Backend, shouldOverwrite: Bool)
+  func `fault: records that equal their models were written again`(backend: Backend, shouldOverwrite: Bool)
     throws
   {
     let stack = try MappingStack(backend)
@@ -92,7 +92,7 @@ struct SaveFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: which of several records of a uid was kept was chance`(backend: Backend) throws {
+  func `fault: a save kept a random record of several records with one uid`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     for note in ["oldest", "middle", "youngest"] {
       try stack.work { context in
@@ -110,7 +110,7 @@ struct SaveFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: a long list of uids went to the store as it was`(backend: Backend) throws {
+  func `fault: a long list of uids became a single query`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let models = (0..<70_000).map { GroceryProduct(id: "\($0)", name: "P") }
     try stack.insert(GroceryRecord.self, Array(models.prefix(1_200)))
@@ -121,7 +121,7 @@ struct SaveFaultTests {
     #expect(result.inserted == 600 && result.unchanged == 600)
   }
 
-  @Test func `fault: a save that failed left its changes in the context that was given`() throws {
+  @Test func `fault: a failed save left its changes in the given context`() throws {
     let stack = try MappingStack()
     try stack.insert(GroceryRecord.self, [.banana])
     let wrong = GroceryProduct(id: "9", name: "with \0")
@@ -137,7 +137,7 @@ struct SaveFaultTests {
     #expect(try stack.products() == [.banana, .lime])
   }
 
-  @Test func `fault: what a context had to save beside was lost, or in the way`() throws {
+  @Test func `fault: other changes of the context were lost, or made the save fail`() throws {
     let stack = try MappingStack()
     try stack.insert(GroceryRecord.self, [.banana])
     let wrong = GroceryProduct(id: "9", name: "with \0")

@@ -22,7 +22,7 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: deleted records that the server was told of stayed for ever`(backend: Backend) throws {
+  func `fault: deleted records stayed stored after the upload of their deletion`(backend: Backend) throws {
     let stack = try filled(backend)
     try stack.manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["1", "2"])
     try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1", "3"])
@@ -44,7 +44,7 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: the server was told of the delete of what it never knew`(backend: Backend) throws {
+  func `fault: the deletion of records that the server never had was uploaded`(backend: Backend) throws {
     try FruitRecord.$knowsServer.withValue(true) {
       let stack = try filled(backend)
       try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1"])
@@ -58,7 +58,7 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: what was made and what was edited could not be told apart`(backend: Backend) throws {
+  func `fault: records to insert and records to update could not be distinguished`(backend: Backend) throws {
     try FruitRecord.$knowsServer.withValue(true) {
       let stack = try filled(backend)
       try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1", "2"])
@@ -76,7 +76,7 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: an edit during the upload was taken for uploaded`(backend: Backend) throws {
+  func `fault: an edit during the upload was marked as uploaded`(backend: Backend) throws {
     let stack = try filled(backend)
     let sent: [FruitRecord] = try stack.manager.fetchRecordsToUpload()
     let receipts = sent.map(\.uploadReceipt)
@@ -90,14 +90,14 @@ struct SyncFaultTests {
     #expect(try uploads(stack) == ["3"])
   }
 
-  @Test func `fault: an edit between the look and the save was taken for uploaded`() throws {
+  @Test func `fault: an edit between reading and saving was marked as uploaded`() throws {
     let stack = try filled(.inMemory)
     let context = stack.manager.workerContext
     let (receipts, mango) = try context.performAndWait {
       let sent: [FruitRecord] = try stack.manager.fetchRecordsToUpload(context: context)
       return (sent.map(\.uploadReceipt), try #require(sent.first { $0.uid == "3" }))
     }
-    // The context keeps the record, so that it looks at what it knows; the store has a newer one by then.
+    // The context keeps the record registered with its known values, while the store has newer ones.
     try stack.manager.save(
       entity: FruitRecord.self, models: [Fruit(uid: "3", name: "Green mango")], shouldOverwrite: false)
     let left = try stack.manager.markRecordsAsUploaded(
@@ -107,7 +107,7 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: an edit by save was never uploaded, and what the server sent was sent back`(backend: Backend)
+  func `fault: a saved edit was never uploaded, and values of the server were uploaded again`(backend: Backend)
     throws
   {
     let stack = try MappingStack(backend)
@@ -119,7 +119,7 @@ struct SyncFaultTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: what the server sent took edits away that had not been sent`(backend: Backend) throws {
+  func `fault: values of the server replaced edits that were not uploaded yet`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
     let edits = [Fruit(uid: "2", name: "Green banana"), Fruit(uid: "5", name: "Lime")]

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// How models are made of what is fetched.
+/// Making models from fetched values.
 @Suite("Making models")
 struct DecodingTests {
   private func roundTrip<Model: Codable & Sendable & Hashable>(
@@ -18,9 +18,10 @@ struct DecodingTests {
     return try stack.manager.fetchModels(mapping, sort: sort)
   }
 
-  @Test func `a structure of plain fields is decoded some times, and put together from then on`() throws {
+  @Test func `a structure of fields alone is decoded for the first records, and assembled in memory afterwards`() throws
+  {
     let mapping = Mapping<Plain>("Plain", uid: \.id) {
-      // In another order than the properties.
+      // The order differs from that of the properties.
       Field("text", \.text)
       Field("id", \.id)
       Field("more", \.more)
@@ -29,12 +30,12 @@ struct DecodingTests {
     let models = (0..<99).map { Plain(id: $0, text: "text number \($0) of many", more: $0 % 2 == 0 ? nil : "more") }
     let fetched = try Counter.$current.withValue(counter) { try roundTrip(mapping, models) }
     #expect(fetched == models && counter.count == 32)
-    // What is known is known to the mapping.
+    // The mapping keeps the profile for later fetches.
     let again = try Counter.$current.withValue(counter) { try roundTrip(mapping, models) }
     #expect(again == models && counter.count == 33)
   }
 
-  @Test func `a structure with a property that is no field is always decoded`() throws {
+  @Test func `a structure with a property without a field is always decoded`() throws {
     let mapping = Mapping<Plain>("Plain", uid: \.id) {
       Field("id", \.id)
       Field("text", \.text)
@@ -45,7 +46,7 @@ struct DecodingTests {
     #expect(fetched == models && counter.count == 50)
   }
 
-  @Test func `a decoding that does more than put values in places is always asked`() throws {
+  @Test func `a type with custom decoding is always decoded`() throws {
     let mapping = Mapping<Shouting>("Shouting", uid: \.id) {
       Field("id", \.id)
       Field("text", \.text)
@@ -54,7 +55,7 @@ struct DecodingTests {
     #expect(fetched.map(\.text) == ["A!", "B!"])
   }
 
-  @Test func `a decoding that changes rare values is asked for every one where the mapping says so`() throws {
+  @Test func `a mapping with alwaysDecodes decodes every record`() throws {
     let mapping = Mapping<Bounded>("Bounded", uid: \.id, alwaysDecodes: true) {
       Field("id", \.id)
       Field("level", \.level)
@@ -64,7 +65,7 @@ struct DecodingTests {
   }
 
   @Test(arguments: [0, 1, 40, 98])
-  func `a decoding that changes a value is found out by the first records, or by one that does not fit`(
+  func `custom decoding is detected by the first records, or by a record that does not fit`(
     place: Int
   ) throws {
     let loose = Mapping<Loose>("Loose", uid: \.id) {
@@ -85,7 +86,7 @@ struct DecodingTests {
     }
   }
 
-  @Test func `parts of nested structures are fields, with the coding keys on the way`() throws {
+  @Test func `properties of nested structures are fields with a path of coding keys`() throws {
     let mapping = Mapping<House>("House", uid: \.id) {
       Field("id", \.id)
       Field("street", \.address.street, codingKey: "address.street")
@@ -99,7 +100,7 @@ struct DecodingTests {
     #expect(try roundTrip(mapping, houses) == houses)
   }
 
-  @Test func `a part that fills its whole is no whole`() throws {
+  @Test func `a nested property as large as its structure does not count as the structure`() throws {
     let mapping = Mapping<Wrapped>("Wrapped", uid: \.id.value) {
       Field("id", \.id.value, codingKey: "id.value")
       Field("text", \.text)
@@ -108,7 +109,7 @@ struct DecodingTests {
     #expect(try roundTrip(mapping, models) == models)
   }
 
-  @Test func `computed properties and those of wrappers are fields`() throws {
+  @Test func `computed properties and wrapped properties can be fields`() throws {
     let mapping = Mapping<Computed>("Computed", uid: \.id) {
       Field("id", \.id)
       Field("celsius", \.celsius, codingKey: "celsius")
@@ -120,7 +121,7 @@ struct DecodingTests {
     #expect(fetched == models && fetched[1].level == 100 && fetched[1].celsius == 100)
   }
 
-  @Test func `classes are models too`() throws {
+  @Test func `instances of classes can be models`() throws {
     let mapping = Mapping<Node>("Node", uid: \.id) {
       Field("id", \.id)
       Field("name", \.name)
@@ -129,7 +130,7 @@ struct DecodingTests {
     #expect(fetched == [Node(id: 1, name: "a"), Node(id: 2, name: "b")] && fetched[0] !== fetched[1])
   }
 
-  @Test func `numbers of every size and enumerations that only decode are decoded`() throws {
+  @Test func `numbers of every size, and enumerations with only Decodable conformance, are decoded`() throws {
     let mapping = Mapping<Sizes>("Sizes", uid: \.id) {
       Field("id", \.id)
       Field("small", \.stored.small, codingKey: "stored.small")
@@ -168,7 +169,7 @@ private struct Plain: Codable, Sendable, Hashable {
   }
 }
 
-/// Decodes no level above a bound.
+/// Refuses to decode a level above a bound.
 private struct Bounded: Codable, Sendable, Hashable {
   var id: Int
   var level: Int
@@ -190,7 +191,7 @@ private struct Loose: Codable, Sendable, Hashable {
   var level: Int?
 }
 
-/// Decodes a missing level as another one.
+/// Decodes a missing level as a default level.
 private struct Lenient: Codable, Sendable, Hashable {
   var id: Int
   var level: Int

@@ -2,7 +2,7 @@ import CoherenceCore
 import CoherenceMapping
 import Foundation
 
-/// A structure with a property of every kind that can be kept, constants and optional ones among them.
+/// A structure with a property of every type that can be stored, with constants and optionals.
 struct Everything: Sendable, Hashable, Codable {
   enum Color: String, Sendable, Codable, CaseIterable, AttributeConvertible { case red, green }
   struct Size: Sendable, Hashable, Codable {
@@ -54,7 +54,7 @@ struct Everything: Sendable, Hashable, Codable {
     Field("size", json: \.size)
   }
 
-  /// Different in every property, with every other optional one missing.
+  /// A value that differs in every property and lacks every second optional.
   static func sample(_ number: Int) -> Everything {
     Everything(
       id: UUID(), text: "text \(number), long enough to live on the heap", int: number, int16: Int16(number),

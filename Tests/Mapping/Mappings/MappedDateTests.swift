@@ -20,7 +20,7 @@ struct MappedDateTests {
     }
   }
 
-  /// A date with parts of microseconds.
+  /// A date with a fraction of a microsecond.
   private static let fine = Date(timeIntervalSinceReferenceDate: 700_000_000.123_456_78)
 
   private func stack(_ backend: Backend, _ events: [Event]) throws -> MappingStack {
@@ -30,7 +30,7 @@ struct MappedDateTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a saved model with a date of now is fetched in its stored form`(backend: Backend) throws {
+  func `a saved model with the current date is fetched in its stored form`(backend: Backend) throws {
     let events = [
       Event(id: 1, begins: Self.fine, ends: Self.fine.addingTimeInterval(0.000_000_7), notes: [Self.fine]),
       Event(id: 2, begins: .now, ends: nil),
@@ -41,13 +41,13 @@ struct MappedDateTests {
     #expect(fetched[0] != events[0] && fetched[0].notes == [Self.fine])
     #expect(fetched.map(\.begins) == events.map { $0.begins.roundedToMicroseconds() })
     #expect(try fetched.map(Event.mapping.storedForm) == fetched)
-    // Neither the model that was saved nor the one that was fetched is a change.
+    // Saving either the original or the fetched model changes nothing.
     #expect(try stack.manager.save(Event.mapping, models: events, shouldOverwrite: true).unchanged == 2)
     #expect(try stack.manager.save(Event.mapping, models: fetched, shouldOverwrite: true).unchanged == 2)
   }
 
   @Test(arguments: Backend.available)
-  func `a record is found by the date that was saved, whatever the condition`(backend: Backend) throws {
+  func `every kind of condition finds a record by its saved date`(backend: Backend) throws {
     let later = Event(id: 2, begins: Self.fine.addingTimeInterval(60))
     let stack = try stack(backend, [Event(id: 1, begins: Self.fine), later])
     let events = Event.mapping
@@ -61,7 +61,7 @@ struct MappedDateTests {
       #expect(try stack.manager.fetchModels(events, where: condition).map(\.id) == [1], "\(condition)")
     }
     #expect(try stack.manager.fetchModels(events, where: events[\.begins] > Self.fine).map(\.id) == [2])
-    // Of records that are not saved yet the condition means the same.
+    // The condition has the same meaning for unsaved records.
     try stack.work { context in
       try context.insertNewObject(forEntityName: "Event").setValue(Self.fine, for: "begins")
       var request = FetchRequest<ManagedObject>(entityName: "Event")
@@ -73,7 +73,7 @@ struct MappedDateTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a fetched date is saved as the same date, also far from now`(backend: Backend) throws {
+  func `a fetched date is saved as the same date, also in distant centuries`(backend: Backend) throws {
     let starts = [-5_000_000_000.000_001_3, -900_000_000.3, 4_500_000_000.000_001_3, 60_000_000_000.1]
     let dates = starts.flatMap { start in
       (0..<50).map { Date(timeIntervalSinceReferenceDate: start + Double($0) * 0.777_777_7) }
@@ -89,7 +89,7 @@ struct MappedDateTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record class rounds a date when the model assigns it`(backend: Backend) throws {
+  func `a record class rounds a date when fromModel assigns it`(backend: Backend) throws {
     let model = try ManagedObjectModel {
       Entity("AppointmentRecord", class: AppointmentRecord.self) {
         Attribute("uid", .int64)
@@ -114,7 +114,7 @@ struct MappedDateTests {
     #expect(again.unchanged == 1)
   }
 
-  @Test func `a model that cannot be saved has no stored form`() throws {
+  @Test func `storedForm throws for a model that cannot be saved`() throws {
     let error = #expect(throws: CoherenceError.self) {
       try Event.mapping.storedForm(of: Event(id: 1, begins: Date(timeIntervalSince1970: 1e15)))
     }

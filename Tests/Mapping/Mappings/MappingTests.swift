@@ -8,7 +8,7 @@ import TestSupport
 @Suite("Mappings of structures")
 struct MappingTests {
   @Test(arguments: Backend.available)
-  func `a structure comes back as it was, whatever its properties`(backend: Backend) throws {
+  func `a saved structure equals the fetched one, for properties of every type`(backend: Backend) throws {
     let stack = try MappingStack(backend, model: ManagedObjectModel { Everything.mapping })
     let samples = (0..<20).map(Everything.sample)
     let saved = try stack.manager.save(Everything.mapping, models: samples, shouldOverwrite: false)
@@ -20,7 +20,7 @@ struct MappingTests {
   }
 
   @Test(arguments: Backend.available)
-  func `models are fetched by condition, order and range, and counted`(backend: Backend) throws {
+  func `models are fetched and counted by condition, and fetched by order and range`(backend: Backend) throws {
     let people = Person.mapping
     let stack = try Person.stack(backend)
     let adults = people[\.age] >= 18
@@ -48,7 +48,7 @@ struct MappingTests {
   }
 
   @Test(arguments: Backend.available, [true, false])
-  func `a save writes what differs and nothing else`(backend: Backend, shouldOverwrite: Bool) throws {
+  func `a save writes the records that differ and no others`(backend: Backend, shouldOverwrite: Bool) throws {
     let people = Person.mapping
     let stack = try MappingStack(backend, model: ManagedObjectModel { people })
     var models = (0..<2_000).map { Person(id: $0, name: "Person \($0)", age: $0 % 100) }
@@ -68,7 +68,7 @@ struct MappingTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a save that overwrites deletes what no model stands for, and one that does not keeps it`(
+  func `only an overwriting save deletes records without a model`(
     backend: Backend
   ) throws {
     let people = Person.mapping
@@ -83,11 +83,11 @@ struct MappingTests {
   }
 
   @Test(arguments: Backend.available, [true, false])
-  func `models of one uid are one record, and so are records of one uid afterwards`(
+  func `models with one uid become one record, and stored records with one uid are reduced to one`(
     backend: Backend, shouldOverwrite: Bool
   ) throws {
     let people = Person.mapping
-    // An entity that does not keep its uids apart.
+    // An entity without a uniqueness constraint on its uid.
     var entity = people.entity
     entity.uniqueness = []
     let stack = try MappingStack(backend, model: ManagedObjectModel { entity })
@@ -113,7 +113,7 @@ struct MappingTests {
     #expect(try stack.manager.fetchModel(people, uid: 1)?.name == "first")
   }
 
-  @Test func `what a context has not saved is fetched and saved over`() throws {
+  @Test func `a context's unsaved changes are fetched, and overwritten by a save`() throws {
     let people = Person.mapping
     let stack = try Person.stack(.sqlite)
     let context = stack.manager.workerContext
@@ -129,7 +129,7 @@ struct MappingTests {
     #expect(try stack.manager.fetchModels(people).map(\.name) == ["Ada", "Cid", "Dan"])
   }
 
-  @Test func `a mapping works in a transaction with others`() throws {
+  @Test func `two mappings work in one transaction`() throws {
     let stack = try Person.stack(.inMemory)
     let people = Person.mapping
     struct Abandoned: Error {}
@@ -151,10 +151,10 @@ struct MappingTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a mapping's awaited forms do the same`(backend: Backend) async throws {
+  func `the asynchronous forms of a mapping's methods have the same effect`(backend: Backend) async throws {
     let people = Person.mapping
     let stack = try inline { try Person.stack(backend) }
-    // The directory goes with it.
+    // The directory is deleted with the stack.
     defer { withExtendedLifetime(stack) {} }
     let manager = stack.manager
     let eve = Person(id: 5, name: "Eve", age: 20)

@@ -5,7 +5,7 @@ import Logging
 import Testing
 import TestSupport
 
-@Suite("Fields that later versions of a program rename")
+@Suite("Fields with new names or types in later versions")
 struct RenamedFieldTests {
   private struct First: Codable, Sendable, Hashable {
     var id: Int
@@ -41,7 +41,7 @@ struct RenamedFieldTests {
   }
 
   @Test(arguments: EvolvingStore.backends, [true, false])
-  func `a renamed field keeps the values that any version of the program wrote`(
+  func `a renamed field keeps the values of all earlier versions of the program`(
     backend: Backend, metSecond: Bool
   ) throws {
     let store = EvolvingStore(backend)
@@ -61,7 +61,7 @@ struct RenamedFieldTests {
       try manager.save(
         Third.mapping, models: [Third(id: 2, fullName: "Bea", topics: ["b"])], shouldOverwrite: false)
     }
-    // The first version is still in use somewhere.
+    // A program of the first version still uses the store.
     try store.run(ManagedObjectModel { First.mapping }) { manager in
       let stored = try manager.fetchModel(First.mapping, uid: 2)
       #expect(stored == First(id: 2, name: "Bea", tags: ["b"]))
@@ -84,7 +84,7 @@ struct RenamedFieldTests {
   }
 
   @Test(arguments: EvolvingStore.backends)
-  func `a renamed field without its former name is in the log with the number of values, and can be mended`(
+  func `a rename without the former name is logged with the number of values, and can be declared later`(
     backend: Backend
   ) throws {
     let store = EvolvingStore(backend)
@@ -140,7 +140,7 @@ struct RenamedFieldTests {
   }
 
   @Test(arguments: EvolvingStore.backends)
-  func `a field of a wider type, or with a conversion, keeps its values`(backend: Backend) throws {
+  func `a field with a wider type or a conversion keeps its values`(backend: Backend) throws {
     let store = EvolvingStore(backend)
     try store.run(ManagedObjectModel { Small.mapping }) { manager in
       let models = [Small(id: 1, count: .max, name: "abc"), Small(id: 2, count: nil, name: nil)]
@@ -157,7 +157,7 @@ struct RenamedFieldTests {
     #expect(error?.code == .incompatibleModel)
   }
 
-  @Test func `a former name that the entity still has, or that two fields claim, is refused`() {
+  @Test func `a former name that the entity still uses, or that two fields declare, is refused`() {
     let claimed = Mapping<Second>("Member", uid: \.id) {
       Field("id", \.id)
       Field("label", \.label, renamedFrom: "id")

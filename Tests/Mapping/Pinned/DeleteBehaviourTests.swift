@@ -12,7 +12,7 @@ struct DeleteBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `all records of an entity are deleted, in the store or one by one`(backend: Backend) throws {
+  func `all records of an entity are deleted, by a batch request or by delete rules`(backend: Backend) throws {
     let stack = try filled(backend)
     try stack.manager.batchDeleteAll(entity: GroceryRecord.self)
     #expect(try stack.products() == [])
@@ -22,7 +22,7 @@ struct DeleteBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `all records are deleted in pieces of a size that does not divide them`(backend: Backend) throws {
+  func `all records are deleted in batches, also when the last batch is not full`(backend: Backend) throws {
     let stack = try filled(backend, (0..<66).map { GroceryProduct(id: "\($0 % 40)", name: "Product") })
     #expect(try stack.manager.manualDeleteAll(entity: GroceryRecord.self, saveEvery: 25) == 70)
     #expect(try stack.products() == [])
@@ -31,7 +31,7 @@ struct DeleteBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `records are deleted by uid, and unknown uids are passed over`(backend: Backend) throws {
+  func `records are deleted by uid, and unknown uids are skipped`(backend: Backend) throws {
     let stack = try filled(backend)
     #expect(try stack.manager.delete(entity: GroceryRecord.self, uids: ["x", "y"]) == 0)
     #expect(try stack.products().count == 4)
@@ -43,7 +43,7 @@ struct DeleteBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `records are deleted by model, one or several`(backend: Backend) throws {
+  func `records are deleted by one model or several`(backend: Backend) throws {
     let stack = try filled(backend)
     try stack.manager.deleteModel(entity: GroceryRecord.self, model: .banana)
     #expect(try stack.products() == [.blackberry, .durian, .mango])
@@ -52,7 +52,7 @@ struct DeleteBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `all records of a uid are deleted together`(backend: Backend) throws {
+  func `all records with one uid are deleted together`(backend: Backend) throws {
     let stack = try filled(backend, [.banana, .banana, .mango])
     #expect(try stack.manager.deleteModels(entity: GroceryRecord.self, models: [.banana, .mango]) == 5)
     #expect(try stack.products() == [.blackberry, .durian])
@@ -67,7 +67,7 @@ struct DeleteBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `clearing empties all entities`(backend: Backend) throws {
+  func `clearing deletes the records of all entities`(backend: Backend) throws {
     let stack = try filled(backend)
     try stack.insert(FruitRecord.self, Fruit.four)
     try stack.manager.clear()
@@ -87,6 +87,6 @@ struct DeleteBehaviourTests {
 }
 
 private final class FruitKeeper: PersistenceManager, @unchecked Sendable {
-  // Sendable: as its superclass, which is all it has.
+  // Sendable: like its superclass; the class adds no properties.
   override func entityNamesForClear() -> [String] { super.entityNamesForClear().filter { $0 != "FruitRecord" } }
 }

@@ -6,14 +6,14 @@ import TestSupport
 @Suite("Fetching models and records")
 struct FetchBehaviourTests {
   @Test(arguments: Backend.available)
-  func `all models are fetched without uids`(backend: Backend) throws {
+  func `a fetch without uids returns all models`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     #expect(try Set(stack.manager.fetchModels(entity: GroceryRecord.self)) == Set(GroceryProduct.four))
   }
 
   @Test(arguments: Backend.available)
-  func `uids that no record has are passed over`(backend: Backend) throws {
+  func `uids without a record are skipped`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let models = try stack.manager.fetchModels(entity: GroceryRecord.self, uids: ["1", "x", "3"])
@@ -21,7 +21,7 @@ struct FetchBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `one model is fetched by its uid, and none for an unknown one`(backend: Backend) throws {
+  func `a fetch by uid returns the model, and nil for an unknown uid`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     #expect(try stack.manager.fetchModel(entity: GroceryRecord.self, uid: "4") == .mango)
@@ -30,7 +30,7 @@ struct FetchBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `records come in the order asked for, with all their values`(backend: Backend) throws {
+  func `records are fetched in the requested order with all values`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let records: [GroceryRecord] = try stack.manager.fetchRecords(
@@ -38,7 +38,7 @@ struct FetchBehaviourTests {
     #expect(records.map { $0.toModel() } == [.banana, .blackberry, .durian, .mango])
   }
 
-  @Test func `records are fetched in the context that is given`() throws {
+  @Test func `records are fetched in the given context`() throws {
     let stack = try MappingStack()
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     try stack.work { context in

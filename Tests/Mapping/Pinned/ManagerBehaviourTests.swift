@@ -18,15 +18,14 @@ struct ManagerBehaviourTests {
     #expect(manager.container.managedObjectModel === model && !manager.isLoaded)
   }
 
-  @Test func `the main context is of the main actor, and each worker context is another one with its own queue`() throws
-  {
+  @Test func `the main context belongs to the main actor, and each worker context has its own queue`() throws {
     let manager = try MappingStack(isLoaded: false).manager
     #expect(manager.mainContext.concurrencyType == .mainQueue && manager.mainContext === manager.mainContext)
     #expect(manager.workerContext.concurrencyType == .privateQueue)
     #expect(manager.workerContext !== manager.workerContext)
   }
 
-  @Test func `the merge policy is that of all contexts`() throws {
+  @Test func `all contexts have the manager's merge policy`() throws {
     let asked = Mutex(0)
     let policy = MergePolicy.custom { conflict in
       asked.withLock { $0 += 1 }
@@ -34,7 +33,7 @@ struct ManagerBehaviourTests {
     }
     let stack = try MappingStack(mergePolicy: policy)
     try stack.insert(GroceryRecord.self, [.banana])
-    // Whom nobody here follows.
+    // No context of the test follows this context.
     let stranger = try stack.makeStranger()
     for context in [stack.manager.workerContext, stack.manager.contextForThread()] {
       try context.performAndWait {
@@ -48,7 +47,7 @@ struct ManagerBehaviourTests {
     #expect(asked.withLock { $0 } == 2)
   }
 
-  @Test func `a context is the thread's own, and the same at each call`() throws {
+  @Test func `contextForThread returns one context for each thread`() throws {
     let manager = try MappingStack().manager
     let contexts = try onThread { [manager.contextForThread(), manager.contextForThread()] }
     #expect(contexts[0] === contexts[1] && contexts[0] !== manager.mainContext)
@@ -56,13 +55,13 @@ struct ManagerBehaviourTests {
     #expect(try onThread { manager.contextForThread() } !== contexts[0])
   }
 
-  @MainActor @Test func `on the main actor the thread's context is the main one`() throws {
+  @MainActor @Test func `contextForThread returns the main context on the main actor`() throws {
     let manager = try MappingStack().manager
     #expect(inline { manager.contextForThread() } === manager.mainContext)
   }
 
   @Test(arguments: Backend.available)
-  func `loading calls back on the main queue with true, and a second time with false`(
+  func `loading calls its completion on the main queue, with false for a loaded manager`(
     backend: Backend
   ) async throws {
     let stack = try MappingStack(backend, isLoaded: false)
@@ -81,7 +80,7 @@ struct ManagerBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a store that was destroyed is empty and can be used at once`(backend: Backend) async throws {
+  func `a destroyed store is empty and can be used immediately`(backend: Backend) async throws {
     let stack = try MappingStack(backend)
     try inline { try stack.insert(GroceryRecord.self, GroceryProduct.four) }
     let isDone = try await withCheckedThrowingContinuation { continuation in

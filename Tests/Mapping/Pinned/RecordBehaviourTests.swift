@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Records and orders")
 struct RecordBehaviourTests {
-  @Test func `a record has the uid of its model, whatever its type`() throws {
+  @Test func `a record has the uid of its model, for every type of uid`() throws {
     let stack = try MappingStack(model: Parts.model())
     try stack.manager.save(entity: Part.self, models: [Parts(uid: 7)], shouldOverwrite: false)
     let parts: [Part] = try stack.manager.fetchRecords()
@@ -13,17 +13,17 @@ struct RecordBehaviourTests {
     #expect(try stack.manager.count(entity: Part.self) == 0)
   }
 
-  @Test func `the key of the uid is 'uid' unless declared`() {
+  @Test func `the default key of the uid is 'uid'`() {
     #expect(Part.uidKey == "uid" && GroceryRecord.uidKey == "id")
     #expect(Part.entityName == "Part")
   }
 
-  @Test func `the keys of the marks are the marks' names, and there is no order, unless declared`() {
+  @Test func `the default keys of the marks are their names, and the default sort order is none`() {
     #expect(Part.isUploadedKey == "isUploaded" && Part.wasDeletedKey == "wasDeleted" && Part.sort == nil)
     #expect(FruitRecord.sort == SortInfo(columns: [SortColumn(key: "name", ascending: true)]))
   }
 
-  @Test func `the marks of a fresh record are false and can be set`() throws {
+  @Test func `the marks of a new record are false and can be set`() throws {
     try MappingStack().work { context in
       let fruit = try FruitRecord(context: context)
       #expect(!fruit.isUploaded && !fruit.wasDeleted)
@@ -33,7 +33,7 @@ struct RecordBehaviourTests {
     }
   }
 
-  @Test func `a column of an order is ascending unless declared`() {
+  @Test func `a sort column is ascending by default`() {
     #expect(SortColumn(key: "name").ascending && !SortColumn(key: "name", ascending: false).ascending)
     let order = SortInfo(columns: [SortColumn(key: "name"), SortColumn(key: "points", ascending: false)])
     #expect(order.descriptors == [SortKey("name"), SortKey("points", ascending: false)])

@@ -6,7 +6,7 @@ import TestSupport
 @Suite("Saving models")
 struct SaveBehaviourTests {
   @Test(arguments: Backend.available)
-  func `without overwriting, fresh models are added to what is there`(backend: Backend) throws {
+  func `without overwriting, new models are inserted beside existing records`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let result = try stack.manager.save(entity: GroceryRecord.self, models: [.acai, .lime], shouldOverwrite: false)
@@ -15,7 +15,7 @@ struct SaveBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `without overwriting, a model changes the record that has its uid`(backend: Backend) throws {
+  func `without overwriting, a model updates the record with its uid`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     var banana = GroceryProduct.banana
@@ -26,7 +26,7 @@ struct SaveBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a save leaves one of several records of a uid`(backend: Backend) throws {
+  func `a save leaves one of several records with one uid`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four + [.banana, .banana, .mango])
     let result = try stack.manager.save(entity: GroceryRecord.self, models: [.banana, .mango], shouldOverwrite: false)
@@ -35,7 +35,7 @@ struct SaveBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `with overwriting, only the models that were given remain`(backend: Backend) throws {
+  func `after an overwriting save, only the given models are stored`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     try stack.insert(GroceryRecord.self, GroceryProduct.four)
     let result = try stack.manager.save(entity: GroceryRecord.self, models: [.mango, .lime], shouldOverwrite: true)
@@ -44,7 +44,7 @@ struct SaveBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `an empty list changes nothing without overwriting, and empties the entity with it`(
+  func `an empty list of models changes nothing, and deletes all records when it overwrites`(
     backend: Backend
   ) throws {
     let stack = try MappingStack(backend)

@@ -22,7 +22,7 @@ struct SaveChangesBehaviourTests {
     await withCheckedContinuation { continuation in context.saveChanges { continuation.resume(returning: $0) } }
   }
 
-  @Test func `a save that waits and one that does not are seen by all`() async throws {
+  @Test func `changes are visible in all contexts after both forms of saving`() async throws {
     let context = stack.manager.workerContext
     try insert(.banana, into: context)
     try inline { try context.saveChangesAndWait() }
@@ -34,7 +34,7 @@ struct SaveChangesBehaviourTests {
     #expect(try Set(inline { try stored() }) == [.banana, .mango, .lime])
   }
 
-  @Test func `a save of a child goes on through its parents into the store`() async throws {
+  @Test func `saving a child context saves its parents up to the store`() async throws {
     let parent = stack.manager.workerContext
     let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
     try insert(.banana, into: child)
@@ -47,14 +47,14 @@ struct SaveChangesBehaviourTests {
     #expect(try Set(inline { try stored() }) == [.banana, .mango, .lime])
   }
 
-  @MainActor @Test func `a save of a child of the main context goes on into the store`() async throws {
+  @MainActor @Test func `saving a child of the main context reaches the store`() async throws {
     let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: stack.manager.mainContext)
     try insert(.banana, into: child)
     #expect(await save(child) == nil)
     #expect(try inline { try stored() } == [.banana])
   }
 
-  @Test func `a save that fails tells its error, and nothing is saved`() async throws {
+  @Test func `a failed save reports its error and saves nothing`() async throws {
     let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: stack.manager.workerContext)
     try child.performAndWait { _ = try GroceryRecord(context: child) }
     let error = await save(child)
@@ -63,14 +63,14 @@ struct SaveChangesBehaviourTests {
     #expect(try inline { try stored() } == [])
   }
 
-  @Test func `without changes a save succeeds`() async throws {
+  @Test func `a save without changes succeeds`() async throws {
     let context = stack.manager.workerContext
     try inline { try context.saveChangesAndWait() }
     #expect(await save(context) == nil)
     try await context.saveChanges()
   }
 
-  @Test func `on the main queue a block for it runs at once, elsewhere later`() async {
+  @Test func `executeOnMain runs its block immediately on the main queue, and later elsewhere`() async {
     await MainActor.run {
       let hasRun = Mutex(false)
       DispatchQueue.executeOnMain { hasRun.withLock { $0 = true } }

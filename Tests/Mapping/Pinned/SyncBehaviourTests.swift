@@ -26,12 +26,12 @@ struct SyncBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a fresh record is to be uploaded and to be updated, not to be deleted`(backend: Backend) throws {
+  func `a new record is fetched for upload and for update, not for deletion`(backend: Backend) throws {
     #expect(try counts(filled(backend)) == [4, 4, 0])
   }
 
   @Test(arguments: Backend.available)
-  func `what is uploaded is not to be sent, and what was deleted is to be uploaded too`(
+  func `uploaded records are not fetched for upload, and deleted records are`(
     backend: Backend
   ) throws {
     let stack = try filled(backend)
@@ -40,7 +40,7 @@ struct SyncBehaviourTests {
     #expect(try counts(stack) == [3, 2, 1])
   }
 
-  @Test func `records to be sent come in their own order`() throws {
+  @Test func `records to upload are fetched in the sort order of their class`() throws {
     let fruits: [FruitRecord] = try filled().manager.fetchRecordsToUpload()
     #expect(fruits.map(\.name) == ["Banana", "Blackberry", "Durian", "Mango"])
   }
@@ -53,7 +53,7 @@ struct SyncBehaviourTests {
   }
 
   @Test(arguments: Backend.available)
-  func `records are marked as deleted by uid, and unknown uids are passed over`(backend: Backend) throws {
+  func `records are marked as deleted by uid, and unknown uids are skipped`(backend: Backend) throws {
     let stack = try filled(backend)
     try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1"])
     try stack.manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["1", "2", "x"])
@@ -67,7 +67,7 @@ struct SyncBehaviourTests {
     #expect(try counts(stack) == [4, 0, 4])
   }
 
-  @Test func `marks that are made in a context that is given are seen by a fetch elsewhere`() throws {
+  @Test func `marks that are set in a given context are visible in other contexts`() throws {
     let stack = try filled()
     let context = stack.manager.workerContext
     try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["1"], context: context)

@@ -4,9 +4,9 @@ import CoherenceStrategies
 import Foundation
 import TestSupport
 
-/// One store that several versions of a program open, one after another.
+/// One store that several versions of a program open in sequence.
 struct EvolvingStore {
-  /// The stores that outlive the program. A store in memory never meets a later version.
+  /// The stores that outlive the program. An in-memory store never has a later version.
   static let backends = Backend.available.filter { $0 != .inMemory }
 
   let directory = TemporaryDirectory()

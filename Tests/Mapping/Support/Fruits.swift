@@ -6,7 +6,7 @@ struct Fruit: Sendable, Hashable, CoreModel {
   var name: String
 }
 
-/// A fruit that is synchronised.
+/// A fruit with synchronisation marks.
 final class FruitRecord: ManagedObject {
   static let idKey = AttributeKey<String?>("id")
   static let nameKey = AttributeKey<String>("name")
@@ -36,9 +36,9 @@ extension FruitRecord: RecordFromModel, RecordToModel, SyncRecord {
   static var uidKey: String { "id" }
   static var sort: SortInfo? { SortInfo(columns: [SortColumn(key: "name")]) }
   static var isKnownToServerKey: String? { knowsServer ? "isKnown" : nil }
-  /// Whether the mark is kept of what the server knows. Bound for a test.
+  /// Whether the class declares `isKnownToServerKey`. Bound for a test.
   @TaskLocal static var knowsServer = false
-  /// Called before a record takes its values, or the mark of a delete. Bound for a test.
+  /// Called before a record gets values or a mark of deletion. Bound for a test.
   @TaskLocal static var onChange: (@Sendable (FruitRecord) -> Void)?
   var uid: String { self[Self.idKey] ?? "" }
 

@@ -39,9 +39,9 @@ extension GroceryRecord: RecordFromModel, RecordToModel {
   static var entityName: String { "GroceryRecord" }
   static var uidKey: String { "id" }
   var uid: String { id ?? "" }
-  /// Called while a record takes its values. Bound for a test.
+  /// Called by `fromModel`. Bound for a test.
   @TaskLocal static var onFromModel: (@Sendable (GroceryRecord) throws -> Void)?
-  /// Called when a model is made. Bound for a test.
+  /// Called by `toModel`. Bound for a test.
   @TaskLocal static var onToModel: (@Sendable () -> Void)?
 
   func fromModel(_ model: GroceryProduct) throws {

@@ -4,7 +4,7 @@ import CoherenceStrategies
 import Foundation
 import TestSupport
 
-/// A manager with a store of its own.
+/// A manager with a separate store.
 struct MappingStack {
   let directory = TemporaryDirectory()
   let manager: PersistenceManager
@@ -21,7 +21,7 @@ struct MappingStack {
     if isLoaded { try manager.load() }
   }
 
-  /// Groceries without and fruits with synchronisation. Nothing keeps their uids apart.
+  /// Groceries without synchronisation and fruits with it. The uids have no uniqueness constraint.
   static func groceries() throws -> ManagedObjectModel {
     try ManagedObjectModel {
       Entity("GroceryRecord", class: GroceryRecord.self) {
@@ -46,7 +46,7 @@ struct MappingStack {
     }
   }
 
-  /// A second manager on the same store, as another program would have it.
+  /// Returns a second manager on the same store, like the manager of another program.
   func makeStranger() throws -> PersistenceManager {
     let stranger = PersistenceManager(
       name: "Groceries", model: manager.container.managedObjectModel, storeConfigurations: [configuration],
@@ -55,7 +55,7 @@ struct MappingStack {
     return stranger
   }
 
-  /// Inserts a record for each model, whatever records there are.
+  /// Inserts a record for each model, without matching existing records.
   func insert<Record: RecordFromModel>(_ type: Record.Type, _ models: [Record.ModelType]) throws {
     try work { context in
       for model in models {
@@ -66,7 +66,7 @@ struct MappingStack {
     }
   }
 
-  /// Does something in a new worker context.
+  /// Runs a block in a new worker context.
   func work<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
     let context = manager.workerContext
     return try context.performAndWait { try body(context) }
@@ -76,7 +76,7 @@ struct MappingStack {
     try manager.fetchModels(entity: GroceryRecord.self, predicate: nil, sortDescriptors: [SortKey("id")])
   }
 
-  /// The versions of all records by identifier: a record that is written gets another one.
+  /// The versions of all records by identifier. Writing a record changes its version.
   func versions(of entityName: String = "GroceryRecord") throws -> [ManagedObjectID: Int64] {
     try work { context in
       let records = try context.fetch(FetchRequest<ManagedObject>(entityName: entityName))
@@ -94,7 +94,7 @@ struct MappingStack {
 }
 
 extension FetchPredicate {
-  /// Records of an `id`.
+  /// The records with an `id`.
   static func id(_ id: String) -> FetchPredicate {
     .comparison(.path(PropertyPath("id")), .equal, .value(.string(id)))
   }

@@ -1,7 +1,7 @@
 import CoherenceCore
 import Synchronization
 
-/// Notes what a stack does.
+/// Records the operations of a stack.
 final class OperationLog: StackObserver {
   private let entries = Mutex<[(operation: StackOperation, outcome: StackOutcome)]>([])
 

@@ -2,11 +2,11 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Calls what waits from where it could be awaited.
+/// Calls the synchronous form of a method in asynchronous code.
 @discardableResult
 func inline<T>(_ body: () throws -> T) rethrows -> T { try body() }
 
-/// Runs a block on a thread of its own and waits until the thread is gone, with all that it held.
+/// Runs a block on a new thread, and waits until the thread has ended and released its objects.
 func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) throws -> T {
   let work = ThreadWork { Result { try body() } }
   var thread = pthread_t()
@@ -21,7 +21,7 @@ func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) throws ->
   return try #require(work.result.withLock { $0 } as? Result<T, any Error>).get()
 }
 
-/// What a thread does, and what comes of it.
+/// The work of a thread, and its result.
 private final class ThreadWork: Sendable {
   let result = Mutex<(any Sendable)?>(nil)
   private let body: @Sendable () -> any Sendable

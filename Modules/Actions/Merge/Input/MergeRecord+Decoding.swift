@@ -2,18 +2,18 @@ public import CoherenceCore
 import CoherenceReconciliation
 public import Foundation
 
-/// Decodes a record by an entity's attributes, without a type of its own:
+/// Decodes a record by an entity's attributes, without a type for the record:
 ///
 /// ```swift
 /// let page = try JSONDecoder().decode([MergeRecord].self, from: data, configuration: entity)
 /// try context.merge(records: page, for: entity)
 /// ```
 ///
-/// A name that the source does not have keeps the stored value, and an explicit null clears it. A name that the entity
-/// does not have is left out: the source chooses the names, not the program, and a service may add some at any time.
-/// Dates and data come as the decoder's strategies say. A `codable` attribute takes any JSON, a composite an object
-/// with its parts. A to-one relationship is given by its destination's key, a to-many relationship by a list of keys; a
-/// key of several attributes, or a whole record that is nested, as an object with the key's attributes.
+/// A property that the source does not contain keeps its stored value, and an explicit null clears the property. Names without
+/// a property of the entity are skipped, because a service may add names at any time. The decoder's strategies decide about
+/// dates and data. A `codable` attribute takes any JSON, and a composite takes an object with its parts. A to-one relationship
+/// takes its destination's key, and a to-many relationship takes a list of keys. A key of several attributes is an object with
+/// these attributes; a nested record has them too.
 extension MergeRecord: DecodableWithConfiguration {
   public typealias DecodingConfiguration = EntityDescription
 
@@ -27,13 +27,13 @@ extension MergeRecord: DecodableWithConfiguration {
         links[relationship.name] = try container.link(of: relationship, name)
       default:
         guard let slots = entity.composites[name.stringValue] else { continue }
-        try takeParts(of: slots.map { entity.slots[$0] }, at: name, from: container)
+        try decodeParts(of: slots.map { entity.slots[$0] }, at: name, from: container)
       }
     }
   }
 
-  /// Takes the parts of a composite, `composite.part`, from an object with the parts' names; all as null from a null.
-  private mutating func takeParts(
+  /// Decodes the parts of a composite, `composite.part`, from an object with the names of the parts. A null clears all parts.
+  private mutating func decodeParts(
     of slots: [Slot], at name: Name, from container: KeyedDecodingContainer<Name>
   ) throws {
     let isNull = try container.decodeNil(forKey: name)
@@ -107,7 +107,8 @@ private struct DecodedKey: DecodableWithConfiguration {
       key = MergeKey(values: [try single.value(of: attribute)])
     } else {
       throw DecodingError.dataCorrupted(
-        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "The destination has no key."))
+        DecodingError.Context(
+          codingPath: decoder.codingPath, debugDescription: "The destination of the relationship has no key."))
     }
   }
 }

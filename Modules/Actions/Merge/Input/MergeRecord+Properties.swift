@@ -2,46 +2,49 @@ public import CoherenceCore
 import CoherenceReconciliation
 
 extension MergeRecord {
-  /// Makes a record of the stored properties of a value, by their names: a structure that was decoded from what a
-  /// server sent, say. A property that is `nil` clears its attribute or relationship; see below for properties that say
-  /// nothing.
+  /// Makes a record from the stored properties of a value, by their names; for example from a decoded structure. A property
+  /// that is `nil` clears its attribute or relationship.
   ///
-  /// Inherited properties count, and so do property wrappers that store their `wrappedValue`. Every property must have
-  /// its attribute or relationship in the entity or be named in `leavingOut`, so that a misspelt name is found. Of a
-  /// dictionary with texts as keys, the keys are the names.
+  /// Inherited properties count, and property wrappers count by their stored `wrappedValue`. Every property must have an
+  /// attribute or a relationship of its name, or be named in `leavingOut`, so that misspelt names are found. A dictionary with
+  /// string keys counts as a value with properties of these names.
   ///
-  /// An attribute takes a value of a type that attributes have; a `codable` attribute takes any value that can be
-  /// encoded; a composite takes a value with properties of its parts' names. A to-one relationship takes its
-  /// destination's key, a to-many relationship a list of them, or a set where it has no order; where a key has several
-  /// attributes, or a whole record is nested, a value with properties of the key's names.
+  /// An attribute takes a value of an attribute type; a `codable` attribute takes any encodable value; a composite takes a value
+  /// with properties for its parts. A to-one relationship takes its destination's key. A to-many relationship takes a list of
+  /// keys, or a set if it is unordered. A key of several attributes is a value with properties for these attributes; a nested
+  /// record has them too.
   ///
-  /// An attribute that the type has no property for keeps its stored value. For one that only some values speak of,
-  /// give the property two optionals (`String??`): the outer `nil` keeps the stored value, the inner one clears it. A
-  /// decoder's synthesized code makes the outer `nil` of an explicit null too; ``init(from:configuration:)`` tells the
-  /// two apart.
+  /// An attribute without a property keeps its stored value. If only some values contain an attribute, make the property a
+  /// double optional (`String??`): the outer `nil` keeps the stored value, and the inner `nil` clears it. Synthesized decoding
+  /// turns an explicit null into the outer `nil` too; ``init(from:configuration:)`` distinguishes both cases.
   ///
-  /// - Parameter leavingOut: The names of properties that are not merged; of a composite's part, `composite.part`.
-  /// - Throws: ``ErrorCode/unknownProperty`` for a property that the entity does not have; ``ErrorCode/wrongType`` for
-  ///   a value that the property does not take; ``ErrorCode/invalidMergeKey`` for a nested value without the
+  /// - Parameters:
+  ///   - value: The value, which is read by reflection.
+  ///   - entity: The entity of the record.
+  ///   - leavingOut: The names of properties that are not merged; `composite.part` for a part of a composite.
+  /// - Throws: ``ErrorCode/unknownProperty`` for a property without an attribute or relationship; ``ErrorCode/wrongType`` for
+  ///   a value that the attribute or relationship does not take; ``ErrorCode/invalidMergeKey`` for a nested value without the
   ///   destination's key.
   public init(properties value: some Decodable, for entity: EntityDescription, leavingOut: Set<String> = []) throws {
     self.init([:])
     if Mirror(reflecting: value).displayStyle == .dictionary {
       guard let named = (value as Any) as? [String: any AttributeConvertible] else {
         throw CoherenceError(
-          .wrongType, "A \(type(of: value)) cannot be merged into '\(entity.name)'; give it the type of a record.")
+          .wrongType,
+          "A \(type(of: value)) cannot be merged into '\(entity.name)'; use a dictionary of attribute values, or a structure."
+        )
       }
       values = named.filter { !leavingOut.contains($0.key) }
     } else {
-      try take(value, prefix: "", entity, leavingOut)
+      try add(value, prefix: "", entity, leavingOut)
     }
   }
 
-  /// A value without one. To assign `nil` to ``values`` would remove the name instead.
+  /// A missing value that keeps its name in ``values``. Assigning `nil` would remove the name.
   private static let null: any AttributeConvertible = String?.none
 
-  /// - Parameter prefix: The name of a composite and a full stop, for the value of one.
-  private mutating func take(
+  /// - Parameter prefix: The name of the composite and a full stop, for the value of a composite.
+  private mutating func add(
     _ value: Any, prefix: String, _ entity: EntityDescription, _ leavingOut: Set<String>
   ) throws {
     for property in StoredProperty.all(of: value) {
@@ -61,7 +64,7 @@ extension MergeRecord {
         switch state {
         case .missing: continue
         case .null: for slot in slots { values[entity.slots[slot].name] = Self.null }
-        case .value(let parts): try take(parts, prefix: "\(prefix)\(name).", entity, leavingOut)
+        case .value(let parts): try add(parts, prefix: "\(prefix)\(name).", entity, leavingOut)
         }
       }
     }
@@ -71,7 +74,7 @@ extension MergeRecord {
     let names = entity.properties.map(\.name).joined(separator: ", ")
     return CoherenceError(
       .unknownProperty,
-      "'\(entity.name)' has no property '\(name)', which a \(type(of: value)) has; rename it, or name it in "
+      "'\(entity.name)' has no property '\(name)' for the property of \(type(of: value)); rename the property, or name it in "
         + "`leavingOut`. The entity has: \(names).")
   }
 
@@ -93,7 +96,7 @@ extension MergeRecord {
       throw CoherenceError(
         .wrongType,
         "'\(attribute.entity.name).\(attribute.name)' cannot hold a \(type(of: value)); "
-          + "make it `AttributeConvertible`.")
+          + "make the type `AttributeConvertible`.")
     }
     return convertible
   }
@@ -142,7 +145,8 @@ extension MergeRecord {
     guard parts.count == names.count, !parts.isEmpty else {
       throw CoherenceError(
         .invalidMergeKey,
-        "A \(type(of: value)) for '\(relationship.name)' lacks a property of \(names.joined(separator: ", ")).")
+        "A \(type(of: value)) for '\(relationship.name)' lacks a key property; give it a property for each of "
+          + "\(names.joined(separator: ", ")).")
     }
     return MergeKey(values: parts.map(\.attributeValue))
   }

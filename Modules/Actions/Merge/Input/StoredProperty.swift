@@ -1,10 +1,10 @@
-/// A stored property of a value, as reflection finds it.
+/// A stored property of a value, found by reflection.
 struct StoredProperty {
   /// The name of the storage: `email`; `_email` for a property wrapper; `$__lazy_storage_$_email` for a lazy property.
   private let label: String
   private let storage: Any
 
-  /// The stored properties of a value, those of its superclasses first. Elements without a name are left out.
+  /// Returns the stored properties of a value, inherited ones first. Elements without a name are skipped.
   static func all(of value: Any) -> [StoredProperty] {
     var levels: [Mirror] = []
     var level: Mirror? = Mirror(reflecting: value)
@@ -17,39 +17,39 @@ struct StoredProperty {
     }
   }
 
-  /// The name that the program uses.
+  /// The name of the property in source code.
   var name: String {
     let lazyPrefix = "$__lazy_storage_$_"
     if label.hasPrefix(lazyPrefix) { return String(label.dropFirst(lazyPrefix.count)) }
     return wrapperName ?? label
   }
 
-  /// The name of a property wrapper, or of a property that only looks like one.
+  /// The name of the wrapped property; also set for a plain property whose name begins with an underscore.
   private var wrapperName: String? { label.hasPrefix("_") ? String(label.dropFirst()) : nil }
 
-  /// The property's name among known ones. A lazy property has none: before its first use it has no value.
+  /// Returns the name under which the property is known. A lazy property has none, because it may have no value yet.
   func matchingName(among isKnown: (String) -> Bool) -> String? {
     if isKnown(label) { return label }
     return wrapperName.flatMap { isKnown($0) ? $0 : nil }
   }
 
-  /// The property's value under one of its names.
+  /// Returns the value of the property under one of its names.
   func value(as name: String) -> Any { name == label ? storage : Self.wrappedValue(storage) }
 
-  /// The `wrappedValue` that a property wrapper stores; the storage itself for everything else.
+  /// Returns the `wrappedValue` that a property wrapper stores, or the storage of a plain property.
   private static func wrappedValue(_ storage: Any) -> Any {
     guard let wrapped = all(of: storage).last(where: { $0.label == "wrappedValue" }) else { return storage }
     return wrappedValue(wrapped.storage)
   }
 }
 
-/// What a property says of an attribute or a relationship.
+/// The state of a property in a record to merge.
 enum PropertyState {
-  /// Nothing: the stored record keeps what it has.
+  /// The stored record keeps its value.
   case missing
-  /// The stored record is to have no value.
+  /// The stored record loses its value.
   case null
-  /// The stored record is to have a value, which is no optional.
+  /// The stored record gets the value, which is not an optional.
   case value(Any)
 
   init(_ value: Any) {
@@ -64,7 +64,7 @@ enum PropertyState {
   }
 }
 
-/// An optional of an optional, whose outer `nil` is a property that says nothing.
+/// A double optional, whose outer `nil` keeps the stored value.
 private protocol DoubleOptional {}
 
 extension Optional: DoubleOptional where Wrapped: ExpressibleByNilLiteral {}

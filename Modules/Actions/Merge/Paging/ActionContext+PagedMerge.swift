@@ -1,9 +1,10 @@
 public import CoherenceCore
 
 extension ActionContext {
-  /// Merges pages of records, one after the other: each page is a save of its own and deletes nothing. With the mode
-  /// ``MergeOptions/Mode/replace``, the records that no page named are deleted at the end, in one save, and only when
-  /// the last page has come whole. Without options nothing is deleted.
+  /// Merges pages of records in sequence. Each page is one save and deletes nothing.
+  ///
+  /// With the mode ``MergeOptions/Mode/replace``, a last save deletes the records that no page contains, after the sequence
+  /// has ended without an error. Without options nothing is deleted.
   ///
   /// ```swift
   /// let pages = http.pages(of: AlbumPage.self, from: request, by: .linkHeader()).map { $0.content.albums }
@@ -11,26 +12,25 @@ extension ActionContext {
   ///   pages, for: album, options: MergeOptions(mode: .replace, maximumDeletedShare: 0.5))
   /// ```
   ///
-  /// When a page fails, or the task or the action is cancelled, nothing is deleted; the pages before stay merged, and
-  /// merging all pages again does no harm. A record that is on two pages takes the values of the later one. A link may
-  /// lead to a record of an earlier page or of the same one. The keys of all pages are kept in memory until the end.
+  /// After an error of a page, or after cancellation, nothing is deleted. Earlier pages stay merged, and all pages can be merged
+  /// again. A record on two pages gets the values of the later page. A link may lead to a record of an earlier page or of the
+  /// same page. The keys of all pages stay in memory until the end.
   ///
-  /// With ``MergeOptions/saves`` off, the pages and the deletion are changes of the context, for the caller to save at
-  /// once.
+  /// Without ``MergeOptions/saves``, the pages and the deletion are unsaved changes of the context, for one save of the caller.
   ///
-  /// May be called from anywhere: the work is done in the context, and the context is free while a page is waited for.
+  /// May be called on any thread. The context does the work, and is free between pages.
   ///
   /// - Parameters:
-  ///   - pages: The records of each page. A closure makes a sequence with `AsyncThrowingStream(unfolding:)`.
-  ///   - ignoreAttributes: Names of attributes and relationships that are kept in records that exist.
-  ///   - subsetFilter: Limits the deletion to the records that satisfy it.
-  ///   - condition: Records that do not satisfy it are neither changed nor deleted.
+  ///   - pages: The records of each page. `AsyncThrowingStream(unfolding:)` makes a sequence from a closure.
+  ///   - ignoreAttributes: The attributes and relationships that existing records keep.
+  ///   - subsetFilter: Limits the deletion to the records that satisfy the filter.
+  ///   - condition: Protects the records that do not satisfy it from being changed or deleted.
   /// - Returns: The counts of all pages and of the deletion together.
   /// - Throws: Errors of the sequence; for a page as
   ///   ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-([MergeRecord],_,_,_,_,_)``;
-  ///   ``ErrorCode/excessiveDeletion`` when more would be deleted than the options allow, or when no page named a record;
-  ///   ``ErrorCode/objectNotFound`` when a record would be deleted that a page links to;
-  ///   ``ErrorCode/cancelled`` or `CancellationError`.
+  ///   ``ErrorCode/excessiveDeletion`` above the deletion limit of the options, or when no page contains a record;
+  ///   ``ErrorCode/objectNotFound`` for a link to a record that would be deleted; ``ErrorCode/cancelled`` or
+  ///   `CancellationError`.
   @discardableResult
   public func mergePages<Pages: AsyncSequence & Sendable>(
     _ pages: Pages, for entity: EntityDescription, ignoreAttributes: [String] = [],
@@ -43,11 +43,11 @@ extension ActionContext {
     return try await mergePages(pages, scope) { $0 }
   }
 
-  /// Merges pages of decoded records, by the names of their properties; see
+  /// Merges pages of decoded values, by the names of their properties; see
   /// ``MergeRecord/init(properties:for:leavingOut:)`` and
   /// ``mergePages(_:for:ignoreAttributes:subsetFilter:condition:options:)``.
   ///
-  /// - Parameter leavingOut: The properties of the records that the entity does not have.
+  /// - Parameter leavingOut: The properties of the values that are not merged.
   @discardableResult
   public func mergePages<Pages: AsyncSequence & Sendable, Record: Decodable>(
     _ pages: Pages, for entity: EntityDescription, leavingOut: Set<String> = [], ignoreAttributes: [String] = [],
@@ -62,12 +62,12 @@ extension ActionContext {
     }
   }
 
-  // MARK: The work
+  // MARK: Merging and deleting
 
   private func mergePages<Pages: AsyncSequence & Sendable>(
     _ pages: Pages, _ scope: MergeScope, _ records: (Pages.Element) throws -> [MergeRecord]
   ) async throws -> MergeResult {
-    // Arguments are refused before the first page is asked for.
+    // Invalid arguments throw before the first page is requested.
     _ = try layout(of: scope)
     var result = MergeResult()
     var keys = PagedKeys()
@@ -77,7 +77,7 @@ extension ActionContext {
       result += merged.result
       keys.formUnion(merged.keys)
     }
-    // A sequence whose task is cancelled may end as if its last page had come.
+    // In a cancelled task, a sequence may end early as if after its last page.
     try refuseIfCanceled()
     guard scope.options.mode == .replace else { return result }
     let pageKeys = keys

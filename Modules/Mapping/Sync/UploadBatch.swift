@@ -1,12 +1,13 @@
 import CoherenceCore
 
-/// The marking of what was uploaded, which is tried again without what others turn out to have edited.
-struct UploadRound<Record: SyncRecord> {
+/// The records of one upload that are marked as uploaded together. Records that another writer has edited since the upload
+/// leave the batch, and the rest is saved again.
+struct UploadBatch<Record: SyncRecord> {
   private let receipts: [UploadReceipt]
   private let context: ManagedObjectContext
-  /// The records that are not as they were sent.
+  /// The records that were edited or deleted since the upload.
   private(set) var changed: Set<ManagedObjectID> = []
-  /// The records that have their marks, not saved yet where the context had something else to save.
+  /// The marked records. In a context with other changes the marks may not be saved yet.
   private var marked: [ManagedObjectID: Record] = [:]
 
   init(_ receipts: [UploadReceipt], in context: ManagedObjectContext) {
@@ -14,13 +15,13 @@ struct UploadRound<Record: SyncRecord> {
     self.context = context
   }
 
-  /// Marks what is as its receipt says.
+  /// Marks the records that still match their receipts.
   mutating func mark() throws {
     let open = receipts.filter { !changed.contains($0.objectID) }
     let objects = try context.existingObjects(with: open.map(\.objectID))
     for receipt in open {
       let id = receipt.objectID
-      guard let record = objects[id] as? Record, try record.isAsSent(receipt), !record.hasChanges || marked[id] != nil
+      guard let record = objects[id] as? Record, try record.matches(receipt), !record.hasChanges || marked[id] != nil
       else {
         changed.insert(id)
         continue
@@ -30,21 +31,24 @@ struct UploadRound<Record: SyncRecord> {
     }
   }
 
-  /// Takes the marks back of records that somebody else edited. Answers whether there were any.
-  mutating func leaveOut(_ ids: [ManagedObjectID]) -> Bool {
-    var isLess = false
+  /// Removes the marks of records that another writer edited.
+  ///
+  /// - Returns: Whether the batch had marked any of the records.
+  mutating func exclude(_ ids: [ManagedObjectID]) -> Bool {
+    var isSmaller = false
     for id in ids {
       guard let record = marked.removeValue(forKey: id) else { continue }
       context.refresh(record, mergeChanges: false)
       changed.insert(id)
-      isLess = true
+      isSmaller = true
     }
-    return isLess
+    return isSmaller
   }
 }
 
 extension SyncRecord {
-  fileprivate func isAsSent(_ receipt: UploadReceipt) throws -> Bool {
+  /// Whether the record has the version of the receipt.
+  fileprivate func matches(_ receipt: UploadReceipt) throws -> Bool {
     guard !isDeleted else { return false }
     do {
       // A fault has no version.

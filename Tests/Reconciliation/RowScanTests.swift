@@ -1,0 +1,72 @@
+import CoherenceCore
+import CoherenceReconciliation
+import Testing
+
+@Suite("Scanning stored rows")
+struct RowScanTests {
+  @Test func `a scan by key finds the rows that differ and the input records without a row`() throws {
+    let stack = try ItemStack([Item(1, "a"), Item(2, "b"), Item(3, "c")])
+    try stack.context.performAndWait {
+      let (scan, index) = try stack.scan([Item(1, "a"), Item(2, "new"), Item(4, "d")])
+      try scan.readUnmatched()
+      #expect(scan.changes.map(\.index) == [1])
+      #expect(scan.changes.map { stack.name($0.row) } == [.string("b")])
+      #expect(scan.surplus.isEmpty)
+      #expect(index.indexes(notIn: scan.matched) == [2])
+    }
+  }
+
+  @Test func `a scan of all rows finds the superfluous ones, and rows without a key only by option`() throws {
+    let stack = try ItemStack([Item(1, "a"), Item(2, "b"), Item(nil, "keyless")])
+    for includesKeyless in [false, true] {
+      try stack.context.performAndWait {
+        let (scan, index) = try stack.scan([Item(1, "a")], includesIncompleteKeys: includesKeyless)
+        try scan.readAll(where: nil)
+        let names = Set(scan.surplus.map { stack.name($0) })
+        #expect(names == (includesKeyless ? [.string("b"), .string("keyless")] : [.string("b")]))
+        #expect(scan.changes.isEmpty && index.indexes(notIn: scan.matched).isEmpty)
+      }
+    }
+  }
+
+  @Test func `a later reading passes over rows that an earlier reading matched`() throws {
+    let items = (0..<600).map { Item(Int64($0), "\($0)") }
+    let stack = try ItemStack(items)
+    try stack.context.performAndWait {
+      let (scan, _) = try stack.scan(items, duplicates: .remove)
+      try scan.readAll(where: .comparison(.path(PropertyPath("name")), .equal, .value(.string("5"))))
+      #expect(scan.matched.count == 1)
+      // So many keys without an index are read in one pass over all rows.
+      try scan.readUnmatched()
+      try scan.resolveDuplicates()
+      #expect(scan.matched.count == 600 && scan.surplus.isEmpty && scan.changes.isEmpty)
+    }
+  }
+
+  @Test func `the oldest of several rows with one key is the match`() throws {
+    let stack = try ItemStack([Item(1, "oldest"), Item(1, "middle"), Item(1, "newest"), Item(2, "other")])
+    try stack.context.performAndWait {
+      for (policy, surplus) in [(ScanOptions.Duplicates.keep, 0), (.remove, 2)] {
+        let (scan, _) = try stack.scan([Item(1, "new"), Item(2, "other")], duplicates: policy)
+        try scan.readUnmatched()
+        try scan.resolveDuplicates()
+        #expect(scan.changes.map { stack.name($0.row) } == [.string("oldest")])
+        #expect(scan.surplus.count == surplus && scan.matched.count == 2)
+      }
+      let refusal = CoherenceError(.invalidMergeKey, "Two items have the same identifier.")
+      let (scan, _) = try stack.scan([Item(1, "new")], duplicates: .refuse(refusal))
+      #expect(throws: CoherenceError.self) { try scan.readUnmatched() }
+    }
+  }
+
+  @Test func `more keys than one query takes are all matched`() throws {
+    let items = (0..<1_300).map { Item(Int64($0), "\($0)") }
+    let stack = try ItemStack(items)
+    try stack.context.performAndWait {
+      let (scan, index) = try stack.scan(items.reversed() + [Item(-1, "missing")])
+      try scan.readUnmatched()
+      #expect(scan.matched.count == 1_300 && scan.changes.isEmpty)
+      #expect(index.indexes(notIn: scan.matched) == [1_300])
+    }
+  }
+}
