@@ -39,7 +39,7 @@ struct CallbackQueueTests {
     CallbackQueue(name: "test", width: width) { [looks] in looks.add($0) }
   }
 
-  @Test func `blocks that return share one thread and keep their order`() {
+  @Test func `blocks that return at once share one thread and keep their order`() {
     let queue = queue(width: 8)
     let numbers = Mutex<[Int]>([])
     let done = DispatchSemaphore(value: 0)
@@ -51,7 +51,7 @@ struct CallbackQueueTests {
     #expect(queue.laneCount == 1)
   }
 
-  @Test func `a block behind a blocked one begins after a look that finds no progress`() {
+  @Test func `a block behind a blocked block begins after a check that finds no progress`() {
     let queue = queue(width: 8)
     let blockers = [Blocker(), Blocker()]
     for blocker in blockers { queue.add { blocker.block() } }
@@ -64,7 +64,7 @@ struct CallbackQueueTests {
     for blocker in blockers { blocker.release() }
   }
 
-  @Test func `a look that finds progress wakes no further thread`() {
+  @Test func `a check that finds progress wakes no other thread`() {
     let queue = queue(width: 8)
     let blockers = [Blocker(), Blocker(), Blocker()]
     queue.add { blockers[0].block() }
@@ -80,7 +80,7 @@ struct CallbackQueueTests {
     for blocker in blockers[1...] { blocker.release() }
   }
 
-  @Test func `no more blocks begin than the queue is wide, and further ones follow as soon as one returns`() {
+  @Test func `the width limits the blocks at work, and the next block begins when a block returns`() {
     let queue = queue(width: 2)
     let blockers = [Blocker(), Blocker(), Blocker()]
     for blocker in blockers { queue.add { blocker.block() } }

@@ -16,7 +16,7 @@ struct ConnectStressTests {
   private static let rounds = 12
 
   @Test(.timeLimit(.minutes(15)))
-  func `64 tasks submit, cancel, suspend, resume, attach, detach, start and stop, and every action is accounted for`()
+  func `under 64 tasks that use a Connect in every way, every action finishes once with its events`()
     async throws
   {
     let stack = try ConnectStack.started()

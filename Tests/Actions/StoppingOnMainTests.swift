@@ -9,7 +9,7 @@ import Testing
 /// Each test is a process of its own: where the two wait for each other, it ends with another code after a minute.
 @Suite("Stopping on the main actor")
 struct StoppingOnMainTests {
-  @Test func `a stop that blocks the main actor is refused when an action waits for the view, and goes on`() async {
+  @Test func `a blocking stop on the main actor throws when an action awaits the view context, and continues`() async {
     await #expect(processExitsWith: .success) {
       Self.endWhenStuck()
       let stack = try ConnectStack.started()
@@ -26,7 +26,7 @@ struct StoppingOnMainTests {
     }
   }
 
-  @Test func `a stop that blocks the main actor is refused when an action blocks for the view`() async {
+  @Test func `a blocking stop on the main actor throws when an action blocks on the view context`() async {
     await #expect(processExitsWith: .success) {
       Self.endWhenStuck()
       let stack = try ConnectStack.started()
@@ -43,7 +43,7 @@ struct StoppingOnMainTests {
     }
   }
 
-  @Test func `a stop that blocks the main actor waits for actions that do not need it`() async {
+  @Test func `a blocking stop on the main actor waits for actions that do not need the main actor`() async {
     await #expect(processExitsWith: .success) {
       Self.endWhenStuck()
       let stack = try ConnectStack.started()

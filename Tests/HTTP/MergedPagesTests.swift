@@ -58,12 +58,12 @@ struct MergedPagesTests {
     #expect(try await count() == 7)
   }
 
-  @Test func `a page that the service refuses deletes nothing`() async throws {
+  @Test func `a merge of pages with a failed page deletes nothing`() async throws {
     await #expect { try await merge([[1, 2, 3, 11], [], [6]]) } throws: { ErrorCode.httpStatus ~= $0 }
     #expect(try await count() == 11)
   }
 
-  @Test func `pages that lack more than half of the songs delete nothing`() async throws {
+  @Test func `a merge of pages beyond the maximum deleted share deletes nothing`() async throws {
     await #expect { try await merge([[1, 2], [3]]) } throws: { ErrorCode.excessiveDeletion ~= $0 }
     #expect(try await count() == 10)
   }

@@ -92,7 +92,7 @@ struct WebServiceActionTests {
   }
 
   @Test(arguments: Trouble.allCases)
-  func `whatever the service does, the action fails with a reason and the records stay as they were`(
+  func `under every failure of the service the action fails with its error and changes no records`(
     trouble: Trouble
   ) async throws {
     let before = try makeServer(title: "old")
@@ -111,7 +111,7 @@ struct WebServiceActionTests {
     #expect(try await titles() == ["1 new", "2 new", "3 new"])
   }
 
-  @Test func `an action that is canceled in the middle of a page changes nothing`() async throws {
+  @Test func `an action that is canceled during a transfer changes no records`() async throws {
     let isHalfway = Gate()
     let server = try LoopbackServer { _, connection in
       connection.send(ScriptedReply().head(length: 1000) + #"{"page":1,"#)

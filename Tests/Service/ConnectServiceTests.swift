@@ -34,7 +34,7 @@ struct ConnectServiceTests {
     }
   }
 
-  @Test func `shutdown stops the Connect and closes its stores`() async throws {
+  @Test func `a graceful shutdown stops the Connect and closes its stores`() async throws {
     let connect = try makeConnect()
     let service = ConnectService(connect)
     try await testGracefulShutdown { trigger in
@@ -48,7 +48,7 @@ struct ConnectServiceTests {
     #expect(connect.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
-  @Test func `shutdown lets actions run to their end`() async throws {
+  @Test func `a graceful shutdown lets actions finish`() async throws {
     let connect = try makeConnect()
     let service = ConnectService(connect)
     let gate = ServiceGate()
@@ -66,7 +66,7 @@ struct ConnectServiceTests {
     #expect(connect.state == .stopped)
   }
 
-  @Test func `actions that take longer than the shutdown allows are canceled`() async throws {
+  @Test func `actions beyond the drain limit are canceled`() async throws {
     let connect = try makeConnect()
     let service = ConnectService(connect, drainLimit: .milliseconds(20))
     let gate = ServiceGate()
@@ -82,7 +82,7 @@ struct ConnectServiceTests {
     #expect(connect.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
-  @Test func `actions that ignore their cancellation do not hold up the shutdown`() async throws {
+  @Test func `actions that ignore their cancellation delay the shutdown up to the cancel limit`() async throws {
     let connect = try makeConnect()
     let service = ConnectService(connect, drainLimit: .zero, cancelLimit: .zero)
     let action = StubbornAction()
@@ -106,7 +106,7 @@ struct ConnectServiceTests {
     #expect(connect.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
-  @Test func `cancellation cancels actions at once`() async throws {
+  @Test func `canceling the service's task cancels actions at once`() async throws {
     let connect = try makeConnect()
     let gate = ServiceGate()
     let run = Task { try await ConnectService(connect, drainLimit: .seconds(3600)).run() }
@@ -119,7 +119,7 @@ struct ConnectServiceTests {
     #expect(connect.state == .stopped)
   }
 
-  @Test func `in a group the Connect goes after the services that use it`() async throws {
+  @Test func `a service group stops the Connect after the services that use it`() async throws {
     let connect = try makeConnect()
     let last = LastWish(connect: connect)
     let group = ServiceGroup(services: [ConnectService(connect), last], logger: Logger(label: "test"))
@@ -132,7 +132,7 @@ struct ConnectServiceTests {
     #expect(connect.state == .stopped)
   }
 
-  @Test func `a Connect that cannot start ends the service with the reason`() async throws {
+  @Test func `the service throws the error of a failed start`() async throws {
     let connect = TestConnect(
       name: "Service", managedObjectModel: try ManagedObjectModel { Entity("Person") { Attribute("name", .string) } },
       registry: StoreRegistry())

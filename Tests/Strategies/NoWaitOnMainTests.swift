@@ -53,7 +53,7 @@ struct NoWaitOnMainTests {
   }
 
   @Test(arguments: [StrategyKind.indirectNested, .mixed])
-  func `posting to the view does not grow with what the view leaves unread`(strategy: StrategyKind) throws {
+  func `the cost of posting to the view does not grow with its unread changes`(strategy: StrategyKind) throws {
     let stack = try Stack(strategy, on: .inMemory)
     let outcome = try Self.blockingMain { [container = stack.container] in
       let background = container.newBackgroundContext()

@@ -36,7 +36,7 @@ struct OvertakenEditTests {
   }
 
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `an edit of a property that a background save has changed is shown, and a conflict when the view is saved`(
+  func `the view shows its edit over a background save of the property, and its save is a conflict`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
@@ -70,7 +70,7 @@ struct OvertakenEditTests {
   }
 
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `a save of the view merges with the edit of another property that the view has not heard of`(
+  func `a save of the view merges with an unseen save of another property`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
@@ -90,7 +90,7 @@ struct OvertakenEditTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a view that follows nobody meets a conflict over the edit of another property`(backend: Backend) throws {
+  func `an independent view has a conflict with a save of another property`(backend: Backend) throws {
     let stack = try Stack(.directIndependent, on: backend)
     let id = try stack.saveUser(named: "ada")
     try stack.view.user(id).userName = "mine"
@@ -122,7 +122,7 @@ struct OvertakenEditTests {
   }
 
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `a background context that takes its change back leaves no conflict for the view`(
+  func `a background save that restores the old value leaves no conflict for the view`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
@@ -186,7 +186,7 @@ struct OvertakenEditTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a nested background context that reads an edit of the view does not overwrite what another one has saved`(
+  func `a nested context that has read an edit of the view does not overwrite another context's save`(
     backend: Backend
   ) throws {
     let stack = try Stack(.indirectNested, on: backend)
