@@ -31,7 +31,7 @@ struct ActionLogTests {
     var logDescription: String { "The service is closed." }
   }
 
-  /// What is logged of an action that throws an error.
+  /// The log entry of an action that throws an error.
   private func entries(of error: any Error) async throws -> [String] {
     let connect = TestConnect(name: "Log", managedObjectModel: ConnectModels.main, logger: log.logger)
     try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))

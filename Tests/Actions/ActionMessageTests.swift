@@ -19,7 +19,7 @@ struct ActionMessageTests {
     try connect.start()
   }
 
-  /// What is warned of actions. The model has an entity that is warned of too.
+  /// The warnings about actions. The model has an entity with a warning of its own.
   private var warnings: [String] { log.texts(.warning).filter { $0.hasPrefix("The action ") } }
 
   /// An action that inserts a record.
@@ -32,7 +32,7 @@ struct ActionMessageTests {
     }
   }
 
-  /// Submits an action, and returns it when everything is logged of it: before its completion block is called.
+  /// Submits an action and returns it after all of its log entries, which precede the completion block.
   private func finish(
     _ submit: (@escaping @Sendable (any ActionProxy) -> Void) throws -> Void
   ) async throws -> any ActionProxy {

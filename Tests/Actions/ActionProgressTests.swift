@@ -86,7 +86,7 @@ struct ActionProgressTests {
     await script.untilBegun()
     let handler = MockScript(waits: true)
     handle.progress.cancellationHandler = { try? handler.run() }
-    // A serial queue, because the thread that cancels waits in the handler.
+    // A serial queue of its own: the canceling thread blocks in the handler.
     DispatchQueue(label: "test.cancel").async { handle.progress.cancel() }
     await handler.untilBegun()
     handle.progress.completedUnitCount = 7

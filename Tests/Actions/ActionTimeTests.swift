@@ -61,7 +61,7 @@ struct ActionTimeoutTests {
     #expect(try stack.strings().isEmpty)
   }
 
-  /// Merges when it is asked to end, and not before.
+  /// Merges after its cancellation and not before.
   private struct LateMerge: EntityAction {
     typealias ManagedObjectType = ConnectEntity1
     let script: MockScript

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The queue of callbacks", .timeLimit(.minutes(15)))
 struct CallbackQueueTests {
-  /// The looks of a queue that are due, which a test calls by hand.
+  /// The scheduled checks of a queue, which a test runs itself.
   private final class Looks: Sendable {
     private let due = Mutex<[CallbackQueue.Block]>([])
     var count: Int { due.withLock { $0.count } }
@@ -21,7 +21,7 @@ struct CallbackQueueTests {
     }
   }
 
-  /// A block that notes its begin and waits for a release.
+  /// A block that records its begin and waits for a release.
   private final class Blocker: Sendable {
     private let begun = DispatchSemaphore(value: 0)
     private let gate = DispatchSemaphore(value: 0)
@@ -56,7 +56,7 @@ struct CallbackQueueTests {
     let blockers = [Blocker(), Blocker()]
     for blocker in blockers { queue.add { blocker.block() } }
     blockers[0].untilBegun()
-    // The first look sees the begin of the blocked block or finds nothing begun; the second finds nothing begun.
+    // The first check may see the begin of the blocked block; the second finds no begin.
     looks.callAll()
     looks.callAll()
     blockers[1].untilBegun()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Completion blocks that block", .timeLimit(.minutes(15)))
 struct CompletionBlockTests {
-  /// More than the system has threads for one queue: were they all blocked, nothing else would begin.
+  /// More than the threads of a global queue: if they all were blocked, no other block would begin.
   private static let many = 300
 
   @Test func `blocked completion blocks delay neither the start nor the end of other actions`() async throws {
@@ -103,7 +103,7 @@ struct CompletionOrderTests {
       counts.append(count)
       if counts.count == 1_000 { break }
     }
-    // The last block has yielded its count, and notes its number before it lets another action's block begin.
+    // The last block records its number before another action's block begins, and has yielded its count.
     let last = try stack.connect.execute(MockEntityAction<ConnectEntity1>()) { _ in continuation.finish() }
     try await last.value
     for await _ in together {}

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Policies for equal actions", .timeLimit(.minutes(15)))
 struct EqualActionPolicyTests {
-  /// Notes its page when it runs. The key with which it is submitted does not have the page.
+  /// Records its page at its execution. The key of the submission does not contain the page.
   private struct Load: GenericAction {
     let page: Int
     let log: OrderLog
@@ -137,7 +137,7 @@ struct EqualActionPolicyTests {
     let third = try load(3, .replace)
     try await second.waitUntilFinished()
     #expect(second.statistics.isReplaced && second.statistics.attempts == 0)
-    // With a free place, and nothing else to wait for than the first.
+    // With a free slot: the later action waits only for the first.
     try await connect.execute(MockGenericAction()).value
     #expect(third.state == .pending)
     script.release()
@@ -191,7 +191,7 @@ struct EqualActionPriorityTests {
     let joined = try stack.connect.execute(action(0), options: options(.low))
     let others = try [1, 2].map { try stack.connect.execute(action($0)) }
     #expect(try stack.connect.execute(action(3), options: options(.high, raises: raises)) === joined)
-    // A lower priority takes nothing away.
+    // A lower priority has no effect.
     #expect(try stack.connect.execute(action(4), options: options(.veryLow, raises: raises)) === joined)
     stack.connect.suspended = false
     for handle in others + [joined] { try await handle.value }

@@ -7,7 +7,7 @@ import TestSupport
 
 @Suite("Managed entities")
 struct ManagedEntityTests {
-  /// Says which entities a started Connect manages, and by what.
+  /// Returns the managed entities of a started Connect with their identifying attributes.
   private func managed(_ entities: [Entity]) throws -> [String: [String]] {
     let stack = try ConnectStack.started(try ManagedObjectModel(entities: entities))
     let managed = stack.connect.managedObjectModel.entities.filter { stack.connect.isManaged($0) }

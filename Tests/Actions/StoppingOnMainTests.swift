@@ -6,7 +6,7 @@ import Testing
 
 /// Calls that block the main actor for actions that need the main actor.
 ///
-/// Each test is a process of its own: where the two wait for each other, it ends with another code after a minute.
+/// Each test is a process of its own. In a deadlock the process ends with a failure after a minute.
 @Suite("Stopping on the main actor")
 struct StoppingOnMainTests {
   @Test func `a blocking stop on the main actor throws when an action awaits the view context, and continues`() async {
@@ -63,7 +63,7 @@ struct StoppingOnMainTests {
     }
   }
 
-  /// The error of a stop that blocks; `nil` when it passes.
+  /// The error of a blocking stop; `nil` on success.
   private static func refusal(of connect: TestConnect, _ mode: StopMode) -> CoherenceError? {
     do {
       try connect.stop(mode)
@@ -73,7 +73,7 @@ struct StoppingOnMainTests {
     }
   }
 
-  /// Ends the process, not successfully, if it is still there after a minute.
+  /// Ends the process with a failure after a minute.
   private static func endWhenStuck() {
     Thread.detachNewThread {
       _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .seconds(60))

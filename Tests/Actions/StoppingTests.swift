@@ -116,7 +116,7 @@ struct StoppingTests {
     #expect(connect.state == .stopped)
   }
 
-  /// Actions that wait for everything there is to wait for, behind one that runs.
+  /// Actions with every reason to wait, behind a running action.
   private func waitingForEverything(_ script: MockScript) throws -> [AnyActionHandle] {
     let running = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     let limit = ActionOptions(limit: ConcurrencyLimit("host", 1))
@@ -212,7 +212,7 @@ struct StoppingTests {
     #expect(stores.isEmpty)
   }
 
-  /// Runs a script, and something else when it is canceled.
+  /// Runs a script, and a closure at its cancellation.
   private struct CancelableAction: GenericAction {
     let script: MockScript
     let whenCanceled: @Sendable () -> Void
@@ -242,7 +242,7 @@ struct StoppingTests {
     let handle = try connect.execute(
       CancelableEntityAction(script: script) { try? canceling.run() })
     let next = try connect.execute(MockEntityAction<ConnectEntity1>())
-    // On a thread of its own: it blocks in the midst of canceling.
+    // On a thread of its own: the call blocks within the cancellation.
     DispatchQueue(label: "cancel").async { handle.cancel() }
     await canceling.untilBegun()
     connect.suspended = false

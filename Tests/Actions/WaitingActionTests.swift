@@ -95,7 +95,7 @@ struct WaitingActionTests {
     try await second.value
   }
 
-  /// Submits itself once, and waits for that.
+  /// Submits a second action like itself and waits for it.
   private struct Again: AsyncEntityAction {
     typealias ManagedObjectType = ConnectEntity1
     let connect: TestConnect

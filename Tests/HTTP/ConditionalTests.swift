@@ -8,7 +8,7 @@ import Testing
 struct ConditionalTests {
   private struct MergeFailed: Error {}
 
-  /// Answers 304 to whoever has the tag, or the date.
+  /// Replies with 304 to a request with the tag or the date.
   private func makeServer() throws -> LoopbackServer {
     try LoopbackServer { request, connection in
       let fields = request.headerFields
@@ -30,7 +30,7 @@ struct ConditionalTests {
     #expect(first == [1, 2])
     let second = try await client.ifChanged(.get(server.url), since: validators) { try $0.decode([Int].self) }
     #expect(second == nil)
-    // Validators outlive the process that got them.
+    // The validators can be stored for the next process.
     let kept = HTTPValidators(validators.entries)
     let third = try await client.ifChanged(.get(server.url), since: kept) { try $0.decode([Int].self) }
     #expect(third == nil)

@@ -18,7 +18,7 @@ final class DownloadTests {
 
   deinit { try? FileManager.default.removeItem(at: directory) }
 
-  /// The names of all files, drafts among them.
+  /// The names of all files, including temporary ones.
   private var files: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: directory.path) } }
 
   @Test func `a download replaces a file by a file that only its owner can read`() async throws {

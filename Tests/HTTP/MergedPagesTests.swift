@@ -37,7 +37,7 @@ struct MergedPagesTests {
     return try await context.perform { try context.count(for: FetchRequest<ManagedObject>(entityName: "Song")) }
   }
 
-  /// Merges the pages of a service that has some songs on each; a page without songs is one that the service refuses.
+  /// Merges the pages of a service, each with some songs. The service refuses a page without songs.
   private func merge(_ pages: [[Int64]]) async throws -> MergeResult {
     let client = StubClient { number, request in
       if pages[number].isEmpty { return .make(to: request, 503) }

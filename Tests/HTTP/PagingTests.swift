@@ -173,7 +173,7 @@ struct PagingTests {
   }
 }
 
-/// Pages are compared by their content here.
+/// Compares pages by their content.
 extension HTTPPage: Equatable where Content: Equatable {
   public static func == (left: HTTPPage, right: HTTPPage) -> Bool {
     left.index == right.index && left.content == right.content

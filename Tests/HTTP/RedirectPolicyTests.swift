@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What the policy makes of redirects, whatever client sends the requests.
+/// The rules of the policy, independent of the client that sends the requests.
 @Suite("Redirect policies")
 struct RedirectPolicyTests {
   private func authorized(_ url: String = "https://example.org/a") -> HTTPRequest {
@@ -14,7 +14,7 @@ struct RedirectPolicyTests {
     return request
   }
 
-  /// A client that is redirected to one address after the other, and then answered.
+  /// A client that receives a chain of redirects and then a reply.
   private func redirected(to locations: String..., status: Int = 302) -> StubClient {
     StubClient { number, request in
       guard number < locations.count else { return .make(to: request, 200, [:], "[1]") }
@@ -58,7 +58,7 @@ struct RedirectPolicyTests {
     _ = try await base.redirecting().send(authorized())
     #expect(base.requests.count == 2)
     #expect(base.requests.last?.headerFields[.authorization] == (isSameOrigin ? "Bearer sesame" : nil))
-    // What a request asks for, and on which condition, is the same everywhere.
+    // Content types and conditions are portable.
     #expect(base.requests.last?.headerFields[.ifMatch] == "\"1\"")
   }
 

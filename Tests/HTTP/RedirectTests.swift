@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// What a redirect does to a request, between real servers. Two ports of one host are two origins.
+/// Redirects between real servers. Two ports of one host are two origins.
 @Suite("Redirects")
 struct RedirectTests {
   private let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)

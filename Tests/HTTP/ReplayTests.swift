@@ -17,7 +17,7 @@ struct ReplayTests {
     #expect(replay.remaining.isEmpty)
   }
 
-  /// Records three exchanges with a server that is gone afterwards.
+  /// Records three exchanges with a server, and stops the server.
   private func record(to file: URL) async throws -> [HTTPRequest] {
     let server = try LoopbackServer(replies: [
       ScriptedReply(body: "[1]"), ScriptedReply(status: "404 Not Found"), ScriptedReply(body: "[2]"),

@@ -89,7 +89,7 @@ struct RetryTests {
     let base = StubClient { _, request in .make(to: request, 503) }
     #expect(try await retrying(base).send(post).status.code == 503)
     #expect(base.requests.count == 1)
-    // Too many requests: the server did not look at it.
+    // 429: the server has not processed the request.
     let busy = StubClient { number, request in .make(to: request, number == 0 ? 429 : 201) }
     #expect(try await retrying(busy).send(post).status.code == 201)
   }

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// A server that holds back its replies to `/held`, and a client that sends one request at a time.
+/// A server that delays its replies to `/held` until a test releases them, and a client with one connection.
 private struct CrowdedService {
   let client: URLSessionClient
   let server: LoopbackServer
@@ -18,7 +18,7 @@ private struct CrowdedService {
   init() throws {
     let configuration = URLSessionConfiguration.patient
     configuration.httpMaximumConnectionsPerHost = 1
-    // However busy the machine is, a test ends its requests, and not the time that they take.
+    // Without a time limit, which a busy machine could exceed.
     configuration.timeoutIntervalForRequest = 86_400
     client = URLSessionClient(session: URLSession(configuration: configuration))
     let (isHeld, places) = (isHeld, places)
@@ -34,17 +34,17 @@ private struct CrowdedService {
 
   func request(_ path: String) -> HTTPRequest { .get(server.url.appending(path: path)) }
 
-  /// Lets one held request have its reply.
+  /// Releases the reply to one delayed request.
   func release() { places.signal() }
 
-  /// Sends a request that the server holds back, and so takes the only place.
+  /// Sends a request whose reply the server delays, which occupies the only slot.
   func occupy() async -> Task<HTTPReply, any Error> {
     let task = Task { try await client.send(request("held")) }
     await isHeld.wait()
     return task
   }
 
-  /// Returns when that many requests wait for the place.
+  /// Returns when a number of requests wait for the slot.
   func wait(for count: Int) async {
     while client.waitingCount != count { await Task.yield() }
   }

@@ -9,7 +9,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// A client against a real server, and what servers and networks do wrong.
+/// A client with a real server, under failures of server and network.
 @Suite("Transfers")
 struct TransferTests {
   private let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
@@ -97,7 +97,7 @@ struct TransferTests {
   }
 
   @Test func `the error of an unreachable server does not contain the path`() async throws {
-    // Nobody listens on the discard port.
+    // No server listens on the discard port.
     let request = HTTPRequest.get("http://ada:password@127.0.0.1:9/private?token=secret")
     let error = try await #require(throws: CoherenceError.self) { try await client.send(request) }
     #expect(error.code == .httpTransferFailed)
@@ -128,7 +128,7 @@ struct TransferTests {
       connection.waitUntilClientCloses()
       isClosed.open()
     }
-    // However busy the machine is, the cancelling ends the request, and not the time that it takes.
+    // Without a time limit, which a busy machine could exceed.
     let patient = URLSessionClient(session: URLSession(configuration: .patient))
     let task = Task { try await patient.send(.get(server.url)) }
     await isHalfway.wait()

@@ -136,7 +136,7 @@ struct ConnectServiceTests {
     let connect = TestConnect(
       name: "Service", managedObjectModel: try ManagedObjectModel { Entity("Person") { Attribute("name", .string) } },
       registry: StoreRegistry())
-    // The default store is of a type that nobody registered.
+    // The type of the default store is not registered.
     await #expect { try await ConnectService(connect).run() } throws: { ErrorCode.unknownStoreType ~= $0 }
     #expect(connect.state == .stopped)
   }
@@ -152,7 +152,7 @@ private struct GatedAction: AsyncGenericAction {
   }
 }
 
-/// An action that goes on until a test ends it, whoever cancels it.
+/// An action that ignores its cancellation until a test ends it.
 private struct StubbornAction: GenericAction {
   let gate = ServiceGate()
   let end = DispatchSemaphore(value: 0)
@@ -163,7 +163,7 @@ private struct StubbornAction: GenericAction {
   }
 }
 
-/// A service that executes an action when it is asked to end.
+/// A service that executes an action at its shutdown.
 private struct LastWish: Service {
   let connect: any Connect & ActionManager
   let gate = ServiceGate()

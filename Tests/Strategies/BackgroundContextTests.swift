@@ -49,7 +49,7 @@ struct BackgroundContextTests {
   }
 }
 
-/// A kind of context that an application makes.
+/// A subclass of an application.
 final class ImportContext: BackgroundContext, @unchecked Sendable {
   // Sendable: as the base class is; it adds nothing.
 }

@@ -24,7 +24,7 @@ struct ConflictTests {
       #expect(stored.firstName == "mine")
       #expect(stored.lastName == "theirs")
     }
-    // Nothing is stuck anywhere: later saves of both go through.
+    // Later saves of both contexts succeed.
     try stack.change(id) { $0.userName = "grace" }
     #expect(try stack.view.user(id).userName == "grace")
     user.userName = "hedy"
@@ -49,7 +49,7 @@ struct ConflictTests {
     #expect(stack.view.hasChanges)
     #expect(try stack.storedName(of: id) == "theirs")
 
-    // Background contexts are not held up by it.
+    // The conflict does not affect background contexts.
     let other = try stack.saveUser(named: "grace")
     #expect(try stack.storedName(of: other) == "grace")
 
@@ -90,7 +90,7 @@ struct ConflictTests {
     let id = try stack.saveUser(named: "ada")
     let shown = try stack.view.user(id)
     shown.firstName = "edited"
-    // The view is not entered until the end: it takes in nothing.
+    // The view is not entered until the end, and applies no save.
     for name in ["one", "two", "three"] {
       try stack.change(id) { user in
         #expect(user.firstName == "edited", "A nested context sees the view's edits.")

@@ -67,7 +67,7 @@ struct EntityChangeTests {
     }
     let report = try #require(await changes.next())
     #expect(report.inserted == [id] && report.count == 1)
-    // Nothing else waits in the stream.
+    // The stream has no other report.
     let last = try stack.saveUser(named: "grace")
     #expect(await changes.next()?.inserted == [last])
   }

@@ -15,7 +15,7 @@ struct IncompatibleStoreTests {
     Container(name: "Stores", managedObjectModel: model, storeLocation: directory.url)
   }
 
-  /// Makes a store with a user in it and answers its identity.
+  /// Makes a store with a user in it and returns the store's identifier.
   private func makeStore(_ model: ManagedObjectModel) throws -> StoreIdentifier {
     let container = makeContainer(model)
     let store = try container.attachPersistentStore(for: StoreConfiguration(type: .sqlite))

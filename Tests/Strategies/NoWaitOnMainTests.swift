@@ -70,11 +70,11 @@ struct NoWaitOnMainTests {
     #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 11_000)
   }
 
-  /// Blocks the main thread until some work on another thread ended.
+  /// Blocks the main thread until work on another thread has ended.
   private static func blockingMain(_ work: @escaping @Sendable () throws -> Void) throws -> DispatchTimeoutResult {
     let done = DispatchSemaphore(value: 0)
     let failure = Mutex<(any Error)?>(nil)
-    // Not on a queue: queues share threads with whatever else is tested.
+    // Not on a queue: queues share threads with other tests.
     Thread.detachNewThread {
       do { try work() } catch { failure.withLock { $0 = error } }
       done.signal()

@@ -7,7 +7,7 @@ import TestSupport
 @MainActor
 @Suite("Edits of the view that background saves overtake")
 struct OvertakenEditTests {
-  /// What becomes of an edit of the view by the view's merge policy.
+  /// The result of an edit of the view, by the view's merge policy.
   enum Resolution: String, CaseIterable, Sendable {
     case storeTrumps, objectTrumps, overwrite, rollback
 
@@ -25,7 +25,7 @@ struct OvertakenEditTests {
     var firstName: String { self == .rollback ? "First ada" : "mine" }
   }
 
-  /// The error of a save; `nil` when it passes.
+  /// The error of a save; `nil` on success.
   private func refusal(of context: ManagedObjectContext) -> CoherenceError? {
     do {
       try context.save()
@@ -60,7 +60,7 @@ struct OvertakenEditTests {
     stack.view.mergePolicy = .objectTrumps
     try stack.view.save()
     #expect(try stack.storedName(of: id) == "mine")
-    // Nothing is stuck anywhere: later saves of both pass.
+    // Later saves of both contexts succeed.
     stack.view.mergePolicy = .error
     try stack.change(id) { $0.userName = "grace" }
     #expect(try stack.view.user(id).userName == "grace")
@@ -193,7 +193,7 @@ struct OvertakenEditTests {
     let id = try stack.saveUser(named: "ada")
     try stack.view.user(id).userName = "mine"
     try stack.change(id) { $0.userName = "theirs" }
-    // First while the view knows nothing of it, then after the view has taken it in.
+    // First before the view has applied the save, then afterwards.
     for isTakenIn in [false, true] {
       if isTakenIn { stack.view.performAndWait {} }
       let background = stack.container.newBackgroundContext()

@@ -87,7 +87,7 @@ struct ViewFreshnessTests {
     let shown = try stack.view.user(id)
     try stack.change(id) { $0.userName = "grace" }
     #expect(shown.userName == "ada")
-    // A view that followed would take the change in here.
+    // A following view would apply the change here.
     #expect(try stack.view.user(id) === shown)
     #expect(shown.userName == "ada")
     stack.view.refreshAll()

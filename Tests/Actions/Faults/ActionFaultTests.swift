@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What was wrong with the actions of Coherence 5, by the fault.
+/// The faults of actions in Coherence 5. Each test is named after the fault and checks that it is fixed.
 @Suite("Faults of actions")
 struct ActionFaultTests {
   private let stack: ConnectStack

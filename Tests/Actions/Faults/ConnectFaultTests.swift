@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// What was wrong with the Connect of Coherence 5, by the fault.
+/// The faults of the Connect in Coherence 5. Each test is named after the fault and checks that it is fixed.
 @Suite("Faults of a Connect")
 struct ConnectFaultTests {
   private let stack: ConnectStack
@@ -240,7 +240,7 @@ struct ConnectFaultTests {
     let stack = try ConnectStack.started()
     let connect = stack.connect
     let (stream, continuation) = AsyncStream<Void>.makeStream()
-    // On a thread of its own: it blocks until the action has run.
+    // On a thread of its own: the call blocks until the action has run.
     DispatchQueue(label: "attach").async {
       let type = StoreType("Slow", factory: slow)
       #expect(throws: CoherenceError.self) { try connect.attachPersistentStore(for: StoreConfiguration(type: type)) }

@@ -4,7 +4,7 @@ import CoherenceStrategies
 import Testing
 import TestSupport
 
-/// What was wrong with the merge of Coherence 5, by the fault.
+/// The faults of the merge in Coherence 5. Each test is named after the fault and checks that it is fixed.
 @Suite("Faults of merging")
 struct MergeWeaknessTests {
   private func artists(_ ids: some Sequence<Int>, _ name: String) -> [MergeRecord] {
@@ -175,7 +175,7 @@ struct MergeWeaknessTests {
       view.performAndWait {}
       #expect(try shown.value(for: "name", as: String.self) == "edited" && view.hasChanges)
       #expect(try stack.names() == [1: "new 1"])
-      // Nor do the edits overwrite the merge unless that is wanted.
+      // The edits do not overwrite the merge either, unless the options say so.
       #expect { try view.save() } throws: { ErrorCode.versionConflict ~= $0 }
       view.mergePolicy = .objectTrumps
       try view.save()

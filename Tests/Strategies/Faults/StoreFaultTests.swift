@@ -7,7 +7,8 @@ import Logging
 import Testing
 import TestSupport
 
-/// What was wrong with the stores of Coherence 5's containers and their configurations, by the fault.
+/// The faults of stores and configurations in Coherence 5. Each test is named after the fault and checks that it is
+/// fixed.
 @Suite("Faults of stores and configurations")
 struct StoreFaultTests {
   typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>

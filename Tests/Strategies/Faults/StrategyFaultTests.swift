@@ -7,11 +7,11 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// What was wrong with the strategies of Coherence 5, by the fault.
+/// The faults of strategies in Coherence 5. Each test is named after the fault and checks that it is fixed.
 @MainActor
 @Suite("Faults of strategies", .serialized)
 struct StrategyFaultTests {
-  /// Does some work on another thread, and blocks the main one until it has ended.
+  /// Blocks the main thread until work on another thread has ended.
   private func blockingMain<T: Sendable>(_ work: @escaping @Sendable () throws -> T) throws -> T {
     let done = DispatchSemaphore(value: 0)
     let result = Mutex<Result<T, any Error>?>(nil)
@@ -150,7 +150,7 @@ struct StrategyFaultTests {
     let observer = NotificationCenter.default.addObserver(
       forName: .managedObjectContextDidSave, object: background, queue: nil
     ) { notification in
-      // Neither live objects, nor anything that only the saving context may touch.
+      // Identifiers only: objects of the saving context must not be used here.
       let changes = notification.userInfo?[ManagedObjectContext.NotificationKey.changes] as? ChangeSet
       told.withLock { $0 += changes?.insertedIDs ?? [] }
     }
@@ -181,7 +181,7 @@ struct StrategyFaultTests {
   }
 }
 
-/// A strategy that makes its contexts of what the base keeps.
+/// A strategy that makes its contexts with the properties of the base class.
 private final class OwnStrategy: ContextStrategy, ContextStrategyType {
   private(set) lazy var viewContext = ManagedObjectContext(
     concurrencyType: .mainQueue, coordinator: persistentStoreCoordinator)
