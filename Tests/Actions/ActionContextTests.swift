@@ -40,17 +40,17 @@ struct ActionContextTests {
     try checkTen()
   }
 
-  @Test func `an object that is never inserted stays readable`() {
+  @Test func `an object without a context stays readable`() {
     let object = ConnectEntity1.make(3, "three")
     #expect(object.id == 3 && object.string == "three" && object.bool == false)
     #expect(object.managedObjectContext == nil)
   }
 
-  @Test func `a block that throws throws out of the context`() throws {
+  @Test func `the error of a block in an action's context is thrown to the caller`() throws {
     #expect(throws: MockError.self) { try stack.inActionContext { _ in throw MockError() } }
   }
 
-  @Test func `in a conflict the properties that the action set win`() throws {
+  @Test func `in a conflict the properties that the action has set win`() throws {
     try stack.inActionContext { context in
       context.insert(ConnectEntity1.make(1, "first"))
       try context.save()

@@ -31,7 +31,7 @@ struct ActionLogTests {
     var logDescription: String { "The service is closed." }
   }
 
-  /// What is logged of an action that throws an error.
+  /// The log entry of an action that throws an error.
   private func entries(of error: any Error) async throws -> [String] {
     let connect = TestConnect(name: "Log", managedObjectModel: ConnectModels.main, logger: log.logger)
     try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
@@ -44,26 +44,26 @@ struct ActionLogTests {
     return log.texts(.error)
   }
 
-  @Test func `an error of a web service is logged without the values in it`() async throws {
+  @Test func `the log contains no values of a web service's error`() async throws {
     let texts = try await entries(of: ServiceError.unauthorized(url: "https://example.org/?token=sesame"))
     #expect(texts.count == 1)
     #expect(texts.allSatisfy { !$0.contains("sesame") && !$0.contains("example.org") })
     #expect(texts.allSatisfy { $0.contains("ServiceError.unauthorized") })
   }
 
-  @Test func `an error that describes itself is logged by its type`() async throws {
+  @Test func `the log has only the type of an error with a description of its own`() async throws {
     let texts = try await entries(of: DescribedError())
     #expect(texts.allSatisfy { !$0.contains("sesame") && $0.contains("DescribedError") })
     #expect(texts.count == 1)
   }
 
-  @Test func `a case without values is logged by its name`() async throws {
+  @Test func `the log has the name of an error case without associated values`() async throws {
     let texts = try await entries(of: ServiceError.closed)
     #expect(texts.count == 1)
     #expect(texts.allSatisfy { $0.contains("ServiceError.closed") })
   }
 
-  @Test func `a system's error is logged by its code`() async throws {
+  @Test func `the log has the type and code of a system error and no path`() async throws {
     let path = "/home/ada/sesame"
     let texts = try await entries(of: CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: path]))
     #expect(texts.count == 1)
@@ -71,7 +71,7 @@ struct ActionLogTests {
     #expect(texts.allSatisfy { !$0.contains("sesame") && $0.contains("CocoaError \(code)") })
   }
 
-  @Test func `errors of the framework, and loggable ones, are logged with their text`() async throws {
+  @Test func `the log has the text of framework errors and of loggable errors`() async throws {
     let reported = try await entries(of: ReportedError(token: "sesame"))
     #expect(reported.count == 1)
     #expect(reported.allSatisfy { $0.contains("The service is closed.") && !$0.contains("sesame") })

@@ -19,7 +19,7 @@ struct ActionMessageTests {
     try connect.start()
   }
 
-  /// What is warned of actions. The model has an entity that is warned of too.
+  /// The warnings about actions. The model has an entity with a warning of its own.
   private var warnings: [String] { log.texts(.warning).filter { $0.hasPrefix("The action ") } }
 
   /// An action that inserts a record.
@@ -32,7 +32,7 @@ struct ActionMessageTests {
     }
   }
 
-  /// Submits an action, and returns it when everything is logged of it: before its completion block is called.
+  /// Submits an action and returns it after all of its log entries, which precede the completion block.
   private func finish(
     _ submit: (@escaping @Sendable (any ActionProxy) -> Void) throws -> Void
   ) async throws -> any ActionProxy {
@@ -45,7 +45,7 @@ struct ActionMessageTests {
     }
   }
 
-  @Test func `an action is logged at its start and at its end, on one line each, for debugging`() async throws {
+  @Test func `the debug log has one line for the start and one for the end of an action`() async throws {
     _ = try await finish { _ = try connect.execute(inserting(isSaved: true), completionBlock: $0) }
     let texts = log.texts(.debug).filter { $0.hasPrefix("Action ") }
     #expect(texts.count == 2)
@@ -55,7 +55,7 @@ struct ActionMessageTests {
     #expect(warnings.isEmpty)
   }
 
-  @Test func `an action that an equal one replaces is logged as replaced, and not as an error`() async throws {
+  @Test func `the log of a replaced action says so and is no error`() async throws {
     connect.suspended = true
     let options = ActionOptions(uniqueKey: "key", equalActionPolicy: .replace)
     let replaced = try await finish { completion in
@@ -67,13 +67,14 @@ struct ActionMessageTests {
     #expect(log.texts(.debug).count { $0.hasPrefix("Action canceled.") && $0.contains("replaced by an equal") } == 1)
   }
 
-  @Test func `an action that fails is logged as an error`() async throws {
+  @Test func `a failed action is logged as an error`() async throws {
     let action = MockGenericAction(script: MockScript(fails: true))
     _ = try await finish { _ = try connect.execute(action, completionBlock: $0) }
     #expect(log.texts(.error).count { $0.contains("Action threw an error.") } == 1)
   }
 
-  @Test func `an action that succeeds with unsaved changes is warned of, and its statistics say so`() async throws {
+  @Test func `unsaved changes of a successful action are logged as a warning and noted in its statistics`() async throws
+  {
     let handle = try connect.execute(inserting(isSaved: false))
     try await handle.value
     #expect(handle.completionStatus == .successful)
@@ -82,7 +83,7 @@ struct ActionMessageTests {
     #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains("ClosureAction") && $0.contains("save") })
   }
 
-  @Test func `an asynchronous action that succeeds with unsaved changes is warned of too`() async throws {
+  @Test func `unsaved changes of a successful asynchronous action are logged as a warning`() async throws {
     let handle = try connect.execute(
       EntityTaskAction { context in
         try await context.perform { context.insert(ConnectEntity1.make(1, "one")) }
@@ -91,7 +92,7 @@ struct ActionMessageTests {
     #expect(handle.statistics.hasUnsavedChanges && warnings.count == 1)
   }
 
-  @Test func `an action that saves, takes its changes back, or fails is not warned of`() async throws {
+  @Test func `an action that saves, rolls back or fails causes no warning`() async throws {
     let saving = try connect.execute(inserting(isSaved: true))
     let undoing = try connect.execute(
       ClosureAction(ConnectEntity1.self) { context in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Notifications of actions")
 struct ActionNotificationTests {
-  @Test func `start, finish and completion come in this order, with final state at the finish`() async throws {
+  @Test func `start notification, finish notification and completion block follow in this order`() async throws {
     let stack = try ConnectStack.started()
     let (stream, continuation) = AsyncStream<String>.makeStream()
     let observers = [
@@ -25,7 +25,7 @@ struct ActionNotificationTests {
     #expect(events == ["start", "finish finished successful", "completion"])
   }
 
-  @Test func `an action that never ran is told of in the same way`() async throws {
+  @Test func `an action that never ran posts the same notifications`() async throws {
     let stack = try ConnectStack.started()
     stack.connect.suspended = true
     let (stream, continuation) = AsyncStream<String>.makeStream()

@@ -13,7 +13,7 @@ struct ActionOrderTests {
     stack = try ConnectStack.started(options: ConnectOptions(maximumConcurrentGenericActions: 1))
   }
 
-  @Test func `what waits goes by priority, and in order within one`() async throws {
+  @Test func `waiting actions begin by priority, then in the order of submission`() async throws {
     connect.suspended = true
     let log = OrderLog()
     let priorities: [ActionPriority] = [.normal, .veryLow, .high, .normal, .veryHigh, .low, .high]
@@ -26,7 +26,7 @@ struct ActionOrderTests {
     #expect(log.numbers == [4, 2, 6, 0, 3, 5, 1])
   }
 
-  @Test func `an action begins when those it depends on have finished, in other queues too`() async throws {
+  @Test func `an action begins after its dependencies have finished, also in other queues`() async throws {
     let script = MockScript(waits: true)
     let first = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     let second = try connect.execute(MockEntityAction<ConnectEntity2>())
@@ -40,7 +40,7 @@ struct ActionOrderTests {
     #expect(first.state == .finished)
   }
 
-  @Test func `an action does not run when one it depends on failed, and says so`() async throws {
+  @Test func `an action with a failed dependency does not run and fails with dependencyFailed`() async throws {
     let script = MockScript()
     let failing = try connect.execute(MockGenericAction(script: MockScript(fails: true)))
     let handle = try connect.execute(
@@ -54,13 +54,13 @@ struct ActionOrderTests {
     #expect(script.runCount == 0)
   }
 
-  @Test func `an action runs after failed dependencies if it wants to`() async throws {
+  @Test func `an action runs after failed dependencies if its options allow it`() async throws {
     let failing = try connect.execute(MockGenericAction(script: MockScript(fails: true)))
     let options = ActionOptions(dependencies: [failing], runsAfterFailedDependencies: true)
     try await connect.execute(MockGenericAction(), options: options).value
   }
 
-  @Test func `of a long row of actions none runs when the first fails, and none is kept by another`() async throws {
+  @Test func `the failure of the first action of a long chain fails every action of the chain`() async throws {
     let script = MockScript()
     let gate = TaskGate()
     let first = try connect.execute(
@@ -78,7 +78,7 @@ struct ActionOrderTests {
     #expect(script.runCount == 0)
   }
 
-  @Test func `a long row of actions is canceled by a stop`() async throws {
+  @Test func `a stop cancels a long chain of dependent actions`() async throws {
     let gate = TaskGate()
     var last: AnyActionHandle = try connect.execute(TaskAction { await gate.pass() })
     for _ in 0..<3_000 {
@@ -88,7 +88,7 @@ struct ActionOrderTests {
     #expect(last.completionStatus == .canceled)
   }
 
-  @Test func `an action that waits for others can be canceled`() async throws {
+  @Test func `an action that waits for its dependencies can be canceled`() async throws {
     let script = MockScript(waits: true)
     let first = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     let second = try connect.execute(MockGenericAction(), options: ActionOptions(dependencies: [first]))
@@ -100,8 +100,7 @@ struct ActionOrderTests {
     try await first.value
   }
 
-  @Test func `an action says of itself how it wants to be executed, and who submits it may say otherwise`() async throws
-  {
+  @Test func `the options of a submission replace the options of the action`() async throws {
     let gate = MockScript(waits: true)
     let blocker = try connect.execute(MockGenericAction(script: gate))
     await gate.untilBegun()
@@ -120,7 +119,7 @@ struct ActionOrderTests {
 
 @Suite("Concurrency limits of actions")
 struct ConcurrencyLimitTests {
-  @Test func `no more actions run at once than their limit allows, and all of them run`() async throws {
+  @Test func `a concurrency limit bounds the simultaneous actions that share it`() async throws {
     let stack = try ConnectStack.started()
     let limit = ConcurrencyLimit("host", 2)
     let scripts = (0..<5).map { _ in MockScript(waits: true) }
@@ -140,7 +139,7 @@ struct ConcurrencyLimitTests {
     #expect(scripts.map(\.runCount) == [1, 1, 1, 0, 1])
   }
 
-  @Test func `a limit holds over queues`() async throws {
+  @Test func `a concurrency limit applies across queues`() async throws {
     let stack = try ConnectStack.started()
     let options = ActionOptions(limit: ConcurrencyLimit("host", 1))
     let script = MockScript(waits: true)
@@ -153,7 +152,7 @@ struct ConcurrencyLimitTests {
     try await second.value
   }
 
-  @Test func `the number of generic actions at once is an option of the Connect`() async throws {
+  @Test func `the maximum of simultaneous generic actions is an option of the Connect`() async throws {
     let stack = try ConnectStack.started(options: ConnectOptions(maximumConcurrentGenericActions: 2))
     let scripts = (0..<3).map { _ in MockScript(waits: true) }
     let handles = try scripts.map { try stack.connect.execute(MockGenericAction(script: $0)) }
@@ -163,7 +162,7 @@ struct ConcurrencyLimitTests {
     for handle in handles { try await handle.value }
   }
 
-  @Test func `a number of generic actions below one counts as one`() async throws {
+  @Test func `a maximum of generic actions below one counts as one`() async throws {
     var options = ConnectOptions()
     options.maximumConcurrentGenericActions = -3
     let stack = try ConnectStack.started(options: options)
@@ -186,7 +185,7 @@ struct EqualActionTests {
 
   init() throws { stack = try ConnectStack.started() }
 
-  @Test func `equal actions are one while they are on their way, and every completion is called`() async throws {
+  @Test func `a submission joins an unfinished equal action, and every completion block is called`() async throws {
     let script = MockScript(waits: true)
     let (stream, continuation) = AsyncStream<any ActionProxy>.makeStream()
     let handles = try (0..<3).map { _ in
@@ -225,12 +224,12 @@ struct EqualActionTests {
     #expect(script.runCount == handles.count)
   }
 
-  @Test func `keys are equal when what they are made of is, and are found then`() {
+  @Test func `keys of equal values are equal and have equal hashes`() {
     #expect(ActionKey(7) == ActionKey(Int8(7)))
     #expect(Set([ActionKey(7), ActionKey(Int8(7)), ActionKey("7")]).count == 2)
   }
 
-  @Test func `an action that was canceled is not joined`() async throws {
+  @Test func `a submission does not join a canceled action`() async throws {
     let script = MockScript(waits: true, ignoresCancel: true)
     let first = try connect.execute(Refresh(script: script))
     await script.untilBegun()

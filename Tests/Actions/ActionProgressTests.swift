@@ -12,7 +12,7 @@ struct ActionProgressTests {
 
   init() throws { stack = try ConnectStack.started() }
 
-  @Test func `an action reports its progress, and who follows it sees the latest and the end`() async throws {
+  @Test func `a progress stream delivers the latest progress and ends with the action`() async throws {
     let gates = [MockScript(waits: true), MockScript(waits: true)]
     let handle = try connect.execute(
       ClosureAction(ConnectEntity1.self) { context in
@@ -39,7 +39,7 @@ struct ActionProgressTests {
     #expect(handle.progress.fractionCompleted == 0.75)
   }
 
-  @Test func `canceling the progress cancels the action, and the other way round`() async throws {
+  @Test func `canceling the progress cancels the action, and canceling the action cancels the progress`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockGenericAction(script: script))
     await script.untilBegun()
@@ -53,7 +53,7 @@ struct ActionProgressTests {
     #expect(progress.isCancelled)
   }
 
-  @Test func `who follows the progress sees the latest, whoever else sets it at once`() async throws {
+  @Test func `under concurrent updates a progress stream delivers the latest progress last`() async throws {
     for _ in 0..<50 {
       let script = MockScript(waits: true)
       let handle = try connect.execute(MockGenericAction(script: script))
@@ -80,13 +80,13 @@ struct ActionProgressTests {
   }
 
   @Test(.timeLimit(.minutes(15)))
-  func `a cancellation handler that blocks does not keep the action from setting its progress`() async throws {
+  func `a blocked cancellation handler does not block the action's updates of its progress`() async throws {
     let script = MockScript(waits: true, ignoresCancel: true)
     let handle = try connect.execute(MockGenericAction(script: script))
     await script.untilBegun()
     let handler = MockScript(waits: true)
     handle.progress.cancellationHandler = { try? handler.run() }
-    // A serial queue, because the thread that cancels waits in the handler.
+    // A serial queue of its own: the canceling thread blocks in the handler.
     DispatchQueue(label: "test.cancel").async { handle.progress.cancel() }
     await handler.untilBegun()
     handle.progress.completedUnitCount = 7

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Statistics of actions")
 struct ActionStatisticsTests {
-  @Test func `an action that did not start has no times`() throws {
+  @Test func `an action that has not started has no start and finish times`() throws {
     let stack = try ConnectStack()
     stack.connect.suspended = true
     let proxy = try stack.connect.execute(MockGenericAction())
@@ -23,7 +23,7 @@ struct ActionStatisticsTests {
     proxy.cancel()
   }
 
-  @Test func `records are counted, saved and found`() async throws {
+  @Test func `statistics count the saved and fetched records`() async throws {
     let stack = try ConnectStack.started()
     let proxy = try stack.connect.execute(
       ClosureAction(ConnectEntity1.self) { context in
@@ -48,7 +48,7 @@ struct ActionStatisticsTests {
     #expect(proxy.statistics.executionTime >= statistics.contextBlockTime)
   }
 
-  @Test func `a failed action has its statistics, without what was not saved`() async throws {
+  @Test func `a failed action has statistics, which do not count unsaved changes`() async throws {
     let stack = try ConnectStack.started()
     let proxy = try stack.connect.execute(
       ClosureAction(ConnectEntity1.self) { context in
@@ -66,7 +66,7 @@ struct ActionStatisticsTests {
     #expect(statistics.saveTime > 0)
   }
 
-  @Test func `statistics can be read while the action runs`() async throws {
+  @Test func `statistics can be read during the execution`() async throws {
     let stack = try ConnectStack.started()
     let script = MockScript(waits: true)
     let proxy = try stack.connect.execute(

@@ -13,7 +13,7 @@ struct ActionTimeoutTests {
 
   init() throws { stack = try ConnectStack.started(options: ConnectOptions(clock: clock)) }
 
-  @Test func `an action that takes too long is asked to end, and fails`() async throws {
+  @Test func `an action is canceled after its timeout and fails`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockGenericAction(script: script), options: options)
     await clock.untilSleeping()
@@ -25,7 +25,7 @@ struct ActionTimeoutTests {
     #expect(script.cancelCount == 1)
   }
 
-  @Test func `an asynchronous action that takes too long has its task canceled`() async throws {
+  @Test func `the task of an asynchronous action is canceled after the timeout`() async throws {
     let gate = TaskGate()
     let handle = try connect.execute(TaskAction { await gate.pass() }, options: options)
     await clock.untilSleeping()
@@ -33,7 +33,7 @@ struct ActionTimeoutTests {
     await #expect { try await handle.value } throws: { ErrorCode.timedOut ~= $0 }
   }
 
-  @Test func `an action that ignores the end of its time is finished when it has ended, not before`() async throws {
+  @Test func `an action that ignores its timeout finishes at the end of its work and not before`() async throws {
     let script = MockScript(waits: true, fails: true, ignoresCancel: true)
     let handle = try connect.execute(MockEntityAction<ConnectEntity1>(script: script), options: options)
     let next = try connect.execute(MockEntityAction<ConnectEntity1>())
@@ -49,7 +49,7 @@ struct ActionTimeoutTests {
     #expect(script.cancelCount == 1)
   }
 
-  @Test func `an action whose time is over merges nothing any more`() async throws {
+  @Test func `a merge after the timeout of its action throws and changes nothing`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(LateMerge(script: script), options: options)
     await script.untilBegun()
@@ -61,7 +61,7 @@ struct ActionTimeoutTests {
     #expect(try stack.strings().isEmpty)
   }
 
-  /// Merges when it is asked to end, and not before.
+  /// Merges after its cancellation and not before.
   private struct LateMerge: EntityAction {
     typealias ManagedObjectType = ConnectEntity1
     let script: MockScript
@@ -73,7 +73,7 @@ struct ActionTimeoutTests {
     func cancel() { script.cancel() }
   }
 
-  @Test func `an action that is in time is not touched, and its timer goes`() async throws {
+  @Test func `an action that ends before its timeout succeeds, and its timer is canceled`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockGenericAction(script: script), options: options)
     await clock.untilSleeping()
@@ -112,7 +112,7 @@ struct ActionRetryTests {
       retry: RetryPolicy(attempts: attempts, initialDelay: .seconds(1), maximumDelay: .seconds(3), jitter: 0))
   }
 
-  @Test func `an action that throws is run again, later each time, until it succeeds`() async throws {
+  @Test func `a failed action is retried with growing delays until it succeeds`() async throws {
     let attempts = Attempts(failures: 3)
     let events = connect.events
     let handle = try connect.execute(
@@ -142,7 +142,7 @@ struct ActionRetryTests {
     #expect(told == ["started", "1 1.0 seconds", "2 2.0 seconds", "3 3.0 seconds", "finished"])
   }
 
-  @Test func `an action that goes on throwing fails with its last error`() async throws {
+  @Test func `an action whose attempts all throw fails with the last error`() async throws {
     let attempts = Attempts(failures: 9)
     let handle = try connect.execute(TaskAction { try attempts.make() }, options: options(attempts: 2))
     await clock.untilSleeping()
@@ -151,7 +151,7 @@ struct ActionRetryTests {
     #expect(attempts.made == 2)
   }
 
-  @Test func `others run while an action waits for its next attempt`() async throws {
+  @Test func `other actions run while an action waits for its next attempt`() async throws {
     let attempts = Attempts(failures: 1)
     let first = try connect.execute(
       ClosureAction(ConnectEntity1.self) { _ in try attempts.make() }, options: options())
@@ -171,7 +171,7 @@ struct ActionRetryTests {
     #expect(handle.completionStatus == .canceled && attempts.made == 1)
   }
 
-  @Test func `an error that comes again by its own account is not tried again`() async throws {
+  @Test func `an error that is not retryable ends the attempts`() async throws {
     let count = Mutex(0)
     _ = count.withLock { $0 }
     let handle = try connect.execute(
@@ -180,7 +180,7 @@ struct ActionRetryTests {
     #expect(handle.statistics.attempts == 1)
   }
 
-  @Test func `an action that is canceled while it is decided whether to try again is not run again`() async throws {
+  @Test func `an action that is canceled by its retry condition is not run again`() async throws {
     let attempts = Attempts(failures: 9)
     let known = Mutex<AnyActionHandle?>(nil)
     let submitted = TaskGate()
@@ -200,7 +200,7 @@ struct ActionRetryTests {
     #expect(handle.completionStatus == .canceled && attempts.made == 1)
   }
 
-  @Test func `delays beyond all measure are as long as the longest`() {
+  @Test func `retry delays never exceed the maximum, even for infinite factors`() {
     var generator = SystemRandomNumberGenerator()
     var policy = RetryPolicy(initialDelay: .seconds(1), factor: 1e300, maximumDelay: .seconds(10), jitter: 0)
     #expect(policy.delay(afterAttempt: 1, using: &generator) == .seconds(1))
@@ -213,7 +213,7 @@ struct ActionRetryTests {
     #expect(policy.delay(afterAttempt: 2, using: &generator) == .zero)
   }
 
-  @Test func `delays double up to their maximum, less a random part`() {
+  @Test func `retry delays double up to the maximum, less a random part`() {
     var policy = RetryPolicy(initialDelay: .seconds(1), maximumDelay: .seconds(10), jitter: 0)
     var generator = SystemRandomNumberGenerator()
     let delays = (1...6).map { policy.delay(afterAttempt: $0, using: &generator) }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The queue of callbacks", .timeLimit(.minutes(15)))
 struct CallbackQueueTests {
-  /// The looks of a queue that are due, which a test calls by hand.
+  /// The scheduled checks of a queue, which a test runs itself.
   private final class Looks: Sendable {
     private let due = Mutex<[CallbackQueue.Block]>([])
     var count: Int { due.withLock { $0.count } }
@@ -21,7 +21,7 @@ struct CallbackQueueTests {
     }
   }
 
-  /// A block that notes its begin and waits for a release.
+  /// A block that records its begin and waits for a release.
   private final class Blocker: Sendable {
     private let begun = DispatchSemaphore(value: 0)
     private let gate = DispatchSemaphore(value: 0)
@@ -39,7 +39,7 @@ struct CallbackQueueTests {
     CallbackQueue(name: "test", width: width) { [looks] in looks.add($0) }
   }
 
-  @Test func `blocks that return share one thread and keep their order`() {
+  @Test func `blocks that return at once share one thread and keep their order`() {
     let queue = queue(width: 8)
     let numbers = Mutex<[Int]>([])
     let done = DispatchSemaphore(value: 0)
@@ -51,12 +51,12 @@ struct CallbackQueueTests {
     #expect(queue.laneCount == 1)
   }
 
-  @Test func `a block behind a blocked one begins after a look that finds no progress`() {
+  @Test func `a block behind a blocked block begins after a check that finds no progress`() {
     let queue = queue(width: 8)
     let blockers = [Blocker(), Blocker()]
     for blocker in blockers { queue.add { blocker.block() } }
     blockers[0].untilBegun()
-    // The first look sees the begin of the blocked block or finds nothing begun; the second finds nothing begun.
+    // The first check may see the begin of the blocked block; the second finds no begin.
     looks.callAll()
     looks.callAll()
     blockers[1].untilBegun()
@@ -64,7 +64,7 @@ struct CallbackQueueTests {
     for blocker in blockers { blocker.release() }
   }
 
-  @Test func `a look that finds progress wakes no further thread`() {
+  @Test func `a check that finds progress wakes no other thread`() {
     let queue = queue(width: 8)
     let blockers = [Blocker(), Blocker(), Blocker()]
     queue.add { blockers[0].block() }
@@ -80,7 +80,7 @@ struct CallbackQueueTests {
     for blocker in blockers[1...] { blocker.release() }
   }
 
-  @Test func `no more blocks begin than the queue is wide, and further ones follow as soon as one returns`() {
+  @Test func `the width limits the blocks at work, and the next block begins when a block returns`() {
     let queue = queue(width: 2)
     let blockers = [Blocker(), Blocker(), Blocker()]
     for blocker in blockers { queue.add { blocker.block() } }

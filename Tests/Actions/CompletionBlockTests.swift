@@ -7,10 +7,10 @@ import Testing
 
 @Suite("Completion blocks that block", .timeLimit(.minutes(15)))
 struct CompletionBlockTests {
-  /// More than the system has threads for one queue: were they all blocked, nothing else would begin.
+  /// More than the threads of a global queue: if they all were blocked, no other block would begin.
   private static let many = 300
 
-  @Test func `completion blocks that block delay neither the beginning nor the end of other actions`() async throws {
+  @Test func `blocked completion blocks delay neither the start nor the end of other actions`() async throws {
     let stack = try ConnectStack.started()
     let gate = DispatchSemaphore(value: 0)
     defer { for _ in 0..<Self.many { gate.signal() } }
@@ -33,7 +33,7 @@ struct CompletionBlockTests {
     #expect(stack.connect.state == .stopped)
   }
 
-  @Test func `a completion block that waits for the completion blocks of later actions gets them`() async throws {
+  @Test func `a completion block can wait for the completion blocks of later actions`() async throws {
     let stack = try ConnectStack.started()
     let arrivals = DispatchGroup()
     for _ in 0..<64 { arrivals.enter() }
@@ -52,7 +52,7 @@ struct CompletionBlockTests {
     }
   }
 
-  @Test func `blocks of a stop that block delay no task`() async throws {
+  @Test func `blocked blocks of stops delay no task`() async throws {
     let stack = try ConnectStack.started()
     let gate = DispatchSemaphore(value: 0)
     defer { for _ in 0..<Self.many { gate.signal() } }
@@ -79,7 +79,7 @@ struct CompletionBlockTests {
 
 @Suite("The order of completion blocks", .timeLimit(.minutes(15)))
 struct CompletionOrderTests {
-  @Test func `with room for one blocked completion block, blocks come one by one, in the order of the ends`()
+  @Test func `with a maximum of one, completion blocks are called one by one in the order of the actions' ends`()
     async throws
   {
     let stack = try ConnectStack.started(options: ConnectOptions(maximumConcurrentCompletionBlocks: 1))
@@ -103,7 +103,7 @@ struct CompletionOrderTests {
       counts.append(count)
       if counts.count == 1_000 { break }
     }
-    // The last block has yielded its count, and notes its number before it lets another action's block begin.
+    // The last block records its number before another action's block begins, and has yielded its count.
     let last = try stack.connect.execute(MockEntityAction<ConnectEntity1>()) { _ in continuation.finish() }
     try await last.value
     for await _ in together {}
@@ -111,7 +111,7 @@ struct CompletionOrderTests {
     #expect(log.numbers == Array(0..<1_000))
   }
 
-  @Test func `completion blocks of equal actions are called one after the other, in the order of the calls`()
+  @Test func `completion blocks of equal actions are called one after the other in the order of the submissions`()
     async throws
   {
     let stack = try ConnectStack.started()
@@ -129,7 +129,7 @@ struct CompletionOrderTests {
     #expect(log.numbers == Array(0..<50))
   }
 
-  @Test func `a number of completion blocks below one counts as one`() async throws {
+  @Test func `a maximum of completion blocks below one counts as one`() async throws {
     var options = ConnectOptions()
     options.maximumConcurrentCompletionBlocks = -3
     let stack = try ConnectStack.started(options: options)

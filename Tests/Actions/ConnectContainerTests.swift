@@ -10,7 +10,7 @@ import TestSupport
 @MainActor
 @Suite("A Connect as a container")
 struct ConnectContainerTests {
-  @Test func `a Connect keeps its stores where containers do`() {
+  @Test func `the default store location of a Connect is that of containers`() {
     #expect(
       TestConnect.defaultStoreLocation()
         == GenericPersistentContainer<ContextStrategy.Mixed>.defaultStoreLocation())
@@ -24,14 +24,14 @@ struct ConnectContainerTests {
     #expect { try TestConnect(name: "Missing") } throws: { ErrorCode.modelNotFound ~= $0 }
   }
 
-  @Test func `a Connect keeps its name and model and opens nothing`() throws {
+  @Test func `a new Connect has its name and model and opens no store`() throws {
     let stack = try ConnectStack()
     #expect(stack.connect.name == "Connect")
     #expect(stack.connect.managedObjectModel === ConnectModels.main)
     #expect(stack.connect.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
-  @Test func `stores are attached and detached without a start`() throws {
+  @Test func `a stopped Connect attaches and detaches stores`() throws {
     let stack = try ConnectStack()
     let store = try stack.connect.attachPersistentStore(for: StoreConfiguration())
     #expect(stack.directory.has("Connect.sqlite"))
@@ -63,7 +63,7 @@ struct ConnectContainerTests {
     #expect(stack.connect.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
-  @Test func `a global store is there before the user is known, and each user has stores of their own`() throws {
+  @Test func `a shared store stays attached while stores of users come and go`() throws {
     let stack = try ConnectStack(try StoresByUser.model())
     let connect = stack.connect
     let global = StoreConfiguration(name: "GlobalData", type: .sqlite)
@@ -101,7 +101,7 @@ struct ConnectContainerTests {
     }
   }
 
-  @Test func `a store of another model is refused without migration, one or several`() throws {
+  @Test func `a store of another model is refused without migration`() throws {
     let directory = TemporaryDirectory()
     func makeConnect(_ model: ManagedObjectModel) -> TestConnect {
       TestConnect(name: "Connect", managedObjectModel: model, storeLocation: directory.url)

@@ -8,7 +8,7 @@ import TestSupport
 
 @Suite("The states of a Connect")
 struct ConnectStateMachineTests {
-  @Test func `each transition leads from one state, and from no other`() {
+  @Test func `each transition is legal in one state only`() {
     let ways = ConnectTransition.allCases.flatMap { transition in
       ConnectState.allCases.compactMap { state in
         transition.target(from: state).map { "\(state) \(transition) \($0)" }
@@ -21,7 +21,7 @@ struct ConnectStateMachineTests {
       ])
   }
 
-  @Test func `a start and a stop are told of, state by state`() async throws {
+  @Test func `the events of a start and a stop contain every state in order`() async throws {
     let stack = try ConnectStack()
     let events = stack.connect.events
     #expect(stack.connect.state == .stopped)
@@ -37,7 +37,7 @@ struct ConnectStateMachineTests {
     #expect(states == [.starting, .started, .stopping, .stopped])
   }
 
-  @Test func `a start that fails leads back to stopped`() async throws {
+  @Test func `a failed start returns to the state stopped`() async throws {
     let stack = try ConnectStack()
     try stack.connect.attachPersistentStore(for: StoreConfiguration(fileName: "1.sqlite"))
     try await stack.connect.start()
@@ -51,7 +51,7 @@ struct ConnectStateMachineTests {
     #expect(stack.connect.state == .started)
   }
 
-  @Test func `a start during a stop waits for it, and starts`() async throws {
+  @Test func `a start during a stop waits for the stop and then starts`() async throws {
     let stack = try ConnectStack.started()
     let connect = stack.connect
     let script = MockScript(waits: true, ignoresCancel: true)
@@ -69,7 +69,7 @@ struct ConnectStateMachineTests {
     #expect(connect.isManaged(try stack.entity("ConnectEntity1")))
   }
 
-  @Test func `stops at once share one stop, and all of them wait`() async throws {
+  @Test func `concurrent stops share one stop, and every caller waits for its end`() async throws {
     let stack = try ConnectStack.started()
     let connect = stack.connect
     let script = MockScript(waits: true, ignoresCancel: true)
@@ -91,7 +91,7 @@ struct ConnectStateMachineTests {
     #expect(script.cancelCount == 1)
   }
 
-  @Test func `starts and stops without blocking are carried out in the order of the calls`() async throws {
+  @Test func `asynchronous starts and stops take place in the order of their calls`() async throws {
     let stack = try ConnectStack()
     let connect = stack.connect
     let events = connect.events
@@ -108,7 +108,7 @@ struct ConnectStateMachineTests {
     #expect(states == round + round)
   }
 
-  @Test func `a start that an action calls while its Connect is stopping is refused`() async throws {
+  @Test func `a start by an action throws while its Connect is stopping`() async throws {
     let stack = try ConnectStack.started()
     let connect = stack.connect
     let script = MockScript(waits: true, ignoresCancel: true)

@@ -14,7 +14,7 @@ struct ConnectStateTests {
 
   init() throws { stack = try ConnectStack() }
 
-  @Test func `starting with nothing attached attaches the default store, once`() throws {
+  @Test func `a start without stores attaches the default store once`() throws {
     try connect.start()
     #expect(stores.count == 1)
     #expect(stack.directory.has("Connect.sqlite"))
@@ -33,7 +33,7 @@ struct ConnectStateTests {
     #expect(stores.isEmpty)
   }
 
-  @Test func `starting and stopping without blocking call their blocks`() async throws {
+  @Test func `asynchronous start and stop call their blocks`() async throws {
     let started = await withCheckedContinuation { continuation in
       connect.start { continuation.resume(returning: $0 == nil) }
     }
@@ -47,7 +47,7 @@ struct ConnectStateTests {
     try await connect.stop()
   }
 
-  @Test func `a stop remembers what was attached, and a start attaches it again`() throws {
+  @Test func `a start attaches the stores that the previous stop has detached`() throws {
     try connect.attachPersistentStores(for: [
       StoreConfiguration(fileName: "1.sqlite"), StoreConfiguration(fileName: "2.sqlite"),
     ])
@@ -63,7 +63,7 @@ struct ConnectStateTests {
     #expect(stores.map(\.identifier) == [before[1]])
   }
 
-  @Test func `a store that was added to the coordinator is managed, stopped and started too`() throws {
+  @Test func `a store added to the coordinator is managed, stopped and started like others`() throws {
     let store = try connect.persistentStoreCoordinator.addPersistentStore(type: .inMemory)
     try connect.start()
     #expect(connect.isManaged(try stack.entity("ConnectEntity1")))
@@ -75,7 +75,7 @@ struct ConnectStateTests {
     #expect(!stack.directory.has("Connect.sqlite"))
   }
 
-  @Test func `a store that was attached while stopped is not attached twice by the start`() throws {
+  @Test func `a start does not attach a store twice that was attached before`() throws {
     try connect.attachPersistentStore()
     try connect.start()
     try connect.stop()
@@ -84,7 +84,7 @@ struct ConnectStateTests {
     #expect(stores.count == 1)
   }
 
-  @Test func `a start that cannot attach everything attaches nothing and can be repeated`() throws {
+  @Test func `a start that cannot attach every store attaches none and can be repeated`() throws {
     let good = StoreConfiguration(fileName: "good.sqlite")
     let store = try connect.attachPersistentStore(for: good)
     let other = try connect.attachPersistentStore(for: StoreConfiguration(fileName: "other.sqlite"))
@@ -99,7 +99,7 @@ struct ConnectStateTests {
     #expect(Set(stores.map(\.identifier)) == [store.identifier, other.identifier])
   }
 
-  @Test func `a stop cancels what waits and waits for what runs`() async throws {
+  @Test func `a stop cancels waiting actions and waits for running actions`() async throws {
     try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     try await connect.start()
     let script = MockScript(waits: true)
@@ -114,7 +114,7 @@ struct ConnectStateTests {
     #expect(script.cancelCount == 1)
   }
 
-  @Test func `an action that stops its own Connect keeps its stores to its end`() async throws {
+  @Test func `an action that stops its own Connect keeps its stores until its end`() async throws {
     try await connect.start()
     let proxy = try connect.execute(
       ClosureAction(ConnectEntity1.self) { [connect] context in
@@ -133,7 +133,7 @@ struct ConnectStateTests {
     #expect(try stack.strings() == [1: "saved after the stop began"])
   }
 
-  @Test func `detaching the last store of an entity ends its management and its actions`() async throws {
+  @Test func `detaching the last store of an entity cancels its actions and ends its management`() async throws {
     let store = try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     try await connect.start()
     let script = MockScript(waits: true)
@@ -147,7 +147,7 @@ struct ConnectStateTests {
 
 @Suite("Suspending a Connect")
 struct ConnectSuspensionTests {
-  @Test func `a Connect is not suspended unless told to be`() throws {
+  @Test func `a new Connect is not suspended`() throws {
     let stack = try ConnectStack()
     #expect(!stack.connect.suspended)
     try stack.connect.start()
@@ -157,7 +157,7 @@ struct ConnectSuspensionTests {
     try stack.connect.stop()
   }
 
-  @Test func `suspended actions wait, in order, until they are resumed`() async throws {
+  @Test func `actions of a suspended Connect wait in order until it is resumed`() async throws {
     let stack = try ConnectStack.started()
     let running = MockScript(waits: true)
     let first = try stack.connect.execute(MockEntityAction<ConnectEntity1>(script: running))
@@ -175,7 +175,7 @@ struct ConnectSuspensionTests {
     #expect(log.numbers == Array(0..<5))
   }
 
-  @Test func `entities that come to be managed while suspended wait too`() async throws {
+  @Test func `actions on entities that become managed during a suspension wait too`() async throws {
     let stack = try ConnectStack()
     stack.connect.suspended = true
     try await stack.connect.start()
@@ -187,7 +187,7 @@ struct ConnectSuspensionTests {
     #expect(script.runCount == 1)
   }
 
-  @Test func `an action that is canceled while suspended finishes at once`() async throws {
+  @Test func `a canceled action of a suspended Connect finishes at once`() async throws {
     let stack = try ConnectStack.started()
     stack.connect.suspended = true
     let script = MockScript()
@@ -198,7 +198,7 @@ struct ConnectSuspensionTests {
     #expect(script.runCount == 0)
   }
 
-  @Test func `whatever is asked of a suspended Connect, nothing runs before it is resumed, and then all of it does`()
+  @Test func `a suspended Connect runs no action of any kind before it is resumed`()
     async throws
   {
     let clock = ManualClock()
@@ -230,7 +230,7 @@ struct ConnectSuspensionTests {
     #expect(script.runCount == handles.count)
   }
 
-  @Test func `what waits when a Connect goes is canceled`() async throws {
+  @Test func `the release of a Connect cancels its waiting actions`() async throws {
     var stack: ConnectStack? = try ConnectStack.started()
     stack?.connect.suspended = true
     let proxy = try #require(try stack?.connect.execute(MockGenericAction()))

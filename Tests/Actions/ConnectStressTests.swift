@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// 64 tasks that do everything at once to one Connect. Their steps are fixed, the order between the tasks is not; the
+/// 64 tasks that call one Connect in every way. Their steps are fixed, the order between the tasks is not; the
 /// checks are of counts that hold in any case.
 @Suite("A Connect under stress")
 struct ConnectStressTests {
@@ -16,7 +16,7 @@ struct ConnectStressTests {
   private static let rounds = 12
 
   @Test(.timeLimit(.minutes(15)))
-  func `64 tasks submit, cancel, suspend, resume, attach, detach, start and stop, and every action is accounted for`()
+  func `under 64 tasks that use a Connect in every way, every action finishes once with its events`()
     async throws
   {
     let stack = try ConnectStack.started()
@@ -34,7 +34,7 @@ struct ConnectStressTests {
     connect.suspended = false
     connect.setSuspended(false, for: try stack.entity("ConnectEntity1"))
     try await connect.start()
-    // On a busy machine every action of the tasks may have been canceled: these run in peace.
+    // On a busy machine every action of the tasks may be canceled. These actions run after the tasks.
     await submit(0, to: connect, ledger)
     let handles = ledger.handles
     for handle in handles { try await handle.waitUntilFinished() }
@@ -120,7 +120,7 @@ struct ConnectStressTests {
         await Task.yield()
         try await connect.detach(persistentStore: store)
       } catch {
-        // A stop may have been faster.
+        // A stop may come first.
         #expect(ErrorCode.storeDetached ~= error)
       }
     }
@@ -168,7 +168,7 @@ private struct StressEntity: EntityAction {
   }
 }
 
-/// What happened, in numbers.
+/// The counts of the events and actions.
 final class StressLedger: Sendable {
   private struct Counts {
     var handles: [AnyActionHandle] = []
@@ -185,7 +185,7 @@ final class StressLedger: Sendable {
   var handles: [AnyActionHandle] { counts.withLock { $0.handles } }
   var refusals: Int { counts.withLock { $0.refusals } }
   var runs: Int { counts.withLock { $0.runs } }
-  /// The most actions that ran at once.
+  /// The maximum number of simultaneous actions.
   var widestGeneric: Int { counts.withLock { $0.generic.most } }
   var widestEntity: Int { counts.withLock { $0.entity.most } }
 

@@ -41,7 +41,7 @@ struct DetachingTests {
     while try isManaged(name) { await Task.yield() }
   }
 
-  @Test func `a store that is about to go is not managed again because another one comes`() async throws {
+  @Test func `attaching a store does not manage the entities of a store that is being detached`() async throws {
     let first = try attach("Firsts")
     try await connect.start()
     let running = try await occupy("First")
@@ -55,7 +55,7 @@ struct DetachingTests {
     #expect(stores.count == 1 && stores[0] === second)
   }
 
-  @Test func `a store that is about to go is not managed again because another one goes`() async throws {
+  @Test func `detaching a store does not manage the entities of another store that is being detached`() async throws {
     let (first, second) = (try attach("Firsts"), try attach("Seconds"))
     try await connect.start()
     _ = try await occupy("First")
@@ -69,7 +69,7 @@ struct DetachingTests {
     #expect(stores.isEmpty)
   }
 
-  @Test func `a store that a stop closes while it is about to go is forgotten`() async throws {
+  @Test func `a store that a stop closes during its detach is not attached by the next start`() async throws {
     let (first, second) = (try attach("Firsts"), try attach("Seconds"))
     try await connect.start()
     _ = try await occupy("First")
@@ -85,7 +85,7 @@ struct DetachingTests {
     #expect(stores.map(\.configurationName) == [second.configurationName])
   }
 
-  @Test func `a store that a stop closed can be forgotten before the next start`() throws {
+  @Test func `a store that a stop has closed can be detached before the next start`() throws {
     let (first, second) = (try attach("Firsts"), try attach("Seconds"))
     try connect.start()
     try connect.stop()
@@ -95,7 +95,7 @@ struct DetachingTests {
     #expect(stores.map(\.configurationName) == [second.configurationName])
   }
 
-  @Test func `a detach during a drain cancels nothing, and waits`() async throws {
+  @Test func `a detach during a draining stop waits for the actions and cancels none`() async throws {
     let store = try attach("Firsts")
     try await connect.start()
     let running = try await occupy("First")
@@ -110,7 +110,7 @@ struct DetachingTests {
     #expect(running.completionStatus == .successful && waiting.completionStatus == .successful)
   }
 
-  @Test func `a detach that is refused leaves its store managed`() async throws {
+  @Test func `a refused detach leaves the entities of the store managed`() async throws {
     let store = try attach("Firsts")
     try await connect.start()
     let handle = try connect.execute(

@@ -30,7 +30,7 @@ struct EntityActionTests {
     #expect(proxy.completionStatus == .failed)
   }
 
-  @Test func `an entity that is not managed is refused`() throws {
+  @Test func `an action on an unmanaged entity is refused`() throws {
     let stack = try ConnectStack.started()
     #expect { try stack.connect.execute(MockEntityAction<ConnectEntity3Unmanaged>()) } throws: { error in
       ErrorCode.unmanagedEntity ~= error
@@ -38,7 +38,7 @@ struct EntityActionTests {
     }
   }
 
-  @Test func `an entity that is abstract, in no store, without its key's attributes or unknown is refused`() throws {
+  @Test func `an action on an abstract, unstored, keyless or unknown entity is refused`() throws {
     let model = try ManagedObjectModel(
       entities: [
         Entity("Idea", isAbstract: true, userInfo: ["uniquenessAttributes": "id"]) { Attribute("id", .int64) },
@@ -73,7 +73,7 @@ struct EntityActionTests {
     }
   }
 
-  @Test func `a canceled action counts as canceled, before it runs and while it runs`() async throws {
+  @Test func `an entity action that is canceled before or during its execution counts as canceled`() async throws {
     let stack = try ConnectStack.started()
     let running = MockScript(waits: true, fails: true)
     let waiting = MockScript()
@@ -102,7 +102,7 @@ struct EntityActionTests {
     #expect(log.numbers == Array(0..<20))
   }
 
-  @Test func `actions on entities of one hierarchy run one after the other, and others beside them`() async throws {
+  @Test func `actions on one hierarchy run one after the other, beside actions on other hierarchies`() async throws {
     let stack = try ConnectStack.started(try HierarchyModel.make())
     let parent = MockScript(waits: true)
     let child = MockScript()
@@ -117,7 +117,7 @@ struct EntityActionTests {
     #expect(child.runCount == 1)
   }
 
-  @Test func `a second store with the same entities leaves the queue as it is`() async throws {
+  @Test func `attaching a second store with the same entities keeps their queue`() async throws {
     let stack = try ConnectStack.started()
     let script = MockScript(waits: true)
     let running = try stack.connect.execute(MockEntityAction<ConnectEntity1>(script: script))
@@ -134,7 +134,7 @@ struct EntityActionTests {
     #expect(next.completionStatus == .successful)
   }
 
-  @Test func `an asynchronous entity action works in its context and answers a value`() async throws {
+  @Test func `an asynchronous entity action works in its context and returns a value`() async throws {
     struct Count: AsyncEntityAction {
       typealias ManagedObjectType = ConnectEntity1
       func execute(context: ActionContext) async throws -> Int {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Policies for equal actions", .timeLimit(.minutes(15)))
 struct EqualActionPolicyTests {
-  /// Notes its page when it runs. The key with which it is submitted does not have the page.
+  /// Records its page at its execution. The key of the submission does not contain the page.
   private struct Load: GenericAction {
     let page: Int
     let log: OrderLog
@@ -49,7 +49,7 @@ struct EqualActionPolicyTests {
     #expect("\(first.statistics)".contains("joins: 1"))
   }
 
-  @Test func `a submission that joins waiting actions only runs after a running one, with its own arguments`()
+  @Test func `with joinPending a submission runs after a running equal action, with its own arguments`()
     async throws
   {
     let script = MockScript(waits: true, fails: true)
@@ -65,7 +65,7 @@ struct EqualActionPolicyTests {
     #expect(log.numbers == [1, 2])
   }
 
-  @Test func `an action that waited for an equal one and is canceled leaves that one to be joined`() async throws {
+  @Test func `after the cancellation of a waiting equal action, the running one can be joined`() async throws {
     let script = MockScript(waits: true)
     let first = try load(1, .join, script: script)
     await script.untilBegun()
@@ -79,7 +79,7 @@ struct EqualActionPolicyTests {
     #expect(try load(4, .join) !== first)
   }
 
-  @Test func `an action that waits for an equal one that waits for its end throws`() async throws {
+  @Test func `an action that awaits an equal action waiting for its end throws`() async throws {
     struct Nested: AsyncGenericAction {
       let connect: TestConnect
       var isOuter = false
@@ -97,7 +97,7 @@ struct EqualActionPolicyTests {
 
   // MARK: Replacing
 
-  @Test func `a waiting action that is replaced never runs, and ends with an error that says so`() async throws {
+  @Test func `a replaced waiting action never runs and ends with actionReplaced`() async throws {
     connect.suspended = true
     let (stream, continuation) = AsyncStream<any ActionProxy>.makeStream()
     let first = try connect.execute(Load(page: 1, log: log), options: options(.join)) { continuation.yield($0) }
@@ -114,7 +114,7 @@ struct EqualActionPolicyTests {
     #expect(log.numbers == [2] && !second.statistics.isReplaced)
   }
 
-  @Test func `a running action that is replaced is canceled, and the later one begins after its end`() async throws {
+  @Test func `a replaced running action is canceled, and the later action begins after its end`() async throws {
     let script = MockScript(waits: true, fails: true, ignoresCancel: true)
     let first = try load(1, .join, script: script)
     await script.untilBegun()
@@ -137,7 +137,7 @@ struct EqualActionPolicyTests {
     let third = try load(3, .replace)
     try await second.waitUntilFinished()
     #expect(second.statistics.isReplaced && second.statistics.attempts == 0)
-    // With a free place, and nothing else to wait for than the first.
+    // With a free slot: the later action waits only for the first.
     try await connect.execute(MockGenericAction()).value
     #expect(third.state == .pending)
     script.release()
@@ -183,13 +183,15 @@ struct EqualActionPriorityTests {
   }
 
   @Test(arguments: [false, true])
-  func `a joined action keeps its priority, or gets the higher one of the submission`(raises: Bool) async throws {
+  func `a joined action keeps its priority, or gets a higher one if the submission requests it`(raises: Bool)
+    async throws
+  {
     let stack = try ConnectStack.started(options: ConnectOptions(maximumConcurrentGenericActions: 1))
     stack.connect.suspended = true
     let joined = try stack.connect.execute(action(0), options: options(.low))
     let others = try [1, 2].map { try stack.connect.execute(action($0)) }
     #expect(try stack.connect.execute(action(3), options: options(.high, raises: raises)) === joined)
-    // A lower priority takes nothing away.
+    // A lower priority has no effect.
     #expect(try stack.connect.execute(action(4), options: options(.veryLow, raises: raises)) === joined)
     stack.connect.suspended = false
     for handle in others + [joined] { try await handle.value }
@@ -197,7 +199,7 @@ struct EqualActionPriorityTests {
     #expect(joined.statistics.joins == 2)
   }
 
-  @Test func `a priority is raised before the start of the Connect`() async throws {
+  @Test func `joining raises the priority of an action that waits for the start`() async throws {
     let stack = try ConnectStack(options: ConnectOptions(maximumConcurrentGenericActions: 1))
     try stack.connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     let other = try stack.connect.execute(action(1), options: ActionOptions(priority: .low))
@@ -208,7 +210,7 @@ struct EqualActionPriorityTests {
     #expect(log.numbers == [0, 1])
   }
 
-  @Test func `a priority is raised where an action waits for a limit`() async throws {
+  @Test func `joining raises the priority of an action that waits for a concurrency limit`() async throws {
     let stack = try ConnectStack.started()
     let limit = ConcurrencyLimit("host", 1)
     let script = MockScript(waits: true)

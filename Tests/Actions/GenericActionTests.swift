@@ -25,7 +25,7 @@ struct GenericActionTests {
     return proxy
   }
 
-  @Test func `an action that succeeds finishes successful and calls its completion`() async throws {
+  @Test func `an action that returns finishes as successful and calls its completion block`() async throws {
     let proxy = try await completed(MockGenericAction())
     #expect(proxy.state == .finished)
     #expect(proxy.completionStatus == .successful)
@@ -33,14 +33,14 @@ struct GenericActionTests {
     #expect(proxy.action is MockGenericAction)
   }
 
-  @Test func `an action that throws finishes failed with its error`() async throws {
+  @Test func `an action that throws finishes as failed with its error`() async throws {
     let proxy = try await completed(MockGenericAction(script: MockScript(fails: true)))
     #expect(proxy.error is MockError)
     #expect(proxy.state == .finished)
     #expect(proxy.completionStatus == .failed)
   }
 
-  @Test func `an action that is canceled at once finishes canceled and calls its completion`() async throws {
+  @Test func `an action that is canceled before its start finishes as canceled and calls its block`() async throws {
     let script = MockScript(waits: true)
     let proxy = try await completed(MockGenericAction(script: script)) { $0.cancel() }
     #expect(proxy.state == .finished)
@@ -48,7 +48,7 @@ struct GenericActionTests {
     #expect(script.cancelCount == 1)
   }
 
-  @Test func `an action that is canceled while it runs finishes canceled`() async throws {
+  @Test func `an action that is canceled during its execution finishes as canceled`() async throws {
     let script = MockScript(waits: true)
     let proxy = try connect.execute(MockGenericAction(script: script))
     await script.untilBegun()
@@ -60,7 +60,7 @@ struct GenericActionTests {
     #expect(script.cancelCount == 1)
   }
 
-  @Test func `canceling wins over failing, and the error is kept`() async throws {
+  @Test func `a canceled action that throws counts as canceled and keeps its error`() async throws {
     let script = MockScript(waits: true, fails: true)
     let proxy = try connect.execute(MockGenericAction(script: script))
     await script.untilBegun()
@@ -70,7 +70,7 @@ struct GenericActionTests {
     #expect(proxy.completionStatus == .canceled)
   }
 
-  @Test func `a cancel after the end changes nothing`() async throws {
+  @Test func `a cancel after the end of an action changes nothing`() async throws {
     let script = MockScript(fails: true)
     let proxy = try await completed(MockGenericAction(script: script))
     proxy.cancel()
@@ -79,7 +79,7 @@ struct GenericActionTests {
     #expect(script.cancelCount == 0)
   }
 
-  @Test func `at most five generic actions run at once, and all of them run`() async throws {
+  @Test func `by default at most five generic actions run at once`() async throws {
     let scripts = (0..<8).map { _ in MockScript(waits: true) }
     let proxies = try scripts.map { try connect.execute(MockGenericAction(script: $0)) }
     for script in scripts.prefix(5) { await script.untilBegun() }
@@ -89,7 +89,7 @@ struct GenericActionTests {
     #expect(proxies.allSatisfy { $0.completionStatus == .successful })
   }
 
-  @Test func `a completion block that takes long holds up neither actions nor other completions`() async throws {
+  @Test func `a slow completion block delays neither actions nor other completion blocks`() async throws {
     let slow = MockScript(waits: true)
     try connect.execute(MockGenericAction()) { _ in try? slow.run() }
     await slow.untilBegun()
@@ -97,7 +97,7 @@ struct GenericActionTests {
     slow.release()
   }
 
-  @Test func `an asynchronous action answers its result`() async throws {
+  @Test func `the handle of an asynchronous action returns the result`() async throws {
     struct Sum: AsyncGenericAction {
       let numbers: [Int]
       func execute() async throws -> Int {

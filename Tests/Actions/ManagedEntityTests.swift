@@ -7,7 +7,7 @@ import TestSupport
 
 @Suite("Managed entities")
 struct ManagedEntityTests {
-  /// Says which entities a started Connect manages, and by what.
+  /// Returns the managed entities of a started Connect with their identifying attributes.
   private func managed(_ entities: [Entity]) throws -> [String: [String]] {
     let stack = try ConnectStack.started(try ManagedObjectModel(entities: entities))
     let managed = stack.connect.managedObjectModel.entities.filter { stack.connect.isManaged($0) }
@@ -25,11 +25,11 @@ struct ManagedEntityTests {
     return entity
   }
 
-  @Test func `without a setting the shortest constraint counts`() throws {
+  @Test func `without a setting the shortest constraint identifies the records`() throws {
     #expect(try managed([entity("A", uniqueness: [["id", "string"], ["id"]])]) == ["A": ["id"]])
   }
 
-  @Test func `of equally short constraints the first counts`() throws {
+  @Test func `of equally short constraints the first identifies the records`() throws {
     #expect(try managed([entity("A", uniqueness: [["string"], ["id"]])]) == ["A": ["string"]])
   }
 
@@ -41,7 +41,7 @@ struct ManagedEntityTests {
     #expect(try managed([entity("A", uniqueness: [["id"]], setting: "string")]) == ["A": ["string"]])
   }
 
-  @Test func `a setting with a missing attribute does not count, and stays visible`() throws {
+  @Test func `a setting with a missing attribute identifies no records and stays visible`() throws {
     let stack = try ConnectStack.started()
     let entity = try stack.entity("ConnectEntity4MissingUniquenessAttribute")
     #expect(!stack.connect.isManaged(entity))
@@ -59,7 +59,7 @@ struct ManagedEntityTests {
     #expect(try managed(entities) == ["Parent": ["id"], "Constrained": ["string"]])
   }
 
-  @Test func `a child inherits the setting of its nearest ancestor, in any order of declaration`() throws {
+  @Test func `an entity inherits the setting of its nearest ancestor in any order of declaration`() throws {
     let entities = [
       entity("Grandparent", isAbstract: true, setting: "id"),
       entity("Parent", parent: "Grandparent", setting: "string"),
@@ -74,13 +74,13 @@ struct ManagedEntityTests {
     #expect(try managed([entity("A", isAbstract: true, setting: "id")]).isEmpty)
   }
 
-  @Test func `a constraint over a relationship identifies nothing`() throws {
+  @Test func `a constraint over a relationship identifies no records`() throws {
     var related = entity("A", uniqueness: [["other"]])
     related.properties.append(Relationship("other", toOne: "A", inverse: nil))
     #expect(try managed([related]).isEmpty)
   }
 
-  @Test func `an entity is managed while a store holds it`() throws {
+  @Test func `an entity is managed while a store holds the entity`() throws {
     let model = try ManagedObjectModel(
       entities: [entity("A", setting: "id"), entity("B", setting: "id")], configurations: ["OnlyA": ["A"]])
     let stack = try ConnectStack(model)
@@ -98,7 +98,7 @@ struct ManagedEntityTests {
     #expect(!stack.connect.isManaged(a))
   }
 
-  @Test func `settings belong to the model, and management to one Connect`() throws {
+  @Test func `two Connects of one model manage entities independently`() throws {
     let first = try ConnectStack.started()
     let second = try ConnectStack()
     let entity = try first.entity("ConnectEntity1")

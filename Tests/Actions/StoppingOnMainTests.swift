@@ -6,10 +6,10 @@ import Testing
 
 /// Calls that block the main actor for actions that need the main actor.
 ///
-/// Each test is a process of its own: where the two wait for each other, it ends with another code after a minute.
+/// Each test is a process of its own. In a deadlock the process ends with a failure after a minute.
 @Suite("Stopping on the main actor")
 struct StoppingOnMainTests {
-  @Test func `a stop that blocks the main actor is refused when an action waits for the view, and goes on`() async {
+  @Test func `a blocking stop on the main actor throws when an action awaits the view context, and continues`() async {
     await #expect(processExitsWith: .success) {
       Self.endWhenStuck()
       let stack = try ConnectStack.started()
@@ -26,7 +26,7 @@ struct StoppingOnMainTests {
     }
   }
 
-  @Test func `a stop that blocks the main actor is refused when an action blocks for the view`() async {
+  @Test func `a blocking stop on the main actor throws when an action blocks on the view context`() async {
     await #expect(processExitsWith: .success) {
       Self.endWhenStuck()
       let stack = try ConnectStack.started()
@@ -43,7 +43,7 @@ struct StoppingOnMainTests {
     }
   }
 
-  @Test func `a stop that blocks the main actor waits for actions that do not need it`() async {
+  @Test func `a blocking stop on the main actor waits for actions that do not need the main actor`() async {
     await #expect(processExitsWith: .success) {
       Self.endWhenStuck()
       let stack = try ConnectStack.started()
@@ -63,7 +63,7 @@ struct StoppingOnMainTests {
     }
   }
 
-  /// The error of a stop that blocks; `nil` when it passes.
+  /// The error of a blocking stop; `nil` on success.
   private static func refusal(of connect: TestConnect, _ mode: StopMode) -> CoherenceError? {
     do {
       try connect.stop(mode)
@@ -73,7 +73,7 @@ struct StoppingOnMainTests {
     }
   }
 
-  /// Ends the process, not successfully, if it is still there after a minute.
+  /// Ends the process with a failure after a minute.
   private static func endWhenStuck() {
     Thread.detachNewThread {
       _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .seconds(60))

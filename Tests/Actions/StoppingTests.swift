@@ -28,7 +28,7 @@ struct StoppingTests {
     }
   }
 
-  @Test func `a stop that drains lets every accepted action end on its stores`() async throws {
+  @Test func `a draining stop lets every accepted action finish before the stores are closed`() async throws {
     let file = try connect.attachPersistentStore(for: StoreConfiguration(type: .sqlite))
     for store in stores where store !== file { try await connect.detach(persistentStore: store) }
     let script = MockScript(waits: true)
@@ -48,7 +48,7 @@ struct StoppingTests {
     #expect(try stack.strings() == [1: "1", 2: "2", 3: "3"])
   }
 
-  @Test func `a stop that cancels runs nothing that waits, and waits for what runs`() async throws {
+  @Test func `a canceling stop runs no waiting action and waits for running actions`() async throws {
     let running = MockScript(waits: true, ignoresCancel: true)
     let waiting = MockScript()
     let first = try connect.execute(MockEntityAction<ConnectEntity1>(script: running))
@@ -64,7 +64,7 @@ struct StoppingTests {
     #expect(stores.isEmpty)
   }
 
-  @Test func `generic actions are stopped too, and later ones wait for the next start`() async throws {
+  @Test func `a stop includes generic actions, and later generic actions wait for the next start`() async throws {
     let running = MockScript(waits: true)
     let first = try connect.execute(MockGenericAction(script: running))
     await running.untilBegun()
@@ -76,7 +76,7 @@ struct StoppingTests {
     for handle in later { try await handle.value }
   }
 
-  @Test func `a stop within a limit gives up waiting, keeps the stores, and can be joined`() async throws {
+  @Test func `a stop throws after its time limit, keeps the stores open, and can be joined`() async throws {
     let script = MockScript(waits: true, ignoresCancel: true)
     let handle = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     await script.untilBegun()
@@ -91,7 +91,7 @@ struct StoppingTests {
     #expect(connect.state == .stopped && stores.isEmpty)
   }
 
-  @Test func `a cancel during a drain hurries it`() async throws {
+  @Test func `a canceling stop during a draining stop cancels the actions`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     await script.untilBegun()
@@ -103,7 +103,7 @@ struct StoppingTests {
     #expect(handle.completionStatus == .canceled)
   }
 
-  @Test func `canceling the task of a drain hurries it`() async throws {
+  @Test func `canceling the task of a draining stop cancels the actions`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     await script.untilBegun()
@@ -116,7 +116,7 @@ struct StoppingTests {
     #expect(connect.state == .stopped)
   }
 
-  /// Actions that wait for everything there is to wait for, behind one that runs.
+  /// Actions with every reason to wait, behind a running action.
   private func waitingForEverything(_ script: MockScript) throws -> [AnyActionHandle] {
     let running = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     let limit = ActionOptions(limit: ConcurrencyLimit("host", 1))
@@ -138,7 +138,7 @@ struct StoppingTests {
     func run() throws { if runs.add(1, ordering: .relaxed).oldValue == 0 { throw MockError() } }
   }
 
-  @Test func `a stop cancels what waits, whatever it waits for`() async throws {
+  @Test func `a canceling stop cancels waiting actions for every reason to wait`() async throws {
     let script = MockScript(waits: true)
     let handles = try waitingForEverything(script)
     await script.untilBegun()
@@ -148,7 +148,7 @@ struct StoppingTests {
     #expect(handles.allSatisfy { $0.state == .finished })
   }
 
-  @Test func `a drain runs what waits, whatever it waits for`() async throws {
+  @Test func `a draining stop runs waiting actions for every reason to wait`() async throws {
     let script = MockScript(waits: true)
     let handles = try waitingForEverything(script)
     await script.untilBegun()
@@ -162,7 +162,7 @@ struct StoppingTests {
     #expect(handles.allSatisfy { $0.completionStatus == .successful })
   }
 
-  @Test func `a drain while suspended cancels what waits, for it cannot run`() async throws {
+  @Test func `a draining stop of a suspended Connect cancels the waiting actions`() async throws {
     connect.suspended = true
     let handles = try [connect.execute(insert(1)), connect.execute(MockGenericAction())]
     try await connect.stop(.drain)
@@ -170,7 +170,7 @@ struct StoppingTests {
     #expect(connect.suspended)
   }
 
-  @Test func `suspending during a drain cancels what waits, for it cannot run`() async throws {
+  @Test func `suspending during a draining stop cancels the waiting actions`() async throws {
     let script = MockScript(waits: true)
     let running = try connect.execute(insert(1, after: script))
     let waiting = try connect.execute(insert(2))
@@ -185,7 +185,7 @@ struct StoppingTests {
     #expect(waiting.completionStatus == .canceled)
   }
 
-  @Test func `a drain cancels what failed and would be tried again, but is suspended`() async throws {
+  @Test func `a draining stop cancels a suspended action that waits for its next attempt`() async throws {
     let script = MockScript(waits: true, fails: true)
     let handle = try connect.execute(
       MockEntityAction<ConnectEntity1>(script: script), options: ActionOptions(retry: RetryPolicy()))
@@ -199,7 +199,7 @@ struct StoppingTests {
     #expect(handle.completionStatus == .canceled && script.runCount == 1)
   }
 
-  @Test func `an action that a stop cancels may want something of its Connect before it ends`() async throws {
+  @Test func `an action that a stop cancels may still call its Connect`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(
       CancelableAction(script: script) { [connect] in
@@ -212,7 +212,7 @@ struct StoppingTests {
     #expect(stores.isEmpty)
   }
 
-  /// Runs a script, and something else when it is canceled.
+  /// Runs a script, and a closure at its cancellation.
   private struct CancelableAction: GenericAction {
     let script: MockScript
     let whenCanceled: @Sendable () -> Void
@@ -220,7 +220,7 @@ struct StoppingTests {
     func cancel() { whenCanceled() }
   }
 
-  @Test func `an action that is canceled may stop its Connect, and does not wait for itself`() async throws {
+  @Test func `a canceled action may stop its Connect without waiting for itself`() async throws {
     let script = MockScript(waits: true)
     let waiting = MockScript()
     let running = try connect.execute(
@@ -235,14 +235,14 @@ struct StoppingTests {
     #expect(waiting.runCount == 0 && connect.state == .stopped)
   }
 
-  @Test func `an action that is canceled as its turn comes does not run`() async throws {
+  @Test func `an action that is canceled as its turn comes never runs`() async throws {
     connect.suspended = true
     let canceling = MockScript(waits: true)
     let script = MockScript()
     let handle = try connect.execute(
       CancelableEntityAction(script: script) { try? canceling.run() })
     let next = try connect.execute(MockEntityAction<ConnectEntity1>())
-    // On a thread of its own: it blocks in the midst of canceling.
+    // On a thread of its own: the call blocks within the cancellation.
     DispatchQueue(label: "cancel").async { handle.cancel() }
     await canceling.untilBegun()
     connect.suspended = false
@@ -261,7 +261,7 @@ struct StoppingTests {
     func cancel() { whenCanceled() }
   }
 
-  @Test func `a store that is attached during a stop is detached by it, and remembered`() async throws {
+  @Test func `a store attached during a stop is detached by the stop and attached by the next start`() async throws {
     let script = MockScript(waits: true, ignoresCancel: true)
     try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     await script.untilBegun()
@@ -277,7 +277,7 @@ struct StoppingTests {
     #expect(stores.count == 2)
   }
 
-  @Test func `an action detaches no store that it works on`() async throws {
+  @Test func `an action cannot detach a store that it works on`() async throws {
     let store = try #require(stores.first)
     let handle = try connect.execute(
       EntityTaskAction { [connect] _ in try await connect.detach(persistentStore: store) })
@@ -286,7 +286,7 @@ struct StoppingTests {
     #expect(connect.isManaged(try stack.entity("ConnectEntity1")))
   }
 
-  @Test func `a context that an action kept throws once its stores are gone`() async throws {
+  @Test func `a context that an action has kept throws after its stores are closed`() async throws {
     let handle = try connect.execute(EntityTaskAction { $0 })
     let context = try await handle.value
     try await connect.stop()
@@ -298,7 +298,7 @@ struct StoppingTests {
 
 @Suite("Releasing a Connect while actions run")
 struct ConnectReleaseTests {
-  @Test func `what runs keeps its stores to its end, and what waits is canceled`() async throws {
+  @Test func `the release of a Connect cancels waiting actions, and running actions keep the stores`() async throws {
     var stack: ConnectStack? = try ConnectStack.started()
     let coordinator = try #require(stack?.connect.persistentStoreCoordinator)
     let script = MockScript(waits: true, ignoresCancel: true)
@@ -324,7 +324,7 @@ struct ConnectReleaseTests {
     #expect(running.statistics.contextStatistics?.inserts == 1)
   }
 
-  @Test func `its events come to an end`() async throws {
+  @Test func `the event stream of a released Connect ends`() async throws {
     var stack: ConnectStack? = try ConnectStack.started()
     let events = try #require(stack?.connect.events)
     stack = nil

@@ -14,13 +14,13 @@ struct WaitingActionTests {
     stack = try ConnectStack.started(options: ConnectOptions(maximumConcurrentGenericActions: 2))
   }
 
-  @Test func `an action may submit and await another one`() async throws {
+  @Test func `an action may submit and await another action`() async throws {
     let outer = try connect.execute(
       EntityTaskAction { [connect] _ in try await connect.execute(TaskAction { 3 }).value + 1 })
     #expect(try await outer.value == 4)
   }
 
-  @Test func `an action may await one whose turn is about to come`() async throws {
+  @Test func `an action may await an action that a lane has just taken`() async throws {
     let outer = try connect.execute(
       TaskAction { [connect] in
         for _ in 0..<300 {
@@ -32,7 +32,7 @@ struct WaitingActionTests {
   }
 
   @Test(.timeLimit(.minutes(15)))
-  func `an action may await the last of many that depend on many`() async throws {
+  func `an action may await the end of a deep graph of dependencies`() async throws {
     let gate = TaskGate()
     var layer: [AnyActionHandle] = [try connect.execute(EntityTaskAction { _ in await gate.pass() })]
     for _ in 0..<40 {
@@ -49,7 +49,7 @@ struct WaitingActionTests {
     #expect(last.completionStatus == .successful)
   }
 
-  @Test func `an action may await the last of a long row`() async throws {
+  @Test func `an action may await the end of a long chain of dependencies`() async throws {
     let gate = TaskGate()
     var last: AnyActionHandle = try connect.execute(EntityTaskAction { _ in await gate.pass() })
     for _ in 0..<3_000 {
@@ -63,7 +63,7 @@ struct WaitingActionTests {
     try await outer.value
   }
 
-  @Test func `an action of a stopping Connect does not await an action that waits for the next start`() async throws {
+  @Test func `an action of a stopping Connect cannot await an action that waits for the next start`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(
       EntityTaskAction { [connect] _ in
@@ -79,14 +79,14 @@ struct WaitingActionTests {
     try await stopping
   }
 
-  @Test func `an action that waits for itself throws`() async throws {
+  @Test func `an action that awaits itself throws`() async throws {
     let handle = try connect.execute(
       TaskAction { try await AnyActionHandle.current?.waitUntilFinished() })
     await #expect(performing: { try await handle.value }, throws: waitsForItself)
     #expect(handle.completionStatus == .failed)
   }
 
-  @Test func `an action that enqueues itself and waits for that throws, and the second one runs`() async throws {
+  @Test func `an action that submits and awaits an action of its own queue throws, and the other runs`() async throws {
     let runs = Mutex<[ActionHandle<Void>]>([])
     let again = Again(connect: connect) { handle in runs.withLock { $0.append(handle) } }
     let handle = try connect.execute(again)
@@ -95,7 +95,7 @@ struct WaitingActionTests {
     try await second.value
   }
 
-  /// Submits itself once, and waits for that.
+  /// Submits a second action like itself and waits for it.
   private struct Again: AsyncEntityAction {
     typealias ManagedObjectType = ConnectEntity1
     let connect: TestConnect
@@ -117,7 +117,7 @@ struct WaitingActionTests {
     }
   }
 
-  @Test func `actions that wait for each other do not wait forever`() async throws {
+  @Test func `of two actions that await each other, one throws`() async throws {
     let begun = (TaskGate(), TaskGate())
     let handles = Mutex<[ActionHandle<Void>]>([])
     let partner: @Sendable (Int) -> ActionHandle<Void> = { index in handles.withLock { $0[index] } }
@@ -141,7 +141,7 @@ struct WaitingActionTests {
     #expect(refused == 1)
   }
 
-  @Test func `an action that waits for one that depends on it throws`() async throws {
+  @Test func `an action that awaits an action depending on it throws`() async throws {
     let handle = try connect.execute(
       TaskAction { [connect] in
         let dependencies = AnyActionHandle.current.map { [$0] } ?? []
@@ -150,7 +150,7 @@ struct WaitingActionTests {
     await #expect(performing: { try await handle.value }, throws: waitsForItself)
   }
 
-  @Test func `actions that occupy every lane and wait for an action behind them do not wait forever`() async throws {
+  @Test func `actions that occupy every lane and await an action behind them throw`() async throws {
     connect.suspended = true
     let last = Mutex<ActionHandle<Void>?>(nil)
     let action = TaskAction { try await last.withLock { $0 }?.waitUntilFinished() }
@@ -163,14 +163,14 @@ struct WaitingActionTests {
     #expect(waiting.contains { $0.error.map(waitsForItself) == true })
   }
 
-  @Test func `actions that fill a limit and wait for an action that it keeps out do not wait forever`() async throws {
+  @Test func `actions that hold all slots of a limit and await an action without a slot throw`() async throws {
     let options = ActionOptions(limit: ConcurrencyLimit("host", 1))
     let handle = try connect.execute(
       TaskAction { [connect] in try await connect.execute(TaskAction {}, options: options).value }, options: options)
     await #expect(performing: { try await handle.value }, throws: waitsForItself)
   }
 
-  @Test func `a detached task of an action may wait for the action`() async throws {
+  @Test func `a detached task of an action may await the action`() async throws {
     let outcome = AsyncStream<ActionState>.makeStream()
     let handle = try connect.execute(
       TaskAction {

@@ -40,7 +40,7 @@ struct BodyLimitTests {
     await isClosed.wait()
   }
 
-  @Test func `a client with a limit takes redirects, statuses and broken connections like others`() async throws {
+  @Test func `a size limit does not affect redirects, statuses and broken connections`() async throws {
     let server = try LoopbackServer { request, connection in
       switch request.target {
       case "/old": connection.send(ScriptedReply(status: "307 Moved", headerFields: ["Location: /new"], body: "Moved"))

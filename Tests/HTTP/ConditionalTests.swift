@@ -8,7 +8,7 @@ import Testing
 struct ConditionalTests {
   private struct MergeFailed: Error {}
 
-  /// Answers 304 to whoever has the tag, or the date.
+  /// Replies with 304 to a request with the tag or the date.
   private func makeServer() throws -> LoopbackServer {
     try LoopbackServer { request, connection in
       let fields = request.headerFields
@@ -22,7 +22,7 @@ struct ConditionalTests {
     }
   }
 
-  @Test func `what did not change is not merged again`() async throws {
+  @Test func `unchanged content is not merged again`() async throws {
     let server = try makeServer()
     let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
     let validators = HTTPValidators()
@@ -30,14 +30,14 @@ struct ConditionalTests {
     #expect(first == [1, 2])
     let second = try await client.ifChanged(.get(server.url), since: validators) { try $0.decode([Int].self) }
     #expect(second == nil)
-    // Validators outlive the process that got them.
+    // The validators can be stored for the next process.
     let kept = HTTPValidators(validators.entries)
     let third = try await client.ifChanged(.get(server.url), since: kept) { try $0.decode([Int].self) }
     #expect(third == nil)
     #expect(server.requests.count == 3)
   }
 
-  @Test func `what could not be merged is asked for again`() async throws {
+  @Test func `content whose merge failed is requested again`() async throws {
     let server = try makeServer()
     let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
     let validators = HTTPValidators()
@@ -49,7 +49,7 @@ struct ConditionalTests {
     #expect(merged == [1, 2])
   }
 
-  @Test func `addresses have validators of their own`() async throws {
+  @Test func `each address has its own validator`() async throws {
     let client = StubClient { _, request in .make(to: request, 200, ["ETag": "\"\(request.path ?? "")\""]) }
     let validators = HTTPValidators()
     for path in ["a", "b"] {
@@ -60,7 +60,7 @@ struct ConditionalTests {
     #expect(validators[.get("https://example.org/c")] == nil)
   }
 
-  @Test func `a refusal is an error and forgets nothing`() async throws {
+  @Test func `a reply without success is an error and keeps the validator`() async throws {
     let request = HTTPRequest.get("https://example.org/a")
     let client = StubClient { _, request in .make(to: request, 500) }
     let validators = HTTPValidators()

@@ -18,10 +18,10 @@ final class DownloadTests {
 
   deinit { try? FileManager.default.removeItem(at: directory) }
 
-  /// The names of all files, drafts among them.
+  /// The names of all files, including temporary ones.
   private var files: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: directory.path) } }
 
-  @Test func `a download replaces a file by one that its owner alone can read`() async throws {
+  @Test func `a download replaces a file by a file that only its owner can read`() async throws {
     try Data("old".utf8).write(to: file)
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
     let body = String(repeating: "0123456789", count: 200_000)
@@ -36,7 +36,7 @@ final class DownloadTests {
   }
 
   @Test(arguments: ["/half", "/missing", "/unchanged"])
-  func `a download without a whole body of success leaves the file as it was`(path: String) async throws {
+  func `a download without a complete successful body leaves the file unchanged`(path: String) async throws {
     try Data("old".utf8).write(to: file)
     let server = try LoopbackServer { request, connection in
       switch request.target {
@@ -56,7 +56,7 @@ final class DownloadTests {
     #expect(try files == ["albums.json"])
   }
 
-  @Test func `a directory that is not there is an error that names the file`() async throws {
+  @Test func `the error of a download into a missing directory names the file`() async throws {
     let server = try LoopbackServer(replies: [ScriptedReply(body: "[1]")])
     let file = directory.appending(path: "missing/albums.json")
     let request = HTTPRequest.get(server.url)

@@ -37,7 +37,7 @@ struct MergedPagesTests {
     return try await context.perform { try context.count(for: FetchRequest<ManagedObject>(entityName: "Song")) }
   }
 
-  /// Merges the pages of a service that has some songs on each; a page without songs is one that the service refuses.
+  /// Merges the pages of a service, each with some songs. The service refuses a page without songs.
   private func merge(_ pages: [[Int64]]) async throws -> MergeResult {
     let client = StubClient { number, request in
       if pages[number].isEmpty { return .make(to: request, 503) }
@@ -58,12 +58,12 @@ struct MergedPagesTests {
     #expect(try await count() == 7)
   }
 
-  @Test func `a page that the service refuses deletes nothing`() async throws {
+  @Test func `a merge of pages with a failed page deletes nothing`() async throws {
     await #expect { try await merge([[1, 2, 3, 11], [], [6]]) } throws: { ErrorCode.httpStatus ~= $0 }
     #expect(try await count() == 11)
   }
 
-  @Test func `pages that lack more than half of the songs delete nothing`() async throws {
+  @Test func `a merge of pages beyond the maximum deleted share deletes nothing`() async throws {
     await #expect { try await merge([[1, 2], [3]]) } throws: { ErrorCode.excessiveDeletion ~= $0 }
     #expect(try await count() == 10)
   }

@@ -36,7 +36,7 @@ struct PagingTests {
     return components?.queryItems?.first { $0.name == "page" }?.value.flatMap { Int($0) } ?? 0
   }
 
-  @Test func `pages with numbers are asked for one after the other`() async throws {
+  @Test func `pages with numbers are requested one after the other`() async throws {
     let client = StubClient { [self] _, request in
       let number = pageNumber(request)
       return .make(to: request, 200, [:], body(Page(number: number, items: number > 3 ? [] : [number, number * 10])))
@@ -45,7 +45,7 @@ struct PagingTests {
     #expect(client.requests.map { $0.path } == (1...4).map { "/items?size=2&page=\($0)" })
   }
 
-  @Test func `pages with cursors follow them, whatever is in a cursor`() async throws {
+  @Test func `pages with cursors of any characters are requested one after the other`() async throws {
     let cursors: [String?] = ["a+b/c=&d", "ü 2", nil]
     let client = StubClient { [self] number, request in
       .make(to: request, 200, [:], body(Page(next: cursors[number], items: [number])))
@@ -57,7 +57,7 @@ struct PagingTests {
     #expect(client.requests[1].path?.contains("+") == false, "A plus sign would be read as a space.")
   }
 
-  @Test func `pages with links follow those to the next`() async throws {
+  @Test func `pages with link headers are requested one after the other`() async throws {
     let client = StubClient { [self] number, request in
       let links = [
         "<https://example.org/items?page=9>; rel=\"last\", </items?page=2>; title=\"a, b\"; rel=\"prefetch next\"",
@@ -69,7 +69,7 @@ struct PagingTests {
     #expect(client.requests.map { $0.path } == ["/items?size=2&page=1", "/items?page=2", "/items?page=3"])
   }
 
-  @Test func `a link to another host gets no credentials`() async throws {
+  @Test func `a next link to another host receives no credentials`() async throws {
     let client = StubClient { [self] number, request in
       let fields = number == 0 ? ["Link": "<https://elsewhere.example/2>; rel=next"] : [:]
       return .make(to: request, 200, fields, body(Page(items: [number])))
@@ -81,7 +81,7 @@ struct PagingTests {
     #expect(client.requests.last?.authority == "elsewhere.example")
   }
 
-  @Test func `an API key does not follow a link to another host, and a link gives up no https`() async throws {
+  @Test func `a link to another host gets no API key, and a link from https to http is refused`() async throws {
     let links = ["<https://elsewhere.example/2>; rel=next", "<http://example.org/3>; rel=next"]
     let client = StubClient { [self] number, request in
       .make(to: request, 200, ["Link": links[number]], body(Page(items: [number])))
@@ -96,7 +96,7 @@ struct PagingTests {
     #expect(client.requests.map { $0.headerFields[key] } == ["a", nil])
   }
 
-  @Test func `pages with equal contents are pages`() async throws {
+  @Test func `pages with equal contents are not a cycle`() async throws {
     let client = StubClient { [self] number, request in
       .make(to: request, 200, [:], body(Page(items: number < 3 ? [1, 1] : [])))
     }
@@ -104,7 +104,7 @@ struct PagingTests {
     #expect(pages == [[1, 1], [1, 1], [1, 1], []])
   }
 
-  @Test func `a cursor that comes twice is an error, and is not asked for twice`() async throws {
+  @Test func `a repeated cursor is an error and is not requested again`() async throws {
     let client = StubClient { [self] number, request in
       .make(to: request, 200, [:], body(Page(next: ["a", "b", "a"][number], items: [number])))
     }
@@ -115,7 +115,7 @@ struct PagingTests {
     #expect(client.requests.count == 3)
   }
 
-  @Test func `a cursor in a header field tells requests apart`() async throws {
+  @Test func `requests with different cursors in a header field are different`() async throws {
     let client = StubClient { [self] number, request in
       .make(to: request, 200, [:], body(Page(next: ["a", "b", nil][number], items: [number])))
     }
@@ -130,7 +130,7 @@ struct PagingTests {
     #expect(pages == [[0], [1], [2]])
   }
 
-  @Test func `a service whose pages never end is asked for so many`() async throws {
+  @Test func `an endless service is an error after the maximum number of pages`() async throws {
     let client = StubClient { [self] _, request in .make(to: request, 200, [:], body(Page(items: [1]))) }
     let pagination = Pagination.number(in: "page") { $0.items.isEmpty }
     var pages = client.pages(of: Page.self, from: .get("https://example.org/"), by: pagination, limit: 2)
@@ -141,7 +141,7 @@ struct PagingTests {
     #expect(client.requests.count == 2)
   }
 
-  @Test func `pages that go round in a circle are an error`() async throws {
+  @Test func `a cycle of pages is an error`() async throws {
     let client = StubClient { [self] number, request in
       let next = "<https://example.org/items?page=\(number % 2 + 1)>; rel=next"
       return .make(to: request, 200, ["Link": next], body(Page(items: [number])))
@@ -152,7 +152,7 @@ struct PagingTests {
     #expect(client.requests.count <= 3)
   }
 
-  @Test func `pages out of order are an error`() async throws {
+  @Test func `a page with an unexpected number is an error`() async throws {
     let client = StubClient { [self] number, request in
       .make(to: request, 200, [:], body(Page(number: [1, 3, 2, 4][number], items: [number])))
     }
@@ -161,7 +161,7 @@ struct PagingTests {
     #expect(client.requests.count == 2)
   }
 
-  @Test func `a page that fails ends the sequence`() async throws {
+  @Test func `a failed page ends the sequence with its error`() async throws {
     let client = StubClient { [self] number, request in
       number == 1 ? .make(to: request, 500) : .make(to: request, 200, [:], body(Page(items: [number])))
     }
@@ -173,7 +173,7 @@ struct PagingTests {
   }
 }
 
-/// Pages are compared by their content here.
+/// Compares pages by their content.
 extension HTTPPage: Equatable where Content: Equatable {
   public static func == (left: HTTPPage, right: HTTPPage) -> Bool {
     left.index == right.index && left.content == right.content

@@ -29,7 +29,7 @@ struct RedactionTests {
   }
 
   @Test(arguments: [513, 100_000])
-  func `a reply that is nested too deep to be read is not recorded`(depth: Int) async throws {
+  func `a reply with too many levels of nesting is not recorded`(depth: Int) async throws {
     let reply =
       String(repeating: "[", count: depth) + #"{"access_token":"sesame"}"# + String(repeating: "]", count: depth)
     let exchange = try await record(.get("https://example.org/a"), reply: reply)
@@ -37,7 +37,7 @@ struct RedactionTests {
   }
 
   @Test(arguments: [600, 100_000])
-  func `a reply that is nested too deep is unreadable`(depth: Int) async throws {
+  func `JSON with too many levels of nesting is unreadable`(depth: Int) async throws {
     let nested = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     let error = await Task.detached {
       let reply = HTTPReply.make(to: .get("https://example.org/a"), 200, [:], nested)
@@ -79,7 +79,7 @@ struct RedactionTests {
     #expect(exchange.requestBody == .text("grant_type=password&username=hidden-1&password=hidden-2"))
   }
 
-  @Test func `a request's body that is neither JSON nor a form is not recorded, unless that is wanted`() async throws {
+  @Test func `a request's body other than JSON and forms is recorded only on request`() async throws {
     let hidden = try await record(post(type: "text/xml"), body: "<password>sesame</password>")
     #expect(hidden.requestBody == .text("hidden-1"))
     var redaction = HTTPRedaction()
@@ -89,7 +89,7 @@ struct RedactionTests {
     #expect(recorded.requestBody == .text(body))
   }
 
-  @Test func `what is not a secret is recorded digit by digit`() async throws {
+  @Test func `recorded numbers keep every digit`() async throws {
     let reply = #"{ "price": 1.10, "id": 12345678901234567890, "nextPageToken": "a\u0062c", "tokens": 3 }"#
     let exchange = try await record(.get("https://example.org/a"), reply: reply)
     #expect(exchange.body == .text(reply))
@@ -98,7 +98,7 @@ struct RedactionTests {
     #expect(redacted.body == .text(secret.replacingOccurrences(of: "sesame", with: "hidden-1")))
   }
 
-  @Test func `a list of allowed names says what is recorded`() async throws {
+  @Test func `with a list of allowed names only their values are recorded`() async throws {
     let request = HTTPRequest.get("https://example.org/a?artistID=7&mode=fast")
     let exchange = try await record(request, fields: ["X-Catalog": "jazz"])
     #expect(exchange.url == "https://example.org/a?artistID=hidden-1&mode=hidden-2")
@@ -111,7 +111,7 @@ struct RedactionTests {
     #expect(allowed.headerFields["X-Catalog"] == "jazz")
   }
 
-  @Test func `a replay finds the reply although the secrets are others`() async throws {
+  @Test func `a replay matches requests whose secrets differ`() async throws {
     let recorded = try await record(
       post("https://example.org/a?token=sesame"), body: #"{"user":"ada","password":"sesame"}"#, reply: "[1]")
     let replay = HTTPReplay([recorded])
@@ -124,7 +124,7 @@ struct RedactionTests {
     #expect(replay.remaining.isEmpty)
   }
 
-  @Test func `a replay prefers what was recorded literally`() async throws {
+  @Test func `a replay prefers an exact match to a match without secrets`() async throws {
     let replay = HTTPReplay([
       HTTPExchange(url: "https://example.org/a?artist=hidden-1", status: 201),
       HTTPExchange(url: "https://example.org/a?artist=hidden-2", status: 202),
@@ -137,7 +137,7 @@ struct RedactionTests {
     #expect(statuses == [203, 202, 201])
   }
 
-  @Test func `pages that are linked by hidden cursors are replayed one after the other`() async throws {
+  @Test func `pages with redacted cursors are replayed in their order`() async throws {
     let service = StubClient { number, request in
       let link = "<https://example.org/items?bookmark=sesame\(number)>; rel=next"
       return .make(to: request, 200, number < 3 ? ["Link": link] : [:], "[\(number)]")
@@ -153,7 +153,7 @@ struct RedactionTests {
     #expect(items == [0, 1, 2, 3])
   }
 
-  @Test func `a recording is for its owner alone, and so is one that replaces another file`() async throws {
+  @Test func `only the owner can read a recording, also one that replaces a file`() async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "recording-\(UUID().uuidString).json")
     defer { try? FileManager.default.removeItem(at: file) }
     let recorder = HTTPRecorder(StubClient { _, request in .make(to: request) })
@@ -170,7 +170,7 @@ struct RedactionTests {
     #expect(replay.remaining.count == 2)
   }
 
-  @Test func `a recording that cannot be written is an error`() throws {
+  @Test func `writing a recording into a missing directory throws`() throws {
     let recorder = HTTPRecorder(StubClient { _, request in .make(to: request) })
     let error = try #require(throws: CoherenceError.self) {
       try recorder.write(to: URL(fileURLWithPath: "/nowhere/recording.json"))
@@ -178,7 +178,7 @@ struct RedactionTests {
     #expect(error.code == .inputOutput)
   }
 
-  @Test func `an error about a missing reply tells no secrets`() async throws {
+  @Test func `the error of an unmatched request contains no secrets`() async throws {
     let replay = HTTPReplay([HTTPExchange(url: "https://example.org/b?token=sesame")])
     let error = try await #require(throws: CoherenceError.self) {
       try await replay.send(.get("https://example.org/a?token=sesame"))

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What the policy makes of redirects, whatever client sends the requests.
+/// The rules of the policy, independent of the client that sends the requests.
 @Suite("Redirect policies")
 struct RedirectPolicyTests {
   private func authorized(_ url: String = "https://example.org/a") -> HTTPRequest {
@@ -14,7 +14,7 @@ struct RedirectPolicyTests {
     return request
   }
 
-  /// A client that is redirected to one address after the other, and then answered.
+  /// A client that receives a chain of redirects and then a reply.
   private func redirected(to locations: String..., status: Int = 302) -> StubClient {
     StubClient { number, request in
       guard number < locations.count else { return .make(to: request, 200, [:], "[1]") }
@@ -36,7 +36,7 @@ struct RedirectPolicyTests {
     Turn(status: 303, method: .head, result: .head), Turn(status: 307, method: .post, result: .post),
     Turn(status: 308, method: .patch, result: .patch),
   ])
-  func `a redirect keeps method and body, or makes a GET without one`(turn: Turn) async throws {
+  func `the status of a redirect decides between the same method and GET`(turn: Turn) async throws {
     let base = redirected(to: "/b", status: turn.status)
     var request = authorized()
     request.method = turn.method
@@ -53,22 +53,22 @@ struct RedirectPolicyTests {
     ("https://example.org:8443/b", false), ("https://api.example.org/b", false), ("https://example.com/b", false),
     ("//example.com/b", false),
   ])
-  func `an origin is scheme, host and port`(location: String, isSameOrigin: Bool) async throws {
+  func `an origin consists of scheme, host and port`(location: String, isSameOrigin: Bool) async throws {
     let base = redirected(to: location)
     _ = try await base.redirecting().send(authorized())
     #expect(base.requests.count == 2)
     #expect(base.requests.last?.headerFields[.authorization] == (isSameOrigin ? "Bearer sesame" : nil))
-    // What a request asks for, and on which condition, is the same everywhere.
+    // Content types and conditions are portable.
     #expect(base.requests.last?.headerFields[.ifMatch] == "\"1\"")
   }
 
-  @Test func `a redirect from http to https is one to another origin`() async throws {
+  @Test func `a redirect from http to https changes the origin`() async throws {
     let base = redirected(to: "https://example.org/a")
     _ = try await base.redirecting().send(authorized("http://example.org/a"))
     #expect(base.requests.map { $0.headerFields[.authorization] } == ["Bearer sesame", nil])
   }
 
-  @Test func `credentials that were left out stay out when a redirect leads back`() async throws {
+  @Test func `credentials removed by a redirect are not restored when a redirect leads back`() async throws {
     let base = redirected(to: "https://elsewhere.example/", "https://example.org/b")
     _ = try await base.redirecting().send(authorized())
     #expect(base.requests.map(\.authority) == ["example.org", "elsewhere.example", "example.org"])
@@ -76,7 +76,7 @@ struct RedirectPolicyTests {
   }
 
   @Test(arguments: ["http://example.org/sesame", "http://other.example/sesame", "ftp://example.org/sesame", "sms:1"])
-  func `a redirect that gives up https, or HTTP, is refused`(location: String) async throws {
+  func `a redirect from https to http or to another scheme is refused`(location: String) async throws {
     let base = redirected(to: location)
     let error = try await #require(throws: CoherenceError.self) { try await base.redirecting().send(authorized()) }
     #expect(error.code == .httpRedirectRefused)
@@ -85,7 +85,7 @@ struct RedirectPolicyTests {
     #expect(base.requests.count == 1)
   }
 
-  @Test func `redirects end at the limit`() async throws {
+  @Test func `a chain of redirects beyond the limit is an error`() async throws {
     let base = StubClient { number, request in .make(to: request, 302, ["Location": "/\(number)"]) }
     let client = base.redirecting(HTTPRedirectPolicy(maximumHops: 3))
     let error = try await #require(throws: CoherenceError.self) { try await client.send(authorized()) }
@@ -101,7 +101,7 @@ struct RedirectPolicyTests {
     #expect(base.requests.count == 1)
   }
 
-  @Test func `a field that is declared portable goes everywhere`() async throws {
+  @Test func `a header field declared portable follows redirects to other origins`() async throws {
     let base = redirected(to: "https://elsewhere.example/")
     var policy = HTTPRedirectPolicy()
     policy.portableFields.insert(.authorization)

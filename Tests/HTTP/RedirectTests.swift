@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// What a redirect does to a request, between real servers. Two ports of one host are two origins.
+/// Redirects between real servers. Two ports of one host are two origins.
 @Suite("Redirects")
 struct RedirectTests {
   private let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
@@ -85,7 +85,7 @@ struct RedirectTests {
     #expect(target.requests.map { $0.headerFields["accept-language"] } == ["de", "de"])
   }
 
-  @Test func `a client that follows nothing hands a redirect back`() async throws {
+  @Test func `a client without redirects returns the redirect as a reply`() async throws {
     let target = try LoopbackServer(replies: [ScriptedReply()])
     let source = try makeServer(redirectingTo: target.url, status: 307)
     let reply = try await URLSessionClient(
@@ -96,7 +96,7 @@ struct RedirectTests {
     #expect(target.requests.isEmpty)
   }
 
-  @Test func `a redirect without an address is a reply`() async throws {
+  @Test func `a redirect without Location is returned as a reply`() async throws {
     let server = try LoopbackServer(replies: [ScriptedReply(status: "302 Found")])
     #expect(try await client.send(.get(server.url)).status == .found)
     #expect(server.requests.count == 1)

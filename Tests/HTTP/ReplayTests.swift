@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Recordings")
 struct ReplayTests {
-  @Test func `what was recorded is replayed without a server`() async throws {
+  @Test func `a recording is replayed without a server`() async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "recording-\(UUID().uuidString).json")
     defer { try? FileManager.default.removeItem(at: file) }
     let requests = try await record(to: file)
@@ -17,7 +17,7 @@ struct ReplayTests {
     #expect(replay.remaining.isEmpty)
   }
 
-  /// Records three exchanges with a server that is gone afterwards.
+  /// Records three exchanges with a server, and stops the server.
   private func record(to file: URL) async throws -> [HTTPRequest] {
     let server = try LoopbackServer(replies: [
       ScriptedReply(body: "[1]"), ScriptedReply(status: "404 Not Found"), ScriptedReply(body: "[2]"),
@@ -29,7 +29,7 @@ struct ReplayTests {
     return requests
   }
 
-  @Test func `a request without a recorded reply is an error that says what there is`() async throws {
+  @Test func `the error of a request without a recorded reply names the recorded requests`() async throws {
     let replay = HTTPReplay([HTTPExchange(url: "https://example.org/a", body: .text("[1]"))])
     let error = try await #require(throws: CoherenceError.self) {
       try await replay.send(.get("https://example.org/b"))
@@ -40,7 +40,7 @@ struct ReplayTests {
     await #expect(throws: CoherenceError.self) { try await replay.send(.get("https://example.org/a")) }
   }
 
-  @Test func `method and body tell requests apart`() async throws {
+  @Test func `a replay distinguishes requests by method and body`() async throws {
     let replay = HTTPReplay([
       HTTPExchange(method: "PUT", url: "https://example.org/a", requestBody: .text("2"), status: 202),
       HTTPExchange(method: "PUT", url: "https://example.org/a", requestBody: .text("1"), status: 201),
@@ -69,7 +69,7 @@ struct ReplayTests {
     #expect(reply.response.headerFields[.eTag] == "\"1\"")
   }
 
-  @Test func `bytes that are no text are recorded as they are`() throws {
+  @Test func `bytes that are not text are recorded without changes`() throws {
     let bytes = Data([0xFF, 0x00, 0xFE])
     let exchange = HTTPExchange(url: "https://example.org", body: HTTPRecordedBody(bytes))
     let copy = try JSONDecoder().decode(HTTPExchange.self, from: try JSONEncoder().encode(exchange))

@@ -13,7 +13,7 @@ struct RetryTests {
     RetryingClient(base, policy: policy, clock: clock, random: { 1 })
   }
 
-  @Test func `the time between attempts doubles up to the longest`() async throws {
+  @Test func `the delay between attempts doubles up to the maximum`() async throws {
     let base = StubClient { _, request in .make(to: request, 503) }
     var policy = HTTPRetryPolicy(attempts: 6)
     policy.longestDelay = .seconds(3)
@@ -24,7 +24,7 @@ struct RetryTests {
       clock.waits == [.milliseconds(500), .seconds(1), .seconds(2), .seconds(3), .seconds(3)])
   }
 
-  @Test func `jitter draws the time from zero up`() async throws {
+  @Test func `jitter draws the delay between zero and the full delay`() async throws {
     let base = StubClient { number, request in .make(to: request, number < 2 ? 502 : 200) }
     let client = RetryingClient(base, clock: clock, random: { 0.25 })
     #expect(try await client.send(request).status == .ok)
@@ -32,7 +32,7 @@ struct RetryTests {
   }
 
   @Test(arguments: [429, 503])
-  func `a server that says when to come back is obeyed`(status: Int) async throws {
+  func `the next attempt waits for the time of Retry-After`(status: Int) async throws {
     let base = StubClient { number, request in
       .make(to: request, number == 0 ? status : 200, ["Retry-After": "17"])
     }
@@ -40,7 +40,7 @@ struct RetryTests {
     #expect(clock.waits == [.seconds(17)])
   }
 
-  @Test func `a date to come back at is understood`() async throws {
+  @Test func `Retry-After may be a date`() async throws {
     // The clock stands at 08:49:37.
     let base = StubClient { number, request in
       .make(to: request, number == 0 ? 503 : 200, ["Retry-After": "Sun, 06 Nov 1994 08:50:07 GMT"])
@@ -50,13 +50,13 @@ struct RetryTests {
   }
 
   @Test(arguments: ["soon", "-5", ""])
-  func `a Retry-After that makes no sense is as if there were none`(text: String) async throws {
+  func `an invalid Retry-After is ignored`(text: String) async throws {
     let base = StubClient { number, request in .make(to: request, number == 0 ? 503 : 200, ["Retry-After": text]) }
     _ = try await retrying(base).send(request)
     #expect(clock.waits == [.milliseconds(500)])
   }
 
-  @Test func `a server that asks for too long gets no further attempt`() async throws {
+  @Test func `a Retry-After beyond the maximum ends the attempts`() async throws {
     let base = StubClient { _, request in .make(to: request, 503, ["Retry-After": "86400"]) }
     #expect(try await retrying(base).send(request).status.code == 503)
     #expect(base.requests.count == 1)
@@ -64,13 +64,13 @@ struct RetryTests {
   }
 
   @Test(arguments: [200, 304, 400, 404, 500])
-  func `other statuses are taken as they are`(status: Int) async throws {
+  func `a status that is not retryable is returned after one attempt`(status: Int) async throws {
     let base = StubClient { _, request in .make(to: request, status) }
     #expect(try await retrying(base).send(request).status.code == status)
     #expect(base.requests.count == 1)
   }
 
-  @Test func `a broken connection is tried again, another failure is not`() async throws {
+  @Test func `a broken connection is retried, and an error that is not retryable is not`() async throws {
     let broken = CoherenceError(.httpTransferFailed, "The connection broke.", isRetryable: true)
     let base = StubClient { number, request in
       if number < 2 { throw broken }
@@ -83,13 +83,13 @@ struct RetryTests {
     #expect(hopeless.requests.count == 1)
   }
 
-  @Test func `what may have been acted on is not sent twice`() async throws {
+  @Test func `a request that the server may have processed is not sent again`() async throws {
     var post = request
     post.method = .post
     let base = StubClient { _, request in .make(to: request, 503) }
     #expect(try await retrying(base).send(post).status.code == 503)
     #expect(base.requests.count == 1)
-    // Too many requests: the server did not look at it.
+    // 429: the server has not processed the request.
     let busy = StubClient { number, request in .make(to: request, number == 0 ? 429 : 201) }
     #expect(try await retrying(busy).send(post).status.code == 201)
   }
@@ -109,7 +109,7 @@ struct RetryTests {
     #expect(base.requests.count == 1)
   }
 
-  @Test func `a server that recovers is reached`() async throws {
+  @Test func `a request succeeds after the server recovers`() async throws {
     let server = try LoopbackServer(replies: [
       ScriptedReply(status: "503 Busy", headerFields: ["Retry-After: 1"]), ScriptedReply(body: "[1]"),
     ])

@@ -28,7 +28,7 @@ struct StreamTests {
     }
   }
 
-  @Test func `a part of a body is read before the next one is sent`() async throws {
+  @Test func `a part of a body can be read before the server sends the next part`() async throws {
     let isRead = DispatchSemaphore(value: 0)
     let server = try LoopbackServer { _, connection in
       connection.send(ScriptedReply(headerFields: ["ETag: \"one\""]).head(length: 10) + "first")
@@ -46,7 +46,7 @@ struct StreamTests {
     #expect(text == "firstlater")
   }
 
-  @Test func `a body of 64 MiB that is not read yet takes 256 KiB of memory`() async throws {
+  @Test func `an unread body of 64 MiB occupies 256 KiB of memory`() async throws {
     let (count, size) = (64, 1 << 20)
     let isSent = Gate()
     let server = try LoopbackServer { _, connection in
@@ -67,7 +67,7 @@ struct StreamTests {
     #expect(stream.body.peak > 0 && stream.body.peak <= 1 << 18)
   }
 
-  @Test func `a body that is not read holds up no other request`() async throws {
+  @Test func `an unread body delays no other request`() async throws {
     let configuration = URLSessionConfiguration.patient
     configuration.httpMaximumConnectionsPerHost = 1
     let client = URLSessionClient(session: URLSession(configuration: configuration))
@@ -80,7 +80,7 @@ struct StreamTests {
     #expect(try await text(of: stream.body) == body)
   }
 
-  @Test func `a body follows redirects, and credentials stay with their origin`() async throws {
+  @Test func `a streaming request follows redirects, and credentials stay with their origin`() async throws {
     let target = try LoopbackServer(replies: [ScriptedReply(body: "[1]")])
     let source = try LoopbackServer(replies: [
       ScriptedReply(status: "307 Moved", headerFields: ["Location: \(target.url.absoluteString)/new"], body: "Moved")
@@ -93,7 +93,7 @@ struct StreamTests {
     #expect(target.requests.map { $0.headerFields["authorization"] } == [nil])
   }
 
-  @Test func `a challenge that no credential answers is the head of a reply`() async throws {
+  @Test func `a challenge without a credential is returned as the head of the reply`() async throws {
     let challenge = #"WWW-Authenticate: Basic realm="albums""#
     let server = try LoopbackServer(
       replies: [ScriptedReply(status: "401 Unauthorized", headerFields: [challenge], body: "Who are you?")])
@@ -102,7 +102,7 @@ struct StreamTests {
     #expect(throws: CoherenceError.self) { try stream.successful() }
   }
 
-  @Test func `a body that ends too soon is an error, and is not asked for again`() async throws {
+  @Test func `a truncated body is an error and is not requested again`() async throws {
     let server = try LoopbackServer { _, connection in
       connection.send(ScriptedReply().head(length: 100) + "half")
     }
@@ -115,7 +115,7 @@ struct StreamTests {
     #expect(server.requests.count == 1 && clock.waits.isEmpty)
   }
 
-  @Test func `a request whose head says to come back is sent again`() async throws {
+  @Test func `a streaming request is sent again after a retryable status in the head of its reply`() async throws {
     let server = try LoopbackServer(replies: [
       ScriptedReply(status: "503 Busy", body: "no"), ScriptedReply(body: "[1]"),
     ])
@@ -124,7 +124,7 @@ struct StreamTests {
     #expect(server.requests.count == 2)
   }
 
-  @Test func `the limit of a request ends a body that stops coming`() async throws {
+  @Test func `a stalled body is an error after the time limit of the request`() async throws {
     let isClosed = Gate()
     let server = try makeHalfServer(isClosed)
     let clock = SteppedClock()
@@ -136,7 +136,7 @@ struct StreamTests {
     #expect(error.code == .httpTimedOut)
   }
 
-  @Test func `a body beyond the size that is allowed is an error`() async throws {
+  @Test func `a streamed body beyond the size limit is an error`() async throws {
     let client = URLSessionClient(maximumBodySize: 10_000, configuration: .patient)
     let server = try LoopbackServer { _, connection in
       connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + String(repeating: "x", count: 10_001))
@@ -147,7 +147,7 @@ struct StreamTests {
     #expect(error.code == .httpBodyTooLarge)
   }
 
-  @Test func `a body that nobody holds any more closes its connection`() async throws {
+  @Test func `the release of an unread body closes its connection`() async throws {
     let isClosed = Gate()
     let server = try makeHalfServer(isClosed)
     var stream: HTTPStream? = try await client.stream(.get(server.url))
@@ -184,7 +184,7 @@ struct StreamTests {
     #expect(try await text(of: replayed.body).contains("Blue"))
   }
 
-  @Test func `lines are handed out one by one, wherever the parts are divided`() async throws {
+  @Test func `lines are returned one by one, independent of the parts of the body`() async throws {
     let (body, writer) = HTTPBody.makeStream()
     for part in ["{\"id\"", ":1}\r\n{\"id\":2}\n\n", "{\"i", "d\":", "3}"] { writer.write(Data(part.utf8)) }
     writer.finish()

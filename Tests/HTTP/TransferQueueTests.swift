@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// A server that holds back its replies to `/held`, and a client that sends one request at a time.
+/// A server that delays its replies to `/held` until a test releases them, and a client with one connection.
 private struct CrowdedService {
   let client: URLSessionClient
   let server: LoopbackServer
@@ -18,7 +18,7 @@ private struct CrowdedService {
   init() throws {
     let configuration = URLSessionConfiguration.patient
     configuration.httpMaximumConnectionsPerHost = 1
-    // However busy the machine is, a test ends its requests, and not the time that they take.
+    // Without a time limit, which a busy machine could exceed.
     configuration.timeoutIntervalForRequest = 86_400
     client = URLSessionClient(session: URLSession(configuration: configuration))
     let (isHeld, places) = (isHeld, places)
@@ -34,17 +34,17 @@ private struct CrowdedService {
 
   func request(_ path: String) -> HTTPRequest { .get(server.url.appending(path: path)) }
 
-  /// Lets one held request have its reply.
+  /// Releases the reply to one delayed request.
   func release() { places.signal() }
 
-  /// Sends a request that the server holds back, and so takes the only place.
+  /// Sends a request whose reply the server delays, which occupies the only slot.
   func occupy() async -> Task<HTTPReply, any Error> {
     let task = Task { try await client.send(request("held")) }
     await isHeld.wait()
     return task
   }
 
-  /// Returns when that many requests wait for the place.
+  /// Returns when a number of requests wait for the slot.
   func wait(for count: Int) async {
     while client.waitingCount != count { await Task.yield() }
   }
@@ -52,7 +52,7 @@ private struct CrowdedService {
 
 @Suite("Requests in the queue of a client", .timeLimit(.minutes(15)))
 struct TransferQueueTests {
-  @Test func `the wait for a turn does not count for the limit of a request`() async throws {
+  @Test func `the wait in the transfer queue does not count for the time limit of a request`() async throws {
     let service = try CrowdedService()
     let first = await service.occupy()
     let clock = SteppedClock()
@@ -66,7 +66,7 @@ struct TransferQueueTests {
     #expect(try await second.value.status == .ok)
   }
 
-  @Test func `the limit of a request counts from its turn`() async throws {
+  @Test func `the time limit of a request counts from its admission`() async throws {
     let service = try CrowdedService()
     let first = await service.occupy()
     let clock = SteppedClock()
@@ -82,7 +82,7 @@ struct TransferQueueTests {
     service.release()
   }
 
-  @Test func `an outer limit stands still while a request waits, as the inner one does`() async throws {
+  @Test func `outer and inner time limits are paused while a request waits`() async throws {
     let service = try CrowdedService()
     let first = await service.occupy()
     let clock = SteppedClock()
@@ -97,7 +97,7 @@ struct TransferQueueTests {
     #expect(try await second.value.status == .ok)
   }
 
-  @Test func `requests beyond the number of connections are sent in their order`() async throws {
+  @Test func `requests beyond the number of connections wait and are sent in order`() async throws {
     let service = try CrowdedService()
     let first = await service.occupy()
     var others: [Task<HTTPReply, any Error>] = []
@@ -111,7 +111,7 @@ struct TransferQueueTests {
     #expect(service.server.requests.map(\.target) == ["/held", "/1", "/2", "/3"])
   }
 
-  @Test func `a request that is canceled while it waits is never sent and holds up no other`() async throws {
+  @Test func `a canceled waiting request is never sent and delays no other request`() async throws {
     let service = try CrowdedService()
     let first = await service.occupy()
     let second = Task { try await service.client.send(service.request("2")) }
@@ -126,13 +126,13 @@ struct TransferQueueTests {
     #expect(service.server.requests.map(\.target) == ["/held", "/3"])
   }
 
-  @Test func `a redirect takes the place of the request that it answers`() async throws {
+  @Test func `a redirect is followed even if one request at a time may run`() async throws {
     let service = try CrowdedService()
     #expect(try await service.client.send(service.request("old")).status == .ok)
     #expect(service.server.requests.map(\.target) == ["/old", "/new"])
   }
 
-  @Test func `a request that fails gives its place back`() async throws {
+  @Test func `a failed request releases its slot`() async throws {
     let service = try CrowdedService()
     let canceled = await service.occupy()
     canceled.cancel()

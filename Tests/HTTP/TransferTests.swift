@@ -9,7 +9,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// A client against a real server, and what servers and networks do wrong.
+/// A client with a real server, under failures of server and network.
 @Suite("Transfers")
 struct TransferTests {
   private let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)
@@ -18,7 +18,7 @@ struct TransferTests {
     var title: String
   }
 
-  @Test func `a reply comes with status, header fields and body`() async throws {
+  @Test func `a reply has the status, header fields and body of the server`() async throws {
     let server = try LoopbackServer(
       replies: [ScriptedReply(headerFields: ["ETag: \"one\""], body: #"[{"title":"Blue"}]"#)])
     let reply = try await client.send(.get(server.url.appending(path: "albums")))
@@ -29,7 +29,7 @@ struct TransferTests {
     #expect(server.requests.map(\.method) == ["GET"])
   }
 
-  @Test func `header fields of the request arrive`() async throws {
+  @Test func `the server receives the header fields of the request`() async throws {
     let server = try LoopbackServer(replies: [ScriptedReply()])
     var request = HTTPRequest.get(server.url)
     request.headerFields[.authorization] = "Bearer secret"
@@ -38,7 +38,7 @@ struct TransferTests {
   }
 
   @Test(arguments: [(400, false), (401, false), (404, false), (429, true), (500, true), (503, true)])
-  func `a status that is none of success is an error with the status`(status: Int, isRetryable: Bool) async throws {
+  func `decoding a reply without success throws the status`(status: Int, isRetryable: Bool) async throws {
     let server = try LoopbackServer(
       replies: [ScriptedReply(status: "\(status) Refused", headerFields: ["Retry-After: 7"], body: "secret body")])
     let reply = try await client.send(.get(server.url.appending(path: "ada@example.org").appending(path: "token-123")))
@@ -54,7 +54,7 @@ struct TransferTests {
   }
 
   @Test(arguments: ["<html>", "", #"{"title":1}"#, #"[{"title":null}]"#, #"[{"name":"secret"}]"#])
-  func `garbage is an error that does not quote it`(body: String) async throws {
+  func `the error of an invalid body does not quote the body`(body: String) async throws {
     let server = try LoopbackServer(replies: [ScriptedReply(body: body)])
     let reply = try await client.send(.get(server.url))
     let error = try #require(throws: CoherenceError.self) { try reply.decode([Album].self) }
@@ -62,7 +62,7 @@ struct TransferTests {
     #expect(!"\(error)".contains("secret") && !"\(error)".contains("html"))
   }
 
-  @Test func `a challenge that no credential answers is a reply`() async throws {
+  @Test func `a challenge without a credential is returned as a reply`() async throws {
     let challenge = #"WWW-Authenticate: Basic realm="albums""#
     let server = try LoopbackServer(
       replies: [ScriptedReply(status: "401 Unauthorized", headerFields: [challenge], body: "Who are you?")])
@@ -72,7 +72,7 @@ struct TransferTests {
     #expect(server.requests.count == 1)
   }
 
-  @Test func `an error tells the names that a type declares, and no keys of dictionaries`() async throws {
+  @Test func `a decoding error names properties of types and no keys of dictionaries`() async throws {
     struct Shelf: Codable { var copies: [String: Int] }
     let server = try LoopbackServer(replies: [ScriptedReply(body: #"[{"copies":{"ada@example.org":"many"}}]"#)])
     let reply = try await client.send(.get(server.url))
@@ -81,7 +81,7 @@ struct TransferTests {
     #expect(error.message.contains("copies") && !error.message.contains("ada@"))
   }
 
-  @Test func `half a page is no page`() async throws {
+  @Test func `a truncated body is an error`() async throws {
     let server = try LoopbackServer { _, connection in
       connection.send(ScriptedReply().head(length: 100) + #"[{"title":"#)
     }
@@ -90,21 +90,21 @@ struct TransferTests {
     #expect(error.isRetryable)
   }
 
-  @Test func `a server that hangs up at once is an error`() async throws {
+  @Test func `a connection that the server closes at once is an error`() async throws {
     let server = try LoopbackServer { _, _ in }
     let error = try await #require(throws: CoherenceError.self) { try await client.send(.get(server.url)) }
     #expect(error.code == .httpTransferFailed)
   }
 
-  @Test func `a server that is not there is an error without the address`() async throws {
-    // Nobody listens on the discard port.
+  @Test func `the error of an unreachable server does not contain the path`() async throws {
+    // No server listens on the discard port.
     let request = HTTPRequest.get("http://ada:password@127.0.0.1:9/private?token=secret")
     let error = try await #require(throws: CoherenceError.self) { try await client.send(request) }
     #expect(error.code == .httpTransferFailed)
     for secret in ["password", "private", "secret", "ada"] { #expect(!"\(error)".contains(secret)) }
   }
 
-  @Test func `a server that says nothing is given up on, and the connection is closed`() async throws {
+  @Test func `a request to a silent server times out and closes the connection`() async throws {
     let isClosed = Gate()
     let clock = GatedClock()
     let server = try LoopbackServer { _, connection in
@@ -119,7 +119,7 @@ struct TransferTests {
     await isClosed.wait()
   }
 
-  @Test func `canceling in the middle of a page closes the connection`() async throws {
+  @Test func `canceling during a body closes the connection`() async throws {
     let isHalfway = Gate()
     let isClosed = Gate()
     let server = try LoopbackServer { _, connection in
@@ -128,7 +128,7 @@ struct TransferTests {
       connection.waitUntilClientCloses()
       isClosed.open()
     }
-    // However busy the machine is, the cancelling ends the request, and not the time that it takes.
+    // Without a time limit, which a busy machine could exceed.
     let patient = URLSessionClient(session: URLSession(configuration: .patient))
     let task = Task { try await patient.send(.get(server.url)) }
     await isHalfway.wait()
@@ -137,7 +137,7 @@ struct TransferTests {
     await isClosed.wait()
   }
 
-  @Test func `a task that was canceled before sends nothing`() async throws {
+  @Test func `a canceled task sends no request`() async throws {
     let server = try LoopbackServer(replies: [ScriptedReply()])
     let client = client
     let gate = Gate()

@@ -7,7 +7,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// An action on what a web service has, as short as it can be, and all that a service can do to it.
+/// A minimal action on the content of a web service, under every failure of the service.
 @Suite("Actions on web services")
 struct WebServiceActionTests {
   private struct RefreshAlbums: AsyncEntityAction {
@@ -24,7 +24,7 @@ struct WebServiceActionTests {
     }
   }
 
-  /// What the service does on its second page.
+  /// The behavior of the service at its second page.
   enum Trouble: CaseIterable {
     case refusal, failure, garbage, halfAPage, hangUp, silence, samePageTwice, pagesOutOfOrder, duplicateKeys
     case keyOfTheWrongType
@@ -71,7 +71,7 @@ struct WebServiceActionTests {
     }
   }
 
-  /// Albums 1 and 2 on the first page, 3 on the second, and a third page that is empty.
+  /// Albums 1 and 2 on the first page, album 3 on the second, and no album on the third.
   private func makeServer(title: String, trouble: Trouble? = nil, clock: GatedClock? = nil) throws -> LoopbackServer {
     try LoopbackServer { request, connection in
       switch request.target.split(separator: "=").last {
@@ -92,7 +92,7 @@ struct WebServiceActionTests {
   }
 
   @Test(arguments: Trouble.allCases)
-  func `whatever the service does, the action fails with a reason and the records stay as they were`(
+  func `under every failure of the service the action fails with its error and changes no records`(
     trouble: Trouble
   ) async throws {
     let before = try makeServer(title: "old")
@@ -111,7 +111,7 @@ struct WebServiceActionTests {
     #expect(try await titles() == ["1 new", "2 new", "3 new"])
   }
 
-  @Test func `an action that is canceled in the middle of a page changes nothing`() async throws {
+  @Test func `an action that is canceled during a transfer changes no records`() async throws {
     let isHalfway = Gate()
     let server = try LoopbackServer { _, connection in
       connection.send(ScriptedReply().head(length: 1000) + #"{"page":1,"#)

@@ -34,7 +34,7 @@ struct ConnectServiceTests {
     }
   }
 
-  @Test func `shutdown stops the Connect and closes its stores`() async throws {
+  @Test func `a graceful shutdown stops the Connect and closes its stores`() async throws {
     let connect = try makeConnect()
     let service = ConnectService(connect)
     try await testGracefulShutdown { trigger in
@@ -59,7 +59,7 @@ struct ConnectServiceTests {
     #expect(connect.state == .stopped)
   }
 
-  @Test func `shutdown lets actions run to their end`() async throws {
+  @Test func `a graceful shutdown lets actions finish`() async throws {
     let connect = try makeConnect()
     let service = ConnectService(connect)
     let gate = ServiceGate()
@@ -77,7 +77,7 @@ struct ConnectServiceTests {
     #expect(connect.state == .stopped)
   }
 
-  @Test func `actions that take longer than the shutdown allows are canceled`() async throws {
+  @Test func `actions beyond the drain limit are canceled`() async throws {
     let connect = try makeConnect()
     let service = ConnectService(connect, drainLimit: .milliseconds(20))
     let gate = ServiceGate()
@@ -93,7 +93,7 @@ struct ConnectServiceTests {
     #expect(connect.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
-  @Test func `actions that ignore their cancellation do not hold up the shutdown`() async throws {
+  @Test func `actions that ignore their cancellation delay the shutdown up to the cancel limit`() async throws {
     let connect = try makeConnect()
     let service = ConnectService(connect, drainLimit: .zero, cancelLimit: .zero)
     let action = StubbornAction()
@@ -117,7 +117,7 @@ struct ConnectServiceTests {
     #expect(connect.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
-  @Test func `cancellation cancels actions at once`() async throws {
+  @Test func `canceling the service's task cancels actions at once`() async throws {
     let connect = try makeConnect()
     let gate = ServiceGate()
     let run = Task { try await ConnectService(connect, drainLimit: .seconds(3600)).run() }
@@ -130,7 +130,7 @@ struct ConnectServiceTests {
     #expect(connect.state == .stopped)
   }
 
-  @Test func `in a group the Connect goes after the services that use it`() async throws {
+  @Test func `a service group stops the Connect after the services that use it`() async throws {
     let connect = try makeConnect()
     let last = LastWish(connect: connect)
     let group = ServiceGroup(services: [ConnectService(connect), last], logger: Logger(label: "test"))
@@ -143,11 +143,11 @@ struct ConnectServiceTests {
     #expect(connect.state == .stopped)
   }
 
-  @Test func `a Connect that cannot start ends the service with the reason`() async throws {
+  @Test func `the service throws the error of a failed start`() async throws {
     let connect = TestConnect(
       name: "Service", managedObjectModel: try ManagedObjectModel { Entity("Person") { Attribute("name", .string) } },
       registry: StoreRegistry())
-    // The default store is of a type that nobody registered.
+    // The type of the default store is not registered.
     await #expect { try await ConnectService(connect).run() } throws: { ErrorCode.unknownStoreType ~= $0 }
     #expect(connect.state == .stopped)
   }
@@ -163,7 +163,7 @@ private struct GatedAction: AsyncGenericAction {
   }
 }
 
-/// An action that goes on until a test ends it, whoever cancels it.
+/// An action that ignores its cancellation until a test ends it.
 private struct StubbornAction: GenericAction {
   let gate = ServiceGate()
   let end = DispatchSemaphore(value: 0)
@@ -174,7 +174,7 @@ private struct StubbornAction: GenericAction {
   }
 }
 
-/// A service that executes an action when it is asked to end.
+/// A service that executes an action at its shutdown.
 private struct LastWish: Service {
   let connect: any Connect & ActionManager
   let gate = ServiceGate()

@@ -1,7 +1,7 @@
 import CoherenceActions
 import Synchronization
 
-/// A place where an action waits until a test lets it go on, or until its task is cancelled.
+/// A gate that blocks an action until a test opens it or the action's task is canceled.
 final class ServiceGate: Sendable {
   private let reached = AsyncStream<Void>.makeStream()
   private let opened = AsyncStream<Void>.makeStream()
@@ -16,7 +16,7 @@ final class ServiceGate: Sendable {
   }
 }
 
-/// How an action ended that nobody else can ask.
+/// Reports the end of an action whose handle is not available.
 final class WishOutcome: Sendable {
   private let stored = Mutex(ActionCompletionStatus.unknown)
 

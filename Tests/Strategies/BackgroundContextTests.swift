@@ -11,7 +11,7 @@ struct BackgroundContextTests {
     #expect(context.concurrencyType == .privateQueue)
   }
 
-  @Test func `the deinit block is called when the last reference goes`() {
+  @Test func `the deinit block is called at the release of the last reference`() {
     var context: BackgroundContext? = BackgroundContext()
     let counter = CallCounter()
     context?.deinitBlock = { counter.increment() }
@@ -20,14 +20,14 @@ struct BackgroundContextTests {
     #expect(counter.count == 1)
   }
 
-  @Test func `a context without a deinit block goes as quietly`() {
+  @Test func `a context without a deinit block is released without a call`() {
     var context: BackgroundContext? = BackgroundContext()
     weak let reference = context
     context = nil
     #expect(reference == nil)
   }
 
-  @Test func `a container makes contexts of any kind`() throws {
+  @Test func `a container makes contexts of any subclass`() throws {
     let container = GenericPersistentContainer<ContextStrategy.Direct>(
       name: "Kinds", managedObjectModel: ContainerModels.users)
     let context: ImportContext = container.newGenericBackgroundContext()
@@ -35,12 +35,12 @@ struct BackgroundContextTests {
     #expect(context.persistentStoreCoordinator === container.persistentStoreCoordinator)
   }
 
-  @Test func `a block that throws throws out of a context`() {
+  @Test func `perform rethrows the error of its block`() {
     let context = BackgroundContext()
     #expect(throws: TestError.self) { try context.performAndWait { throw TestError() } }
   }
 
-  @Test func `a block that nobody waits for tells its handler of an error`() async {
+  @Test func `the error handler of a block that is not awaited receives its error`() async {
     let context = BackgroundContext()
     let error = await withCheckedContinuation { continuation in
       context.perform(onError: { continuation.resume(returning: $0) }) { throw TestError() }
@@ -49,7 +49,7 @@ struct BackgroundContextTests {
   }
 }
 
-/// A kind of context that an application makes.
+/// A subclass of an application.
 final class ImportContext: BackgroundContext, @unchecked Sendable {
   // Sendable: as the base class is; it adds nothing.
 }

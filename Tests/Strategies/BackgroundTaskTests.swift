@@ -8,7 +8,7 @@ import TestSupport
 @Suite("Background tasks")
 struct BackgroundTaskTests {
   @Test(arguments: StrategyKind.allCases)
-  func `a background task saves and answers a value`(strategy: StrategyKind) async throws {
+  func `a background task saves and returns a value`(strategy: StrategyKind) async throws {
     let stack = try Stack(strategy, on: .sqlite)
     let id = try await stack.container.performBackgroundTask { context in
       let user = try ContainerUser.insert(named: "ada", into: context)
@@ -19,14 +19,14 @@ struct BackgroundTaskTests {
     #expect(try stack.view.user(id).userName == "ada")
   }
 
-  @Test func `a background task throws what its block throws`() async throws {
+  @Test func `a background task throws the error of its block`() async throws {
     let stack = try Stack(.mixed, on: .inMemory)
     await #expect(throws: TestError.self) {
       try await stack.container.performBackgroundTask { _ in throw TestError() }
     }
   }
 
-  @Test func `what a background task did not save is gone`() async throws {
+  @Test func `unsaved changes of a background task are lost`() async throws {
     let stack = try Stack(.mixed, on: .inMemory)
     try await stack.container.performBackgroundTask { context in
       _ = try ContainerUser.insert(named: "ada", into: context)
@@ -34,7 +34,7 @@ struct BackgroundTaskTests {
     #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 0)
   }
 
-  @Test func `a background task that nobody waits for calls its completion`() async throws {
+  @Test func `a background task that is not awaited calls its completion`() async throws {
     let stack = try Stack(.mixed, on: .inMemory)
     let error = await withCheckedContinuation { continuation in
       stack.container.performBackgroundTask(
@@ -47,7 +47,7 @@ struct BackgroundTaskTests {
     #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 1)
   }
 
-  @Test func `without a completion an error goes to the container's error handler`() async throws {
+  @Test func `the error handler receives the error of a background task without a completion`() async throws {
     let error = await withCheckedContinuation { continuation in
       let directory = TemporaryDirectory()
       let container = StrategyKind.direct.makeContainer(in: directory) { continuation.resume(returning: $0) }
@@ -56,7 +56,7 @@ struct BackgroundTaskTests {
     #expect(error is TestError)
   }
 
-  @Test func `an error that nobody waits for is logged once, before the handler is told`() async throws {
+  @Test func `an error without a caller is logged once before the error handler is called`() async throws {
     let log = MessageLog()
     let errors = await withCheckedContinuation { continuation in
       let container = GenericPersistentContainer<ContextStrategy.Mixed>(

@@ -8,7 +8,7 @@ import TestSupport
 struct BackgroundTaskThreadTests {
   /// In a process of its own, where no other test has contexts at work.
   @Test(.timeLimit(.minutes(15)))
-  func `thousands of background tasks leave no more threads than may stay without work`() async {
+  func `thousands of background tasks leave no more than the maximum of idle threads`() async {
     await #expect(processExitsWith: .success) {
       for backend in Backend.available {
         let stack = try Stack(.mixed, on: backend)

@@ -11,7 +11,7 @@ import TestSupport
   @Test(arguments: [
     #"it's "a" name"#, "🎷🇮🇸", " a b ", "a/b", "../../a", "select", String(repeating: "seventy", count: 10), "..",
   ])
-  func `a store of a configuration is a file in its directory, whatever the name`(name: String) throws {
+  func `the file of a configuration with any name is in its directory`(name: String) throws {
     let model = try ManagedObjectModel(
       entities: [Entity("Thing") { Attribute("name", .string) }], configurations: [name: ["Thing"]])
     for number in 1...2 {
@@ -31,7 +31,7 @@ import TestSupport
     #expect(directory.names.count == 1)
   }
 
-  @Test func `a name that is too long for a file is refused with a sentence`() throws {
+  @Test func `a configuration name that is too long for a file name is refused`() throws {
     let name = String(repeating: "🎷", count: 70)
     let model = try ManagedObjectModel(entities: [Entity("Thing")], configurations: [name: ["Thing"]])
     let container = GenericPersistentContainer<ContextStrategy.Direct>(name: "Stores", managedObjectModel: model)

@@ -7,7 +7,7 @@ import TestSupport
 @Suite("Conflicts in strategies")
 struct ConflictTests {
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `edits of the view and of a background context of different properties of one record are merged`(
+  func `edits of different properties by the view and a background context are merged`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
@@ -24,7 +24,7 @@ struct ConflictTests {
       #expect(stored.firstName == "mine")
       #expect(stored.lastName == "theirs")
     }
-    // Nothing is stuck anywhere: later saves of both go through.
+    // Later saves of both contexts succeed.
     try stack.change(id) { $0.userName = "grace" }
     #expect(try stack.view.user(id).userName == "grace")
     user.userName = "hedy"
@@ -33,7 +33,7 @@ struct ConflictTests {
   }
 
   @Test(arguments: StrategyKind.allCases, Backend.available)
-  func `a conflict with another program is reported to the view and can be resolved`(
+  func `the view reports a conflict with another program, which can be resolved`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
@@ -49,7 +49,7 @@ struct ConflictTests {
     #expect(stack.view.hasChanges)
     #expect(try stack.storedName(of: id) == "theirs")
 
-    // Background contexts are not held up by it.
+    // The conflict does not affect background contexts.
     let other = try stack.saveUser(named: "grace")
     #expect(try stack.storedName(of: other) == "grace")
 
@@ -64,7 +64,7 @@ struct ConflictTests {
   }
 
   @Test(arguments: StrategyKind.allCases)
-  func `after a conflict a rollback of the view goes on with what the store has`(strategy: StrategyKind) throws {
+  func `after a conflict a rollback of the view shows the values of the store`(strategy: StrategyKind) throws {
     let stack = try Stack(strategy, on: .sqlite)
     let id = try stack.saveUser(named: "ada")
     let user = try stack.view.user(id)
@@ -90,7 +90,7 @@ struct ConflictTests {
     let id = try stack.saveUser(named: "ada")
     let shown = try stack.view.user(id)
     shown.firstName = "edited"
-    // The view is not entered until the end: it takes in nothing.
+    // The view is not entered until the end, and applies no save.
     for name in ["one", "two", "three"] {
       try stack.change(id) { user in
         #expect(user.firstName == "edited", "A nested context sees the view's edits.")
@@ -110,7 +110,7 @@ struct ConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `where a nested background saves twice under an edit of the view, nobody else's change is seen in its own`(
+  func `two saves of a nested context under an edit of the view are no conflict with each other`(
     backend: Backend
   ) throws {
     let stack = try Stack(.indirectNested, on: backend)
@@ -129,7 +129,7 @@ struct ConflictTests {
   }
 
   @Test(arguments: Backend.available)
-  func `where view and nested background touched one property, the saver's merge policy decides`(
+  func `the saver's merge policy decides a conflict between the view and a nested context`(
     backend: Backend
   ) throws {
     let stack = try Stack(.indirectNested, on: backend)

@@ -9,7 +9,7 @@ import TestSupport
 @Suite("Context strategies")
 struct ContextStrategyTests {
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `the view tells of objects that a background context inserted`(
+  func `the view notifies of objects that a background context has inserted`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
@@ -35,7 +35,9 @@ struct ContextStrategyTests {
   }
 
   @Test(arguments: StrategyKind.allCases, Backend.available)
-  func `a background context sees what another one saved before`(strategy: StrategyKind, backend: Backend) throws {
+  func `a background context sees the earlier saves of other background contexts`(
+    strategy: StrategyKind, backend: Backend
+  ) throws {
     let stack = try Stack(strategy, on: backend)
     let id = try stack.saveUser(named: "ada")
     #expect(!id.isTemporaryID)
@@ -79,7 +81,7 @@ struct ContextStrategyTests {
   }
 
   @Test(arguments: StrategyKind.allCases, Backend.available)
-  func `a background save never saves the half-finished edits of the view`(
+  func `a background save never saves unsaved edits of the view`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
@@ -128,7 +130,7 @@ struct ContextStrategyTests {
     }
   }
 
-  @Test func `a strategy does not keep its background contexts, nor a context its strategy`() throws {
+  @Test func `strategies and background contexts do not retain each other`() throws {
     for kind in StrategyKind.allCases {
       weak var background: BackgroundContext?
       weak var container: (any PersistentContainer)?

@@ -9,7 +9,7 @@ import TestSupport
 @Suite("Changes by entity", .timeLimit(.minutes(15)))
 struct EntityChangeTests {
   @Test(arguments: StrategyKind.allCases, Backend.available)
-  func `records that a background context inserts, changes and deletes are reported, though the view has none of them`(
+  func `entity changes report records that the view has not loaded`(
     strategy: StrategyKind, backend: Backend
   ) async throws {
     let stack = try Stack(strategy, on: backend)
@@ -31,7 +31,7 @@ struct EntityChangeTests {
   }
 
   @Test(arguments: StrategyKind.allCases, Backend.available)
-  func `records that the view saves are reported by their permanent identifiers`(
+  func `entity changes report saves of the view by permanent identifiers`(
     strategy: StrategyKind, backend: Backend
   ) async throws {
     let stack = try Stack(strategy, on: backend)
@@ -45,7 +45,7 @@ struct EntityChangeTests {
   }
 
   @Test(arguments: StrategyKind.allCases, Backend.available)
-  func `a save into a parent in memory, a failed save and a save without changes are not reported`(
+  func `entity changes do not report saves into a parent, failed saves and empty saves`(
     strategy: StrategyKind, backend: Backend
   ) async throws {
     let stack = try Stack(strategy, on: backend)
@@ -67,13 +67,13 @@ struct EntityChangeTests {
     }
     let report = try #require(await changes.next())
     #expect(report.inserted == [id] && report.count == 1)
-    // Nothing else waits in the stream.
+    // The stream has no other report.
     let last = try stack.saveUser(named: "grace")
     #expect(await changes.next()?.inserted == [last])
   }
 
   @Test(arguments: StrategyKind.allCases, Backend.available)
-  func `a reader of a stream finds the reported records in the view`(
+  func `a fetch on the view finds the reported records`(
     strategy: StrategyKind, backend: Backend
   ) async throws {
     let stack = try Stack(strategy, on: backend)
@@ -94,7 +94,7 @@ struct EntityChangeTests {
   }
 
   @Test(arguments: StrategyKind.allCases, Backend.available)
-  func `records that batch requests change and delete are reported`(
+  func `entity changes report the records of batch requests`(
     strategy: StrategyKind, backend: Backend
   ) async throws {
     let stack = try Stack(strategy, on: backend)
@@ -112,7 +112,7 @@ struct EntityChangeTests {
   }
 
   @Test(arguments: StrategyKind.allCases, Backend.available)
-  func `a save is reported for each entity that it changed, links and subentities included`(
+  func `entity changes report a save for each changed entity, with links and subentities`(
     strategy: StrategyKind, backend: Backend
   ) async throws {
     let model = try ManagedObjectModel(name: "Clubs") {

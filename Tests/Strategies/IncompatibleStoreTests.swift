@@ -15,7 +15,7 @@ struct IncompatibleStoreTests {
     Container(name: "Stores", managedObjectModel: model, storeLocation: directory.url)
   }
 
-  /// Makes a store with a user in it and answers its identity.
+  /// Makes a store with a user in it and returns the store's identifier.
   private func makeStore(_ model: ManagedObjectModel) throws -> StoreIdentifier {
     let container = makeContainer(model)
     let store = try container.attachPersistentStore(for: StoreConfiguration(type: .sqlite))
@@ -27,7 +27,7 @@ struct IncompatibleStoreTests {
     return store.identifier
   }
 
-  @Test func `overwriting wins over migration and keeps the old file aside`() throws {
+  @Test func `overwriting wins over migration and moves the old file aside`() throws {
     let old = try makeStore(ContainerModels.users)
     let container = makeContainer(ContainerModels.usersAndRoles)
     let store = try container.attachPersistentStore(for: overwriting)
@@ -38,12 +38,12 @@ struct IncompatibleStoreTests {
     #expect(directory.names.contains { $0 != "Stores.sqlite" && $0.hasSuffix(".incompatible") })
   }
 
-  @Test func `a store that fits is not overwritten`() throws {
+  @Test func `a compatible store is not overwritten`() throws {
     let old = try makeStore(ContainerModels.users)
     #expect(try makeContainer(ContainerModels.users).attachPersistentStore(for: overwriting).identifier == old)
   }
 
-  @Test func `a configuration that names a part of a hierarchy fits its own store`() throws {
+  @Test func `a configuration with a part of a hierarchy is compatible with its own store`() throws {
     let model = try ManagedObjectModel(configurations: ["Part": ["Child"]]) {
       Entity("Parent") { Attribute("name", .string, optional: true) }
       Entity("Child", parent: "Parent") { Attribute("age", .int64, optional: true) }
@@ -53,7 +53,7 @@ struct IncompatibleStoreTests {
     #expect(try makeContainer(model).attachPersistentStore(for: configuration).identifier == first)
   }
 
-  @Test func `a file that is no database is moved aside when overwriting, and refused otherwise`() throws {
+  @Test func `a file without a database is moved aside when overwriting, and refused otherwise`() throws {
     try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
     let garbage = Data("this is no database, and long enough to be looked at as one".utf8)
     try garbage.write(to: directory.file("Stores.sqlite"))
@@ -66,7 +66,7 @@ struct IncompatibleStoreTests {
     #expect(try Data(contentsOf: directory.file(aside)) == garbage)
   }
 
-  @Test func `without migration and overwriting a store that does not fit is refused and stays as it is`() throws {
+  @Test func `without migration and overwriting an incompatible store is refused and unchanged`() throws {
     let old = try makeStore(ContainerModels.users)
     let configuration = StoreConfiguration(type: .sqlite, options: [StoreOption.migrateAutomatically: false])
     #expect { try makeContainer(ContainerModels.usersAndRoles).attachPersistentStore(for: configuration) } throws: {

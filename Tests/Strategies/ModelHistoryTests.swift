@@ -24,7 +24,7 @@ struct ModelHistoryTests {
     return store
   }
 
-  @Test func `an older model is recognised, and the log says so once`() throws {
+  @Test func `an older model opens a newer store, with one warning in the log`() throws {
     _ = try attach(ContainerModels.users)
     _ = try attach(ContainerModels.usersAndRoles)
     #expect(log.texts(.warning).isEmpty)
@@ -35,7 +35,7 @@ struct ModelHistoryTests {
     #expect(warnings.first?.contains("ContainerRole") == true)
   }
 
-  @Test func `what is dropped is in the log with the place of the copy`() throws {
+  @Test func `the log names dropped data and the location of the copy`() throws {
     func model(_ type: AttributeType) throws -> ManagedObjectModel {
       try ManagedObjectModel(name: "Things") { Entity("Thing") { Attribute("size", type, optional: true) } }
     }
@@ -54,7 +54,7 @@ struct ModelHistoryTests {
     #expect(warning.contains("Thing.size") && warning.contains("1 value") && warning.contains(copy))
   }
 
-  @Test func `a store is not set aside for a model that it was extended to before`() throws {
+  @Test func `a store is not set aside for a model that it knows`() throws {
     let first = try attach(ContainerModels.users).identifier
     _ = try attach(ContainerModels.usersAndRoles)
     let overwriting = StoreConfiguration(type: .sqlite, overwriteIncompatibleStore: true)

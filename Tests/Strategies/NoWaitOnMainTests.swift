@@ -53,7 +53,7 @@ struct NoWaitOnMainTests {
   }
 
   @Test(arguments: [StrategyKind.indirectNested, .mixed])
-  func `posting to the view does not grow with what the view leaves unread`(strategy: StrategyKind) throws {
+  func `the cost of posting to the view does not grow with its unread changes`(strategy: StrategyKind) throws {
     let stack = try Stack(strategy, on: .inMemory)
     let outcome = try Self.blockingMain { [container = stack.container] in
       let background = container.newBackgroundContext()
@@ -70,11 +70,11 @@ struct NoWaitOnMainTests {
     #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 11_000)
   }
 
-  /// Blocks the main thread until some work on another thread ended.
+  /// Blocks the main thread until work on another thread has ended.
   private static func blockingMain(_ work: @escaping @Sendable () throws -> Void) throws -> DispatchTimeoutResult {
     let done = DispatchSemaphore(value: 0)
     let failure = Mutex<(any Error)?>(nil)
-    // Not on a queue: queues share threads with whatever else is tested.
+    // Not on a queue: queues share threads with other tests.
     Thread.detachNewThread {
       do { try work() } catch { failure.withLock { $0 = error } }
       done.signal()

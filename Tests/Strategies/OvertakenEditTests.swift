@@ -7,7 +7,7 @@ import TestSupport
 @MainActor
 @Suite("Edits of the view that background saves overtake")
 struct OvertakenEditTests {
-  /// What becomes of an edit of the view by the view's merge policy.
+  /// The result of an edit of the view, by the view's merge policy.
   enum Resolution: String, CaseIterable, Sendable {
     case storeTrumps, objectTrumps, overwrite, rollback
 
@@ -25,7 +25,7 @@ struct OvertakenEditTests {
     var firstName: String { self == .rollback ? "First ada" : "mine" }
   }
 
-  /// The error of a save; `nil` when it passes.
+  /// The error of a save; `nil` on success.
   private func refusal(of context: ManagedObjectContext) -> CoherenceError? {
     do {
       try context.save()
@@ -36,7 +36,7 @@ struct OvertakenEditTests {
   }
 
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `an edit of a property that a background save has changed is shown, and a conflict when the view is saved`(
+  func `the view shows its edit over a background save of the property, and its save is a conflict`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
@@ -60,7 +60,7 @@ struct OvertakenEditTests {
     stack.view.mergePolicy = .objectTrumps
     try stack.view.save()
     #expect(try stack.storedName(of: id) == "mine")
-    // Nothing is stuck anywhere: later saves of both pass.
+    // Later saves of both contexts succeed.
     stack.view.mergePolicy = .error
     try stack.change(id) { $0.userName = "grace" }
     #expect(try stack.view.user(id).userName == "grace")
@@ -70,7 +70,7 @@ struct OvertakenEditTests {
   }
 
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `a save of the view merges with the edit of another property that the view has not heard of`(
+  func `a save of the view merges with an unseen save of another property`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
@@ -90,7 +90,7 @@ struct OvertakenEditTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a view that follows nobody meets a conflict over the edit of another property`(backend: Backend) throws {
+  func `an independent view has a conflict with a save of another property`(backend: Backend) throws {
     let stack = try Stack(.directIndependent, on: backend)
     let id = try stack.saveUser(named: "ada")
     try stack.view.user(id).userName = "mine"
@@ -122,7 +122,7 @@ struct OvertakenEditTests {
   }
 
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `a background context that takes its change back leaves no conflict for the view`(
+  func `a background save that restores the old value leaves no conflict for the view`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
@@ -186,14 +186,14 @@ struct OvertakenEditTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a nested background context that reads an edit of the view does not overwrite what another one has saved`(
+  func `a nested context that has read an edit of the view does not overwrite another context's save`(
     backend: Backend
   ) throws {
     let stack = try Stack(.indirectNested, on: backend)
     let id = try stack.saveUser(named: "ada")
     try stack.view.user(id).userName = "mine"
     try stack.change(id) { $0.userName = "theirs" }
-    // First while the view knows nothing of it, then after the view has taken it in.
+    // First before the view has applied the save, then afterwards.
     for isTakenIn in [false, true] {
       if isTakenIn { stack.view.performAndWait {} }
       let background = stack.container.newBackgroundContext()

@@ -10,7 +10,7 @@ import TestSupport
 struct PersistentContainerTests {
   typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
 
-  @Test func `a container is made for the registered model of its name`() throws {
+  @Test func `a container uses the model that is registered under its name`() throws {
     let name = "Registered-\(UUID().uuidString)"
     let model = try ContainerModels.makeUsers(name: name)
     try model.register()
@@ -20,13 +20,13 @@ struct PersistentContainerTests {
     #expect(container.managedObjectModel == ContainerModels.users)
   }
 
-  @Test func `a missing model throws and says what is registered`() {
+  @Test func `the error of a missing model lists the registered models`() {
     #expect { try Container(name: "No such model") } throws: { error in
       ErrorCode.modelNotFound ~= error && "\(error)".contains("No such model")
     }
   }
 
-  @Test func `a container keeps its name and its model`() {
+  @Test func `a container has the given name and model`() {
     let container = Container(name: "Other", managedObjectModel: ContainerModels.users)
     #expect(container.name == "Other")
     #expect(container.managedObjectModel === ContainerModels.users)
@@ -47,7 +47,7 @@ struct PersistentContainerTests {
         == Container.defaultStoreLocation())
   }
 
-  @Test func `a container can be made by a class of the user's own`() throws {
+  @Test func `a subclass of the container works as a container`() throws {
     final class Tenant: GenericPersistentContainer<ContextStrategy.Direct>, @unchecked Sendable {
       // Sendable: as the base class is; it adds nothing.
       override class func defaultStoreLocation() -> URL { URL(fileURLWithPath: "/tenants", isDirectory: true) }
@@ -56,7 +56,7 @@ struct PersistentContainerTests {
     #expect(container.storeLocation.path == "/tenants")
   }
 
-  @Test func `the stores of a container are closed when it goes`() throws {
+  @Test func `the release of a container closes its stores`() throws {
     let directory = TemporaryDirectory()
     var context: BackgroundContext?
     var store: (any PersistentStore)?
@@ -79,7 +79,7 @@ struct PersistentContainerTests {
     }
   }
 
-  @Test func `a container opens the file that another one left`() throws {
+  @Test func `a container opens the file of an earlier container`() throws {
     let directory = TemporaryDirectory()
     for round in 0..<3 {
       let container = Container(

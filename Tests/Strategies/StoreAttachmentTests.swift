@@ -23,26 +23,26 @@ struct StoreAttachmentTests {
     Container(name: "Stores", managedObjectModel: model, storeLocation: directory.url, registry: registry)
   }
 
-  @Test func `attaching with no arguments makes the default file at once`() throws {
+  @Test func `attaching without arguments creates the default file at once`() throws {
     let container = makeContainer()
     #expect(!FileManager.default.fileExists(atPath: directory.url.path))
     try container.attachPersistentStore()
     #expect(directory.has("Stores.sqlite"))
   }
 
-  @Test func `attaching several with no arguments makes the default file at once`() throws {
+  @Test func `attaching several stores without arguments creates the default file at once`() throws {
     let container = makeContainer()
     #expect(try container.attachPersistentStores().count == 1)
     #expect(directory.has("Stores.sqlite"))
   }
 
-  @Test func `no configurations mean the default one`() throws {
+  @Test func `an empty list of configurations means the default store`() throws {
     let container = makeContainer()
     #expect(try container.attachPersistentStores(for: []).count == 1)
     #expect(directory.has("Stores.sqlite"))
   }
 
-  @Test func `a store is made where it is told to be`() throws {
+  @Test func `a store is created in the given directory`() throws {
     let container = makeContainer()
     let elsewhere = directory.url.appendingPathComponent("a/b", isDirectory: true)
     try container.attachPersistentStore(at: elsewhere)
@@ -51,7 +51,7 @@ struct StoreAttachmentTests {
     #expect(directory.has("Named.sqlite"))
   }
 
-  @Test func `configurations make a file each, in-memory ones none`() throws {
+  @Test func `each configuration creates a file, except for in-memory stores`() throws {
     let container = makeContainer(ContainerModels.configured)
     try container.attachPersistentStores(for: [
       StoreConfiguration(fileName: "Transient.sqlite", name: "TransientEntities", type: .inMemory),
@@ -70,7 +70,7 @@ struct StoreAttachmentTests {
     }
   }
 
-  @Test func `two configurations make two files`() throws {
+  @Test func `two configurations create two files`() throws {
     let container = makeContainer(ContainerModels.configured)
     try container.attachPersistentStores(for: [
       StoreConfiguration(name: "TransientEntities"), StoreConfiguration(name: "PersistentEntities"),
@@ -79,7 +79,7 @@ struct StoreAttachmentTests {
     #expect(directory.has("Stores.persistententities.sqlite"))
   }
 
-  @Test func `a model with configurations attached without naming one has a single store`() throws {
+  @Test func `a store without a configuration name holds the entities of all configurations`() throws {
     let container = makeContainer(ContainerModels.configured)
     try container.attachPersistentStores()
     #expect(directory.names.filter { $0.hasSuffix(".sqlite") } == ["Stores.sqlite"])
@@ -93,7 +93,7 @@ struct StoreAttachmentTests {
     try container.detach(persistentStore: store)
   }
 
-  @Test func `a configuration that the model does not know is warned of once`() throws {
+  @Test func `an unknown configuration causes one warning`() throws {
     let log = MessageLog()
     let container = Container(
       name: "Stores", managedObjectModel: ContainerModels.users, storeLocation: directory.url, logger: log.logger)
@@ -101,7 +101,7 @@ struct StoreAttachmentTests {
     #expect(log.texts(.warning).count { $0.contains("Unknown") } == 1)
   }
 
-  @Test func `a detached store is gone from the coordinator`() throws {
+  @Test func `a detached store is removed from the coordinator`() throws {
     let container = makeContainer()
     let store = try container.attachPersistentStore()
     #expect(container.persistentStoreCoordinator.persistentStores.contains { $0 === store })
@@ -110,7 +110,7 @@ struct StoreAttachmentTests {
     #expect { try container.detach(persistentStore: store) } throws: { ErrorCode.storeDetached ~= $0 }
   }
 
-  @Test func `several stores are detached, or none`() throws {
+  @Test func `a detach of several stores detaches all or none`() throws {
     let container = makeContainer()
     let first = try container.attachPersistentStore(for: StoreConfiguration(fileName: "1.sqlite"))
     let second = try container.attachPersistentStore(for: StoreConfiguration(fileName: "2.sqlite"))
@@ -121,7 +121,7 @@ struct StoreAttachmentTests {
     #expect(container.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
-  @Test func `when one of several stores cannot be attached, none is`() throws {
+  @Test func `an attach of several stores attaches all or none`() throws {
     let container = makeContainer()
     let before = try container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     try Data("this is no database, and long enough to be looked at as one".utf8)
@@ -139,7 +139,7 @@ struct StoreAttachmentTests {
     #expect(stores.count == 1 && stores[0] === before)
   }
 
-  @Test func `a store type that nobody registered is named in the error`() {
+  @Test func `the error of an unknown store type names the type`() {
     let container = Container(
       name: "Stores", managedObjectModel: ContainerModels.users, storeLocation: directory.url,
       registry: StoreRegistry())
@@ -148,7 +148,7 @@ struct StoreAttachmentTests {
     }
   }
 
-  @Test func `a directory that cannot be made is an error that names it`() throws {
+  @Test func `the error of a directory that cannot be created names the directory`() throws {
     try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
     try Data().write(to: directory.file("file"))
     let container = makeContainer()

@@ -24,13 +24,13 @@ struct StoreConfigurationTests {
     #expect(configuration.options.isEmpty)
   }
 
-  @Test func `a configuration describes itself`() {
+  @Test func `the description of a configuration contains its fields`() {
     #expect("\(StoreConfiguration())" == "<StoreConfiguration> (type: SQLite)")
     #expect(
       "\(Self.full)" == "<StoreConfiguration> (fileName: 'FileName', name: 'configuration', type: Binary)")
   }
 
-  @Test func `configurations are equal when all of their fields are`() {
+  @Test func `configurations with equal fields are equal`() {
     #expect(Self.full == Self.full)
     #expect(Set([Self.full, Self.full]).count == 1)
   }
@@ -67,7 +67,7 @@ struct StorePlaceTests {
       defaultStorePrefix: "DefaultPrefix", storeLocation: directory, usesFiles: usesFiles)?.path
   }
 
-  @Test func `a store without files has no place, even with a file name`() {
+  @Test func `a store without files has no URL, even with a file name`() {
     #expect(place(StoreConfiguration(type: "InMemory"), usesFiles: false) == nil)
     #expect(place(StoreConfiguration(fileName: "TestFile.ext", type: "InMemory"), usesFiles: false) == nil)
   }
@@ -77,7 +77,7 @@ struct StorePlaceTests {
     #expect(place(StoreConfiguration(name: "Configuration")) == "/test/path/DefaultPrefix.configuration.sqlite")
   }
 
-  @Test func `a file name is taken as it is`() {
+  @Test func `a given file name is used without changes`() {
     #expect(place(StoreConfiguration(fileName: "TestFile.ext", name: "name")) == "/test/path/TestFile.ext")
   }
 
@@ -93,7 +93,7 @@ struct StorePlaceTests {
     #expect(url.lastPathComponent == expected)
   }
 
-  @Test func `a location wins over the directory, and one that is no file is taken as it is`() throws {
+  @Test func `a location wins over the directory, and a location of another scheme is used without changes`() throws {
     let server = try #require(URL(string: "postgresql://host/database"))
     #expect(
       StoreConfiguration(fileName: "ignored", type: "PostgreSQL", location: server)

@@ -5,7 +5,8 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// Eight writers at once under each strategy, on each store, and a main queue in each state. What is checked are counts:
+/// Eight simultaneous writers under each strategy, on each store, and with each state of the main queue. The tests
+/// check counts:
 /// the columns add up to the saves that returned, and the view has what the store has.
 ///
 /// `COHERENCE_LOAD_SAVES=2000` makes each writer save that often.
@@ -35,7 +36,7 @@ struct StrategiesUnderLoadTests {
   ) throws {
     let stage = try LoadStage(strategy, on: backend)
     let view = try LoadView(on: stage)
-    // Edits that nobody saves, under the writers' feet.
+    // Unsaved edits of the view during the writers' saves.
     for _ in 0..<2 { try view.work() }
     let writers = LoadWriters(on: stage)
     try #require(writers.wait(), "The writers wait for the main queue, or for each other.")
@@ -58,7 +59,7 @@ struct StrategiesUnderLoadTests {
       outcome.withLock { $0 = result }
       done.signal()
     }
-    // Until then nothing runs on the main queue.
+    // Until then the main queue is blocked.
     done.wait()
     try outcome.withLock { $0 }?.get()
   }

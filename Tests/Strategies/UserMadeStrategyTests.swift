@@ -45,11 +45,11 @@ private struct PlainStrategy: ContextStrategyType {
 @MainActor
 @Suite("Strategies that users make")
 struct UserMadeStrategyTests {
-  @Test func `a strategy that inherits from the base works as its author says`() throws {
+  @Test func `a strategy that inherits from the base class connects its contexts`() throws {
     try check(FollowingStrategy.self)
   }
 
-  @Test func `a strategy of any type works as its author says`() throws {
+  @Test func `a strategy without the base class connects its contexts`() throws {
     try check(PlainStrategy.self)
   }
 

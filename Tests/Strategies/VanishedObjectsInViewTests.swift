@@ -10,7 +10,7 @@ import TestSupport
 @Suite("Vanished objects in the view")
 struct VanishedObjectsInViewTests {
   @Test(arguments: StrategyKind.allCases, Backend.available)
-  func `a walk over members while a background deletes them sees no phantoms, and the view can be saved`(
+  func `an iteration over members that are being deleted sees no deleted objects, and the view can be saved`(
     strategy: StrategyKind, backend: Backend
   ) async throws {
     let (container, directory) = try Self.container(strategy, backend)
@@ -46,7 +46,7 @@ struct VanishedObjectsInViewTests {
   }
 
   @Test(arguments: StrategyKind.allCases)
-  func `an object that is gone is reported once, and does not keep the view from being saved`(
+  func `a deleted object of the view is reported once and does not prevent a save of the view`(
     strategy: StrategyKind
   ) async throws {
     let (container, directory) = try Self.container(strategy, .inMemory)

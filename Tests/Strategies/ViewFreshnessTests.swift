@@ -8,7 +8,7 @@ import TestSupport
 @Suite("View freshness")
 struct ViewFreshnessTests {
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `the view finds what was inserted`(strategy: StrategyKind, backend: Backend) throws {
+  func `a fetch on the view finds inserted records`(strategy: StrategyKind, backend: Backend) throws {
     let stack = try Stack(strategy, on: backend)
     let id = try stack.saveUser(named: "ada")
     #expect(try stack.view.fetch(FetchRequest(ContainerUser.self)).map(\.objectID) == [id])
@@ -17,7 +17,7 @@ struct ViewFreshnessTests {
   }
 
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `an object that the view has already shows what was changed`(strategy: StrategyKind, backend: Backend) throws {
+  func `an object of the view shows the saved change`(strategy: StrategyKind, backend: Backend) throws {
     let stack = try Stack(strategy, on: backend)
     let id = try stack.saveUser(named: "ada")
     let shown = try stack.view.user(id)
@@ -31,7 +31,7 @@ struct ViewFreshnessTests {
   }
 
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `the view no longer finds what was deleted`(strategy: StrategyKind, backend: Backend) throws {
+  func `a fetch on the view does not find deleted records`(strategy: StrategyKind, backend: Backend) throws {
     let stack = try Stack(strategy, on: backend)
     let id = try stack.saveUser(named: "ada")
     let shown = try stack.view.user(id)
@@ -46,7 +46,7 @@ struct ViewFreshnessTests {
   }
 
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `the second save of one background context is seen like the first`(
+  func `the view sees every save of a background context`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
@@ -62,7 +62,7 @@ struct ViewFreshnessTests {
   }
 
   @Test(arguments: StrategyKind.following, Backend.available)
-  func `many saves from many contexts are all seen`(strategy: StrategyKind, backend: Backend) async throws {
+  func `the view sees all saves of many contexts`(strategy: StrategyKind, backend: Backend) async throws {
     let stack = try Stack(strategy, on: backend)
     let container = stack.container
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -81,13 +81,13 @@ struct ViewFreshnessTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the view of independent contexts keeps what it has until it is refreshed`(backend: Backend) throws {
+  func `the view of independent contexts keeps its values until it is refreshed`(backend: Backend) throws {
     let stack = try Stack(.directIndependent, on: backend)
     let id = try stack.saveUser(named: "ada")
     let shown = try stack.view.user(id)
     try stack.change(id) { $0.userName = "grace" }
     #expect(shown.userName == "ada")
-    // A view that followed would take the change in here.
+    // A following view would apply the change here.
     #expect(try stack.view.user(id) === shown)
     #expect(shown.userName == "ada")
     stack.view.refreshAll()
@@ -95,7 +95,7 @@ struct ViewFreshnessTests {
   }
 
   @Test(arguments: Backend.available)
-  func `the view of independent contexts finds fresh records in the store`(backend: Backend) throws {
+  func `a fetch on the view of independent contexts finds new records of the store`(backend: Backend) throws {
     let stack = try Stack(.directIndependent, on: backend)
     #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 0)
     _ = try stack.saveUser(named: "ada")

@@ -55,7 +55,7 @@ struct ActionTelemetryTests {
     tracer.finishedSpans.first { $0.operationName == name }
   }
 
-  @Test func `an action is inside of what submitted it, and its fetches are inside of the action`() async throws {
+  @Test func `the span of an action is inside of its submitter's span and contains its fetches`() async throws {
     let connect = try makeConnect()
     try await withTracer(tracer) {
       try await withSpan("request") { _ in _ = try await connect.execute(CountPeople()).value }
@@ -65,7 +65,7 @@ struct ActionTelemetryTests {
     #expect(span("coherence.fetch")?.parentSpanID == action.spanID)
   }
 
-  @Test func `a merge is inside of its action and is told with what it did`() async throws {
+  @Test func `the span of a merge is inside of its action's span and has its counts`() async throws {
     let connect = try makeConnect()
     for _ in 0..<2 { _ = try await connect.execute(MergePeople(names: ["ada", "grace"])).value }
     let merges = tracer.finishedSpans.filter { $0.operationName == "coherence.merge" }
@@ -78,7 +78,7 @@ struct ActionTelemetryTests {
     }
   }
 
-  @Test func `an action that fails is told by the type of its error`() async throws {
+  @Test func `the span of a failed action has the type of its error`() async throws {
     let connect = try makeConnect()
     await #expect(throws: Refuse.Refusal.self) { try await connect.execute(Refuse()).value }
     let labels = [("operation", "action"), ("subject", "Refuse"), ("outcome", "failure")]

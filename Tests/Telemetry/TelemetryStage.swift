@@ -48,7 +48,7 @@ struct TelemetryStage: Sendable {
   }
 }
 
-/// Keeps what is logged, with everything that belongs to it.
+/// Keeps the log entries with their metadata.
 final class LogLines: Sendable {
   private let lines = Mutex<[String]>([])
 

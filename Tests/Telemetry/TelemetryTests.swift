@@ -27,7 +27,7 @@ struct TelemetryTests {
     return result
   }
 
-  @Test func `attaching, saving and fetching are told with what they did`() throws {
+  @Test func `attaching, saving and fetching report their counts`() throws {
     let stage = try TelemetryStage()
     let context = stage.makeContext()
     try context.performAndWait {
@@ -52,7 +52,7 @@ struct TelemetryTests {
     #expect(stage.log.all.count == 4)
   }
 
-  @Test func `a failed save is told by its code`() throws {
+  @Test func `a failed save reports its error code`() throws {
     let stage = try TelemetryStage()
     let context = stage.makeContext()
     try context.performAndWait {
@@ -68,7 +68,7 @@ struct TelemetryTests {
     #expect(stage.total("coherence.operations", labels) == 1)
   }
 
-  @Test func `spans nest in the one that was current, across perform too`() async throws {
+  @Test func `spans nest in the current span, also across perform`() async throws {
     let stage = try TelemetryStage()
     let context = stage.makeContext()
     try await withTracer(stage.tracer) {
@@ -83,7 +83,7 @@ struct TelemetryTests {
     #expect(fetches.allSatisfy { $0.parentSpanID == request.spanID && $0.traceID == request.traceID })
   }
 
-  @Test func `what is begun by an operation is inside of it`() throws {
+  @Test func `operations started by an operation are inside of its span`() throws {
     let stage = try TelemetryStage()
     let context = stage.makeContext()
     try stage.coordinator.observed(StackOperation(.merge, "Person")) {
@@ -92,7 +92,7 @@ struct TelemetryTests {
     #expect(stage.spans("coherence.fetch").first?.parentSpanID == stage.spans("coherence.merge").first?.spanID)
   }
 
-  @Test func `work that suspends is told, too`() async throws {
+  @Test func `asynchronous operations are reported`() async throws {
     let stage = try TelemetryStage()
     let context = stage.makeContext()
     try await stage.coordinator.observed(StackOperation(.action, "Refresh")) {
@@ -110,7 +110,7 @@ struct TelemetryTests {
     #expect(stage.spans("coherence.action").last?.status == nil, "To be cancelled is no error.")
   }
 
-  @Test func `values, predicates and texts of errors are never told`() throws {
+  @Test func `reports never contain values, predicates and texts of errors`() throws {
     let stage = try TelemetryStage()
     let context = stage.makeContext()
     try context.performAndWait {
@@ -135,7 +135,7 @@ struct TelemetryTests {
     #expect(told.contains { $0.contains("Own") })
   }
 
-  @Test func `a stack without an observer is not observed, whatever others are`() throws {
+  @Test func `a stack without an observer reports nothing while another stack is observed`() throws {
     let others = try TelemetryStage()
     let stage = try TelemetryStage(observed: false)
     let context = stage.makeContext()

@@ -15,6 +15,7 @@ public final class ActionContext: BackgroundContext, @unchecked Sendable {
   /// The context of the user's edits.
   weak var view: ManagedObjectContext?
 
+  /// Makes a context without a coordinator or parent, which a container or strategy sets.
   public required init(concurrencyType: ConcurrencyType = .privateQueue) {
     super.init(concurrencyType: concurrencyType)
     activityObserver = counter

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// The part of a body that arrived and was not read yet: the first bytes in memory, those beyond a number in a file.
+/// The unread part of a body: in memory up to a size, and beyond in a file.
 ///
-/// A session cannot be told to wait for its reader: FoundationNetworking begins a suspended transfer anew. So a body
-/// that comes faster than it is read goes to a file, and a reader that takes its time holds up no connection.
+/// A session cannot wait for a reader, because FoundationNetworking restarts a suspended transfer. A body that arrives
+/// faster than its reader reads is therefore written to a file, and a slow reader occupies no connection.
 final class BodyBuffer: Sendable {
-  /// How many bytes wait in memory, and how many are read from the file at once.
+  /// The maximum number of bytes in memory, and of bytes read from the file at once.
   static let memorySize = 256 * 1024
 
   private let memorySize: Int
@@ -14,37 +14,37 @@ final class BodyBuffer: Sendable {
 
   private struct State {
     var memory = Data()
-    /// Begun when the memory is full. Its bytes come after those in memory.
+    /// The bytes after those in memory; `nil` until the memory is full.
     var file: OverflowFile?
     var end: Result<Void, any Error>?
-    /// Only where there is nothing to read.
+    /// The waiting readers; empty while bytes are unread.
     var readers: [CheckedContinuation<Data?, any Error>] = []
     var onEnd: [@Sendable () -> Void] = []
     var onCancel: (@Sendable () -> Void)?
     var peak = 0
   }
 
-  /// - Parameter memorySize: In bytes; `Int.max` keeps the whole body in memory.
+  /// - Parameter memorySize: The maximum number of bytes in memory; `Int.max` keeps the whole body in memory.
   init(memorySize: Int = BodyBuffer.memorySize) {
     self.memorySize = memorySize
     state = Mutex(State())
   }
 
-  /// A buffer of a body that arrived as a whole.
+  /// Makes a buffer with a complete body.
   init(_ body: Data) {
     memorySize = .max
     state = Mutex(State(memory: body, end: .success(())))
   }
 
-  /// The largest number of bytes that waited in memory.
+  /// The largest number of unread bytes in memory so far.
   var peak: Int { state.withLock { $0.peak } }
 
-  /// Calls the function when the body does not want to be received any further.
+  /// Sets the function that cancels the transfer of the body.
   func whenCanceled(_ function: @escaping @Sendable () -> Void) {
     state.withLock { if $0.end == nil { $0.onCancel = function } }
   }
 
-  /// Calls the function when the last byte arrived, or none will; at once when it did.
+  /// Calls the function at the end of the transfer, complete or failed: at once, if it has ended.
   func whenEnded(_ function: @escaping @Sendable () -> Void) {
     let hasEnded = state.withLock { state in
       if state.end == nil { state.onEnd.append(function) }
@@ -55,7 +55,7 @@ final class BodyBuffer: Sendable {
 
   // MARK: Writing
 
-  /// Appends bytes that arrived. After the end, they are passed over.
+  /// Appends received bytes. Ignored after the end.
   func write(_ data: Data) {
     guard !data.isEmpty else { return }
     do {
@@ -83,7 +83,7 @@ final class BodyBuffer: Sendable {
     }
   }
 
-  /// Forgets what arrived: another reply takes its place.
+  /// Discards the received bytes, because another reply replaces them.
   func restart() {
     state.withLock { state in
       state.memory = Data()
@@ -91,10 +91,10 @@ final class BodyBuffer: Sendable {
     }
   }
 
-  /// Ends the body. The first end counts. After a failure, nothing of the body can be read any more.
+  /// Ends the body. Only the first end has an effect. A failure discards the unread bytes.
   func finish(_ result: Result<Void, any Error>) { end(result, isCanceled: false) }
 
-  /// Ends the body for a reason other than its transfer, which is canceled.
+  /// Ends the body with an error and cancels its transfer.
   func cancel(_ error: any Error) { end(.failure(error), isCanceled: true) }
 
   private func end(_ result: Result<Void, any Error>, isCanceled: Bool) {
@@ -119,7 +119,7 @@ final class BodyBuffer: Sendable {
 
   // MARK: Reading
 
-  /// The next bytes, as soon as there are any; `nil` after the last.
+  /// Waits for the next bytes; `nil` after the last.
   ///
   /// - Throws: The error that ended the body; `CancellationError`, when the task is canceled, which cancels the body.
   func next() async throws -> Data? {
@@ -138,7 +138,7 @@ final class BodyBuffer: Sendable {
     }
   }
 
-  /// `nil` when there is nothing to read yet.
+  /// The next bytes, or the end of the body; `nil` when the reader has to wait.
   private func take(from state: inout State) -> Result<Data?, any Error>? {
     if !state.memory.isEmpty {
       defer { state.memory = Data() }
@@ -148,9 +148,9 @@ final class BodyBuffer: Sendable {
     return state.end.map { end in end.map { nil } }
   }
 
-  /// The whole body, from memory, when its last byte arrived.
+  /// Waits for the end of the body, and returns all of it from memory.
   ///
-  /// - Throws: As ``next()``.
+  /// - Throws: The errors of ``next()``.
   func collected() async throws -> Data {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in whenEnded { continuation.resume() } }

@@ -1,19 +1,19 @@
 public import Foundation
 
-/// The body of a reply while it comes in, as a sequence of parts.
+/// The body of a reply as a sequence of parts, which can be read while the body arrives.
 ///
 /// ```swift
 /// let reply = try await http.stream(request).successful()
 /// for try await part in reply.body { digest.update(data: part) }
 /// ```
 ///
-/// The parts are as large as they arrive. A body can be read once, and by one task. A body that nobody
-/// holds any more is not received any further, and its connection is closed.
+/// The parts have the sizes in which they arrive. A body can be read once, by one task. Releasing an incomplete body
+/// cancels its transfer and closes the connection.
 ///
-/// The body comes in at the pace of the network, not of its reader, because `URLSession` on Linux cannot let a server
-/// wait. What was not read yet is in memory up to 256 KiB; the rest is in a file without a name in the temporary directory,
-/// which its owner alone can read and which goes with the body. So the memory that a body takes does not depend on its
-/// size, and a slow reader holds up no connection and runs into no time limit.
+/// The body arrives at the speed of the network and not of its reader, because `URLSession` on Linux cannot let a server
+/// wait. Up to 256 KiB of unread bytes are in memory. The rest is in an unnamed file in the temporary directory, which only
+/// its owner can read, and which is deleted with the body. The memory therefore does not depend on the size of the body,
+/// and a slow reader occupies no connection and exceeds no time limit.
 public struct HTTPBody: AsyncSequence, Sendable {
   public typealias Element = Data
   public typealias Failure = any Error
@@ -21,7 +21,7 @@ public struct HTTPBody: AsyncSequence, Sendable {
   let buffer: BodyBuffer
   private let lifetime: Lifetime
 
-  /// Cancels what nobody can read any more.
+  /// Cancels the transfer at the release of the last copy of the body and its iterators.
   private final class Lifetime: Sendable {
     let buffer: BodyBuffer
     init(_ buffer: BodyBuffer) { self.buffer = buffer }
@@ -33,19 +33,19 @@ public struct HTTPBody: AsyncSequence, Sendable {
     lifetime = Lifetime(buffer)
   }
 
-  /// A body that is there as a whole.
+  /// Makes a complete body.
   public init(_ data: Data = Data()) { self.init(BodyBuffer(data)) }
 
-  /// A body and its writer, for clients of your own.
+  /// Makes a body and its writer, for clients of your own.
   ///
-  /// - Parameter onCancel: Called when the body is not wanted any further: its transfer is to be canceled.
+  /// - Parameter onCancel: Cancels the transfer of the body. Called when the body is released or its reader canceled.
   public static func makeStream(onCancel: @escaping @Sendable () -> Void = {}) -> (body: HTTPBody, writer: Writer) {
     let buffer = BodyBuffer()
     buffer.whenCanceled(onCancel)
     return (HTTPBody(buffer), Writer(buffer: buffer))
   }
 
-  /// The largest number of bytes that waited in memory.
+  /// The largest number of unread bytes in memory so far.
   package var peak: Int { buffer.peak }
 
   public func makeAsyncIterator() -> Iterator { Iterator(body: self) }
@@ -55,22 +55,22 @@ public struct HTTPBody: AsyncSequence, Sendable {
 
     init(body: HTTPBody) { self.body = body }
 
-    /// The next part; `nil` after the last.
+    /// Waits for the next part; `nil` after the last.
     ///
-    /// - Throws: ``ErrorCode/httpTransferFailed``, ``ErrorCode/httpTimedOut`` and ``ErrorCode/httpBodyTooLarge``: the
-    ///   parts until then are no whole body. ``ErrorCode/inputOutput`` when the temporary directory is full.
+    /// - Throws: ``ErrorCode/httpTransferFailed``, ``ErrorCode/httpTimedOut`` and ``ErrorCode/httpBodyTooLarge`` for an
+    ///   incomplete body; ``ErrorCode/inputOutput`` when the temporary directory is full;
     ///   `CancellationError` when the task is canceled, which cancels the transfer.
     public mutating func next() async throws -> Data? { try await body.buffer.next() }
   }
 
-  /// Takes the parts of a body from a client of your own. May be used from any thread.
+  /// Receives the parts of a body from a client of your own. May be used from any thread.
   public struct Writer: Sendable {
     let buffer: BodyBuffer
 
-    /// Appends a part. Blocks no longer than it takes to write it to a file.
+    /// Appends a part. May block to write the part to a file.
     public func write(_ part: Data) { buffer.write(part) }
 
-    /// Ends the body: it is whole, or the error says why not. Only the first end counts.
+    /// Ends the body as complete, or with the error of an incomplete body. Only the first end has an effect.
     public func finish(throwing error: (any Error)? = nil) {
       buffer.finish(error.map { .failure($0) } ?? .success(()))
     }

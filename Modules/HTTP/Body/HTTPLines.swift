@@ -2,15 +2,16 @@ import CoherenceCore
 public import Foundation
 
 extension HTTPBody {
-  /// The lines of the body, each as soon as it is whole: of JSON Lines (`application/x-ndjson`), one record each.
+  /// The lines of the body, each as soon as it is complete. A body of JSON Lines (`application/x-ndjson`) has one record in
+  /// each line.
   ///
   /// ```swift
   /// for try await line in reply.body.lines() { songs.append(try decoder.decode(Song.self, from: line)) }
   /// ```
   ///
-  /// Lines end with a line feed, before which a carriage return may stand; empty lines are left out.
+  /// Lines end with a line feed or with carriage return and line feed. Empty lines are omitted.
   ///
-  /// - Parameter limit: How many bytes a line may have: a body without line feeds does not fill the memory.
+  /// - Parameter limit: The maximum number of bytes in a line, so that a body without line feeds does not fill the memory.
   public func lines(limit: Int = 1 << 20) -> HTTPLines { HTTPLines(body: self, limit: limit) }
 }
 
@@ -28,7 +29,7 @@ public struct HTTPLines: AsyncSequence, Sendable {
     private var parts: HTTPBody.Iterator
     private let limit: Int
     private var unread = Data()
-    /// What of a line came with earlier parts.
+    /// The bytes of the present line from earlier parts.
     private var line = Data()
     private var isAtEnd = false
 
@@ -37,9 +38,9 @@ public struct HTTPLines: AsyncSequence, Sendable {
       self.limit = limit
     }
 
-    /// The next line, without its end; `nil` after the last.
+    /// Waits for the next line, without its line feed; `nil` after the last.
     ///
-    /// - Throws: As the body; ``ErrorCode/httpBodyTooLarge`` for a line that is longer than the limit.
+    /// - Throws: The errors of the body; ``ErrorCode/httpBodyTooLarge`` for a line longer than the limit.
     public mutating func next() async throws -> Data? {
       while !isAtEnd {
         if let line = try takeLine() { return line }

@@ -1,29 +1,31 @@
 import Foundation
 public import HTTPTypes
 
-/// What a server gave to tell later whether its content changed: an entity tag, a date, or both.
+/// The validator of some content, with which a server can decide later whether the content has changed: an entity tag, a
+/// date, or both.
 public struct HTTPValidator: Sendable, Hashable, Codable {
-  /// As it came, with its quotation marks, and `W/` if it is a weak one.
+  /// The entity tag as received, with quotation marks, and with `W/` for a weak tag.
   public var eTag: String?
-  /// As it came: a server compares it with what it sent.
+  /// The date as received: a server compares texts.
   public var lastModified: String?
 
+  /// Makes a validator.
   public init(eTag: String? = nil, lastModified: String? = nil) {
     self.eTag = eTag
     self.lastModified = lastModified
   }
 
-  /// The validator of a reply; `nil` when it has none.
+  /// Makes the validator of a reply; `nil` for a reply without one.
   public init?(of reply: HTTPReply) {
     let fields = reply.response.headerFields
     guard fields[.eTag] != nil || fields[.lastModified] != nil else { return nil }
     self.init(eTag: fields[.eTag], lastModified: fields[.lastModified])
   }
 
-  /// The request, asking for the content only if it changed: the reply is a 304 otherwise.
+  /// Returns the request with conditions: the reply to unchanged content is a 304.
   public func applied(to request: HTTPRequest) -> HTTPRequest {
     var request = request
-    // Both may stand there: a server that knows tags goes by the tag (RFC 9110, 13.2.2).
+    // A request may have both conditions: a server that supports tags ignores the date (RFC 9110, 13.2.2).
     if let eTag { request.headerFields[.ifNoneMatch] = eTag }
     if let lastModified { request.headerFields[.ifModifiedSince] = lastModified }
     return request

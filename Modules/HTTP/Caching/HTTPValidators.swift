@@ -2,20 +2,22 @@ import Foundation
 public import HTTPTypes
 import Synchronization
 
-/// The validators of what was merged, by address.
+/// The validators of merged content, by address.
 ///
-/// A validator stands for content that is in the stores. So it is kept only once a merge succeeded, and one Connect's
-/// validators are of no use to another's. May be used from anywhere.
+/// A validator represents content in the stores. It is therefore stored only after a successful merge, and the validators
+/// of one Connect do not apply to another. May be used from any thread.
 public final class HTTPValidators: Sendable {
   private let known: Mutex<[String: HTTPValidator]>
 
-  /// - Parameter entries: What ``entries`` answered in an earlier run.
+  /// Makes a collection of validators.
+  ///
+  /// - Parameter entries: The ``entries`` of an earlier run.
   public init(_ entries: [String: HTTPValidator] = [:]) { known = Mutex(entries) }
 
-  /// All validators by address, to be kept for the next run. Addresses may carry credentials: treat them as such.
+  /// All validators by address, to store for the next run. The addresses may contain credentials.
   public var entries: [String: HTTPValidator] { known.withLock { $0 } }
 
-  /// The validator of a request's address.
+  /// The validator of a request's address; `nil` for methods other than GET.
   public subscript(request: HTTPRequest) -> HTTPValidator? {
     get { Self.address(of: request).flatMap { address in known.withLock { $0[address] } } }
     set {
@@ -24,7 +26,7 @@ public final class HTTPValidators: Sendable {
     }
   }
 
-  /// Forgets everything, so that all content is asked for again.
+  /// Removes all validators, so that all content is requested again.
   public func removeAll() { known.withLock { $0 = [:] } }
 
   private static func address(of request: HTTPRequest) -> String? {
@@ -33,12 +35,14 @@ public final class HTTPValidators: Sendable {
 }
 
 extension HTTPClient {
-  /// Asks for content that changed since it was last merged, and merges it.
+  /// Requests content, and merges it if it has changed since the last merge.
   ///
-  /// - Parameter merge: Called with a reply of success. When it throws, the content counts as not merged and is asked
-  ///   for again the next time.
-  /// - Returns: What the merge answered; `nil` when nothing changed (304) and there was nothing to merge.
-  /// - Throws: As ``send(_:body:)``; ``ErrorCode/httpStatus`` for a status that is none of success; what `merge` throws.
+  /// - Parameters:
+  ///   - request: The request of the content.
+  ///   - validators: The validators of merged content, updated after a successful merge.
+  ///   - merge: Called with a successful reply. After an error the content is requested again the next time.
+  /// - Returns: The result of `merge`; `nil` for unchanged content (304).
+  /// - Throws: The errors of ``send(_:body:)`` and of `merge`; ``ErrorCode/httpStatus`` for a status other than 2xx and 304.
   public func ifChanged<Result>(
     _ request: HTTPRequest, since validators: HTTPValidators, merge: (HTTPReply) async throws -> Result
   ) async throws -> Result? {

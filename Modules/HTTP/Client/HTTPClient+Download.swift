@@ -3,24 +3,24 @@ public import Foundation
 public import HTTPTypes
 
 extension HTTPClient {
-  /// Sends a request without a body, and returns when the reply's head is there; see ``stream(_:body:)``.
+  /// Sends a request without a body, and returns at the head of the reply; see ``stream(_:body:)``.
   public func stream(_ request: HTTPRequest) async throws -> HTTPStream { try await stream(request, body: nil) }
 
-  /// The reply of ``send(_:body:)``, as a whole: for clients that cannot do better, and for those that have to know the
-  /// whole body, as ``HTTPRecorder`` and ``HTTPReplay``.
+  /// Returns the complete reply of ``send(_:body:)`` as a stream: the default for clients that do not stream, or that need
+  /// the whole body like ``HTTPRecorder`` and ``HTTPReplay``.
   public func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream {
     HTTPStream(try await send(request, body: body))
   }
 
-  /// Sends a request, and writes the reply's body to a file while it comes in.
+  /// Sends a request, and writes the reply's body to a file while it arrives.
   ///
-  /// The file is there when the body is whole, and not before: one that is there already is replaced at once, and stays
-  /// as it is when anything fails. Its owner alone can read and write it. A large body is decoded from the file without
-  /// being in memory twice: `Data(contentsOf: file, options: .mappedIfSafe)`.
+  /// The file appears, or replaces an existing file atomically, after the body is complete. A failure leaves an existing
+  /// file unchanged. Only the owner can read and write the file. A large body can be decoded from the file without a copy
+  /// in memory: `Data(contentsOf: file, options: .mappedIfSafe)`.
   ///
-  /// - Returns: The reply, with an empty body. After a 304 the file is as it was: see ``HTTPReply/isUnchanged``.
-  /// - Throws: ``ErrorCode/httpStatus`` for a status that is none of success; as ``stream(_:body:)`` and ``HTTPBody``;
-  ///   ``ErrorCode/inputOutput`` when the file cannot be written.
+  /// - Returns: The reply with an empty body. A 304 leaves the file unchanged; see ``HTTPReply/isUnchanged``.
+  /// - Throws: ``ErrorCode/httpStatus`` for a status other than 2xx and 304; the errors of ``stream(_:body:)`` and
+  ///   ``HTTPBody``; ``ErrorCode/inputOutput`` when the file cannot be written.
   @discardableResult
   public func download(_ request: HTTPRequest, body: Data? = nil, to file: URL) async throws -> HTTPReply {
     let stream = try await stream(request, body: body)

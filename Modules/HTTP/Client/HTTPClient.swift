@@ -1,12 +1,12 @@
 public import Foundation
 public import HTTPTypes
 
-/// Sends a request and returns the reply.
+/// Sends requests and returns replies.
 ///
-/// The one thing that an action needs of a web service, so that a test can stand in for it. ``URLSessionClient`` talks to
-/// servers: it follows redirects without credentials for other origins, sends a request once, and has no limits but its
-/// session's. Others wrap a client and add to it: ``RetryingClient``, ``TimeLimitedClient``, ``RedirectingClient``,
-/// ``HTTPRecorder``.
+/// Actions use this protocol, so that a test can replace the web service. ``URLSessionClient`` sends requests to servers:
+/// it follows redirects without credentials for other origins, sends a request once, and has no limits besides its
+/// session's. Other clients wrap a client and extend it: ``RetryingClient``, ``TimeLimitedClient``,
+/// ``RedirectingClient``, ``HTTPRecorder``.
 ///
 /// ```swift
 /// struct RefreshAlbums: AsyncEntityAction {
@@ -23,18 +23,17 @@ public import HTTPTypes
 ///
 /// Canceling the task cancels the transfer. May be used from any task.
 public protocol HTTPClient: Sendable {
-  /// Sends a request and waits for the whole reply, of whatever status.
+  /// Sends a request and waits for the complete reply. Every status is returned as a reply.
   ///
-  /// - Throws: ``ErrorCode/httpTransferFailed`` when there is no complete reply; `CancellationError` when the task was
-  ///   cancelled.
+  /// - Throws: ``ErrorCode/httpTransferFailed`` without a complete reply; `CancellationError` when the task is canceled.
   func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply
 
-  /// Sends a request and returns when the head of the reply is there, of whatever status: the body is read while it
-  /// comes in, so that its size does not matter to the memory. See also `download(_:body:to:)`, which writes it to a file.
+  /// Sends a request and returns at the head of the reply, with any status. The body can be read while it arrives, so that
+  /// its size does not affect the memory. `download(_:body:to:)` writes the body to a file.
   ///
-  /// A client that does not implement this hands out the whole reply of ``send(_:body:)``.
+  /// The default implementation returns the complete reply of ``send(_:body:)``.
   ///
-  /// - Throws: As ``send(_:body:)``, where there is no head. What goes wrong later is thrown by the ``HTTPBody``.
+  /// - Throws: The errors of ``send(_:body:)`` before the head. The ``HTTPBody`` throws later errors.
   func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream
 }
 
@@ -44,7 +43,7 @@ extension HTTPClient {
 
   /// Sends a request and decodes the reply.
   ///
-  /// - Throws: As ``send(_:body:)``, and as ``HTTPReply/decode(_:by:)``.
+  /// - Throws: The errors of ``send(_:body:)`` and of ``HTTPReply/decode(_:by:)``.
   public func send<Content: Decodable>(
     _ request: HTTPRequest, decoding type: Content.Type, by decoder: JSONDecoder = JSONDecoder()
   ) async throws -> Content {

@@ -2,21 +2,24 @@ public import CoherenceCore
 import Foundation
 public import HTTPTypes
 
-/// What is known of a request that failed: the cause of a ``CoherenceError`` with one of the `http` codes.
+/// The facts about a failed request: the underlying error of a ``CoherenceError`` with an `http` code.
 ///
-/// Has neither the path nor the query nor any header field: they may carry values and credentials.
+/// A failure contains no path, query or header fields except `Retry-After`, because these may contain values and
+/// credentials.
 public struct HTTPFailure: Error, Sendable, Hashable {
+  /// The method of the request.
   public var method: HTTPRequest.Method
-  /// The host and, if it is given, the port.
+  /// The host and, if given, the port.
   public var host: String
-  /// The status code of the reply, if there is one.
+  /// The status code of the reply; `nil` without a reply.
   public var status: Int?
-  /// The reply's `Retry-After`, as it stands there.
+  /// The text of the reply's `Retry-After`.
   public var retryAfter: String?
 
+  /// Makes the failure of a request.
   public init(to request: HTTPRequest, status: Int? = nil) {
     method = request.method
-    // A name and a password may stand in front of the last @.
+    // The part before the last @ may have a name and a password.
     host = request.authority.map { String($0.split(separator: "@").last ?? "") } ?? "an unknown host"
     self.status = status
   }
@@ -52,15 +55,15 @@ extension HTTPFailure {
       isRetryable: Self.retryableStatuses.contains(code))
   }
 
-  /// The error of a transfer that the system ended. The system's own text may quote the address, query and all, so that
-  /// only its code is passed on.
+  /// The error of a transfer that the system ended. Contains only the code of the system's error, whose text may quote the
+  /// whole address.
   func broken(by error: any Error) -> CoherenceError {
     let code = (error as? URLError)?.code
     if code == .timedOut { return timedOut(after: nil) }
     return broken(code.map { "URL error \($0.rawValue)" } ?? "the transfer failed")
   }
 
-  /// The error of a transfer that broke off.
+  /// The error of an incomplete transfer.
   func broken(_ reason: String, isRetryable: Bool = true) -> CoherenceError {
     CoherenceError(
       .httpTransferFailed,
@@ -100,7 +103,7 @@ extension HTTPFailure {
   func unreadable(_ error: DecodingError, as type: Any.Type) -> CoherenceError {
     CoherenceError(
       .httpUnreadable,
-      "\(host) answered a \(method.rawValue) with a body that is no '\(type)': \(Self.place(of: error)). Compare the "
+      "\(host) answered a \(method.rawValue) with a body that is no '\(type)': \(Self.position(of: error)). Compare the "
         + "type with what the service documents.", underlying: self)
   }
 
@@ -108,8 +111,8 @@ extension HTTPFailure {
     CoherenceError(.httpUnreadable, "\(host): \(sentence)", underlying: self, isRetryable: true)
   }
 
-  /// Where decoding failed, without what was found there.
-  private static func place(of error: DecodingError) -> String {
+  /// The position of a decoding error, without values.
+  private static func position(of error: DecodingError) -> String {
     func path(_ context: DecodingError.Context, _ last: (any CodingKey)? = nil) -> String {
       let keys = context.codingPath + (last.map { [$0] } ?? [])
       return keys.map { name(of: $0) }.joined(separator: ".")
@@ -124,13 +127,15 @@ extension HTTPFailure {
     }
   }
 
-  /// The keys of dictionaries are data: only an index, and a name that a type itself declares, is told.
+  /// The name of a key for an error: an index, or a name that a type declares. Keys of dictionaries are values, and become
+  /// `*`.
   private static func name(of key: any CodingKey) -> String {
     if let index = key.intValue { return "[\(index)]" }
-    // A type declares its keys as an enumeration; those of the decoder and of the standard library begin with "_".
+    // A type declares its keys as an enumeration. Key types of the decoder and of the standard library begin with "_".
     let isDeclared = Mirror(reflecting: key).displayStyle == .enum && !"\(type(of: key))".hasPrefix("_")
     return isDeclared ? key.stringValue : "*"
   }
 }
 
+/// A number of seconds as text.
 func seconds(_ duration: Duration) -> String { String(format: "%g", duration / .seconds(1)) }

@@ -9,12 +9,14 @@ import Foundation
   import Darwin
 #endif
 
-/// Bytes in a file without a name, first in, first out. The file goes with its last user, even when the process is killed.
+/// A queue of bytes in an unnamed file. The system deletes the file with its descriptor, even when the process is killed.
 final class OverflowFile {
   private let descriptor: Int32
   private var readOffset = 0
   private var writeOffset = 0
 
+  /// Makes an empty file in the temporary directory.
+  ///
   /// - Throws: ``ErrorCode/inputOutput``.
   init() throws {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent(".\(UUID().uuidString)").path
@@ -25,9 +27,11 @@ final class OverflowFile {
 
   deinit { close(descriptor) }
 
-  /// How many bytes were not read yet.
+  /// The number of unread bytes.
   var unreadCount: Int { writeOffset - readOffset }
 
+  /// Appends bytes.
+  ///
   /// - Throws: ``ErrorCode/inputOutput``.
   func append(_ data: Data) throws {
     try data.withUnsafeBytes { bytes in
@@ -42,7 +46,7 @@ final class OverflowFile {
     writeOffset += data.count
   }
 
-  /// The next bytes, and at most that many. The file takes no space when it was read to its end.
+  /// Reads and removes the next bytes, up to a number. Reading to the end empties the file.
   ///
   /// - Throws: ``ErrorCode/inputOutput``.
   func read(atMost limit: Int) throws -> Data {

@@ -8,19 +8,19 @@ import Foundation
   import Darwin
 #endif
 
-/// Files that their owner alone can read and write.
+/// Writes files that only their owner can read and write.
 enum PrivateFile {
-  /// Writes a file as a whole, or leaves the one that is there as it was.
+  /// Writes a file completely, or leaves an existing file unchanged.
   ///
-  /// A file that exists is replaced by a new one, because one that others could read keeps its mode, and those who have
-  /// it open keep reading.
+  /// A new file replaces an existing one: an existing file would keep its permissions, and other users who have opened it
+  /// could read the new content.
   static func write(_ data: Data, to file: URL) throws {
     let draft = try Draft(of: file)
     try draft.write(data)
     try draft.commit()
   }
 
-  /// A file that is being written, beside the one that it replaces in the end. It is deleted unless it is committed.
+  /// A temporary file beside the target, which `commit` renames to the target. Deleted without a commit.
   final class Draft {
     private let file: URL
     private let draft: String

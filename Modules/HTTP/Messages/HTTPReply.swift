@@ -2,17 +2,20 @@ import CoherenceCore
 public import Foundation
 public import HTTPTypes
 
-/// What a server answered: the head and the whole body.
+/// A complete reply of a server: the head and the body.
 public struct HTTPReply: Sendable, Hashable {
-  /// The request that this answers.
+  /// The request of the reply.
   public var request: HTTPRequest
   /// Status and header fields.
   public var response: HTTPResponse
+  /// The whole body.
   public var body: Data
-  /// The address that the reply came from: after redirects another one than the request's.
+  /// The address of the reply, which differs from the request's address after a redirect.
   public var url: URL?
 
-  /// - Parameter url: The request's address by default.
+  /// Makes a reply.
+  ///
+  /// - Parameter url: By default the request's address.
   public init(to request: HTTPRequest, response: HTTPResponse, body: Data = Data(), url: URL? = nil) {
     self.request = request
     self.response = response
@@ -20,12 +23,13 @@ public struct HTTPReply: Sendable, Hashable {
     self.url = url ?? request.url
   }
 
+  /// The status of the reply.
   public var status: HTTPResponse.Status { response.status }
 
-  /// Whether the server says that the client has the content already (304): there is nothing to merge.
+  /// Whether the content has not changed since the client received it (304). There is no content to merge then.
   public var isUnchanged: Bool { status == .notModified }
 
-  /// The reply itself, if it is one of success.
+  /// Returns the reply itself, if its status is a success.
   ///
   /// - Throws: ``ErrorCode/httpStatus`` for a status other than 2xx; the ``HTTPFailure`` has it.
   @discardableResult
@@ -34,10 +38,10 @@ public struct HTTPReply: Sendable, Hashable {
     return self
   }
 
-  /// The content, read as JSON.
+  /// Decodes the body as JSON.
   ///
-  /// - Throws: ``ErrorCode/httpStatus`` for a status other than 2xx; ``ErrorCode/httpUnreadable`` when the body is not
-  ///   JSON of that shape. The error tells where in the body, not what is there.
+  /// - Throws: ``ErrorCode/httpStatus`` for a status other than 2xx; ``ErrorCode/httpUnreadable`` when the body is no JSON
+  ///   of the type. The error names the position in the body, and contains no values.
   public func decode<Content: Decodable>(
     _ type: Content.Type, by decoder: JSONDecoder = JSONDecoder()
   ) throws -> Content {

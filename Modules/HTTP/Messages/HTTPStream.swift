@@ -2,19 +2,20 @@ import CoherenceCore
 public import Foundation
 public import HTTPTypes
 
-/// What a server answers: the head, and the body while it comes in.
-///
-/// Made by ``HTTPClient/stream(_:body:)``, as soon as the head is there.
+/// A reply whose body may still be arriving. ``HTTPClient/stream(_:body:)`` returns it at the head of the reply.
 public struct HTTPStream: Sendable {
-  /// The request that this answers.
+  /// The request of the reply.
   public var request: HTTPRequest
   /// Status and header fields.
   public var response: HTTPResponse
+  /// The body, which can be read once.
   public var body: HTTPBody
-  /// The address that the reply comes from: after redirects another one than the request's.
+  /// The address of the reply, which differs from the request's address after a redirect.
   public var url: URL?
 
-  /// - Parameter url: The request's address by default.
+  /// Makes a stream.
+  ///
+  /// - Parameter url: By default the request's address.
   public init(to request: HTTPRequest, response: HTTPResponse, body: HTTPBody, url: URL? = nil) {
     self.request = request
     self.response = response
@@ -22,17 +23,18 @@ public struct HTTPStream: Sendable {
     self.url = url ?? request.url
   }
 
-  /// A reply that is there as a whole.
+  /// Makes a stream of a complete reply.
   public init(_ reply: HTTPReply) {
     self.init(to: reply.request, response: reply.response, body: HTTPBody(reply.body), url: reply.url)
   }
 
+  /// The status of the reply.
   public var status: HTTPResponse.Status { response.status }
 
-  /// Whether the server says that the client has the content already (304): there is nothing to read.
+  /// Whether the content has not changed since the client received it (304). The body is empty then.
   public var isUnchanged: Bool { status == .notModified }
 
-  /// The reply itself, if it is one of success.
+  /// Returns the reply itself, if its status is a success.
   ///
   /// - Throws: ``ErrorCode/httpStatus`` for a status other than 2xx; the ``HTTPFailure`` has it.
   @discardableResult
@@ -43,7 +45,7 @@ public struct HTTPStream: Sendable {
 
   /// Reads the body into memory.
   ///
-  /// - Throws: As the ``body``.
+  /// - Throws: The errors of the ``body``.
   public func collected() async throws -> HTTPReply {
     var data = Data()
     for try await part in body { data.append(part) }

@@ -2,7 +2,7 @@ import CoherenceCore
 public import Foundation
 public import HTTPTypes
 
-/// The pages of some content, one after the other: each is asked for when it is wanted.
+/// The pages of some content as a sequence. Each page is requested when the reader asks for it.
 ///
 /// ```swift
 /// let pages = http.pages(of: AlbumPage.self, from: request, by: .linkHeader()).map { $0.content.albums }
@@ -10,13 +10,12 @@ public import HTTPTypes
 ///   pages, for: album, options: MergeOptions(mode: .replace, maximumDeletedShare: 0.5))
 /// ```
 ///
-/// `mergePages` of CoherenceActions saves each page and deletes once, after the last page, the albums that no page
-/// named. To merge the pages one by one in the mode `.replace` would delete the albums of all pages but the last.
+/// `mergePages` of CoherenceActions saves each page, and after the last page deletes the albums that are on no page.
+/// Merging the pages one by one in the mode `.replace` would delete the albums of all pages but the last.
 ///
-/// Every page that comes out is whole and in its place. A page out of order, a request that was sent before, and more
-/// pages than the limit are errors with ``ErrorCode/httpUnreadable``: the pages until then would be taken for the whole
-/// content. Pages with equal contents are pages like others. Merged pages stay merged, and merging them again does no
-/// harm.
+/// Every page is complete and in order. A page out of order, a repeated request, and more pages than the limit throw
+/// ``ErrorCode/httpUnreadable``, because an early end would make the pages so far look complete. Pages may have equal
+/// contents. Pages that are merged before an error can be merged again.
 public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable {
   public typealias Element = HTTPPage<Content>
 
@@ -34,7 +33,7 @@ public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable 
     private let pages: HTTPPages
     private var request: HTTPRequest?
     private var index = 0
-    /// With their header fields, where a cursor may be, but without conditions.
+    /// The requests so far, with header fields, which may contain a cursor, and without conditions.
     private var requests: Set<HTTPRequest> = []
 
     init(pages: HTTPPages) {
@@ -42,12 +41,15 @@ public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable 
       request = pages.first
     }
 
-    /// - Throws: As ``HTTPClient/send(_:body:)`` and ``HTTPReply/decode(_:by:)``, and for pages that make no sequence.
+    /// Requests the next page; `nil` after the last.
+    ///
+    /// - Throws: The errors of ``HTTPClient/send(_:body:)`` and ``HTTPReply/decode(_:by:)``;
+    ///   ``ErrorCode/httpUnreadable`` for pages out of order, repeated requests and too many pages. The sequence ends then.
     public mutating func next() async throws -> HTTPPage<Content>? {
       guard let request else { return nil }
-      // After an error the sequence is over.
+      // An error ends the sequence.
       self.request = nil
-      try checkNews(of: request)
+      try checkIsNew(request)
       let reply = try await pages.client.send(request)
       let page = HTTPPage(index: index, content: try reply.decode(Content.self, by: pages.decoder()), reply: reply)
       try pages.pagination.checkNumber(of: page, first: pages.firstNumber)
@@ -56,8 +58,8 @@ public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable 
       return page
     }
 
-    /// Before the request is sent, so that a service whose pages never end is not asked for ever.
-    private mutating func checkNews(of request: HTTPRequest) throws {
+    /// Refuses a repeated request and too many requests before sending, so that an endless service ends the sequence.
+    private mutating func checkIsNew(_ request: HTTPRequest) throws {
       let failure = HTTPFailure(to: request)
       guard requests.insert(request.unconditional).inserted else {
         throw failure.unreadable("the pages go round in a circle; report it to the service.")
@@ -70,12 +72,15 @@ public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable 
 }
 
 extension HTTPClient {
-  /// The pages of some content, from the one that the request asks for.
+  /// Returns the pages of some content, beginning with the page of the request.
   ///
   /// - Parameters:
-  ///   - firstNumber: The number of the first page, where pages tell their numbers.
-  ///   - limit: How many pages there may be; it ends the sequence of a service that repeats a page for each number.
-  ///   - decoder: Makes the decoder of the pages.
+  ///   - type: The type of a page's content.
+  ///   - request: The request of the first page.
+  ///   - pagination: Makes the request of the page after a page.
+  ///   - firstNumber: The expected number of the first page, for pages with numbers.
+  ///   - limit: The maximum number of pages, which ends the sequence of a service that repeats a page for each number.
+  ///   - decoder: Makes the decoder of a page. May be called from any thread.
   public func pages<Content: Decodable & Sendable>(
     of type: Content.Type, from request: HTTPRequest, by pagination: HTTPPagination<Content>, firstNumber: Int = 1,
     limit: Int = 10_000, decoder: @escaping @Sendable () -> JSONDecoder = { JSONDecoder() }

@@ -2,14 +2,14 @@ import CoherenceCore
 import Foundation
 public import HTTPTypes
 
-/// How a service divides content into pages: what is asked for after a page.
+/// A service's division of content into pages: makes the request of the page after a page.
 public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
-  /// The request of the page after this one; `nil` after the last.
+  /// The request of the page after a page; `nil` after the last.
   let next: @Sendable (HTTPPage<Content>) throws -> HTTPRequest?
-  /// The number that a page says it has, where it says so.
+  /// The number in a page's content; `nil` for pages without numbers.
   let number: (@Sendable (Content) -> Int?)?
 
-  /// A way of your own.
+  /// Makes a pagination of your own.
   ///
   /// - Parameter next: The request of the page after a page; `nil` after the last.
   public init(next: @escaping @Sendable (HTTPPage<Content>) throws -> HTTPRequest?) {
@@ -24,12 +24,12 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
     self.number = number
   }
 
-  /// Pages with numbers in the query.
+  /// Makes a pagination by page numbers in the query.
   ///
   /// - Parameters:
-  ///   - parameter: The name of the query's parameter. The first request's says where to begin; 1 without.
-  ///   - number: The number that a page says it has. A page that has another one than was asked for is an error: the
-  ///     pages came out of order.
+  ///   - parameter: The name of the query's parameter. Its value in the first request is the first number; 1 without a
+  ///     value.
+  ///   - number: The number in a page's content. A page with another number than the requested one is an error.
   ///   - isLast: Whether a page is the last one.
   public static func number(
     in parameter: String, of number: (@Sendable (Content) -> Int?)? = nil,
@@ -42,11 +42,11 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
     }
   }
 
-  /// Pages that tell where the next one begins.
+  /// Makes a pagination by cursors: each page has the cursor of the next page.
   ///
   /// - Parameters:
   ///   - parameter: The name of the query's parameter that takes the cursor.
-  ///   - next: The cursor of the next page; `nil` or empty in the last.
+  ///   - next: The cursor of the next page; `nil` or empty for the last page.
   public static func cursor(
     in parameter: String, next: @escaping @Sendable (Content) -> String?
   ) -> HTTPPagination {
@@ -56,16 +56,15 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
     }
   }
 
-  /// Pages that name the next one in the header field `Link`, as `<…>; rel="next"` (RFC 8288).
+  /// Makes a pagination by the header field `Link`, as `<…>; rel="next"` (RFC 8288).
   ///
-  /// A link to another origin is followed like a redirect: the request keeps only the header fields that the policy
-  /// calls portable, and a link from `https` to `http` is refused with ``ErrorCode/httpRedirectRefused``. Header fields
-  /// that a `URLSession` adds to all requests go to every host that a service links to: give credentials with the
-  /// request.
+  /// A link to another origin is followed like a redirect: the request keeps only the portable header fields of the policy,
+  /// and a link from `https` to `http` throws ``ErrorCode/httpRedirectRefused``. A `URLSession` sends the header fields of
+  /// its configuration to every linked host: pass credentials with the request instead.
   ///
   /// - Parameters:
-  ///   - relation: The relation of the link, without regard to case.
-  ///   - policy: Which header fields go to another origin.
+  ///   - relation: The relation of the link, compared without regard to case.
+  ///   - policy: The portable header fields.
   public static func linkHeader(
     relation: String = "next", policy: HTTPRedirectPolicy = HTTPRedirectPolicy()
   ) -> HTTPPagination {
@@ -80,7 +79,7 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
     }
   }
 
-  /// The page's number must be the one that was asked for.
+  /// Throws ``ErrorCode/httpUnreadable`` for a page with another number than the requested one.
   func checkNumber(of page: HTTPPage<Content>, first: Int?) throws {
     guard let answered = number?(page.content), let first, answered != first + page.index else { return }
     throw HTTPFailure(to: page.reply.request).unreadable(
@@ -88,11 +87,13 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
   }
 }
 
-/// A page of content.
+/// One page of some content.
 public struct HTTPPage<Content: Decodable & Sendable>: Sendable {
-  /// From 0.
+  /// The position of the page in the sequence, from 0.
   public let index: Int
+  /// The decoded content.
   public let content: Content
+  /// The reply of the page.
   public let reply: HTTPReply
 }
 
@@ -109,14 +110,14 @@ extension HTTPRequest {
     let item = URLQueryItem(name: name, value: value)
     if let index = items.firstIndex(where: { $0.name == name }) { items[index] = item } else { items.append(item) }
     components.queryItems = items
-    // A plus sign in a query means a space to many servers.
+    // Many servers decode a plus sign in a query as a space.
     components.percentEncodedQuery = components.percentEncodedQuery?.replacingOccurrences(of: "+", with: "%2B")
     var request = self
     request.url = components.url
     return request.unconditional
   }
 
-  /// Validators are those of one page.
+  /// The request without conditions: a validator applies to one page only.
   var unconditional: HTTPRequest {
     var request = self
     request.headerFields[.ifNoneMatch] = nil

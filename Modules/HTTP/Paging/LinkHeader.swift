@@ -9,7 +9,7 @@ struct LinkHeader {
     for value in reply.response.headerFields[values: name] { read(value[...]) }
   }
 
-  /// Where the first link of that relation leads. Relations are compared without regard to case.
+  /// The target of the first link with the relation, compared without regard to case.
   func target(of relation: String) -> String? {
     links.first { $0.relations.contains { $0.lowercased() == relation.lowercased() } }?.target
   }
@@ -24,7 +24,7 @@ struct LinkHeader {
     }
   }
 
-  /// What belongs to one link: everything up to a comma outside of quotation marks.
+  /// The parameters of one link: the text up to a comma outside of quotation marks.
   private static func parameters(in text: Substring) -> Substring {
     var isQuoted = false
     let end = text.firstIndex { character in

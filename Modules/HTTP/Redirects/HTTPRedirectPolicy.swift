@@ -2,35 +2,35 @@ import CoherenceCore
 import Foundation
 public import HTTPTypes
 
-/// Which redirects are followed, and what of a request goes with them.
+/// The rules for redirects: which are followed, and with which parts of the request.
 ///
-/// Redirects are followed one hop at a time, as the Fetch standard says ("HTTP-redirect fetch"):
+/// Redirects are followed one hop at a time, by the Fetch standard ("HTTP-redirect fetch"):
 ///
 /// - Within an origin (scheme, host and port) all header fields are kept. A request to another origin keeps only the
-///   ``portableFields``: no `Authorization`, no `Cookie`, no key of an API. What was left out stays out when a later
-///   hop leads back.
+///   ``portableFields``: no `Authorization`, no `Cookie`, no API key. A later hop back to the first origin does not restore
+///   the removed fields.
 /// - 307 and 308 keep method and body. 301 and 302 turn a POST into a GET without a body; so does 303 with every method
 ///   but GET and HEAD.
-/// - A redirect from `https` to `http`, and one to an address that is not HTTP, is refused with
-///   ``ErrorCode/httpRedirectRefused``.
-/// - After ``maximumHops`` redirects comes ``ErrorCode/httpTooManyRedirects``.
+/// - A redirect from `https` to `http`, or to another scheme, throws ``ErrorCode/httpRedirectRefused``.
+/// - More than ``maximumHops`` redirects throw ``ErrorCode/httpTooManyRedirects``.
 ///
-/// A redirect without a `Location` is a reply like others. The body of a 307 or 308 goes to the other origin: a request
-/// whose body has credentials is best sent with ``manual``.
+/// A redirect without a `Location` is returned as a reply. The body of a 307 or 308 is sent to the other origin: send a
+/// request with credentials in its body with ``manual``.
 public struct HTTPRedirectPolicy: Sendable, Hashable {
-  /// Whether redirects are followed. If not, they are replies like others.
+  /// Whether redirects are followed. Otherwise they are returned as replies.
   public var followsRedirects = true
-  /// How many redirects are followed for one request; 0 makes every redirect an error.
+  /// The maximum number of redirects of one request; 0 makes every redirect an error.
   public var maximumHops: Int
-  /// The header fields that a request to another origin keeps: the wanted content, its form, and conditions.
+  /// The header fields that a request to another origin keeps: content types, conditions and the like.
   public var portableFields: Set<HTTPField.Name> = [
     .accept, .acceptEncoding, .acceptLanguage, .cacheControl, .connection, .contentEncoding, .contentLanguage,
     .contentType, .ifMatch, .ifModifiedSince, .ifNoneMatch, .ifRange, .ifUnmodifiedSince, .range, .userAgent,
   ]
 
+  /// Makes a policy that follows redirects.
   public init(maximumHops: Int = 20) { self.maximumHops = maximumHops }
 
-  /// Follows nothing: a redirect is a reply like others.
+  /// A policy that follows no redirects and returns them as replies.
   public static var manual: HTTPRedirectPolicy {
     var policy = HTTPRedirectPolicy()
     policy.followsRedirects = false
@@ -44,14 +44,14 @@ public struct HTTPRedirectPolicy: Sendable, Hashable {
 struct HTTPHop: Sendable {
   var request: HTTPRequest
   var body: Data?
-  /// Whether this request, or one before it, goes to another origin than the first one of the chain.
+  /// Whether this request or an earlier one of the chain has another origin than the first request.
   var hasLeftOrigin = false
 }
 
 extension HTTPRedirectPolicy {
-  /// Sends a request, and the requests that redirects make of it.
+  /// Sends a request and follows its redirects.
   ///
-  /// - Parameter transport: Sends one request and follows nothing by itself.
+  /// - Parameter transport: Sends one request without following redirects.
   /// - Returns: The last reply, as the reply to the first request.
   func send<Answer: HTTPAnswer>(
     _ request: HTTPRequest, body: Data?, through transport: (HTTPHop) async throws -> Answer
@@ -70,7 +70,7 @@ extension HTTPRedirectPolicy {
     throw HTTPFailure(to: request).tooManyRedirects(maximumHops)
   }
 
-  /// The address that a reply redirects to; `nil` when the reply is to be taken as it is.
+  /// The address that a reply redirects to; `nil` for a reply to return.
   private func target(of reply: some HTTPAnswer, to hop: HTTPHop) throws -> URL? {
     guard followsRedirects, Self.statuses.contains(reply.response.status.code),
       let location = reply.response.headerFields[.location]
@@ -93,9 +93,10 @@ extension HTTPRedirectPolicy {
     return next
   }
 
-  /// A request at another address: for another origin, with nothing but the portable header fields.
+  /// Returns the request at another address. For another origin the request keeps only the portable header fields.
   ///
-  /// - Throws: ``ErrorCode/httpRedirectRefused`` for an address that is not HTTP, and for one that gives up `https`.
+  /// - Throws: ``ErrorCode/httpRedirectRefused`` for another scheme than `http` and `https`, and for a change from `https`
+  ///   to `http`.
   func moved(_ request: HTTPRequest, to url: URL) throws -> HTTPRequest {
     let failure = HTTPFailure(to: request)
     guard let source = request.url.flatMap(HTTPOrigin.init), let target = HTTPOrigin(url) else {
@@ -116,7 +117,7 @@ extension HTTPRedirectPolicy {
     return portable
   }
 
-  /// Whether a header field of that name goes to other origins too.
+  /// Whether a request to another origin keeps the header field.
   func isPortable(_ name: String) -> Bool {
     guard let name = HTTPField.Name(name) else { return false }
     return portableFields.contains(name)
@@ -135,7 +136,7 @@ extension HTTPRedirectPolicy {
   }
 
   private static let statuses: Set<Int> = [301, 302, 303, 307, 308]
-  /// The header fields that speak of a body.
+  /// The header fields that describe a body.
   private static let bodyFields: [HTTPField.Name] = [
     .contentEncoding, .contentLanguage, .contentLength, .contentType, .transferEncoding,
   ]

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 
 extension HTTPExchange {
-  /// Whether a request is the one that was recorded: by method, address and body.
+  /// Whether a request matches the recorded one by method, address and body.
   ///
   /// - Parameter isMatching: Whether a placeholder of the recording matches every value.
   func isReply(to request: HTTPRequest, _ body: Data?, isMatching: Bool) -> Bool {
@@ -38,7 +38,7 @@ extension HTTPExchange {
     if case .text(let text) = requestBody { HTTPPlaceholders.isPlaceholder(text) } else { false }
   }
 
-  /// Whether parameters, `name=value&…`, are the recorded ones, in their order, apart from what was replaced.
+  /// Whether parameters, `name=value&…`, equal the recorded ones in order, except for replaced values.
   private static func matches(_ recorded: Substring, _ asked: Substring) -> Bool {
     let recorded = recorded.split(separator: "&", omittingEmptySubsequences: false)
     let asked = asked.split(separator: "&", omittingEmptySubsequences: false)

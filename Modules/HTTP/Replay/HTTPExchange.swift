@@ -1,18 +1,24 @@
 public import Foundation
 import HTTPTypes
 
-/// A request and its reply, as they are recorded: without credentials, as the ``HTTPRedaction`` says.
+/// A recorded request and its reply, redacted by an ``HTTPRedaction``.
 public struct HTTPExchange: Sendable, Hashable, Codable {
+  /// The method of the request.
   public var method: String
+  /// The address of the request, without name, password and fragment.
   public var url: String
+  /// The body of the request; `nil` for a request without one.
   public var requestBody: HTTPRecordedBody?
+  /// The status code of the reply.
   public var status: Int
-  /// The reply's header fields by name; those of one name are joined by commas.
+  /// The reply's header fields by name. Fields of one name are joined by commas.
   public var headerFields: [String: String]
+  /// The body of the reply; `nil` for an empty body.
   public var body: HTTPRecordedBody?
-  /// The address that the reply came from, where redirects led to another than the request's.
+  /// The address of the reply, where a redirect changed it.
   public var replyURL: String?
 
+  /// Makes an exchange, for tests without a recording.
   public init(
     method: String = "GET", url: String, requestBody: HTTPRecordedBody? = nil, status: Int = 200,
     headerFields: [String: String] = [:], body: HTTPRecordedBody? = nil, replyURL: String? = nil
@@ -34,7 +40,7 @@ public struct HTTPExchange: Sendable, Hashable, Codable {
     headerFields = redactor.fields(reply.response.headerFields)
     if !reply.body.isEmpty { body = redactor.body(reply.body, of: reply.response) }
     if let address = reply.url, address != request.url { replyURL = redactor.address(address.absoluteString) }
-    // Another length than the recorded body's would be that of a broken reply.
+    // The recorded length may differ from the redacted body's, which would mean an incomplete reply.
     let length = body?.data.count ?? 0
     if length != reply.body.count { headerFields = headerFields.filter { $0.key.lowercased() != "content-length" } }
   }
@@ -50,15 +56,19 @@ public struct HTTPExchange: Sendable, Hashable, Codable {
   }
 }
 
-/// A body as text, where it is, so that a recording can be read and edited.
+/// A recorded body: text if possible, so that a recording can be read and edited.
 public enum HTTPRecordedBody: Sendable, Hashable, Codable {
+  /// A body in UTF-8.
   case text(String)
+  /// A body of other bytes.
   case base64(Data)
 
+  /// Makes a text of valid UTF-8, and otherwise bytes.
   public init(_ data: Data) {
     if let text = String(validating: data, as: UTF8.self) { self = .text(text) } else { self = .base64(data) }
   }
 
+  /// The bytes of the body.
   public var data: Data {
     switch self {
     case .text(let text): Data(text.utf8)

@@ -1,16 +1,16 @@
-/// What stands in a recording where a value was replaced: equal for equal values.
+/// The placeholders of replaced values in a recording. Equal values have equal placeholders.
 struct HTTPPlaceholders: Sendable {
   private var numbers: [String: Int] = [:]
 
   mutating func placeholder(for value: String) -> String {
-    // A value that a replay gave is none of a service's secrets, and has to stay the same.
+    // A value that is a placeholder comes from a replay and not from a service, and must not change.
     if Self.isPlaceholder(value) { return value }
     let number = numbers[value] ?? numbers.count + 1
     numbers[value] = number
     return "hidden-\(number)"
   }
 
-  /// Whether a recorded text stands for any value.
+  /// Whether a recorded text is a placeholder.
   static func isPlaceholder(_ text: some StringProtocol) -> Bool {
     guard text.hasPrefix("hidden") else { return false }
     let number = text.dropFirst("hidden".count)

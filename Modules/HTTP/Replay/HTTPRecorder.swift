@@ -3,7 +3,7 @@ public import Foundation
 public import HTTPTypes
 import Synchronization
 
-/// Passes requests on to a client and records what comes back, for an ``HTTPReplay`` to replay in tests.
+/// Forwards requests to a client and records requests and replies. An ``HTTPReplay`` replays them in tests.
 ///
 /// ```swift
 /// let recorder = HTTPRecorder(URLSessionClient())
@@ -11,9 +11,10 @@ import Synchronization
 /// try recorder.write(to: file)
 /// ```
 ///
-/// A streamed reply is recorded as a whole: it is in memory before its first part is handed out.
+/// A streamed reply is recorded completely, and is in memory before its first part is returned.
 ///
-/// A recording has no credentials as far as an ``HTTPRedaction`` can know them: read it before others do.
+/// An ``HTTPRedaction`` removes the credentials that it can recognize: review a recording before publishing it. May be used
+/// from any thread.
 public final class HTTPRecorder: HTTPClient {
   private let base: any HTTPClient
   private let recording: Mutex<Recording>
@@ -23,15 +24,22 @@ public final class HTTPRecorder: HTTPClient {
     var exchanges: [HTTPExchange] = []
   }
 
-  /// - Parameter redaction: What is recorded, and what is replaced.
+  /// Wraps a client.
+  ///
+  /// - Parameters:
+  ///   - base: The client that sends the requests.
+  ///   - redaction: The values to replace.
   public init(_ base: any HTTPClient, redaction: HTTPRedaction = HTTPRedaction()) {
     self.base = base
     recording = Mutex(Recording(redactor: HTTPRedactor(redaction)))
   }
 
-  /// What was recorded up to now, in the order of the replies.
+  /// The exchanges recorded so far, in the order of the replies.
   public var exchanges: [HTTPExchange] { recording.withLock { $0.exchanges } }
 
+  /// Sends a request through the wrapped client, and records a complete reply.
+  ///
+  /// - Throws: The errors of the wrapped client. A failed request is not recorded.
   public func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
     let reply = try await base.send(request, body: body)
     recording.withLock { recording in
@@ -41,8 +49,8 @@ public final class HTTPRecorder: HTTPClient {
     return reply
   }
 
-  /// Writes what was recorded as JSON, into a file that its owner alone can read and write, even where it replaces one
-  /// that others could read.
+  /// Writes the exchanges as JSON to a file that only its owner can read and write, also when it replaces a file with other
+  /// permissions.
   ///
   /// - Throws: ``ErrorCode/inputOutput`` when the file cannot be written.
   public func write(to file: URL) throws {

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// Replaces what of requests and replies may not be written down.
+/// Replaces secret values in requests and replies by placeholders.
 struct HTTPRedactor: Sendable {
   let redaction: HTTPRedaction
   private var placeholders = HTTPPlaceholders()
@@ -18,7 +18,7 @@ struct HTTPRedactor: Sendable {
     return components.string ?? placeholders.placeholder(for: text)
   }
 
-  /// `name=value&…`: the query of an address, or a form.
+  /// Redacts `name=value&…`: the query of an address, or a form.
   private mutating func parameters(_ text: String) -> String {
     var parts: [String] = []
     for part in text.split(separator: "&", omittingEmptySubsequences: false) { parts.append(parameter(part)) }
@@ -41,7 +41,7 @@ struct HTTPRedactor: Sendable {
 
   // MARK: Header fields
 
-  /// The fields by name; those of one name are joined by commas.
+  /// The redacted fields by name. Fields of one name are joined by commas.
   mutating func fields(_ fields: HTTPFields) -> [String: String] {
     var result: [String: String] = [:]
     for field in fields {
@@ -87,7 +87,7 @@ struct HTTPRedactor: Sendable {
     readable(data, response.headerFields, isRequest: false) ?? HTTPRecordedBody(data)
   }
 
-  /// The body with its secrets replaced; `nil` for one that is neither JSON nor a form.
+  /// The redacted body; `nil` for a body other than JSON and forms.
   private mutating func readable(_ data: Data, _ fields: HTTPFields, isRequest: Bool) -> HTTPRecordedBody? {
     guard let text = String(validating: data, as: UTF8.self) else { return nil }
     if fields[.contentType]?.lowercased().contains("x-www-form-urlencoded") == true { return .text(parameters(text)) }
@@ -95,14 +95,14 @@ struct HTTPRedactor: Sendable {
       guard let json = try JSONText(text) else { return nil }
       return .text(json.replacing(secrets(of: json, isRequest: isRequest)))
     } catch {
-      // Its fields are not known, so that any of them may be a secret.
+      // The fields cannot be read, so that any value may be secret.
       return .text(placeholders.placeholder(for: text))
     }
   }
 
   private mutating func secrets(of json: JSONText, isRequest: Bool) -> [JSONText.Edit] {
     var edits: [JSONText.Edit] = []
-    // A body has few names, and many times each.
+    // A body repeats few names many times, so the decisions are cached.
     var known: [String: Bool] = [:]
     let values = json.values { name in
       if let isSecret = known[name] { return isSecret }
@@ -111,7 +111,7 @@ struct HTTPRedactor: Sendable {
       return isSecret
     }
     for value in values {
-      // A reply's type wants a number where a number was; texts are what credentials are.
+      // In replies only texts are replaced: credentials are texts, and a decoded type needs its numbers.
       guard value.isText || isRequest, !value.content.isEmpty, value.content != "null" else { continue }
       edits.append(JSONText.Edit(range: value.range, text: "\"\(placeholders.placeholder(for: value.content))\""))
     }
@@ -119,7 +119,7 @@ struct HTTPRedactor: Sendable {
   }
 }
 
-/// An address as recordings have it: without name, password and fragment.
+/// The address in a recording: without name, password and fragment.
 enum HTTPAddress {
   static func components(of text: String) -> URLComponents? {
     guard var components = URLComponents(string: text) else { return nil }

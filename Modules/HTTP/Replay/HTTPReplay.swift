@@ -3,25 +3,27 @@ public import Foundation
 public import HTTPTypes
 import Synchronization
 
-/// Answers requests from a recording, without a network.
+/// Returns the replies of a recording, without a network.
 ///
-/// Requests are told apart by method, address and body; the order of members in a JSON body does not matter. Each
-/// recorded reply is given once, those to equal requests in the order in which they were recorded. A replaced value of
-/// a recording matches every value, unless another exchange fits the request literally: another token than the recorded
-/// one finds the same replies.
+/// Requests are matched by method, address and body; the order of members in a JSON body does not matter. Each recorded
+/// reply is returned once, and replies to equal requests in the order of the recording. A replaced value of a recording
+/// matches every value, so that a request with another token finds the same reply. An exact match is preferred. May be used
+/// from any thread.
 public final class HTTPReplay: HTTPClient {
   private let redaction: HTTPRedaction
   private let waiting: Mutex<[HTTPExchange]>
 
-  /// - Parameter redaction: What errors tell of the addresses that were asked for.
+  /// Makes a replay of exchanges.
+  ///
+  /// - Parameter redaction: The rules for the addresses in errors.
   public init(_ exchanges: [HTTPExchange], redaction: HTTPRedaction = HTTPRedaction()) {
     waiting = Mutex(exchanges)
     self.redaction = redaction
   }
 
-  /// Reads a file that ``HTTPRecorder/write(to:)`` wrote.
+  /// Reads a file of ``HTTPRecorder/write(to:)``.
   ///
-  /// - Throws: ``ErrorCode/inputOutput`` when there is no such file, or it is no recording.
+  /// - Throws: ``ErrorCode/inputOutput`` when the file does not exist or is no recording.
   public convenience init(file: URL, redaction: HTTPRedaction = HTTPRedaction()) throws {
     do {
       self.init(try JSONDecoder().decode([HTTPExchange].self, from: try Data(contentsOf: file)), redaction: redaction)
@@ -31,10 +33,12 @@ public final class HTTPReplay: HTTPClient {
     }
   }
 
-  /// The recorded exchanges that nobody asked for yet: a test may expect that there are none.
+  /// The exchanges that were not requested yet. A test can check that none remains.
   public var remaining: [HTTPExchange] { waiting.withLock { $0 } }
 
-  /// - Throws: ``ErrorCode/httpUnmatchedRequest`` when the recording has no reply to the request, or no further one.
+  /// Returns the recorded reply to a request.
+  ///
+  /// - Throws: ``ErrorCode/httpUnmatchedRequest`` when the recording has no reply, or no further reply, to the request.
   public func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
     try Task.checkCancellation()
     let exchange = waiting.withLock { waiting -> HTTPExchange? in
@@ -47,7 +51,7 @@ public final class HTTPReplay: HTTPClient {
     return exchange.reply(to: request)
   }
 
-  /// Paths are told here, unlike elsewhere: a recording is a test's own.
+  /// Contains paths, unlike other errors, because a recording belongs to a test.
   private func unmatched(_ request: HTTPRequest) -> CoherenceError {
     var redactor = HTTPRedactor(redaction)
     let address = redactor.address(of: request)

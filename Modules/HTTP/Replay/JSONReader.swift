@@ -1,18 +1,18 @@
 import Foundation
 
-/// Reads JSON and keeps the places of its values (RFC 8259). Any number that Swift reads is one.
+/// Reads JSON and keeps the ranges of its values in the text (RFC 8259). Every number that Swift can read is accepted.
 struct JSONReader {
   let bytes: [UInt8]
   private var index = 0
   private var depth = 0
-  /// Deeper texts are not read, so that no text exhausts the stack. Foundation's decoder reads no deeper ones either.
+  /// The maximum depth of nested values, so that no text exhausts the stack. Foundation's decoder reads none deeper.
   private static let deepest = 512
-  /// Whether the text was not read because its values are nested too deep.
+  /// Whether the text exceeds the maximum depth.
   private(set) var isTooDeep = false
 
   init(_ text: String) { bytes = Array(text.utf8) }
 
-  /// The value that the whole text is; `nil` when the text is not JSON.
+  /// Reads the whole text as one value; `nil` when the text is not JSON.
   mutating func document() -> JSONNode? {
     guard let node = node() else { return nil }
     skipSpace()
@@ -59,7 +59,7 @@ struct JSONReader {
     return take("]") ? .array(nodes) : nil
   }
 
-  /// The place of a text with its quotation marks.
+  /// Reads the range of a string, with its quotation marks.
   private mutating func string() -> Range<Int>? {
     guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else { return nil }
     let start = index
@@ -84,7 +84,7 @@ struct JSONReader {
     return isNumber || ["true", "false", "null"].contains(text) ? .literal(start..<index, text) : nil
   }
 
-  /// The text at a place without quotation marks and escapes.
+  /// The string at a range, without quotation marks and escapes.
   private func content(of range: Range<Int>) -> String {
     let quoted = bytes[range]
     if quoted.contains(UInt8(ascii: "\\")) {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// JSON as it stands in a text, in which values can be replaced while everything else keeps its form: numbers their
-/// digits, objects their order.
+/// A JSON text whose values can be replaced. The rest of the text keeps its form: the digits of numbers, the order of
+/// members.
 struct JSONText: Sendable {
   private let bytes: [UInt8]
   let root: JSONNode
 
-  /// `nil` for a text that is not JSON.
+  /// Reads a text; `nil` for a text that is not JSON.
   /// - Throws: ``TooDeep``.
   init?(_ text: String) throws(TooDeep) {
     var reader = JSONReader(text)
@@ -18,15 +18,15 @@ struct JSONText: Sendable {
     self.root = root
   }
 
-  /// Values are nested deeper than any reader reads.
+  /// The text exceeds the maximum depth of nested values.
   struct TooDeep: Error {}
 
-  /// A text or another single value.
+  /// A string or another value without members.
   struct Value {
-    /// Its place, with quotation marks.
+    /// The range in the text, with quotation marks.
     let range: Range<Int>
     let isText: Bool
-    /// Without quotation marks and escapes.
+    /// The value without quotation marks and escapes.
     let content: String
   }
 
@@ -35,7 +35,7 @@ struct JSONText: Sendable {
     let text: String
   }
 
-  /// The single values, in order, of fields with certain names, and all that is nested in such fields.
+  /// The scalars, in order, of the fields with certain names and of all values nested in these fields.
   func values(where isWanted: (_ name: String) -> Bool) -> [Value] {
     var values: [Value] = []
     collect(root, isInside: false, isWanted, into: &values)
@@ -58,7 +58,7 @@ struct JSONText: Sendable {
     }
   }
 
-  /// - Parameter edits: In the order of their ranges.
+  /// - Parameter edits: The replacements in the order of their ranges.
   func replacing(_ edits: [Edit]) -> String {
     var result: [UInt8] = []
     var end = 0
@@ -72,7 +72,7 @@ struct JSONText: Sendable {
   }
 }
 
-/// A value of JSON, and its place in the text where it is a single one.
+/// A JSON value. Scalars have their range in the text.
 indirect enum JSONNode: Sendable {
   case object([JSONMember])
   case array([JSONNode])
@@ -89,9 +89,9 @@ struct JSONMember: Sendable {
 // MARK: - Comparing
 
 extension JSONNode {
-  /// Whether two values are equal, but for the order of members.
+  /// Whether two values are equal without regard to the order of members.
   ///
-  /// - Parameter isMatching: Whether a placeholder in this one matches every value.
+  /// - Parameter isMatching: Whether a placeholder in this value matches every value.
   func equals(_ other: JSONNode, isMatching: Bool) -> Bool {
     if isMatching, case .text(_, let content) = self, HTTPPlaceholders.isPlaceholder(content) { return true }
     switch (self, other) {

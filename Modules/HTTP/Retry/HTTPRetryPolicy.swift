@@ -1,38 +1,41 @@
 import Foundation
 public import HTTPTypes
 
-/// When and how often a request is sent again.
+/// The conditions, the delays and the number of repeated requests.
 ///
-/// The time between two attempts doubles from attempt to attempt and is drawn at random from zero up to that ("full
-/// jitter", after M. Brooker, "Exponential Backoff and Jitter", 2015), so that clients that failed together do not come
-/// back together. What the server asks for with `Retry-After` is never undercut.
+/// The maximum delay doubles from attempt to attempt, and the delay is random between zero and that maximum ("full jitter",
+/// after M. Brooker, "Exponential Backoff and Jitter", 2015), so that clients that failed together do not return together.
+/// The delay is never shorter than the server's `Retry-After`.
 public struct HTTPRetryPolicy: Sendable {
-  /// How often a request is sent at most, the first time included.
+  /// The maximum number of attempts, including the first.
   public var attempts = 4
-  /// The statuses after which a request is sent again.
+  /// The retryable statuses.
   public var statuses: Set<Int> = [429, 502, 503, 504]
-  /// The longest time before the second attempt.
+  /// The maximum delay before the second attempt.
   public var firstDelay = Duration.milliseconds(500)
-  /// The longest time that the client itself puts between two attempts.
+  /// The maximum delay between two attempts, except for a longer `Retry-After`.
   public var longestDelay = Duration.seconds(30)
-  /// The longest `Retry-After` that is waited for. A server that asks for more gets no further attempt.
+  /// The longest accepted `Retry-After`. A longer one ends the attempts.
   public var longestRetryAfter = Duration.seconds(120)
-  /// Methods that are sent again. A request of another method is sent again only after a 429, which says that it was
-  /// not acted on.
+  /// The methods of repeatable requests. Requests of other methods are repeated only after a 429, with which the server
+  /// states that it has not processed the request.
   public var methods: Set<HTTPRequest.Method> = [.get, .head, .options, .trace, .put, .delete]
 
+  /// Makes a policy.
+  ///
+  /// - Parameter attempts: The maximum number of attempts, including the first; a number below one counts as one.
   public init(attempts: Int = 4) { self.attempts = max(attempts, 1) }
 
-  /// One attempt only.
+  /// A policy of one attempt.
   public static let never = HTTPRetryPolicy(attempts: 1)
 
-  /// How long to wait before the next attempt.
+  /// The delay before the next attempt.
   ///
   /// - Parameters:
-  ///   - attempt: The number of the attempt that failed, from 1.
-  ///   - random: From 0 to below 1.
+  ///   - attempt: The number of the failed attempt; the first is 1.
+  ///   - random: A number from 0 to below 1.
   func backoff(after attempt: Int, random: Double) -> Duration {
-    // Beyond some thirty doublings every limit is reached.
+    // Thirty doublings exceed every sensible maximum, and do not overflow.
     let ceiling = min(firstDelay * Double(1 << min(attempt - 1, 30)), longestDelay)
     return ceiling * random
   }
@@ -46,7 +49,7 @@ public struct HTTPRetryPolicy: Sendable {
 struct RetryAfter {
   let duration: Duration
 
-  /// `nil` for text that is neither.
+  /// `nil` for other text.
   init?(_ text: String, now: Date) {
     let text = text.trimmingCharacters(in: .whitespaces)
     if let seconds = Int(text), seconds >= 0 {

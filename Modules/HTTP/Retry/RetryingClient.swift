@@ -3,7 +3,7 @@ public import Foundation
 public import HTTPTypes
 public import Logging
 
-/// Sends requests again that failed for a reason that may pass.
+/// Repeats requests after transient failures.
 public struct RetryingClient: HTTPClient {
   private let base: any HTTPClient
   private let policy: HTTPRetryPolicy
@@ -11,9 +11,14 @@ public struct RetryingClient: HTTPClient {
   private let random: @Sendable () -> Double
   private let logger: Logger
 
+  /// Wraps a client.
+  ///
   /// - Parameters:
-  ///   - random: Where jitter comes from: numbers from 0 to below 1.
-  ///   - logger: Is told of each further attempt: host, method, status, number and delay; never of paths and contents.
+  ///   - base: The client that sends the requests.
+  ///   - policy: The conditions, the delays and the number of attempts.
+  ///   - clock: Waits between attempts.
+  ///   - random: The source of the jitter: returns numbers from 0 to below 1.
+  ///   - logger: Logs host, method, status, number and delay of each further attempt, and never paths and contents.
   public init(
     _ base: any HTTPClient, policy: HTTPRetryPolicy = HTTPRetryPolicy(), clock: any HTTPClock = .system,
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
@@ -26,14 +31,17 @@ public struct RetryingClient: HTTPClient {
     self.logger = logger
   }
 
-  /// Sends until a reply comes that is not to be tried again, or the attempts are used up: then the last reply is
-  /// answered, or the last error thrown.
+  /// Sends a request until a reply or error is not retryable, or until the last attempt. Returns the last reply.
+  ///
+  /// - Throws: The last error; `CancellationError` when the task is canceled, also between attempts.
   public func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
     try await retry(request) { try await base.send(request, body: body) }
   }
 
-  /// Sends until a head comes that is not to be tried again. A body that has begun to come in is not asked for again: its
-  /// reader may have used a part of it.
+  /// Sends a request until the head of a reply, or an error, is not retryable, or until the last attempt. An error within
+  /// the body causes no further attempt, because the reader may have used a part of the body.
+  ///
+  /// - Throws: The errors of ``send(_:body:)``.
   public func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream {
     try await retry(request) { try await base.stream(request, body: body) }
   }
@@ -59,7 +67,7 @@ public struct RetryingClient: HTTPClient {
     }
   }
 
-  /// `nil` when the reply is to be taken as it is.
+  /// The delay before the next attempt; `nil` for a reply to return.
   private func delay(after reply: some HTTPAnswer, attempt: Int) -> Duration? {
     let status = reply.response.status.code
     guard attempt < policy.attempts, policy.statuses.contains(status),
@@ -83,7 +91,7 @@ public struct RetryingClient: HTTPClient {
 }
 
 extension HTTPClient {
-  /// This client, sending again what failed for a reason that may pass; see ``RetryingClient``.
+  /// Wraps this client so that requests are repeated after transient failures; see ``RetryingClient``.
   public func retrying(
     _ policy: HTTPRetryPolicy = HTTPRetryPolicy(), clock: any HTTPClock = .system,
     logger: Logger = Logger(label: "coherence.http")

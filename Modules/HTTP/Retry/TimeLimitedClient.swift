@@ -2,36 +2,42 @@ import CoherenceCore
 public import Foundation
 public import HTTPTypes
 
-/// Gives up on a request when its reply is not complete in time, and cancels the transfer.
+/// Cancels a request whose reply is not complete within a time limit.
 ///
-/// The time is that of the transfers: it begins with the call, includes redirects, and stands still while the request
-/// waits for its turn in a ``URLSessionClient``, which sends a limited number of requests to one origin at once. So a
-/// hundred requests at once may have a limit that fits one of them. A client of your own that has a queue keeps the wait
-/// out of the limit with ``withoutCounting(isolation:_:)``. How long a request may take as a whole, its turn
-/// included, is the business of the task that sends it: cancel the task.
+/// The limit counts from the call, includes redirects, and excludes the wait for the admission by a ``URLSessionClient``,
+/// which sends a limited number of requests to one origin at once: a hundred simultaneous requests may have the limit of a
+/// single one. A client of your own with a queue excludes its wait with ``withoutCounting(_:)``. To limit the whole time,
+/// with the wait, cancel the task that sends the request.
 public struct TimeLimitedClient: HTTPClient {
   private let base: any HTTPClient
   private let limit: Duration
   private let clock: any HTTPClock
 
-  /// - Parameter limit: For the transfers of one request, from the first byte sent to the last one received.
+  /// Wraps a client.
+  ///
+  /// - Parameters:
+  ///   - base: The client that sends the requests.
+  ///   - limit: The maximum time of the transfers of one request, redirects included.
+  ///   - clock: Measures the time.
   public init(_ base: any HTTPClient, limit: Duration, clock: any HTTPClock = .system) {
     self.base = base
     self.limit = limit
     self.clock = clock
   }
 
-  /// - Throws: ``ErrorCode/httpTimedOut``, and what the client throws that this one wraps.
+  /// Sends a request and returns the whole reply.
+  ///
+  /// - Throws: ``ErrorCode/httpTimedOut``, and the errors of the wrapped client.
   public func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
     let timer = TransferTimer(limit, clock)
     defer { timer.stop() }
     return try await run(timer, for: request) { try await base.send(request, body: body) }
   }
 
-  /// The limit is for the whole body: when it is over before the last byte arrived, reading throws
-  /// ``ErrorCode/httpTimedOut``. The time that a reader takes for what arrived does not count.
+  /// Sends a request and returns at the head of the reply. The limit includes the arrival of the whole body, and not the
+  /// time of its reader. After the limit, reading an incomplete body throws ``ErrorCode/httpTimedOut``.
   ///
-  /// - Throws: As ``send(_:body:)``.
+  /// - Throws: The errors of ``send(_:body:)``.
   public func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream {
     let timer = TransferTimer(limit, clock)
     do {
@@ -46,7 +52,8 @@ public struct TimeLimitedClient: HTTPClient {
     }
   }
 
-  /// Runs an operation until it ends or the timer expires, which may go on running then.
+  /// Runs an operation until its end or the expiry of the timer. An operation that ignores its cancellation may continue
+  /// after the expiry.
   private func run<Result: Sendable>(
     _ timer: TransferTimer, for request: HTTPRequest, _ operation: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -80,10 +87,10 @@ public struct TimeLimitedClient: HTTPClient {
 }
 
 extension HTTPClient {
-  /// This client, giving up on replies that are not complete in time; see ``TimeLimitedClient``.
+  /// Wraps this client with a time limit for replies; see ``TimeLimitedClient``.
   ///
-  /// Inside of `retrying` the limit is for each attempt, around it for all of them, with the pauses between them. The
-  /// wait for a turn in a ``URLSessionClient`` does not count.
+  /// Inside of `retrying` the limit applies to each attempt; around `retrying`, to all attempts and their delays. The wait
+  /// for the admission by a ``URLSessionClient`` does not count.
   public func limited(to limit: Duration, clock: any HTTPClock = .system) -> TimeLimitedClient {
     TimeLimitedClient(self, limit: limit, clock: clock)
   }

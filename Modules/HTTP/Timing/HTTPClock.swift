@@ -1,20 +1,23 @@
 public import Foundation
 
-/// The time that retries and time limits go by. A test brings its own, so that it need not wait.
+/// The clock of retries and time limits. A test has a clock of its own and need not wait.
 public protocol HTTPClock: Sendable {
-  /// The wall clock's time, which `Retry-After` may refer to.
+  /// The wall-clock time, which `Retry-After` may refer to.
   var now: Date { get }
-  /// Returns after that time. Throws `CancellationError` as soon as the task is cancelled.
+  /// Waits for a time.
+  ///
+  /// - Throws: `CancellationError` as soon as the task is canceled.
   func wait(for duration: Duration) async throws
 }
 
 extension HTTPClock where Self == SystemHTTPClock {
-  /// The system's time.
+  /// The clock of the system.
   public static var system: SystemHTTPClock { SystemHTTPClock() }
 }
 
-/// The system's time.
+/// The clock of the system.
 public struct SystemHTTPClock: HTTPClock {
+  /// Makes the clock.
   public init() {}
   public var now: Date { Date() }
   public func wait(for duration: Duration) async throws { try await Task.sleep(for: duration) }

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// The time that a request has. It stands still while the request waits in the queue of a client.
+/// The time limit of a request. The timer is paused while the request waits in the queue of a client.
 final class TransferTimer: Sendable {
-  /// The timers of the request that the task sends: one for each limit around another.
+  /// The timers of the task's request: one for each of the nested time limits.
   @TaskLocal static var running: [TransferTimer] = []
 
   private let clock: any HTTPClock
@@ -16,9 +16,9 @@ final class TransferTimer: Sendable {
     var isExpired = false
     var onExpiry: (@Sendable () -> Void)?
     var wait: Task<Void, Never>?
-    /// When the wait began.
+    /// The start of the present wait.
     var beginning: Date?
-    /// The number of the wait. An earlier one that ends late says nothing.
+    /// The number of the present wait. The late end of an earlier wait is ignored.
     var number = 0
   }
 
@@ -27,7 +27,7 @@ final class TransferTimer: Sendable {
     state = Mutex(State(remaining: limit))
   }
 
-  /// Runs an operation whose time does not count for the timers of the task.
+  /// Runs an operation with the timers of the task paused.
   static func paused<Result: Sendable>(
     isolation: isolated (any Actor)? = #isolation, _ operation: () async throws -> Result
   ) async rethrows -> Result {
@@ -37,10 +37,10 @@ final class TransferTimer: Sendable {
     return try await operation()
   }
 
-  /// Lets the time run.
+  /// Starts the timer.
   func start() { state.withLock { beginWait(&$0) } }
 
-  /// Ends the timer; it does not expire any more.
+  /// Stops the timer, which does not expire any more.
   func stop() {
     state.withLock { state in
       state.isStopped = true
@@ -49,7 +49,7 @@ final class TransferTimer: Sendable {
     }
   }
 
-  /// Calls the function when the time is over, in place of the one that was given before; at once when it is over.
+  /// Sets the function that is called at the expiry, in place of an earlier one. Calls it at once after the expiry.
   func whenExpired(_ function: @escaping @Sendable () -> Void) {
     let isExpired = state.withLock { state in
       if !state.isExpired { state.onExpiry = function }

@@ -8,7 +8,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// One request on its way through a session, which follows no redirect, and reads no more of a body than is allowed.
+/// The transfer of one request by a session, without redirects and with a size limit for the body.
 final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecked Sendable {
   // Sendable: the only state is behind a lock, and all other properties are immutable and Sendable.
   private let request: URLRequest
@@ -20,21 +20,21 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
   private let state = Mutex(State())
 
   private struct State {
-    /// Until the head is handed out.
+    /// The caller of `response`, until the head is returned.
     var continuation: CheckedContinuation<URLResponse?, any Error>?
     var task: URLSessionTask?
     var size = 0
-    /// Whether the session may find credentials and bring another reply.
+    /// Whether the reply is a challenge, which the session may answer with credentials and replace by another reply.
     var isProvisional = false
     var isCanceled = false
     var isTooLarge = false
   }
 
   /// - Parameters:
-  ///   - session: One that ``TransferSession`` made.
-  ///   - buffer: Takes the body.
-  ///   - limit: Of the body's size, in bytes.
-  ///   - permit: Given back when the transfer ends.
+  ///   - session: A session of ``TransferSession``.
+  ///   - buffer: Receives the body.
+  ///   - limit: The maximum number of bytes in the body.
+  ///   - permit: Released at the end of the transfer.
   init(
     _ request: URLRequest, _ session: URLSession, into buffer: BodyBuffer, limit: Int, permit: TransferPermit,
     _ failure: HTTPFailure
@@ -47,7 +47,7 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
     self.failure = failure
   }
 
-  /// Begins the transfer and returns when the head of the reply is there; the body may still be coming in.
+  /// Begins the transfer and returns the head of the reply. The body may arrive later.
   func response() async throws -> URLResponse? {
     buffer.whenCanceled { [weak self] in self?.cancel() }
     return try await withTaskCancellationHandler {
@@ -59,7 +59,7 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
 
   private func start(_ continuation: CheckedContinuation<URLResponse?, any Error>) {
     let task = session.dataTask(with: request)
-    // Before the task begins: later is too late.
+    // The session reads the delegate when the task begins.
     task.delegate = self
     let mayRun = state.withLock { state in
       if state.isCanceled { return false }
@@ -68,7 +68,7 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
       return true
     }
     if mayRun { return task.resume() }
-    // A task that was never begun does not call back.
+    // A task that never begins makes no callbacks.
     permit.release()
     buffer.finish(.failure(CancellationError()))
     continuation.resume(throwing: CancellationError())
@@ -88,7 +88,7 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
-    // Not `.cancel`, which FoundationNetworking pays no heed to.
+    // Not `.cancel`, which FoundationNetworking ignores.
     completionHandler(.allow)
     let isProvisional = (response as? HTTPURLResponse)?.statusCode == 401
     let isTooLarge = request.httpMethod != "HEAD" && response.expectedContentLength > Int64(limit)
@@ -128,7 +128,7 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     let response = unauthorized ?? task.response
     let (result, continuation) = state.withLock { state in
-      // The task keeps this object as its delegate.
+      // The task retains this object as its delegate: break the cycle.
       state.task = nil
       return (outcome(state, response, error), takeContinuation(from: &state))
     }
@@ -145,17 +145,17 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
     return Result { try checkLength(end.size, of: response) }
   }
 
-  /// Not every system reports a connection that was cut in the middle of a body.
+  /// Checks the length of the body, because not every system reports a connection that broke within a body.
   private func checkLength(_ size: Int, of response: URLResponse?) throws {
     guard let response = (response as? HTTPURLResponse)?.httpResponse, comesWhole(response) else { return }
-    // What was compressed is longer now than it was on its way.
+    // The announced length is that of the compressed body.
     guard response.headerFields[.contentEncoding] == nil,
       let announced = response.headerFields[.contentLength].flatMap({ Int($0) }), size < announced
     else { return }
     throw failure.broken("the connection broke after \(size) of \(announced) bytes")
   }
 
-  /// Whether the body is handed out as it was announced. Not every system does so with redirects and challenges.
+  /// Whether the session delivers the body in its announced length. Not every system does for redirects and challenges.
   private func comesWhole(_ response: HTTPResponse) -> Bool {
     request.httpMethod != "HEAD" && response.status.kind != .redirection && response.status != .unauthorized
   }

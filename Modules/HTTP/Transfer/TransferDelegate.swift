@@ -6,15 +6,15 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The delegate of one task. The session hands back redirects and unmet challenges as replies, in place of acting on them.
+/// The delegate of one task. Makes the session return redirects and unmet challenges as replies.
 class TransferDelegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
   // Sendable: the only state is behind a lock.
   private let unmetChallenge = Mutex<URLResponse?>(nil)
 
-  /// The reply that asks for credentials, in a session without any.
+  /// The reply of a challenge for which the session has no credentials.
   final var unauthorized: URLResponse? { unmetChallenge.withLock { $0 } }
 
-  /// A session would pass credentials on to other hosts, and lose bodies.
+  /// Refuses every redirect: the session would send credentials to other hosts, and lose bodies.
   final func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
@@ -23,8 +23,8 @@ class TransferDelegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
   }
 
   #if canImport(FoundationNetworking)
-    /// FoundationNetworking up to Swift 6.3.1 never ends a task whose challenge finds no credential. Elsewhere a session
-    /// asks its own delegate for what the delegate of a task does not implement.
+    /// Ends a task without credentials for a challenge: FoundationNetworking up to Swift 6.3.1 never does. On other systems
+    /// the session calls its own delegate for a method that the task's delegate does not implement.
     final func urlSession(
       _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -37,7 +37,7 @@ class TransferDelegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
         unmetChallenge.withLock { $0 = response }
         completionHandler(.cancelAuthenticationChallenge, nil)
       }
-      // Not here: the session waits for the queue of this callback when it takes an answer.
+      // On another queue: in its completion handler the session waits for the queue of this callback.
       guard let original = (session.delegate as? TaskDelegateRouter)?.original,
         let delegate = original.delegate as? any URLSessionTaskDelegate
       else { return DispatchQueue.global().async { answer(.performDefaultHandling, nil) } }

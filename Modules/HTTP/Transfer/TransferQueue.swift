@@ -1,25 +1,25 @@
 import Foundation
 import Synchronization
 
-/// Admits a limited number of transfers to one origin at a time; the others wait in the order of their requests.
+/// Admits a limited number of simultaneous transfers to each origin. Further transfers wait in the order of their requests.
 ///
-/// A session has a limit of its own, and does not tell when a request leaves its queue. With this queue before it, a
-/// request gets its connection when it is admitted, so that time limits need not count the wait.
+/// A session has a limit of its own, but does not report the start of a waiting request. With this queue before the
+/// session, a request gets its connection at its admission, so that time limits need not count the wait.
 final class TransferQueue: Sendable {
-  /// 0 admits every transfer at once.
+  /// The maximum number of simultaneous transfers to one origin; 0 for no limit.
   private let limit: Int
   private let state = Mutex(State())
 
   private struct State {
-    var lines: [HTTPOrigin: Line] = [:]
+    var origins: [HTTPOrigin: Transfers] = [:]
     var nextTicket = 0
   }
 
   /// The transfers to one origin.
-  private struct Line {
+  private struct Transfers {
     var running = 0
     var waiting: [Int: CheckedContinuation<Bool, Never>] = [:]
-    /// In the order of arrival, those of canceled transfers among them.
+    /// The tickets in the order of arrival, including the tickets of canceled transfers.
     var tickets: ArraySlice<Int> = []
 
     mutating func removeFirst() -> CheckedContinuation<Bool, Never>? {
@@ -32,26 +32,29 @@ final class TransferQueue: Sendable {
 
   init(limit: Int) { self.limit = max(limit, 0) }
 
-  /// How many transfers wait, to whatever origin.
-  var waitingCount: Int { state.withLock { $0.lines.values.reduce(0) { $0 + $1.waiting.count } } }
+  /// The number of waiting transfers to all origins.
+  var waitingCount: Int { state.withLock { $0.origins.values.reduce(0) { $0 + $1.waiting.count } } }
 
-  /// Returns when the transfer may begin. Time limits stand still until then.
+  /// Waits until a transfer may begin. The time limits of the task are paused during the wait.
   ///
-  /// - Parameter origin: Without one, as with an address of another scheme than HTTP, the transfer begins at once.
-  /// - Throws: `CancellationError`, as soon as the task is canceled.
+  /// - Parameter origin: `nil`, for an address of another scheme than HTTP, admits the transfer at once.
+  /// - Returns: A permit, which the caller releases at the end of the transfer.
+  /// - Throws: `CancellationError` as soon as the task is canceled.
   func admit(to origin: HTTPOrigin?) async throws -> TransferPermit {
     try Task.checkCancellation()
     guard limit > 0, let origin else { return TransferPermit {} }
-    if !state.withLock({ takesTurn(origin, in: &$0) }) {
+    if !state.withLock({ startTransfer(origin, in: &$0) }) {
       try await TransferTimer.paused { try await wait(for: origin) }
     }
     return TransferPermit { [self] in release(origin) }
   }
 
-  /// Whether a transfer may begin without waiting; it counts as running then.
-  private func takesTurn(_ origin: HTTPOrigin, in state: inout State) -> Bool {
-    guard state.lines[origin, default: Line()].running < limit else { return false }
-    state.lines[origin, default: Line()].running += 1
+  /// Counts a transfer as running, if the limit allows it.
+  ///
+  /// - Returns: Whether the transfer may begin.
+  private func startTransfer(_ origin: HTTPOrigin, in state: inout State) -> Bool {
+    guard state.origins[origin, default: Transfers()].running < limit else { return false }
+    state.origins[origin, default: Transfers()].running += 1
     return true
   }
 
@@ -70,50 +73,50 @@ final class TransferQueue: Sendable {
 
   private func enter(_ origin: HTTPOrigin, _ ticket: Int, _ continuation: CheckedContinuation<Bool, Never>) {
     let isAdmitted: Bool? = state.withLock { state in
-      // A cancellation before this moment finds no ticket to take out.
+      // An earlier cancellation has found no ticket to remove.
       if Task.isCancelled { return false }
-      // A transfer may have ended since the first look.
-      if takesTurn(origin, in: &state) { return true }
-      state.lines[origin, default: Line()].tickets.append(ticket)
-      state.lines[origin, default: Line()].waiting[ticket] = continuation
+      // A transfer may have ended since the first attempt.
+      if startTransfer(origin, in: &state) { return true }
+      state.origins[origin, default: Transfers()].tickets.append(ticket)
+      state.origins[origin, default: Transfers()].waiting[ticket] = continuation
       return nil
     }
     if let isAdmitted { continuation.resume(returning: isAdmitted) }
   }
 
   private func leave(_ origin: HTTPOrigin, _ ticket: Int) {
-    let continuation = state.withLock { $0.lines[origin]?.waiting.removeValue(forKey: ticket) }
+    let continuation = state.withLock { $0.origins[origin]?.waiting.removeValue(forKey: ticket) }
     continuation?.resume(returning: false)
   }
 
-  /// Gives the place of a transfer that ended to the first one that waits.
+  /// Passes the slot of a finished transfer to the first waiting transfer.
   private func release(_ origin: HTTPOrigin) {
     let next: CheckedContinuation<Bool, Never>? = state.withLock { state in
-      guard var line = state.lines.removeValue(forKey: origin) else { return nil }
-      let next = line.removeFirst()
-      if next == nil { line.running -= 1 }
-      // An origin without transfers takes no memory.
-      if line.running > 0 { state.lines[origin] = line }
+      guard var transfers = state.origins.removeValue(forKey: origin) else { return nil }
+      let next = transfers.removeFirst()
+      if next == nil { transfers.running -= 1 }
+      // An origin without transfers is removed, so that the dictionary does not grow with every visited origin.
+      if transfers.running > 0 { state.origins[origin] = transfers }
       return next
     }
     next?.resume(returning: true)
   }
 }
 
-/// The place of one transfer, given back when the transfer ends.
+/// The slot of one transfer in the ``TransferQueue``. Released at the end of the transfer, or with the last reference.
 final class TransferPermit: Sendable {
-  private let giveBack: Mutex<(@Sendable () -> Void)?>
+  private let onRelease: Mutex<(@Sendable () -> Void)?>
 
-  init(_ giveBack: @escaping @Sendable () -> Void) { self.giveBack = Mutex(giveBack) }
+  init(_ onRelease: @escaping @Sendable () -> Void) { self.onRelease = Mutex(onRelease) }
 
   deinit { release() }
 
-  /// Gives the place back; once, however often this is called.
+  /// Releases the slot. Further calls have no effect.
   func release() {
-    let giveBack = giveBack.withLock { giveBack in
-      defer { giveBack = nil }
-      return giveBack
+    let onRelease = onRelease.withLock { onRelease in
+      defer { onRelease = nil }
+      return onRelease
     }
-    giveBack?()
+    onRelease?()
   }
 }

@@ -5,9 +5,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Makes the sessions in which ``SessionTransfer`` works.
+/// Makes the sessions for ``SessionTransfer``.
 enum TransferSession {
-  /// A session with nothing but a configuration.
+  /// Makes a session without a delegate of the user.
   static func make(_ configuration: URLSessionConfiguration) -> URLSession {
     #if canImport(FoundationNetworking)
       make(configuration, asking: nil)
@@ -16,8 +16,8 @@ enum TransferSession {
     #endif
   }
 
-  /// The session itself, where delegates of its tasks are told everything; one like it, with its configuration, in
-  /// FoundationNetworking. The given session's delegate is asked about challenges.
+  /// Returns the session itself where a session calls the delegates of tasks. In FoundationNetworking, makes a session with
+  /// the same configuration, which calls the given session's delegate for challenges.
   static func make(like session: URLSession, _ configuration: URLSessionConfiguration? = nil) -> URLSession {
     #if canImport(FoundationNetworking)
       let router = session.delegate as? TaskDelegateRouter
@@ -37,21 +37,21 @@ enum TransferSession {
 }
 
 #if canImport(FoundationNetworking)
-  /// Runs a session's callbacks where the session hands them over, which is the queue that its transfers read on.
+  /// Calls a session's callbacks on the queue on which the session's transfers read.
   ///
-  /// FoundationNetworking reads on while callbacks wait in an ordinary queue, so that a fast body piles up there. A
-  /// callback here must not wait for the session: what does, such as canceling a task, goes to another queue.
+  /// With an ordinary queue FoundationNetworking continues to read while callbacks wait, and a fast body accumulates in
+  /// memory. A callback on this queue must not wait for the session: canceling a task, for example, needs another queue.
   ///
   /// Sendable, as its base class, to which it adds no state.
   private final class CallbackQueue: OperationQueue, @unchecked Sendable {
     override func addOperation(_ block: @escaping @Sendable () -> Void) { block() }
   }
 
-  /// Passes on to the delegates of tasks what FoundationNetworking tells the session's delegate alone.
+  /// Forwards the callbacks that FoundationNetworking makes to the session's delegate only to the delegates of tasks.
   ///
   /// Sendable, because its only property is immutable and Sendable.
   final class TaskDelegateRouter: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    /// The session that a user gave, whose delegate has the credentials.
+    /// The session of the user, whose delegate has the credentials.
     let original: URLSession?
 
     init(_ original: URLSession?) { self.original = original }
@@ -80,7 +80,7 @@ extension URLSessionTask {
   /// Cancels the task. Unlike `cancel`, this may be called from a callback of its session.
   func cancelFromAnywhere() {
     #if canImport(FoundationNetworking)
-      // It waits for the queue that the callbacks run on.
+      // `cancel` waits for the queue of the callbacks.
       DispatchQueue.global().async { self.cancel() }
     #else
       cancel()

@@ -7,49 +7,50 @@ import HTTPTypesFoundation
   public import FoundationNetworking
 #endif
 
-/// Talks to servers through a `URLSession`.
+/// A client that sends requests through a `URLSession`.
 ///
-/// By default, redirects are followed, with credentials only within their origin; a request is sent once; no time limit
-/// but the session's counts, 60 s without a byte; six requests to one origin run at once; and a reply's body is in memory
-/// as a whole, whatever its size. ``stream(_:body:)`` and `download(_:body:to:)` keep large bodies out of memory, a
-/// maximum size refuses them, ``TimeLimitedClient`` and ``RetryingClient`` add limits and retries.
+/// Defaults: redirects are followed, with credentials only within their origin; a request is sent once; the time limit is
+/// the session's, 60 s without a byte; six requests to one origin run at once; `send` reads the body into memory without a
+/// size limit. ``stream(_:body:)`` and `download(_:body:to:)` keep large bodies out of memory, a maximum size refuses them,
+/// and ``TimeLimitedClient`` and ``RetryingClient`` add time limits and retries.
 ///
-/// Canceling the task cancels the transfer: the connection is closed, and nothing more of the reply is read. A body
-/// that is shorter than the reply announced is an error, never a reply. Redirects are followed by the client itself, as
-/// the ``HTTPRedirectPolicy`` says, and never by the session: credentials stay with their origin, and bodies arrive.
+/// Canceling the task cancels the transfer and closes the connection. A body shorter than announced is an error. The client
+/// follows redirects itself by its ``HTTPRedirectPolicy``, not by the session, which would send credentials to other
+/// origins and lose bodies.
 ///
-/// At most `httpMaximumConnectionsPerHost` requests to one origin run at once, 6 unless the session's configuration says
-/// otherwise; 0 is no limit. The client lets the others wait, in their order, before the session gets them: a time limit
-/// counts from the turn of a request, be it a ``TimeLimitedClient``'s or the session's own. Requests that others send
-/// through the same session are not in this order: give each client a session of its own.
+/// At most `httpMaximumConnectionsPerHost` requests to one origin run at once: 6 by default, without limit for 0. Further
+/// requests wait in order before the session receives them, so that time limits of the session and of a
+/// ``TimeLimitedClient`` count from the admission. Requests of other users of the session are not part of this order: give
+/// each client a session of its own.
 public struct URLSessionClient: HTTPClient {
   private let session: URLSession
-  /// For requests that redirects lead to another origin: adds only header fields that may go there.
+  /// The session for requests redirected to another origin: adds only portable header fields.
   private let foreignSession: URLSession
   private let redirects: HTTPRedirectPolicy
-  /// In bytes.
+  /// The maximum number of bytes in a body.
   private let maximumBodySize: Int
   private let queue: TransferQueue
 
+  /// Makes a client without a size limit.
+  ///
   /// - Parameters:
-  ///   - session: By default one of its own, which keeps neither replies nor cookies: what to keep is decided by
-  ///     ``HTTPValidators`` and the stores. Its time limits are the session's; see also ``TimeLimitedClient``. Its
-  ///     delegate is not asked about redirects. On Linux the client makes itself a session with the same configuration,
-  ///     which asks the delegate of the given one for credentials and for nothing else. Header fields that the session's configuration adds to all requests are
-  ///     left out, unless they are portable, where a redirect led to another origin.
-  ///   - redirects: Which redirects are followed, and what of a request goes with them.
+  ///   - session: By default a session of the client's own, which stores neither replies nor cookies. The delegate of a
+  ///     given session is not called about redirects. On Linux the client uses a session of its own with the same
+  ///     configuration, which calls the given session's delegate only for credentials. Header fields of the session's
+  ///     configuration that are not portable are omitted after a redirect to another origin.
+  ///   - redirects: The rules for redirects.
   public init(session: URLSession? = nil, redirects: HTTPRedirectPolicy = HTTPRedirectPolicy()) {
     self.init(
       session.map { TransferSession.make(like: $0) } ?? TransferSession.make(Self.configuration),
       maximumBodySize: .max, redirects)
   }
 
-  /// A client with a session of its own that reads no body beyond a limit.
+  /// Makes a client with a session of its own and a size limit. A larger body throws ``ErrorCode/httpBodyTooLarge``.
   ///
   /// - Parameters:
-  ///   - maximumBodySize: In bytes, as they are when nothing is compressed any more.
-  ///   - configuration: The session's; by default that of ``init(session:redirects:)``.
-  ///   - redirects: Which redirects are followed, and what of a request goes with them.
+  ///   - maximumBodySize: The maximum number of bytes in a body, after decompression.
+  ///   - configuration: The configuration of the session; by default that of ``init(session:redirects:)``.
+  ///   - redirects: The rules for redirects.
   public init(
     maximumBodySize: Int, configuration: URLSessionConfiguration? = nil,
     redirects: HTTPRedirectPolicy = HTTPRedirectPolicy()
@@ -58,7 +59,7 @@ public struct URLSessionClient: HTTPClient {
       TransferSession.make(configuration ?? Self.configuration), maximumBodySize: maximumBodySize, redirects)
   }
 
-  /// - Parameter session: One that ``TransferSession`` made.
+  /// - Parameter session: A session of ``TransferSession``.
   private init(_ session: URLSession, maximumBodySize: Int, _ redirects: HTTPRedirectPolicy) {
     self.session = session
     self.maximumBodySize = maximumBodySize
@@ -67,7 +68,7 @@ public struct URLSessionClient: HTTPClient {
     foreignSession = Self.foreign(to: session, redirects)
   }
 
-  /// How many requests wait for their turn.
+  /// The number of requests that wait for their admission.
   package var waitingCount: Int { queue.waitingCount }
 
   private static var configuration: URLSessionConfiguration {
@@ -78,7 +79,7 @@ public struct URLSessionClient: HTTPClient {
     return configuration
   }
 
-  /// The session itself, if all that it adds to requests may go to other origins; one like it otherwise.
+  /// The session itself, if it adds only portable header fields; otherwise a session without the other fields.
   private static func foreign(to session: URLSession, _ redirects: HTTPRedirectPolicy) -> URLSession {
     let fields = session.configuration.httpAdditionalHeaders ?? [:]
     let portable = fields.filter { field in (field.key as? String).map { redirects.isPortable($0) } ?? false }
@@ -90,7 +91,9 @@ public struct URLSessionClient: HTTPClient {
     return TransferSession.make(like: session, configuration)
   }
 
-  /// - Throws: ``ErrorCode/httpTransferFailed`` and ``ErrorCode/httpTimedOut`` when there is no complete reply;
+  /// Sends a request and reads the whole reply.
+  ///
+  /// - Throws: ``ErrorCode/httpTransferFailed`` and ``ErrorCode/httpTimedOut`` without a complete reply;
   ///   ``ErrorCode/httpBodyTooLarge``; ``ErrorCode/httpRedirectRefused`` and ``ErrorCode/httpTooManyRedirects``;
   ///   `CancellationError`.
   public func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {
@@ -101,7 +104,9 @@ public struct URLSessionClient: HTTPClient {
     }
   }
 
-  /// - Throws: As ``send(_:body:)``.
+  /// Sends a request and returns at the head of the reply.
+  ///
+  /// - Throws: The errors of ``send(_:body:)``.
   public func stream(_ request: HTTPRequest, body: Data?) async throws -> HTTPStream {
     try await redirects.send(request, body: body) { hop in
       let buffer = BodyBuffer()
@@ -109,7 +114,7 @@ public struct URLSessionClient: HTTPClient {
     }
   }
 
-  /// Begins a transfer when its turn comes, and returns when the head of its reply is there.
+  /// Begins a transfer after its admission, and returns at the head of the reply.
   private func begin(_ hop: HTTPHop, into buffer: BodyBuffer) async throws -> HTTPResponse {
     let failure = HTTPFailure(to: hop.request)
     guard var request = URLRequest(httpRequest: hop.request) else {

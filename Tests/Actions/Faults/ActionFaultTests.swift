@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What was wrong with the actions of Coherence 5, by the fault.
+/// The faults of actions in Coherence 5. Each test is named after the fault and checks that it is fixed.
 @Suite("Faults of actions")
 struct ActionFaultTests {
   private let stack: ConnectStack
@@ -15,7 +15,7 @@ struct ActionFaultTests {
 
   // MARK: State
 
-  @Test func `fault: what a proxy says is not of one moment, and a cancel can be lost`() async throws {
+  @Test func `fault: the state and status of a proxy are inconsistent, and a cancel can be lost`() async throws {
     for _ in 0..<200 {
       let handle = try connect.execute(MockGenericAction())
       await withTaskGroup(of: Void.self) { group in
@@ -32,7 +32,7 @@ struct ActionFaultTests {
     }
   }
 
-  @Test func `fault: a cancel rewrites how an action ended`() async throws {
+  @Test func `fault: a late cancel changes the status of a finished action`() async throws {
     for (fails, status) in [(false, ActionCompletionStatus.successful), (true, .failed)] {
       let script = MockScript(fails: fails)
       let handle = try connect.execute(MockGenericAction(script: script))
@@ -42,7 +42,7 @@ struct ActionFaultTests {
     }
   }
 
-  @Test func `fault: an action is told to cancel twice`() async throws {
+  @Test func `fault: cancel of an action is called twice`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockGenericAction(script: script))
     await script.untilBegun()
@@ -52,7 +52,7 @@ struct ActionFaultTests {
     #expect(script.cancelCount == 1)
   }
 
-  @Test func `fault: an action that was canceled goes on for those who ask the system`() async throws {
+  @Test func `fault: the task of a canceled action is not canceled`() async throws {
     let gate = TaskGate()
     let handle = try connect.execute(
       TaskAction {
@@ -64,7 +64,7 @@ struct ActionFaultTests {
     #expect(handle.completionStatus == .canceled && handle.progress.isCancelled)
   }
 
-  @Test func `fault: a canceled action completes only when its turn comes`() async throws {
+  @Test func `fault: a canceled waiting action finishes only when its turn comes`() async throws {
     connect.suspended = true
     let (stream, continuation) = AsyncStream<ActionCompletionStatus>.makeStream()
     let handle = try connect.execute(MockEntityAction<ConnectEntity1>()) { continuation.yield($0.completionStatus) }
@@ -75,7 +75,7 @@ struct ActionFaultTests {
     }
   }
 
-  @Test func `fault: an action that waits does not say so`() async throws {
+  @Test func `fault: a waiting action has no state pending`() async throws {
     connect.suspended = true
     let handle = try connect.execute(MockGenericAction())
     #expect(handle.state == .pending)
@@ -85,7 +85,7 @@ struct ActionFaultTests {
 
   // MARK: Context and statistics
 
-  @Test func `fault: the context of an action is made when it is submitted, and kept by its proxy`() async throws {
+  @Test func `fault: the context of an action is made at submission and retained by the proxy`() async throws {
     connect.suspended = true
     let seen = OrderLog()
     let flag = Flag()
@@ -111,7 +111,7 @@ struct ActionFaultTests {
     func raise() { value.store(true, ordering: .sequentiallyConsistent) }
   }
 
-  @Test func `fault: an action that failed, was canceled or still runs has no context statistics`() async throws {
+  @Test func `fault: failed, canceled and running actions have no context statistics`() async throws {
     let script = MockScript(waits: true, fails: true)
     let handle = try connect.execute(
       ClosureAction(ConnectEntity1.self) { context in
@@ -130,7 +130,7 @@ struct ActionFaultTests {
     #expect(handle.statistics.contextStatistics?.inserts == 1)
   }
 
-  @Test func `fault: descriptions have carriage returns and braces that do not match`() async throws {
+  @Test func `fault: descriptions of statistics have carriage returns and unmatched braces`() async throws {
     let handle = try connect.execute(MockEntityAction<ConnectEntity1>())
     try await handle.value
     let text = "\(handle.statistics)"
@@ -138,7 +138,7 @@ struct ActionFaultTests {
     #expect(text.count { $0 == "{" } == text.count { $0 == "}" })
   }
 
-  @Test func `fault: the time for other things is negative`() async throws {
+  @Test func `fault: the other time of context statistics is negative`() async throws {
     let handle = try connect.execute(
       ClosureAction(ConnectEntity1.self) { context in
         _ = try context.performAndWait { try context.fetch(FetchRequest(ConnectEntity1.self)) }
@@ -149,7 +149,7 @@ struct ActionFaultTests {
 
   // MARK: Completion
 
-  @Test func `fault: a completion block holds up the queue`() async throws {
+  @Test func `fault: a completion block blocks the queue of its action`() async throws {
     let slow = MockScript(waits: true)
     try connect.execute(MockEntityAction<ConnectEntity1>()) { _ in try? slow.run() }
     await slow.untilBegun()
@@ -172,7 +172,7 @@ struct ActionFaultTests {
     }
   }
 
-  @Test func `fault: there is no way to await an action`() async throws {
+  @Test func `fault: an action cannot be awaited`() async throws {
     #expect(try await connect.execute(TaskAction { 42 }).value == 42)
     try await connect.execute(MockGenericAction()).value
     await #expect(throws: MockError.self) {

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// What was wrong with the Connect of Coherence 5, by the fault.
+/// The faults of the Connect in Coherence 5. Each test is named after the fault and checks that it is fixed.
 @Suite("Faults of a Connect")
 struct ConnectFaultTests {
   private let stack: ConnectStack
@@ -29,7 +29,7 @@ struct ConnectFaultTests {
 
   // MARK: Stores
 
-  @Test func `fault: a plural attach that fails leaves some stores attached`() throws {
+  @Test func `fault: a failed attach of several stores leaves some attached`() throws {
     let good = StoreConfiguration(fileName: "good.sqlite")
     let bad = StoreConfiguration(fileName: "bad.sqlite")
     try FileManager.default.createDirectory(at: stack.directory.url, withIntermediateDirectories: true)
@@ -40,7 +40,7 @@ struct ConnectFaultTests {
     #expect(stores.map { $0.url?.lastPathComponent } == ["Connect.sqlite"])
   }
 
-  @Test func `fault: a plural detach that fails leaves some stores detached`() throws {
+  @Test func `fault: a failed detach of several stores leaves some detached`() throws {
     let mine = try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     let other = try ConnectStack.started()
     let foreign = try #require(other.connect.persistentStoreCoordinator.persistentStores.first)
@@ -50,7 +50,7 @@ struct ConnectFaultTests {
     #expect(connect.isManaged(try stack.entity("ConnectEntity1")))
   }
 
-  @Test func `fault: a stop forgets what was configured`() throws {
+  @Test func `fault: a start after a stop does not attach the stores again`() throws {
     try connect.attachPersistentStore(for: StoreConfiguration(fileName: "mine.sqlite"))
     try connect.start()
     try connect.stop()
@@ -58,14 +58,14 @@ struct ConnectFaultTests {
     #expect(stores.map { $0.url?.lastPathComponent } == ["mine.sqlite"])
   }
 
-  @Test func `fault: an unknown configuration is accepted without a word`() throws {
+  @Test func `fault: an unknown configuration is accepted without a warning`() throws {
     let store = try connect.attachPersistentStore(for: StoreConfiguration(name: "Unknown"))
     #expect(store.configurationName == "Unknown")
     try connect.start()
     #expect(!connect.isManaged(try stack.entity("ConnectEntity1")))
   }
 
-  @Test func `fault: no configurations mean the default one here, and nothing there`() throws {
+  @Test func `fault: an empty list of configurations has two meanings`() throws {
     #expect(try connect.attachPersistentStores(for: []).count == 1)
     let registry = StoreRegistry()
     try registry.register(.sqlite)
@@ -77,7 +77,7 @@ struct ConnectFaultTests {
 
   // MARK: Stopping and detaching
 
-  @Test func `fault: actions are left without stores by a stop`() async throws {
+  @Test func `fault: a stop closes the stores of running actions`() async throws {
     try connect.attachPersistentStore(for: StoreConfiguration(type: .sqlite))
     try await connect.start()
     let script = MockScript(waits: true, ignoresCancel: true)
@@ -100,7 +100,7 @@ struct ConnectFaultTests {
     #expect(try stack.strings() == [1: "late"])
   }
 
-  @Test func `fault: actions are left without stores by a detach`() async throws {
+  @Test func `fault: a detach closes the stores of running actions`() async throws {
     let store = try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     try await connect.start()
     let script = MockScript(waits: true, ignoresCancel: true)
@@ -136,7 +136,7 @@ struct ConnectFaultTests {
     try await child.value
   }
 
-  @Test func `fault: an entity that is managed anew has two queues`() async throws {
+  @Test func `fault: an entity that becomes managed again has two queues`() async throws {
     try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     try await connect.start()
     let script = MockScript(waits: true, ignoresCancel: true)
@@ -154,7 +154,7 @@ struct ConnectFaultTests {
     #expect(connect.isManaged(entity))
   }
 
-  @Test func `fault: an entity that another store still holds loses its queue`() async throws {
+  @Test func `fault: an entity that another store holds loses its queue`() async throws {
     let first = try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     try await connect.start()
@@ -168,7 +168,7 @@ struct ConnectFaultTests {
     try await waiting.value
   }
 
-  @Test func `fault: what becomes managed while suspended runs`() async throws {
+  @Test func `fault: actions on an entity that becomes managed during a suspension run`() async throws {
     connect.suspended = true
     try await connect.start()
     let first = try connect.execute(MockEntityAction<ConnectEntity1>())
@@ -180,7 +180,7 @@ struct ConnectFaultTests {
     try await second.value
   }
 
-  @Test func `fault: hierarchies are suspended all together or not at all`() async throws {
+  @Test func `fault: a single hierarchy cannot be suspended`() async throws {
     try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     try await connect.start()
     let entity = try stack.entity("ConnectEntity1")
@@ -197,7 +197,7 @@ struct ConnectFaultTests {
 
   // MARK: Entities
 
-  @Test func `fault: a child inherits only from a parent that was looked at before`() throws {
+  @Test func `fault: inheritance of uniqueness attributes depends on the order of entities`() throws {
     let parent = Entity("Parent", isAbstract: true, userInfo: ["uniquenessAttributes": "id"]) {
       Attribute("id", .int64, optional: true)
     }
@@ -212,7 +212,7 @@ struct ConnectFaultTests {
     }
   }
 
-  @Test func `fault: what one Connect manages, every Connect of the model manages`() throws {
+  @Test func `fault: entities managed by one Connect are managed by every Connect of the model`() throws {
     let other = try ConnectStack.started().connect
     let entity = try stack.entity("ConnectEntity1")
     #expect(other.isManaged(entity) && !connect.isManaged(entity))
@@ -235,12 +235,12 @@ struct ConnectFaultTests {
 
   // MARK: The rest
 
-  @Test func `fault: to submit an action waits for stores that are being opened`() async throws {
+  @Test func `fault: a submission waits for the opening of stores`() async throws {
     let slow = SlowFactory()
     let stack = try ConnectStack.started()
     let connect = stack.connect
     let (stream, continuation) = AsyncStream<Void>.makeStream()
-    // On a thread of its own: it blocks until the action has run.
+    // On a thread of its own: the call blocks until the action has run.
     DispatchQueue(label: "attach").async {
       let type = StoreType("Slow", factory: slow)
       #expect(throws: CoherenceError.self) { try connect.attachPersistentStore(for: StoreConfiguration(type: type)) }
@@ -265,7 +265,7 @@ struct ConnectFaultTests {
     #expect(script.runCount == 3)
   }
 
-  @Test func `fault: errors that nobody waits for are heard of twice, and out of order`() async {
+  @Test func `fault: errors without a caller are reported twice and out of order`() async {
     let (stream, continuation) = AsyncStream<Int>.makeStream()
     let connect = TestConnect(
       name: "Errors", managedObjectModel: ConnectModels.main, storeLocation: stack.directory.url,

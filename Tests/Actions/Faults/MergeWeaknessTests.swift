@@ -4,7 +4,7 @@ import CoherenceStrategies
 import Testing
 import TestSupport
 
-/// What was wrong with the merge of Coherence 5, by the fault.
+/// The faults of the merge in Coherence 5. Each test is named after the fault and checks that it is fixed.
 @Suite("Faults of merging")
 struct MergeWeaknessTests {
   private func artists(_ ids: some Sequence<Int>, _ name: String) -> [MergeRecord] {
@@ -14,7 +14,7 @@ struct MergeWeaknessTests {
   // MARK: Keys
 
   @Test(arguments: Backend.available)
-  func `fault: where the store's order differs from memory's, records are deleted and made again`(
+  func `fault: a merge deletes and inserts a record again when the store orders keys differently`(
     backend: Backend
   ) throws {
     let stack = try MergeStack(backend)
@@ -29,7 +29,7 @@ struct MergeWeaknessTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: a key that comes twice is inserted twice`(backend: Backend) throws {
+  func `fault: a merge inserts two records for input with the same key`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let twice = artists([1], "first") + artists([1], "second")
     #expect { try stack.merge(twice, into: "Artist") } throws: { ErrorCode.invalidMergeKey ~= $0 }
@@ -38,7 +38,7 @@ struct MergeWeaknessTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: stored records of one key are deleted without a word`(backend: Backend) throws {
+  func `fault: a merge silently deletes stored records with the same key`(backend: Backend) throws {
     let stack = try MergeStack(backend, allowsDuplicateKeys: true)
     let context = stack.connect.newBackgroundContext()
     try context.performAndWait {
@@ -54,7 +54,7 @@ struct MergeWeaknessTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: all records without a key are the same one`(backend: Backend) throws {
+  func `fault: a merge takes all records without a key for the same record`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let context = stack.connect.newBackgroundContext()
     try context.performAndWait {
@@ -70,7 +70,7 @@ struct MergeWeaknessTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: a key that the filter leaves out is inserted a second time`(backend: Backend) throws {
+  func `fault: a merge inserts a second record for a key outside of its filter`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists([1], "theirs"), into: "Artist")
     let mine = FetchPredicate.comparison(.path(PropertyPath("name")), .beginsWith, .value(.string("mine")))
@@ -91,7 +91,7 @@ struct MergeWeaknessTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: half a page deletes what is on the other half`(backend: Backend) throws {
+  func `fault: a merge of half the records deletes the other half`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...4, "old"), into: "Artist")
     let result = try stack.merge(artists(1...2, "new"), into: "Artist", options: MergeOptions(mode: .upsertOnly))
@@ -102,7 +102,7 @@ struct MergeWeaknessTests {
   // MARK: Writing
 
   @Test(arguments: Backend.available)
-  func `fault: every record that is met is written and loaded, changed or not`(backend: Backend) throws {
+  func `fault: a merge loads and writes unchanged records`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...500, "old"), into: "Artist")
     let before = try stack.versions(of: "Artist")
@@ -116,7 +116,7 @@ struct MergeWeaknessTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: a merge goes on although it was canceled`(backend: Backend) async throws {
+  func `fault: a merge continues after its action was canceled`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     let entity = try stack.entity("Artist")
     let handle = try stack.connect.execute(
@@ -132,7 +132,7 @@ struct MergeWeaknessTests {
   private var artists: [MergeRecord] { artists(1...10, "new") }
 
   @Test(arguments: Backend.available)
-  func `fault: relationships are left out`(backend: Backend) throws {
+  func `fault: a merge ignores relationships`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let pupil = MergeRecord(["id": 2, "name": "Grace", "mentor": 1])
     #expect(try stack.merge([pupil, MergeRecord(["id": 1, "name": "Ada"])], into: "Artist").inserted == 2)
@@ -145,7 +145,7 @@ struct MergeWeaknessTests {
   // MARK: Others
 
   @Test(arguments: Backend.available)
-  func `fault: what others changed meanwhile is overwritten, and nobody hears of it`(backend: Backend) throws {
+  func `fault: a merge silently overwrites concurrent changes`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...2, "old"), into: "Artist")
     let other = stack.connect.newBackgroundContext()
@@ -163,7 +163,7 @@ struct MergeWeaknessTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: a merge overwrites the edits of the view`(backend: Backend) async throws {
+  func `fault: a merge overwrites unsaved edits of the view`(backend: Backend) async throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...1, "old"), into: "Artist")
     try await MainActor.run {
@@ -175,7 +175,7 @@ struct MergeWeaknessTests {
       view.performAndWait {}
       #expect(try shown.value(for: "name", as: String.self) == "edited" && view.hasChanges)
       #expect(try stack.names() == [1: "new 1"])
-      // Nor do the edits overwrite the merge unless that is wanted.
+      // The edits do not overwrite the merge either, unless the options say so.
       #expect { try view.save() } throws: { ErrorCode.versionConflict ~= $0 }
       view.mergePolicy = .objectTrumps
       try view.save()
@@ -183,7 +183,7 @@ struct MergeWeaknessTests {
     #expect(try stack.names() == [1: "edited"])
   }
 
-  @Test func `fault: objects of a context are inserted elsewhere, or meet themselves`() throws {
+  @Test func `fault: a merge accepts objects that belong to a context`() throws {
     let stack = try MergeStack(.inMemory)
     let context = stack.connect.newActionContext()
     try context.performAndWait {
@@ -196,7 +196,7 @@ struct MergeWeaknessTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: a merge that fails leaves half of it in the context`(backend: Backend) throws {
+  func `fault: a failed merge leaves changes in the context`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(artists(1...2, "old"), into: "Artist")
     let context = stack.connect.newActionContext()
@@ -208,7 +208,7 @@ struct MergeWeaknessTests {
   }
 
   @Test(arguments: Backend.available)
-  func `fault: a merge saves whether it is wanted or not`(backend: Backend) throws {
+  func `fault: a merge cannot be left unsaved`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     let context = stack.connect.newActionContext()
     let later = MergeOptions(saves: false)

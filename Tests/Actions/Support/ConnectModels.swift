@@ -39,7 +39,7 @@ final class ConnectEntity2: ManagedObject {}
 final class ConnectEntity3Unmanaged: ManagedObject {}
 final class ConnectEntity4MissingUniquenessAttribute: ManagedObject {}
 
-/// The models that Connect is tested with.
+/// The models of the tests of Connect.
 enum ConnectModels {
   static let main = model("ConnectTestModel", main: true)
   static let empty = model("ConnectTestModelEmpty", main: false)

@@ -8,7 +8,7 @@ import TestSupport
 
 typealias TestConnect = GenericConnect<ContextStrategy.Mixed>
 
-/// A Connect in a directory of its own, which knows the store types by name.
+/// A Connect with a directory and a registry of its own.
 struct ConnectStack {
   let directory = TemporaryDirectory()
   let connect: TestConnect
@@ -40,7 +40,7 @@ struct ConnectStack {
     return try context.performAndWait { try body(context) }
   }
 
-  /// Reads in a context that is made afresh.
+  /// Reads in a new context.
   func read<T>(_ body: (BackgroundContext) throws -> T) throws -> T {
     let context = connect.newBackgroundContext()
     return try context.performAndWait { try body(context) }

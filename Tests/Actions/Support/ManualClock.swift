@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that a test moves by hand.
+/// A clock that a test advances.
 final class ManualClock: Clock, Sendable {
   struct Instant: InstantProtocol {
     var offset = Duration.zero
@@ -46,7 +46,7 @@ final class ManualClock: Clock, Sendable {
     }
   }
 
-  /// Moves on, and wakes who slept until then.
+  /// Advances the clock, and wakes the tasks whose time has come.
   func advance(by duration: Duration) {
     let woken = state.withLock { state in
       state.now = state.now.advanced(by: duration)
@@ -57,7 +57,7 @@ final class ManualClock: Clock, Sendable {
     for sleeper in woken { sleeper.continuation.resume() }
   }
 
-  /// Waits until so many wait for the clock.
+  /// Waits until a number of tasks sleep.
   func untilSleeping(_ count: Int = 1) async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in

@@ -5,7 +5,7 @@ import Synchronization
 
 struct MockError: Error {}
 
-/// What a mock action does: says that it began, waits until it may go on, and throws if told to.
+/// The behavior of a mock action: signals its begin, waits for a release, and may throw.
 final class MockScript: Sendable {
   private let waits: Bool
   private let fails: Bool
@@ -17,8 +17,8 @@ final class MockScript: Sendable {
   private let (cancelStream, cancelContinuation) = AsyncStream<Void>.makeStream()
 
   /// - Parameters:
-  ///   - waits: Whether the action goes on only when it is canceled or released.
-  ///   - ignoresCancel: Whether only a release counts.
+  ///   - waits: Whether the action waits for its cancellation or release.
+  ///   - ignoresCancel: Whether the action waits for a release only.
   init(waits: Bool = false, fails: Bool = false, ignoresCancel: Bool = false) {
     self.waits = waits
     self.fails = fails
@@ -28,10 +28,10 @@ final class MockScript: Sendable {
   var cancelCount: Int { cancels.load(ordering: .sequentiallyConsistent) }
   var runCount: Int { runs.load(ordering: .sequentiallyConsistent) }
 
-  /// Waits until the action began.
+  /// Waits for the begin of the action.
   func untilBegun() async { for await _ in stream { return } }
 
-  /// Waits until the action was asked to end.
+  /// Waits for the cancellation of the action.
   func untilCanceled() async { for await _ in cancelStream { return } }
 
   func release() { gate.signal() }
@@ -45,7 +45,7 @@ final class MockScript: Sendable {
   func run() throws {
     runs.add(1, ordering: .sequentiallyConsistent)
     continuation.yield()
-    // Without a bound: on a busy machine any bound would turn a slow test into a failed one.
+    // Without a time limit, which a busy machine could exceed.
     if waits { gate.wait() }
     if fails { throw MockError() }
   }

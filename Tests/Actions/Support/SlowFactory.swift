@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Opens nothing, but takes its time.
+/// A factory that blocks before it fails to open a store.
 final class SlowFactory: StoreFactory {
   private let gate = MockScript(waits: true)
   var usesFiles: Bool { false }

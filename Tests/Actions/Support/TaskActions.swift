@@ -24,11 +24,11 @@ struct EntityTaskAction<Output: Sendable>: AsyncEntityAction {
   func execute(context: ActionContext) async throws -> Output { try await body(context) }
 }
 
-/// A gate that tasks wait at until it is opened.
+/// A gate that blocks tasks until it is opened.
 final class TaskGate: Sendable {
   private let (stream, continuation) = AsyncStream<Void>.makeStream()
 
   func open() { continuation.finish() }
-  /// Waits; ends early when the task is canceled. For one task.
+  /// Waits for the opening, or for the cancellation of the task. For one task.
   func pass() async { for await _ in stream {} }
 }

@@ -2,16 +2,16 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A server on the loopback interface that answers as a test says, byte by byte: whole replies, halves, or nothing.
+/// A server on the loopback interface whose replies a test writes byte by byte: complete, truncated, or none.
 final class LoopbackServer: Sendable {
   let url: URL
   private let listener: Int32
   private let received = Mutex<[ReceivedRequest]>([])
 
-  /// - Parameter answer: Called for each connection with its one request, on a thread of its own. The connection is
-  ///   closed when it returns.
+  /// - Parameter answer: Called on a thread of its own for each connection, with its one request. The connection is
+  ///   closed when the function returns.
   init(_ answer: @escaping @Sendable (ReceivedRequest, Connection) -> Void) throws {
-    // Writing to a closed socket is an error here, not the end of the process.
+    // Makes writing to a closed socket an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     listener = Self.makeSocket()
     let port = try Self.listen(on: listener)
@@ -31,7 +31,7 @@ final class LoopbackServer: Sendable {
     }
   }
 
-  /// A server that answers each request with the next of the given replies, and the last of them from then on.
+  /// Makes a server that replies to each request with the next of the given replies, and repeats the last one.
   convenience init(replies: [ScriptedReply]) throws {
     let next = Atomic<Int>(0)
     try self.init { _, connection in
@@ -45,7 +45,7 @@ final class LoopbackServer: Sendable {
     close(listener)
   }
 
-  /// What was asked for up to now.
+  /// The requests received so far.
   var requests: [ReceivedRequest] { received.withLock { $0 } }
 
   private static func makeSocket() -> Int32 {
@@ -56,7 +56,7 @@ final class LoopbackServer: Sendable {
     #endif
   }
 
-  /// Listens on any port that is free, and answers which.
+  /// Listens on a free port and returns the port.
   private static func listen(on socket: Int32) throws -> UInt16 {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -73,14 +73,14 @@ final class LoopbackServer: Sendable {
   }
 }
 
-/// What a server received.
+/// A request that a server has received.
 struct ReceivedRequest: Sendable {
   let method: String
   /// Path and query.
   let target: String
   /// By name, in lower case.
   let headerFields: [String: String]
-  /// As long as the head announced.
+  /// The body, in the announced length.
   var body = Data()
 
   init?(head: String) {
@@ -98,7 +98,7 @@ struct ReceivedRequest: Sendable {
   }
 }
 
-/// A reply that is sent as it stands.
+/// A reply whose bytes a test writes.
 struct ScriptedReply: Sendable {
   var status = "200 OK"
   var headerFields: [String] = []
@@ -112,7 +112,7 @@ struct ScriptedReply: Sendable {
   }
 }
 
-/// One connection of a client, closed when the last reference goes.
+/// One connection of a client, closed with its last reference.
 final class Connection: Sendable {
   private let socket: Int32
 

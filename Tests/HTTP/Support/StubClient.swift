@@ -3,12 +3,12 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Answers requests by a function, without a network.
+/// A client that replies by a function, without a network.
 final class StubClient: HTTPClient {
   private let answer: @Sendable (Int, HTTPRequest) async throws -> HTTPReply
   private let sent = Mutex<[(request: HTTPRequest, body: Data?)]>([])
 
-  /// - Parameter answer: Gets the number of the request, from 0.
+  /// - Parameter answer: Called with the number of the request, from 0.
   init(_ answer: @escaping @Sendable (Int, HTTPRequest) async throws -> HTTPReply) { self.answer = answer }
 
   var requests: [HTTPRequest] { sent.withLock { $0.map(\.request) } }

@@ -2,14 +2,14 @@ import CoherenceHTTP
 import Foundation
 import Synchronization
 
-/// A clock that nobody waits for: time passes at once, and is written down.
+/// A clock without waits: time passes at once, and each wait is recorded.
 final class TestClock: HTTPClock {
   private let state: Mutex<(now: Date, waits: [Duration])>
 
   init(now: Date = Date(timeIntervalSince1970: 784_111_777)) { state = Mutex((now, [])) }
 
   var now: Date { state.withLock { $0.now } }
-  /// How long was waited for, each time.
+  /// The durations of all waits.
   var waits: [Duration] { state.withLock { $0.waits } }
 
   func wait(for duration: Duration) async throws {
@@ -21,7 +21,7 @@ final class TestClock: HTTPClock {
   }
 }
 
-/// A clock on which nothing happens before a test says so.
+/// A clock whose waits all end when a test opens it.
 final class GatedClock: HTTPClock {
   let now = Date()
   private let gate = Gate()
@@ -31,16 +31,16 @@ final class GatedClock: HTTPClock {
     try Task.checkCancellation()
   }
 
-  /// Lets all waits end.
+  /// Ends all waits.
   func ring() { gate.open() }
 }
 
-/// A clock whose waits end when a test says so.
+/// A clock whose present waits end when a test steps it.
 final class SteppedClock: HTTPClock {
   let now = Date()
   private let state = Mutex<(gates: [Gate], count: Int)>(([], 0))
 
-  /// How many waits have begun up to now.
+  /// The number of waits so far.
   var waitCount: Int { state.withLock { $0.count } }
 
   func wait(for duration: Duration) async throws {
@@ -53,7 +53,7 @@ final class SteppedClock: HTTPClock {
     try Task.checkCancellation()
   }
 
-  /// Ends the waits that have begun, and none that begins later.
+  /// Ends the present waits, and no later one.
   func tick() {
     let gates = state.withLock { state in
       defer { state.gates = [] }
@@ -63,7 +63,7 @@ final class SteppedClock: HTTPClock {
   }
 }
 
-/// Lets nobody through until it is opened, or the waiting task is cancelled.
+/// Blocks tasks until the gate is opened or the waiting task is canceled.
 final class Gate: Sendable {
   private let stream: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation

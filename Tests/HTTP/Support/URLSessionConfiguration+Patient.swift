@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 extension URLSessionConfiguration {
-  /// The configuration of a session that waits for half a reply as long as a test does. The ordinary limit of a minute
+  /// The configuration of a session that waits an hour for the next byte. The ordinary limit of a minute
   /// passes where the machine is busy with other tests.
   static var patient: URLSessionConfiguration {
     let configuration = URLSessionConfiguration.ephemeral

@@ -7,7 +7,8 @@ import Logging
 import Testing
 import TestSupport
 
-/// What was wrong with the stores of Coherence 5's containers and their configurations, by the fault.
+/// The faults of stores and configurations in Coherence 5. Each test is named after the fault and checks that it is
+/// fixed.
 @Suite("Faults of stores and configurations")
 struct StoreFaultTests {
   typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
@@ -38,7 +39,7 @@ struct StoreFaultTests {
     #expect(try context.performAndWait { try context.count(for: FetchRequest(ContainerUser.self)) } == 0)
   }
 
-  @Test func `fault: a store that cannot be read is not overwritten`() throws {
+  @Test func `fault: an unreadable store is not overwritten`() throws {
     try write(garbage, to: "Stores.sqlite")
     let overwriting = StoreConfiguration(type: .sqlite, overwriteIncompatibleStore: true)
     #expect(try makeContainer().attachPersistentStore(for: overwriting).type == .sqlite)
@@ -57,7 +58,7 @@ struct StoreFaultTests {
     } throws: { ErrorCode.storeInaccessible ~= $0 }
   }
 
-  @Test func `fault: when one of several stores fails, some are attached, and nobody says which`() throws {
+  @Test func `fault: when one of several stores fails, an unknown part of them is attached`() throws {
     try write(garbage, to: "bad.sqlite")
     let container = makeContainer()
     #expect(throws: CoherenceError.self) {
@@ -68,7 +69,7 @@ struct StoreFaultTests {
     #expect(attached(container).isEmpty)
   }
 
-  @Test func `fault: when one of several stores is not there, some are detached`() throws {
+  @Test func `fault: when one of several stores is not attached, some are detached`() throws {
     let (container, other) = (makeContainer(), makeContainer())
     let store = try container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     let foreign = try other.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
@@ -76,13 +77,13 @@ struct StoreFaultTests {
     #expect(attached(container).count == 1 && attached(other).count == 1)
   }
 
-  @Test func `fault: a configuration that the model does not know is accepted without a word`() throws {
+  @Test func `fault: a configuration that the model does not know is accepted without a warning`() throws {
     let log = MessageLog()
     try makeContainer(log: log).attachPersistentStore(for: StoreConfiguration(name: "Unknown", type: .inMemory))
     #expect(log.texts(.warning).contains { $0.contains("Unknown") })
   }
 
-  @Test func `fault: equal configurations differ in lists and sets, and change under those who share them`() {
+  @Test func `fault: equal configurations have different hashes, and shared configurations change`() {
     let one = StoreConfiguration(fileName: "a.sqlite", options: [StoreOption.readOnly: true])
     var other = one
     #expect(one == other && [one].contains(other) && Set([one, other]).count == 1)

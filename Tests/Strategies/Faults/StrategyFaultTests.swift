@@ -7,11 +7,11 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// What was wrong with the strategies of Coherence 5, by the fault.
+/// The faults of strategies in Coherence 5. Each test is named after the fault and checks that it is fixed.
 @MainActor
 @Suite("Faults of strategies", .serialized)
 struct StrategyFaultTests {
-  /// Does some work on another thread, and blocks the main one until it has ended.
+  /// Blocks the main thread until work on another thread has ended.
   private func blockingMain<T: Sendable>(_ work: @escaping @Sendable () throws -> T) throws -> T {
     let done = DispatchSemaphore(value: 0)
     let result = Mutex<Result<T, any Error>?>(nil)
@@ -27,7 +27,7 @@ struct StrategyFaultTests {
   // MARK: The view
 
   @Test(arguments: [StrategyKind.indirectNested, .mixed], Backend.available)
-  func `fault: a save of the view ends in the root context, and is lost`(
+  func `fault: a save of the view reaches only the root context and is lost`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
@@ -41,7 +41,7 @@ struct StrategyFaultTests {
   }
 
   @Test(arguments: StrategyKind.allCases)
-  func `fault: a background save commits half-finished edits of the view, and fails when they are not valid`(
+  func `fault: a background save commits unsaved edits of the view, and fails when they are invalid`(
     strategy: StrategyKind
   ) throws {
     let stack = try Stack(strategy, on: .sqlite)
@@ -53,7 +53,7 @@ struct StrategyFaultTests {
   }
 
   @Test(arguments: [StrategyKind.indirectNested, .mixed], Backend.available)
-  func `fault: after a conflict the root context fails for good, and edits of the view are lost`(
+  func `fault: after a conflict every save of the root context fails, and edits of the view are lost`(
     strategy: StrategyKind, backend: Backend
   ) throws {
     let stack = try Stack(strategy, on: backend)
@@ -72,7 +72,7 @@ struct StrategyFaultTests {
     #expect(try stack.storedName(of: contested) == "mine after all")
   }
 
-  @Test func `fault: the view of independent contexts can neither be refreshed nor told what was saved`() async throws {
+  @Test func `fault: the view of independent contexts cannot be refreshed`() async throws {
     let stack = try Stack(.directIndependent, on: .sqlite)
     let id = try stack.saveUser(named: "ada")
     let shown = try stack.view.user(id)
@@ -129,7 +129,7 @@ struct StrategyFaultTests {
   }
 
   @Test(arguments: StrategyKind.allCases)
-  func `fault: a background context keeps its strategy, and fails on stores that are gone`(
+  func `fault: a background context retains its strategy, and fails on closed stores`(
     strategy: StrategyKind
   ) throws {
     var stack: Stack? = try Stack(strategy, on: .sqlite)
@@ -143,14 +143,14 @@ struct StrategyFaultTests {
   }
 
   @Test(arguments: StrategyKind.allCases)
-  func `fault: what was saved is told by objects of another context`(strategy: StrategyKind) throws {
+  func `fault: notifications of a save contain objects of another context`(strategy: StrategyKind) throws {
     let stack = try Stack(strategy, on: .inMemory)
     let background = stack.container.newBackgroundContext()
     let told = Mutex<[ManagedObjectID]>([])
     let observer = NotificationCenter.default.addObserver(
       forName: .managedObjectContextDidSave, object: background, queue: nil
     ) { notification in
-      // Neither live objects, nor anything that only the saving context may touch.
+      // Identifiers only: objects of the saving context must not be used here.
       let changes = notification.userInfo?[ManagedObjectContext.NotificationKey.changes] as? ChangeSet
       told.withLock { $0 += changes?.insertedIDs ?? [] }
     }
@@ -166,7 +166,7 @@ struct StrategyFaultTests {
 
   // MARK: Extension
 
-  @Test func `fault: strategies, containers and contexts of one's own work inside the framework only`() throws {
+  @Test func `fault: strategies, containers and contexts of users work only inside of the framework`() throws {
     let directory = TemporaryDirectory()
     let container = OwnContainer(
       name: "Own", managedObjectModel: ContainerModels.users, storeLocation: directory.url)
@@ -181,7 +181,7 @@ struct StrategyFaultTests {
   }
 }
 
-/// A strategy that makes its contexts of what the base keeps.
+/// A strategy that makes its contexts with the properties of the base class.
 private final class OwnStrategy: ContextStrategy, ContextStrategyType {
   private(set) lazy var viewContext = ManagedObjectContext(
     concurrencyType: .mainQueue, coordinator: persistentStoreCoordinator)

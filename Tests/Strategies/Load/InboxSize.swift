@@ -1,7 +1,7 @@
 @testable import CoherenceCore
 
 extension ManagedObjectContext {
-  /// How much others saved that this context did not take in yet. May be asked from anywhere.
+  /// The number of unapplied saves of other contexts. May be read from any thread.
   var inboxSize: Int { inbox.size }
 
   static var largestAllowedInbox: Int { Inbox.bound }

@@ -13,7 +13,7 @@ struct LoadStage: Sendable {
   /// Saves of each writer: few unless the environment asks for more.
   static let savesPerWriter =
     ProcessInfo.processInfo.environment["COHERENCE_LOAD_SAVES"].flatMap { Int($0) } ?? 40
-  /// Few enough for writers to get in each other's way.
+  /// Few records, so that the writers have conflicts.
   private static let tallyCount = 12
 
   init(_ strategy: StrategyKind, on backend: Backend) throws {
@@ -28,7 +28,7 @@ struct LoadStage: Sendable {
     }
   }
 
-  /// Without waiting for the disk, which is not what is tested here.
+  /// Without flushes to disk, which these tests do not check.
   private static func configuration(of backend: Backend) -> StoreConfiguration {
     var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
     switch backend {
@@ -41,7 +41,7 @@ struct LoadStage: Sendable {
     return configuration
   }
 
-  /// What the store itself has, past all contexts.
+  /// The records of the store, read without the tested contexts.
   func stored() throws -> LoadContent {
     let context = ManagedObjectContext(coordinator: container.persistentStoreCoordinator)
     return try context.performAndWait { try LoadContent(of: context) }

@@ -2,11 +2,11 @@ import CoherenceCore
 import CoherenceStrategies
 import Testing
 
-/// The view while writers write: edits, saves, rolls back and deletes.
+/// The work of the view during the writers' saves: edits, saves, rollbacks and deletions.
 @MainActor
 final class LoadView {
   let context: ManagedObjectContext
-  /// Kept all the time, to see that objects at hand are brought up to date.
+  /// Kept to check that loaded objects are refreshed.
   private let tallies: [Tally]
   private(set) var acknowledged = 0
   private(set) var refused: [Int] = []
@@ -19,7 +19,7 @@ final class LoadView {
     tallies = try stage.tallies.compactMap { [context] in try context.existingObject(with: $0) as? Tally }
   }
 
-  /// Edits one tally. Every fourth edit is given up, the others are saved in pairs.
+  /// Edits one tally. Every fourth edit is rolled back; the others are saved in pairs.
   func work() throws {
     step += 1
     tallies[step % tallies.count].remark += 1
@@ -30,7 +30,7 @@ final class LoadView {
     }
   }
 
-  /// Saves what is to be saved, with a delete; an object that somebody else deletes meanwhile stays deleted.
+  /// Saves the edits and a deletion. An object that another context deletes at the same time stays deleted.
   func save(edits: Int) throws {
     var request = FetchRequest(Ticket.self)
     request.fetchLimit = 1
@@ -47,13 +47,13 @@ final class LoadView {
     }
   }
 
-  /// Drops what was not saved; a view that does not follow saves goes to the store once more.
+  /// Discards unsaved edits. A view that does not follow saves reads the store again.
   func settle(following: Bool) {
     context.rollback()
     if !following { context.refreshAll() }
   }
 
-  /// What the objects at hand say.
+  /// The values of the loaded objects.
   var shown: [ManagedObjectID: [Int]] {
     Dictionary(uniqueKeysWithValues: tallies.map { ($0.objectID, $0.values) })
   }

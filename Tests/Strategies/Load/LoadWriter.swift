@@ -1,14 +1,14 @@
 import CoherenceCore
 import CoherenceStrategies
 
-/// Saves again and again in a background context of its own, and keeps account of it.
+/// Saves repeatedly in a background context of its own, and counts its saves.
 ///
-/// Each save adds one to the writer's own column of some tally; some also bring a ticket or take one away.
+/// Each save adds one to the writer's column of a tally. Some saves also insert or delete a ticket.
 struct LoadWriter: Sendable {
   let number: Int
   let stage: LoadStage
 
-  /// A third of the writers refuses conflicts; the others resolve them, in two ways.
+  /// A third of the writers has the policy `.error`; the others resolve conflicts by two policies.
   private var policy: MergePolicy {
     switch number % 3 {
     case 0: .error
@@ -21,7 +21,7 @@ struct LoadWriter: Sendable {
     let context = stage.container.newBackgroundContext()
     context.mergePolicy = policy
     return try context.performAndWait {
-      // Kept, so that what others save meanwhile makes them out of date.
+      // Kept, so that saves of other contexts make the objects outdated.
       let tallies = try stage.tallies.compactMap { try context.existingObject(with: $0) as? Tally }
       var report = LoadReport()
       for step in 0..<LoadStage.savesPerWriter {
@@ -53,7 +53,7 @@ struct LoadWriter: Sendable {
     }
   }
 
-  /// Deletes the oldest ticket: the one that others are after, too.
+  /// Deletes the oldest ticket, for which the writers compete.
   private func deleteTicket(in context: ManagedObjectContext) throws -> ManagedObjectID? {
     var request = FetchRequest(Ticket.self)
     request.fetchLimit = 1
@@ -63,15 +63,15 @@ struct LoadWriter: Sendable {
   }
 }
 
-/// What a writer did.
+/// The counts of a writer.
 struct LoadReport: Sendable {
   /// Saves that returned.
   var acknowledged = 0
-  /// The numbers of the saves that were refused because of a conflict.
+  /// The numbers of saves refused because of a conflict.
   var refused: [Int] = []
   var inserted: Set<ManagedObjectID> = []
   var deleted: Set<ManagedObjectID> = []
-  /// The most that the view's inbox held.
+  /// The largest size of the view's inbox.
   private(set) var largestInbox = 0
 
   mutating func noteInbox(of view: ManagedObjectContext) { largestInbox = max(largestInbox, view.inboxSize) }

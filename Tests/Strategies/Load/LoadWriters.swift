@@ -7,10 +7,10 @@ final class LoadWriters: Sendable {
   private let group = DispatchGroup()
   private let results = Mutex<[Int: Result<LoadReport, any Error>]>([:])
 
-  /// Starts them.
+  /// Starts the writers.
   init(on stage: LoadStage) {
     for number in 0..<Tally.writers {
-      // Only serial queues are sure of a thread of their own.
+      // Only a serial queue is certain to get a thread of its own.
       DispatchQueue(label: "load.writer.\(number)").async(group: group) { [self] in
         let result = Result { try LoadWriter(number: number, stage: stage).run() }
         results.withLock { $0[number] = result }
@@ -18,16 +18,17 @@ final class LoadWriters: Sendable {
     }
   }
 
-  /// Whether all ended; does not wait.
+  /// Whether all writers have ended. Does not wait.
   var areDone: Bool { group.wait(timeout: .now()) == .success }
 
-  /// Blocks the calling thread until all ended. Answers whether they did within the time that a deadlock would exceed.
+  /// Blocks the calling thread until all writers have ended. Returns whether they ended within a time that only a
+  /// deadlock exceeds.
   func wait() -> Bool { group.wait(timeout: .now() + patience) == .success }
 
-  /// Seconds for what takes a few at most, and does not end at all in a deadlock.
+  /// A time in seconds that only a deadlock exceeds.
   private var patience: Double { 60 + Double(LoadStage.savesPerWriter) * 0.2 }
 
-  /// What the writers did, by number; throws what one of them threw.
+  /// The counts of the writers by number. Throws the error of a writer.
   func reports() throws -> [LoadReport] {
     try results.withLock { results in try (0..<Tally.writers).compactMap { try results[$0]?.get() } }
   }

@@ -24,7 +24,7 @@ final class Tally: ManagedObject {
     set { self[Self.remarkKey] = newValue }
   }
 
-  /// What a writer has in its column.
+  /// The value of a writer's column.
   subscript(writer number: Int) -> Int {
     get { self[Self.columns[number]] }
     set { self[Self.columns[number]] = newValue }
@@ -34,7 +34,7 @@ final class Tally: ManagedObject {
   var values: [Int] { (0..<Self.writers).map { self[writer: $0] } + [remark] }
 }
 
-/// A record that comes and goes.
+/// A record that writers insert and delete.
 final class Ticket: ManagedObject {
   private static let numberKey = AttributeKey<Int>("number")
 

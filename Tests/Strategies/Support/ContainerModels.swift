@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// The models that containers are tested with.
+/// The models of the tests of containers.
 enum ContainerModels {
   /// Users only.
   static let users = model("ContainerTestModel1", [user])

@@ -25,7 +25,7 @@ struct Stack {
     return stranger
   }
 
-  /// Saves a user in a background context and answers its identifier.
+  /// Saves a user in a background context and returns its identifier.
   func saveUser(named name: String) throws -> ManagedObjectID {
     let background = container.newBackgroundContext()
     return try background.performAndWait {
@@ -50,7 +50,7 @@ struct Stack {
     }
   }
 
-  /// What the store itself has of a user, past all contexts; `nil` when it has no such record.
+  /// A user's record in the store, read without a context; `nil` when the store has no such record.
   func storedName(of id: ManagedObjectID) throws -> String? {
     let context = ManagedObjectContext(coordinator: container.persistentStoreCoordinator)
     return try context.performAndWait {
