@@ -41,8 +41,8 @@ final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendabl
 
   /// Has the observers told at the end of the transaction, also when it is undone.
   private func notifyAfterTransaction() {
-    core.undoLog?.newlyObserved.append(node)
-    core.enqueue(node)
+    core.undo.log?.newlyObserved.append(node)
+    core.pending.addChanged(node)
   }
 
   override func skip(from version: UInt32, to newer: UInt32) {

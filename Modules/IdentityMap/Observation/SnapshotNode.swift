@@ -29,7 +29,7 @@ final class SnapshotNode<Value: Sendable>: ValueNode<Value> {
     let node = SnapshotNode(core: core, readParts: readParts)
     _ = Unmanaged.passRetained(node)
     node.setChildren(parts)
-    core.checkRelease(node)
+    core.pending.addReleaseCandidate(node)
     return node
   }
 }

@@ -27,7 +27,7 @@ extension ValueNode {
 
   /// In a transaction that may be undone.
   private func recordBeginning() {
-    guard let undoLog = core.undoLog else { return }
+    guard let undoLog = core.undo.log else { return }
     undoLog.newlyObserved.append(self)
     // What the node was before the transaction is not known of one that nobody watched; nobody was told of it either.
     if relations?.hasObservers != true { undoLog.versions.append((self, version &- 1)) }
@@ -37,7 +37,7 @@ extension ValueNode {
   private func resume(_ observation: Observation<Value>, _ queue: DeliveryQueue) {
     core.exclusively {
       observation.resume()
-      if observation.isDue(version) { core.enqueue(self) }
+      if observation.isDue(version) { core.pending.addChanged(self) }
     }
   }
 
@@ -48,7 +48,7 @@ extension ValueNode {
     }
     let made = ObserverGroup(of: self, queue: queue)
     relations.observerGroups.append(made)
-    core.observerGroups[ObjectIdentifier(made)] = made
+    core.observers.add(made)
     return made
   }
 
@@ -63,10 +63,9 @@ extension ValueNode {
     let group = unsafeDowncast(relations.observerGroups[index], to: ObserverGroup<Value>.self)
     if group.remove(observation) {
       relations.observerGroups.remove(at: index)
-      core.observerGroups[ObjectIdentifier(group)] = nil
+      core.observers.remove(group)
     }
     // The closure may hold anything, so it goes when the lock is free.
-    core.deferred.deferredReleases.append(observation)
-    core.hasWork = true
+    core.pending.release(observation)
   }
 }

@@ -19,32 +19,25 @@ extension EntityStore.Logger {
   public func didFailToRemove<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error) {}
 }
 
-extension StoreCore {
-  var isLogging: Bool { logger != nil }
+/// Forwards the operations that the engine reports to a logger.
+final class LoggerForwarding: OperationLog {
+  private let logger: any EntityStore.Logger
 
-  func reportStored<T: Identifiable>(_ type: T.Type, _ id: T.ID) {
-    report { $0.didStore(type, id: id) }
+  init(to logger: any EntityStore.Logger) {
+    self.logger = logger
   }
 
-  func reportRejected<T: Identifiable>(_ type: T.Type, _ id: T.ID, _ error: any Error) {
-    report { $0.didFailedToStore(type, id: id, error: error) }
+  func didStore<T: Identifiable>(_ type: T.Type, id: T.ID) { logger.didStore(type, id: id) }
+
+  func didReject<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error) {
+    logger.didFailedToStore(type, id: id, error: error)
   }
 
-  func reportNotRemoved<T: Identifiable>(_ type: T.Type, _ id: T.ID, _ error: RemovalRefusal) {
-    report { $0.didFailToRemove(type, id: id, error: error) }
+  func didFailToRemove<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error) {
+    logger.didFailToRemove(type, id: id, error: error)
   }
 
-  func reportRegistered<T>(_ alias: AliasKey<T>) {
-    report { $0.didRegisterAlias(alias) }
-  }
+  func didRegisterAlias<T>(_ alias: AliasKey<T>) { logger.didRegisterAlias(alias) }
 
-  func reportUnregistered<T>(_ alias: AliasKey<T>) {
-    report { $0.didUnregisterAlias(alias) }
-  }
-
-  private func report(_ event: @escaping (any EntityStore.Logger) -> Void) {
-    guard let logger else { return }
-    deferred.events.append { event(logger) }
-    hasWork = true
-  }
+  func didUnregisterAlias<T>(_ alias: AliasKey<T>) { logger.didUnregisterAlias(alias) }
 }

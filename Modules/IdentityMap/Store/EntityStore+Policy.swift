@@ -18,7 +18,7 @@ extension EntityStore {
     core.exclusively {
       // When the transaction ends: what it has displaced stays if it is undone.
       core.tables.overdue += core.tables.all
-      core.hasWork = true
+      core.pending.requireCommit()
     }
   }
 }

@@ -9,9 +9,9 @@ extension EntityStore {
     origin: String? = nil, _ body: (EntityStore) throws(E) -> R
   ) throws(E) -> R {
     try core.exclusively { () throws(E) -> R in
-      let outer = core.origin
-      core.origin = origin ?? outer
-      defer { core.origin = outer }
+      let outer = core.instrumentation.origin
+      core.instrumentation.origin = origin ?? outer
+      defer { core.instrumentation.origin = outer }
       return try core.undoable { () throws(E) -> R in try body(self) }
     }
   }

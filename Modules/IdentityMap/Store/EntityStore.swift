@@ -46,7 +46,8 @@ public final class EntityStore: Sendable {
   ///     back by default.
   public init(delivery: Delivery, logger: (any Logger)? = nil, now: (@Sendable () -> Duration)? = nil) {
     let start = ContinuousClock.now
-    core = StoreCore(delivery: delivery, logger: logger, now: now ?? { start.duration(to: .now) })
+    core = StoreCore(
+      delivery: delivery, log: logger.map { LoggerForwarding(to: $0) }, now: now ?? { start.duration(to: .now) })
   }
 }
 

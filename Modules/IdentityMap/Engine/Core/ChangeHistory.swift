@@ -26,7 +26,7 @@ final class ChangeHistory {
   }
 
   /// Forgets all but so many that came first, because the others did not happen. What they have displaced is lost.
-  func forget(from count: Int) {
+  func truncate(to count: Int) {
     guard count < self.count else { return }
     (records, start) = (all.filter { $0.number <= count }, 0)
     self.count = count

@@ -23,7 +23,9 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   }
 
   /// To take out of the content what is removed for the time being runs setters of the content.
-  override var isReadable: Bool { !flags.contains(.dirty) && core.cycleLinks == 0 && core.tentativelyRemovedCount == 0 }
+  override var isReadable: Bool {
+    !flags.contains(.dirty) && core.graph.cycleLinks == 0 && core.optimistic.tentativelyRemovedCount == 0
+  }
 
   /// What an update is made of: what is not sure lies on top of it.
   var updateBase: Content? {

@@ -22,7 +22,7 @@ final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
     return entity?.read()
   }
 
-  override var isReadable: Bool { !flags.contains(.dirty) && core.cycleLinks == 0 }
+  override var isReadable: Bool { !flags.contains(.dirty) && core.graph.cycleLinks == 0 }
 
   override func remove(_ child: Node) -> Bool {
     entity = nil

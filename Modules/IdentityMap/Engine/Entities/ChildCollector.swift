@@ -75,7 +75,7 @@ struct ChildCollector {
       if let node = untouched(entity, in: table) {
         children.append(node)
         let isAsGiven =
-          core.openChanges.isEmpty && !node.flags.contains(.dirty) && core.edits?.given == nil
+          core.optimistic.openChanges.isEmpty && !node.flags.contains(.dirty) && core.edits?.given == nil
           && core.edits?.formerValue(of: node) == nil
         return versions.append(isAsGiven ? node.version : node.version &- 1)
       }

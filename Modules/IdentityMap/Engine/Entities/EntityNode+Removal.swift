@@ -14,7 +14,7 @@ extension EntityNode: RemovableNode {
     table.didRemove(self, id: value.id)
     let former = setOverlay(nil)
     defer { withExtendedLifetime(former) {} }
-    core.checkRelease(self)
+    core.pending.addReleaseCandidate(self)
     core.discardFromChanges(self)
   }
 
@@ -22,7 +22,7 @@ extension EntityNode: RemovableNode {
   private func notifyOfRemoval() {
     guard let relations, relations.hasObservers else { return }
     advanceVersion()
-    core.enqueue(self)
+    core.pending.addChanged(self)
   }
 
   /// What was removed for the time being is not brought back any more.
@@ -33,7 +33,7 @@ extension EntityNode: RemovableNode {
     defer { withExtendedLifetime(former) {} }
     setTentativelyRemoved(false)
     core.table(of: T.self).retention?.release(self)
-    core.checkRelease(self)
+    core.pending.addReleaseCandidate(self)
   }
 
   /// Removes the entity: from the aggregates, collections and aliases that it is in, and then itself. Aggregates that

@@ -34,7 +34,7 @@ extension EntityNode {
     relink(to: state.children)
     advanceVersion()
     core.propagate(from: self)
-    core.checkRelease(self)
+    core.pending.addReleaseCandidate(self)
     let table = core.table(of: T.self)
     if isAbsent {
       table.didRemove(self, id: value.id, forNow: flags.contains(.tentativelyRemoved))

@@ -72,7 +72,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     // Not those that are left in their former order: a dictionary can have got another one.
     let left = table.contents(of: reduced)
     if left.contains(where: { $0 === child }) {
-      core.keepsRemoved = true
+      core.graph.keepsRemoved = true
       if left.count == relations?.children.count { return false }
     }
     let former = exchange(for: reduced)

@@ -9,7 +9,9 @@ extension EntityTable {
     // Not at the end of this level: its end takes a level of its own for each that is nested in it.
     defer { core.releaseLater(before) }
     let isRepeated = isRepetition(entity, of: node) && areEqual(before, entity, of: node)
-    if isRepeated, stamp == nil, core.openChanges.isEmpty || isUpdate { return noteRepeatedWrite(node, stamp: nil) }
+    if isRepeated, stamp == nil, core.optimistic.openChanges.isEmpty || isUpdate {
+      return noteRepeatedWrite(node, stamp: nil)
+    }
     let children = node.relations?.children.map(\.child) ?? []
     let isReported = setAggregate(node, to: entity, stamp: stamp, isUpdate: isUpdate)
     excludeTentativelyRemoved(from: node)

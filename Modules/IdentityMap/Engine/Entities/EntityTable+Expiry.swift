@@ -67,7 +67,7 @@ extension EntityTable {
     retention.retain(node, cost: cost, now: tracksTime ? core.now() : .zero)
     guard retention.isOverLimit(now: core.now) else { return }
     core.tables.overdue.append(self)
-    core.hasWork = true
+    core.pending.requireCommit()
   }
 
   /// Never less than nothing, and never so much that the sum cannot be told.

@@ -3,7 +3,7 @@
 extension EntityTable {
   /// Stores an entity, to which a handle is made at once; `nil` when it has to go the long way.
   @inlinable func putLeaf(_ entity: T, stamp: Stamp?) -> Unmanaged<EntityNode<T>>? {
-    guard storesPlainLeaves, core.isPlain, stamp == nil else { return nil }
+    guard storesPlainLeaves, core.instrumentation.isOff, stamp == nil else { return nil }
     let hash = index.hash(entity.id)
     guard let found = unretainedNode(entity.id, hash: hash) else {
       return .passUnretained(createLeaf(entity, hash: hash))
@@ -17,7 +17,7 @@ extension EntityTable {
   @inlinable func createLeaf(_ entity: T, hash: UInt32) -> EntityNode<T> {
     let node = EntityNode(entity, core: core)
     index.insert(node, hash: hash)
-    if core.isRecording { recordCreation(of: node) }
+    if core.undo.isRecording { recordCreation(of: node) }
     return node
   }
 
@@ -27,19 +27,19 @@ extension EntityTable {
     // The former value goes when the node has all of the new one: its end can run code that uses the store.
     var former = value
     swap(&node.value, &former)
-    if core.isRecording, !node.flags.contains(.recorded) { record(former, of: node) }
+    if core.undo.isRecording, !node.flags.contains(.recorded) { record(former, of: node) }
   }
 
   /// Stores an entity that is in an aggregate; `nil` when it has to go the long way.
   @inlinable func collectLeaf(_ entity: T, stamp: Stamp?) -> EntityNode<T>? {
-    guard storesPlainLeaves, core.isPlain, stamp == nil else { return nil }
+    guard storesPlainLeaves, core.instrumentation.isOff, stamp == nil else { return nil }
     let hash = index.hash(entity.id)
     guard let node = anyNode(entity.id, hash: hash) else {
       return createLeaf(entity, hash: hash)
     }
     guard node.flags.subtracting([.hasRelations, .recorded]).isEmpty else { return nil }
     if haveSameBytes(node.value, entity) { return node }
-    guard !core.isRecording, traits.areEqual(node.value, entity) else { return nil }
+    guard !core.undo.isRecording, traits.areEqual(node.value, entity) else { return nil }
     setEqual(node, to: entity)
     return node
   }
@@ -48,10 +48,10 @@ extension EntityTable {
   @inlinable func updateLeaf<E: Error>(
     _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
   ) throws(E) -> Bool? {
-    guard storesPlainLeaves, core.isPlain, stamp == nil, node.isPlainLeaf else { return nil }
+    guard storesPlainLeaves, core.instrumentation.isOff, stamp == nil, node.isPlainLeaf else { return nil }
     var value = node.value
     try update(&value)
-    guard value.id == node.value.id, storesPlainLeaves, core.isPlain, node.isPlainLeaf else {
+    guard value.id == node.value.id, storesPlainLeaves, core.instrumentation.isOff, node.isPlainLeaf else {
       return finishUpdate(node, value)
     }
     set(node, value)

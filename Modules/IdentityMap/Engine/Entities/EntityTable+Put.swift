@@ -33,7 +33,7 @@ extension EntityTable {
     let node = EntityNode(entity, core: core)
     node.flags.insert(.absent)
     index.insert(node, hash: hash)
-    core.checkRelease(node)
+    core.pending.addReleaseCandidate(node)
     return node
   }
 
@@ -50,7 +50,7 @@ extension EntityTable {
   func replace(
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool = false
   ) -> StoreResult<T> {
-    if core.undoLog != nil { core.record(node) }
+    if core.undo.log != nil { core.record(node) }
     let entity = isUpdate ? withoutRemoved(entity) : entity
     if node.overlay != nil { return rebase(node, on: entity, stamp: stamp, isUpdate: isUpdate) }
     guard traits.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
@@ -60,7 +60,7 @@ extension EntityTable {
     let isEqual = areEqual(before, entity) || node.hasCycleLinks && areEqual(node.read(), entity)
     let isUnchanged = isEqual && isRepetition(entity, of: node)
     // What is in it can be equal to what is shown and not sure.
-    if isUnchanged, stamp == nil, core.openChanges.isEmpty || isUpdate, isUpdate || !node.keepsRemoved {
+    if isUnchanged, stamp == nil, core.optimistic.openChanges.isEmpty || isUpdate, isUpdate || !node.keepsRemoved {
       return noteRepeatedWrite(node, stamp: nil)
     }
     setAggregate(node, to: entity, stamp: stamp, keeping: isUpdate ? node.cycleChildren : [], isUpdate: isUpdate)
@@ -161,8 +161,8 @@ extension EntityTable {
       return revive(node, with: entity, stamp: stamp, mode: mode)
     }
     // Nothing may hold it; unless somebody does by then, it goes when the transaction ends.
-    core.checkRelease(node)
-    if core.undoLog != nil { recordCreation(of: node) }
+    core.pending.addReleaseCandidate(node)
+    if core.undo.log != nil { recordCreation(of: node) }
     return fill(node, with: entity, stamp: stamp, mode: mode)
   }
 
@@ -172,14 +172,14 @@ extension EntityTable {
   ) -> StoreResult<T> {
     let former = node.value
     defer { withExtendedLifetime(former) {} }
-    core.checkRelease(node)
+    core.pending.addReleaseCandidate(node)
     if stampMemory == nil {
       node.stamp = .nan
     } else if let error = refusal(of: stamp, by: node) {
       core.reportRejected(T.self, entity.id, error)
       return StoreResult(node: node, outcome: .refused)
     }
-    if core.undoLog != nil { core.record(node) }
+    if core.undo.log != nil { core.record(node) }
     node.flags.remove(.absent)
     return fill(node, with: entity, stamp: stamp, mode: mode)
   }
@@ -212,7 +212,9 @@ extension EntityTable {
   func didChangeValue(of node: EntityNode<T>) {
     node.advanceVersion()
     if node.relations != nil || !storesPlainLeaves && !queries.isEmpty { core.propagate(from: node) }
-    if core.history.isKept { core.history.note(.stored, T.self, node.value.id, origin: core.origin) }
+    if core.instrumentation.history.isKept {
+      core.instrumentation.history.note(.stored, T.self, node.value.id, origin: core.instrumentation.origin)
+    }
   }
 
   // MARK: Stamps

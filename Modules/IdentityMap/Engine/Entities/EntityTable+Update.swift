@@ -42,7 +42,9 @@ extension EntityTable {
   /// sure lies on top of it.
   private func updateBase(of node: EntityNode<T>) -> T {
     guard let confirmed = confirmedValue(of: node) else { return node.refreshed() }
-    guard !core.openChanges.isEmpty, core.hasTentativeChanges(in: contents(of: confirmed)) else { return confirmed }
+    guard !core.optimistic.openChanges.isEmpty, core.hasTentativeChanges(in: contents(of: confirmed)) else {
+      return confirmed
+    }
     return core.withConfirmedValues { node.refreshed() }
   }
 }
@@ -50,6 +52,6 @@ extension EntityTable {
 extension Node {
   /// Whether a closure that was given the value at a version was given stored values, and none has changed since.
   func isUnchanged(since version: UInt32) -> Bool {
-    self.version == version && !flags.contains(.dirty) && core.openChanges.isEmpty
+    self.version == version && !flags.contains(.dirty) && core.optimistic.openChanges.isEmpty
   }
 }

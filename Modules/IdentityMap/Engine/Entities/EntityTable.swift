@@ -88,7 +88,9 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
       if !awaited.isEmpty { awaited[id]?.entity = nil }
       if !forNow { retention?.release(node) }
     }
-    if core.history.isKept { core.history.note(.removed, T.self, id, origin: core.origin) }
+    if core.instrumentation.history.isKept {
+      core.instrumentation.history.note(.removed, T.self, id, origin: core.instrumentation.origin)
+    }
   }
 
   /// An entity is there again after a rollback.
@@ -103,7 +105,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     if let plan, plan.isMade(of: paths) { return plan }
     let made = NestingPlan(paths)
     plan = made
-    if made.mayRefuse { core.mayRefuse = true }
+    if made.mayRefuse { core.graph.mayRefuse = true }
     return made
   }
 

@@ -100,7 +100,7 @@ extension EntityTable {
 
   /// Keeps what a leaf was.
   @inlinable func record(_ value: consuming T?, of node: EntityNode<T>) {
-    if core.openLeafLog !== leafLog { core.begin(leafLog) }
+    if core.undo.openLeafLog !== leafLog { core.begin(leafLog) }
     leafLog.append(node)
     leafLog.values.append(value)
   }

@@ -18,7 +18,7 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     }
   }
 
-  override var isReadable: Bool { !flags.contains(.dirty) && core.cycleLinks == 0 }
+  override var isReadable: Bool { !flags.contains(.dirty) && core.graph.cycleLinks == 0 }
 
   override func remove(_ child: Node) -> Bool {
     guard let relations else { return false }
@@ -49,7 +49,7 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     let node = ListNode(core: core)
     _ = Unmanaged.passRetained(node)
     node.setChildren(children)
-    core.checkRelease(node)
+    core.pending.addReleaseCandidate(node)
     return node
   }
 }

@@ -41,7 +41,7 @@ extension EntityTable {
 
   /// Removes the entities that nothing refuses to remove; those that only refuse each other's removal stay.
   func removeAllUnreferred() {
-    guard core.mayRefuse else { return removeAll() }
+    guard core.graph.mayRefuse else { return removeAll() }
     var left = presentNodes
     var count = 0
     repeat {
@@ -62,7 +62,7 @@ extension EntityTable {
 extension StoreCore {
   /// Why an entity cannot be removed. Aggregates that go with it do not refuse.
   func refusal(ofRemoving entity: some RemovalReferrer) -> RemovalRefusal? {
-    guard mayRefuse else { return nil }
+    guard graph.mayRefuse else { return nil }
     var removed: [Node] = [entity]
     var met: Set<ObjectIdentifier> = [ObjectIdentifier(entity)]
     var refusing: [any RemovalReferrer] = []
@@ -92,18 +92,18 @@ extension EntityNode {
   /// The removed entities whose last values the aggregate keeps.
   /// - Parameter contents: Others that are in its confirmed value.
   func retainedRemoved(with contents: [Handle]) -> [Node] {
-    guard core.keepsRemoved else { return [] }
+    guard core.graph.keepsRemoved else { return [] }
     return (relations?.children.map(\.child) ?? []).filter(\.isRemoved) + contents.map(\.node).filter(\.isRemoved)
   }
 
   /// Whether the aggregate has the last value of a removed entity.
-  var keepsRemoved: Bool { core.keepsRemoved && !retainedRemoved(with: []).isEmpty }
+  var keepsRemoved: Bool { core.graph.keepsRemoved && !retainedRemoved(with: []).isEmpty }
 }
 
 extension EntityTable {
   /// The last value of a removed entity, when there are aggregates that keep it.
   func lastValue(of id: T.ID) -> T? {
-    guard core.keepsRemoved, let node = anyNode(id), node.isRemoved, node.hasParents else {
+    guard core.graph.keepsRemoved, let node = anyNode(id), node.isRemoved, node.hasParents else {
       return nil
     }
     return node.value

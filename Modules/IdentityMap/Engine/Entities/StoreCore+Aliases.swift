@@ -5,7 +5,7 @@ extension StoreCore {
     if let node = aliases[key] { return node }
     let node = AliasNode(key, shape: shape(), core: self)
     aliases[key] = node
-    checkRelease(node)
+    pending.addReleaseCandidate(node)
     return node
   }
 

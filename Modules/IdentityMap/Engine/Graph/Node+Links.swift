@@ -29,7 +29,7 @@ extension Node {
     let closesCycle = wouldCloseCycle(with: child)
     if closesCycle {
       relations.cycleLinks += 1
-      core.cycleLinks += 1
+      core.graph.cycleLinks += 1
     }
     // What is out of date has ancestors that are.
     if !closesCycle && child.flags.contains(.dirty) { flags.insert(.dirty) }
@@ -45,7 +45,7 @@ extension Node {
     guard let relations, let link = relations.children.removeLast(), let others = link.child.relations else { return }
     if link.closesCycle {
       relations.cycleLinks -= 1
-      core.cycleLinks -= 1
+      core.graph.cycleLinks -= 1
     }
     // The last parent moves to the place that is free now.
     guard let last = others.parents.removeLast() else { return }
@@ -53,7 +53,7 @@ extension Node {
       others.parents[Int(link.place)] = last
       last.parent.relations?.children[Int(last.place)].place = link.place
     }
-    core.checkRelease(link.child)
+    core.pending.addReleaseCandidate(link.child)
   }
 
   // MARK: Circles

@@ -67,7 +67,7 @@ extension Node {
 
   /// The value is another one from now on.
   final func advanceVersion() {
-    if core.isRecording { core.noteVersion(of: self) }
+    if core.undo.isRecording { core.noteVersion(of: self) }
     version &+= 1
   }
 
@@ -112,7 +112,7 @@ extension Node {
   final func note(_ stamp: Stamp?) {
     guard let stamp, !stamp.isNaN else { return }
     self.stamp = stamp
-    core.noteStamped(self)
+    core.pending.addStamped(self)
   }
 
   /// Keeps the node for a reason inside of the store.
@@ -123,6 +123,6 @@ extension Node {
   final func unpin() {
     guard let relations else { return }
     relations.pins -= 1
-    core.checkRelease(self)
+    core.pending.addReleaseCandidate(self)
   }
 }

@@ -4,9 +4,9 @@ extension StoreCore {
   func whileInconsistent<R>(_ node: Node, while body: () -> R) -> R {
     if node.flags.contains(.inconsistent) { return body() }
     node.flags.insert(.inconsistent)
-    inconsistentNodes += 1
+    graph.inconsistentNodes += 1
     defer {
-      inconsistentNodes -= 1
+      graph.inconsistentNodes -= 1
       node.flags.remove(.inconsistent)
     }
     return body()

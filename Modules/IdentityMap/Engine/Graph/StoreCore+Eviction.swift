@@ -1,8 +1,8 @@
 extension StoreCore {
   /// A node has its first handle.
   func addHandledNode() {
-    if handledNodes == 0 { _ = Unmanaged.passRetained(self) }
-    handledNodes += 1
+    if graph.handledNodes == 0 { _ = Unmanaged.passRetained(self) }
+    graph.handledNodes += 1
   }
 
   /// Lets go of a handle that nobody has any more.
@@ -15,26 +15,17 @@ extension StoreCore {
         if node.handle?.toOpaque() == handle.toOpaque() { node.handle = nil }
         node.handles -= 1
         guard node.handles == 0 else { return false }
-        checkRelease(node)
-        handledNodes -= 1
-        return handledNodes == 0
+        pending.addReleaseCandidate(node)
+        graph.handledNodes -= 1
+        return graph.handledNodes == 0
       }
     }
     if isLast { Unmanaged.passUnretained(self).release() }
   }
 
-  /// Has it looked at, when the transaction ends, whether anything still holds a node.
-  func checkRelease(_ node: Node) {
-    guard !node.flags.contains(.releaseCandidate) else { return }
-    node.flags.insert(.releaseCandidate)
-    releaseCandidates.append(node)
-    hasWork = true
-  }
-
   func evictUnreferenced() {
     tables.evictOverdue()
-    while let node = releaseCandidates.popLast() {
-      node.flags.remove(.releaseCandidate)
+    while let node = pending.nextReleaseCandidate() {
       guard !node.isRetained, !node.flags.contains(.evicted) else { continue }
       if node.relations.map({ $0.parents.isEmpty }) ?? true {
         evict(node)
@@ -49,14 +40,13 @@ extension StoreCore {
     node.flags.insert(.evicted)
     node.setChildren([])
     node.removeFromTable()
-    deferred.deferredReleases.append(node)
-    hasWork = true
+    pending.release(node)
   }
 
   /// A node that is not held itself lives by its parents. They live without it, unless they are its descendants too.
   /// - Returns: The node and its ancestors when none of them is held.
   private func unreferencedCycle(with node: Node) -> [Node]? {
-    guard cycleLinks > 0, let relations = node.relations, !relations.children.isEmpty else { return nil }
+    guard graph.cycleLinks > 0, let relations = node.relations, !relations.children.isEmpty else { return nil }
     var found = [node]
     var isRetained = false
     node.flags.insert(.visited)

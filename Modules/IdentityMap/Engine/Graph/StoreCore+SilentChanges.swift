@@ -24,7 +24,7 @@ extension StoreCore {
     guard node.flags.contains(.queried) else { return }
     // A condition or an order may look at every field.
     node.notifyQueries(isReported: false)
-    hasWork = true
+    pending.requireCommit()
   }
 }
 

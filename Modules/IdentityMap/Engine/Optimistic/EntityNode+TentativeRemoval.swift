@@ -21,7 +21,7 @@ extension EntityNode: TentativelyRemovable {
 
   func keeps(_ other: Node) -> Bool {
     guard core.table(of: T.self).effect(ofRemoving: other, on: refreshed()).isNone else { return false }
-    core.keepsRemoved = true
+    core.graph.keepsRemoved = true
     return true
   }
 
@@ -39,7 +39,7 @@ extension EntityNode: TentativelyRemovable {
       base = confirmed
       if contents.count < overlay.contents.count, table.contents(of: confirmed).contains(where: { $0 === other }) {
         // The confirmed value keeps the last value of the removed entity.
-        core.keepsRemoved = true
+        core.graph.keepsRemoved = true
         contents = overlay.contents
       }
     }
@@ -58,7 +58,7 @@ extension Node {
   func setTentativelyRemoved(_ isTentativelyRemoved: Bool) {
     guard flags.contains(.tentativelyRemoved) != isTentativelyRemoved else { return }
     if isTentativelyRemoved { flags.insert(.tentativelyRemoved) } else { flags.remove(.tentativelyRemoved) }
-    core.tentativelyRemovedCount += isTentativelyRemoved ? 1 : -1
+    core.optimistic.countTentativelyRemoved(isTentativelyRemoved)
   }
 
   /// The aggregates that the node is in, each once.

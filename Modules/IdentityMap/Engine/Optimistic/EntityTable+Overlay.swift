@@ -71,7 +71,7 @@ extension EntityTable {
   func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
     node.note(stamp)
     // A value that takes the place of a change has the change in it.
-    let patches = (node.overlay?.patches ?? []).filter { $0.change !== core.replacedChange }
+    let patches = (node.overlay?.patches ?? []).filter { $0.change !== core.optimistic.replacedChange }
     let visible = node.refreshed()
     if traits.isAggregate {
       setAggregate(

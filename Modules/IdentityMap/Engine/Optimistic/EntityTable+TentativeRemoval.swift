@@ -17,7 +17,7 @@ extension EntityTable {
     node.setTentativelyRemoved(true)
     node.flags.insert(.absent)
     guard wasThere else {
-      guard core.keepsRemoved else { return }
+      guard core.graph.keepsRemoved else { return }
       // Aggregates that keep its value keep the last one.
       node.advanceVersion()
       return core.propagate(from: node)
@@ -25,7 +25,7 @@ extension EntityTable {
     didRemove(node, id: value.id, forNow: true)
     node.advanceVersion()
     core.propagate(from: node)
-    core.checkRelease(node)
+    core.pending.addReleaseCandidate(node)
   }
 
   /// Lets there be an entity again. Its value is set afterwards.
@@ -37,7 +37,7 @@ extension EntityTable {
 
   /// An aggregate that has come with something that is removed for the time being does not show it either.
   func excludeTentativelyRemoved(from node: EntityNode<T>) {
-    guard core.tentativelyRemovedCount > 0, let relations = node.relations else { return }
+    guard core.optimistic.tentativelyRemovedCount > 0, let relations = node.relations else { return }
     var met: Set<ObjectIdentifier> = []
     for child in relations.children.map(\.child) where child.flags.contains(.tentativelyRemoved) {
       guard met.insert(ObjectIdentifier(child)).inserted, !node.keeps(child) else { continue }

@@ -22,9 +22,9 @@ extension TentativeChange {
   }
 
   private func store<T: Identifiable & Sendable>(_ answers: [T], stamp: Stamp?) -> [EntityNode<T>] {
-    let outer = core.replacedChange
-    core.replacedChange = self
-    defer { core.replacedChange = outer }
+    let outer = core.optimistic.replacedChange
+    core.optimistic.replacedChange = self
+    defer { core.optimistic.replacedChange = outer }
     return answers.map { core.store($0, stamp: stamp, ifPresent: nil) }
   }
 
@@ -42,7 +42,7 @@ extension TentativeChange {
   /// Other changes may name the temporary entities too.
   private func confirmAliasEdits(substituting substitutes: [ObjectIdentifier: Handle?]) {
     if !substitutes.isEmpty {
-      for entry in core.openChanges.flatMap(\.participants) {
+      for entry in core.optimistic.openChanges.flatMap(\.participants) {
         entry.alias?.substitute { handle in substitutes[ObjectIdentifier(handle.node)] ?? handle }
       }
     }

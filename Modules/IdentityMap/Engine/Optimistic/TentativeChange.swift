@@ -26,7 +26,7 @@ final class TentativeChange: @unchecked Sendable {
 
   private func noteOpenness(wasOpen: Bool) {
     if wasOpen == participants.isEmpty {
-      wasOpen ? core.openChanges.removeAll { $0 === self } : core.openChanges.append(self)
+      wasOpen ? core.optimistic.close(self) : core.optimistic.open(self)
     }
   }
 
@@ -82,7 +82,7 @@ final class TentativeChange: @unchecked Sendable {
     guard !participants.isEmpty else { return }
     core.record { [self, participants] in
       self.participants = participants
-      if isAbandoned { core.abandonedChanges.append(self) }
+      if isAbandoned { core.optimistic.addAbandoned(self) }
     }
     participants = []
   }

@@ -53,7 +53,7 @@ extension StoreCore {
   /// Lets go of something when the lock is free: its end can run code of others.
   @inlinable func releaseLater<Value>(_ value: Value) {
     let type = ObjectIdentifier(Value.self)
-    if let last = lastDeferredReleases, last.type == type {
+    if let last = pending.lastDeferredReleases, last.type == type {
       return Unmanaged<DeferredReleases<Value>>.fromOpaque(last.list)._withUnsafeGuaranteedRef { $0.append(value) }
     }
     deferRelease(DeferredReleases(value), of: type)
@@ -65,8 +65,7 @@ extension StoreCore {
   }
 
   @usableFromInline func deferRelease(_ list: AnyObject, of type: ObjectIdentifier) {
-    lastDeferredReleases = (type, Unmanaged.passUnretained(list).toOpaque())
-    deferred.deferredReleases.append(list)
-    hasWork = true
+    pending.lastDeferredReleases = (type, Unmanaged.passUnretained(list).toOpaque())
+    pending.release(list)
   }
 }

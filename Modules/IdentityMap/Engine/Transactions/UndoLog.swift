@@ -36,37 +36,3 @@ final class UndoLog {
     for case .leaves(let log, _) in entries { log.clear() }
   }
 }
-
-extension StoreCore {
-  /// Keeps what a node is now, if it has not been kept in this transaction.
-  func record(_ node: Node) {
-    guard let undoLog, !node.flags.contains(.recorded) else { return }
-    closeLeafLog()
-    node.flags.insert(.recorded)
-    undoLog.entries.append(.node(node, restore: node.makeRestoration()))
-  }
-
-  /// Keeps how something is put back that is no node.
-  func record(restore: @escaping () -> Void) {
-    guard let undoLog else { return }
-    closeLeafLog()
-    undoLog.entries.append(.other(restore: restore))
-  }
-
-  // MARK: Leaves
-
-  /// From here on leaves are kept in a table's log.
-  @usableFromInline func begin(_ log: AnyLeafUndoLog) {
-    closeLeafLog()
-    undoLog?.entries.append(.leaves(log, log.count..<log.count))
-    openLeafLog = log
-  }
-
-  /// What comes next does not go with the leaves that were kept last.
-  func closeLeafLog() {
-    guard let openLeafLog else { return }
-    self.openLeafLog = nil
-    guard let undoLog, case .leaves(let log, let range) = undoLog.entries.popLast() else { return }
-    undoLog.entries.append(.leaves(log, range.lowerBound..<openLeafLog.count))
-  }
-}
