@@ -5,7 +5,7 @@
 /// microseconds, and is done for the entities that an update changes.
 ///
 /// - Parameter differences: Of a walk over values that are nested deep: pairs that it has compared.
-func areSame<T>(_ first: T, _ second: T, _ differences: KnownDifferences? = nil) -> Bool {
+func areIdentical<T>(_ first: T, _ second: T, _ differences: KnownDifferences? = nil) -> Bool {
   haveSameBytes(first, second) || haveSameFields(first, second, differences)
 }
 
@@ -13,13 +13,13 @@ func areSame<T>(_ first: T, _ second: T, _ differences: KnownDifferences? = nil)
 @inlinable @inline(__always)
 func haveSameBytes<T>(_ first: T, _ second: T) -> Bool {
   withUnsafeBytes(of: first) { first in
-    withUnsafeBytes(of: second) { second in areSameBytes(first, second) }
+    withUnsafeBytes(of: second) { second in haveEqualBytes(first, second) }
   }
 }
 
 /// Compares bytes word by word. Both buffers are of one length.
 @inlinable @inline(__always)
-func areSameBytes(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Bool {
+func haveEqualBytes(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Bool {
   var offset = 0
   while offset &+ 8 <= first.count {
     let (word, other) = (

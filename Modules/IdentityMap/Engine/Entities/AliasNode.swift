@@ -47,7 +47,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     core.record(self)
     if let overlay { return put(content, below: overlay, stamp: stamp, mode: mode) }
     if self.content == nil { pin() }
-    note(stamp)
+    setStamp(stamp)
     let (wasNothing, former) = (self.content == nil, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
     flags.remove(.dirty)
     let formerContent = self.content

@@ -74,17 +74,17 @@ struct ChildCollector {
     if mode == .updating {
       if let node = untouched(entity, in: table) {
         children.append(node)
-        let isAsGiven =
+        let isInputValue =
           core.optimistic.openChanges.isEmpty && !node.flags.contains(.dirty) && core.edits?.given == nil
           && core.edits?.formerValue(of: node) == nil
-        return versions.append(isAsGiven ? node.version : node.version &- 1)
+        return versions.append(isInputValue ? node.version : node.version &- 1)
       }
       noteEdit(entity, in: table)
     }
-    let placement = table.put(entity, stamp: stamp, isUpdate: mode == .updating)
-    children.append(placement.node)
+    let result = table.put(entity, stamp: stamp, isUpdate: mode == .updating)
+    children.append(result.node)
     // A child with another value than the given value is to be written into the aggregate.
-    versions.append(placement.isAsGiven ? placement.node.version : placement.node.version &- 1)
+    versions.append(result.isInputValue ? result.node.version : result.node.version &- 1)
   }
 
   /// Has the last children written into the value, although they are as it says: it says something else as well.
@@ -106,7 +106,7 @@ struct ChildCollector {
     guard !retainedRemoved.isEmpty, let node = table.anyNode(entity.id),
       node.isRemoved, retainedRemoved.contains(where: { $0 === node })
     else { return nil }
-    return mode != .updating || areSame(node.value, entity) ? node : nil
+    return mode != .updating || areIdentical(node.value, entity) ? node : nil
   }
 
   // MARK: Updates
@@ -117,7 +117,7 @@ struct ChildCollector {
     guard !node.flags.contains(.beingStored), !node.isTentative else { return nil }
     if let given = core.edits?.given, given.contains(node) { return given.contains(entity, of: node) ? node : nil }
     let given = core.edits?.formerValue(of: node) ?? table.givenValue(of: node)
-    return areSame(given, entity, core.edits?.differences) ? node : nil
+    return areIdentical(given, entity, core.edits?.differences) ? node : nil
   }
 
   /// Notes a change that a closure made. Of two different changes of one entity the later place counts.
@@ -127,7 +127,7 @@ struct ChildCollector {
       let edits = core.edits
     else { return }
     guard edits.note(node, formerValue: table.givenValue(of: node)) else { return }
-    if !areSame(node.refreshed(), entity) { core.reportRejected(T.self, entity.id, EntityError.differentChanges) }
+    if !areIdentical(node.refreshed(), entity) { core.reportRejected(T.self, entity.id, EntityError.differentChanges) }
   }
 
   /// Links the aggregate to its children.

@@ -17,15 +17,9 @@ extension EntityTable {
     excludeTentativelyRemoved(from: node)
     // Fresher children that were kept can make of another value the same one.
     let isAdjusted = node.flags.contains(.dirty)
-    if isRepeated || !isReported && isEqual(node, to: before, of: children) {
-      if !isRepeated { core.propagateSilently(from: node) }
-      if node.flags.contains(.dirty) { node.isSilentlyDirty = true }
-      let placement = noteRepeatedWrite(node, stamp: stamp)
-      return isAdjusted ? StoreResult(node: node, outcome: .adjusted) : placement
-    }
-    node.note(stamp)
-    didWrite(node)
-    return StoreResult(node: node, outcome: isAdjusted ? .adjusted : .changed)
+    let isEqual = isRepeated || !isReported && isEqual(node, to: before, of: children)
+    return finishReplacement(
+      of: node, stamp: stamp, isEqual: isEqual, isRepeated: isRepeated, isAdjusted: isAdjusted)
   }
 
   /// Whether a node is equal to its former value, after the entities in it were found equal to their former values: what

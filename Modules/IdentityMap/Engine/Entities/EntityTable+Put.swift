@@ -67,15 +67,28 @@ extension EntityTable {
     excludeTentativelyRemoved(from: node)
     // Fresher children that were kept can make of another value the same one.
     let isAdjusted = node.flags.contains(.dirty)
-    if isEqual || isAdjusted && areEqual(before, node.refreshed()) {
-      if !isUnchanged { core.propagateSilently(from: node) }
-      if node.flags.contains(.dirty) { node.isSilentlyDirty = true }
-      let placement = noteRepeatedWrite(node, stamp: stamp)
-      return isAdjusted ? StoreResult(node: node, outcome: .adjusted) : placement
+    return finishReplacement(
+      of: node, stamp: stamp, isEqual: isEqual || isAdjusted && areEqual(before, node.refreshed()),
+      isRepeated: isUnchanged, isAdjusted: isAdjusted)
+  }
+
+  /// Ends the replacement of an aggregate's value: observers are notified unless the new value is equal.
+  /// - Parameters:
+  ///   - isEqual: Whether the new value is equal to the former one.
+  ///   - isRepeated: Whether it is known to be identical in every field.
+  ///   - isAdjusted: Whether fresher nested entities of the store were kept in it.
+  func finishReplacement(
+    of node: EntityNode<T>, stamp: Stamp?, isEqual: Bool, isRepeated: Bool, isAdjusted: Bool
+  ) -> StoreResult<T> {
+    guard isEqual else {
+      node.setStamp(stamp)
+      didWrite(node)
+      return StoreResult(node: node, outcome: isAdjusted ? .adjusted : .changed)
     }
-    node.note(stamp)
-    didWrite(node)
-    return StoreResult(node: node, outcome: isAdjusted ? .adjusted : .changed)
+    if !isRepeated { core.propagateSilently(from: node) }
+    if node.flags.contains(.dirty) { node.isSilentlyDirty = true }
+    let result = noteRepeatedWrite(node, stamp: stamp)
+    return isAdjusted ? StoreResult(node: node, outcome: .adjusted) : result
   }
 
   private func replaceLeaf(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> StoreResult<T> {
@@ -85,7 +98,7 @@ extension EntityTable {
     }
     let former = node.exchange(for: entity)
     defer { withExtendedLifetime(former) {} }
-    node.note(stamp)
+    node.setStamp(stamp)
     didWrite(node)
     return StoreResult(node: node, outcome: .changed)
   }
@@ -104,14 +117,14 @@ extension EntityTable {
   /// The bytes tell, which costs less than `==`. The fields, which cost microseconds, are compared only where it costs
   /// more to make everything anew that contains the entity, and where that closes a circle.
   func isRepetition(_ entity: T, of node: EntityNode<T>) -> Bool {
-    if node.hasCycleLinks { return areSame(node.value, entity) || areSame(node.read(), entity) }
+    if node.hasCycleLinks { return areIdentical(node.value, entity) || areIdentical(node.read(), entity) }
     if haveSameBytes(node.value, entity) || node.plan?.isRepetition(entity, of: node.value) ?? false { return true }
     return node.relations.map { $0.parents.count > 64 } ?? false && haveSameFields(node.value, entity)
   }
 
   /// Takes note of a write that changes nothing, of which nobody is told.
   func noteRepeatedWrite(_ node: EntityNode<T>, stamp: Stamp?) -> StoreResult<T> {
-    node.note(stamp)
+    node.setStamp(stamp)
     noteWrite(of: node)
     if core.isLogging { core.reportStored(T.self, node.value.id) }
     return StoreResult(node: node, outcome: .equal)
@@ -187,7 +200,7 @@ extension EntityTable {
   private func fill(
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: ChildCollector.Mode
   ) -> StoreResult<T> {
-    node.note(stamp)
+    node.setStamp(stamp)
     if traits.isAggregate {
       setAggregate(node, to: entity, stamp: stamp, keepsExisting: mode == .keepingExisting)
       excludeTentativelyRemoved(from: node)

@@ -95,7 +95,7 @@ struct LinkCursor {
 extension LinkCursor {
   /// Walks along nodes, without links to them, to take one out of them, or else to write their values.
   static func walk<R>(over nodes: [Node], removing node: Node? = nil, _ body: (inout LinkCursor) -> R) -> R {
-    var links = nodes.map { ChildLink(child: $0, place: 0, writtenVersion: $0.version &- 1, closesCycle: false) }
+    var links = nodes.map { ChildLink(child: $0, parentIndex: 0, writtenVersion: $0.version &- 1, closesCycle: false) }
     return links.withUnsafeMutableBufferPointer { links in
       var cursor = LinkCursor(links, node == nil ? .refresh : .remove, removing: node)
       return body(&cursor)

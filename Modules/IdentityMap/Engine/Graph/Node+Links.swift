@@ -33,12 +33,12 @@ extension Node {
     }
     // What is out of date has ancestors that are.
     if !closesCycle && child.flags.contains(.dirty) { flags.insert(.dirty) }
-    let place = Int32(relations.children.count)
+    let childIndex = Int32(relations.children.count)
     relations.children.append(
       ChildLink(
-        child: child, place: Int32(childRelations.parents.count), writtenVersion: child.version,
+        child: child, parentIndex: Int32(childRelations.parents.count), writtenVersion: child.version,
         closesCycle: closesCycle))
-    childRelations.parents.append(ParentLink(parent: self, place: place, closesCycle: closesCycle))
+    childRelations.parents.append(ParentLink(parent: self, childIndex: childIndex, closesCycle: closesCycle))
   }
 
   private func unlinkLastChild() {
@@ -49,9 +49,9 @@ extension Node {
     }
     // The last parent moves to the place that is free now.
     guard let last = others.parents.removeLast() else { return }
-    if Int(link.place) < others.parents.count {
-      others.parents[Int(link.place)] = last
-      last.parent.relations?.children[Int(last.place)].place = link.place
+    if Int(link.parentIndex) < others.parents.count {
+      others.parents[Int(link.parentIndex)] = last
+      last.parent.relations?.children[Int(last.childIndex)].parentIndex = link.parentIndex
     }
     core.pending.addReleaseCandidate(link.child)
   }

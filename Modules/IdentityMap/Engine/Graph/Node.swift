@@ -109,7 +109,7 @@ extension Node {
   }
 
   /// Sets the stamp of a value that has come.
-  final func note(_ stamp: Stamp?) {
+  final func setStamp(_ stamp: Stamp?) {
     guard let stamp, !stamp.isNaN else { return }
     self.stamp = stamp
     core.pending.addStamped(self)

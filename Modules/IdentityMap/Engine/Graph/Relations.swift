@@ -74,7 +74,7 @@ extension Relations {
 struct ChildLink {
   @usableFromInline unowned(unsafe) let child: Node
   /// Where the link back is among the child's parents.
-  var place: Int32
+  var parentIndex: Int32
   /// The version of the child's value that is in the parent's.
   @usableFromInline var writtenVersion: UInt32
   /// It closes a circle: the child's value is not written into the parent's, but for readers of the parent itself.
@@ -92,7 +92,7 @@ extension ChildLink {
 struct ParentLink {
   unowned(unsafe) let parent: Node
   /// Where the link is among the parent's children.
-  var place: Int32
+  var childIndex: Int32
   let closesCycle: Bool
 }
 

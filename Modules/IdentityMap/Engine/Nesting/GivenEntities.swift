@@ -28,7 +28,7 @@ final class GivenEntities: EntityVisitor {
   /// Whether the closure was given an entity with this value.
   func contains<T>(_ entity: T, of node: EntityNode<T>) -> Bool {
     values[ObjectIdentifier(node)]?.contains { given in
-      (given as? T).map { areSame($0, entity, differences) } ?? false
+      (given as? T).map { areIdentical($0, entity, differences) } ?? false
     } ?? false
   }
 

@@ -53,7 +53,8 @@ final class NestingPlan<T>: AnyNestingPlan {
       withUnsafeBytes(of: former) { former in
         guard let start = value.baseAddress, let formerStart = former.baseAddress else { return true }
         return ownBytes.allSatisfy { bytes in
-          areSameBytes(UnsafeRawBufferPointer(rebasing: value[bytes]), UnsafeRawBufferPointer(rebasing: former[bytes]))
+          haveEqualBytes(
+            UnsafeRawBufferPointer(rebasing: value[bytes]), UnsafeRawBufferPointer(rebasing: former[bytes]))
         } && accessors.allSatisfy { $0.stored?.isRepetition(start, formerStart) ?? false }
       }
     }

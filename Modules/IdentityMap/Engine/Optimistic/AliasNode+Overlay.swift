@@ -1,7 +1,7 @@
 extension AliasNode {
   /// The same with edits of optimistic changes on top of the content.
   func put(_ content: Content, below overlay: AliasOverlay<Content>, stamp: Stamp?, mode: ChildCollector.Mode) {
-    note(stamp)
+    setStamp(stamp)
     var collector = ChildCollector(core: core, stamp: stamp, mode: mode)
     shape.collect(content, &collector)
     // Storing may run code that ends the edits.

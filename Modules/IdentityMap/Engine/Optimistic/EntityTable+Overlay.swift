@@ -69,7 +69,7 @@ extension EntityTable {
 
   /// A confirmed value replaces the former one; the tentative changes are applied on top of it again.
   func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
-    node.note(stamp)
+    node.setStamp(stamp)
     // A value that takes the place of a change has the change in it.
     let patches = (node.overlay?.patches ?? []).filter { $0.change !== core.optimistic.replacedChange }
     let visible = node.refreshed()

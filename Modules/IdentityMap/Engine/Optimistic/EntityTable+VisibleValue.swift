@@ -48,7 +48,7 @@ extension EntityTable {
       _ = node.exchange(for: value)
     }
     guard wasRemoved || !areEqual(before, node.refreshed(), of: node) else {
-      if !areSame(before, node.refreshed()) { core.propagateSilently(from: node) }
+      if !areIdentical(before, node.refreshed()) { core.propagateSilently(from: node) }
       return
     }
     didChangeValue(of: node)
@@ -58,7 +58,7 @@ extension EntityTable {
   /// Whether a value is shown already, in every field.
   private func isVisible(_ value: T, by node: EntityNode<T>) -> Bool {
     let visible = node.read()
-    return areEqual(visible, value, of: node) && areSame(visible, value)
+    return areEqual(visible, value, of: node) && areIdentical(visible, value)
   }
 
   /// There is no such entity for the time being, and what it is in cannot show it any more either.

@@ -57,7 +57,7 @@ final class NestedEdits: EntityVisitor {
             tentative.add(node, table)
           }))
     }
-    if (former as? T).map({ areSame($0, entity) }) != true {
+    if (former as? T).map({ areIdentical($0, entity) }) != true {
       table.core.reportRejected(T.self, entity.id, EntityError.differentChanges)
     }
   }

@@ -47,7 +47,7 @@ private final class ChangedPart<C: Identifiable & Sendable>: EntityVisitor {
 
   func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
     if T.self == C.self, let entity = entity as? C, entity.id == given.id {
-      if !areSame(entity, given) { found = entity }
+      if !areIdentical(entity, given) { found = entity }
     } else {
       table.visit(entity, self)
     }
