@@ -16,7 +16,7 @@ struct Instrumentation {
   }
   /// The origin that the running transactions were given, for the history.
   var origin: String?
-  /// Whether there is neither a log nor a history, in one byte for the short path of leaves.
+  /// Whether neither a log nor a history exists, in one byte for the short path of leaves.
   @usableFromInline var isOff = true
 
   init(log: (any OperationLog)?) {

@@ -4,7 +4,7 @@ import Synchronization
 final class DeliveryQueue: Sendable {
   private struct State {
     var pending: [AnyObserverGroup] = []
-    /// Somebody empties it, or is on the way to.
+    /// Whether a delivery is running or scheduled.
     var isScheduled = false
   }
 
@@ -15,8 +15,8 @@ final class DeliveryQueue: Sendable {
     self.delivery = delivery
   }
 
-  /// Takes in an audience that has something to be told.
-  /// - Returns: Whether somebody has to be sent to empty the mailbox, by ``schedule()``.
+  /// Adds a group with due observers.
+  /// - Returns: Whether the caller has to call ``schedule()``.
   func post(_ group: AnyObserverGroup) -> Bool {
     state.withLock { state in
       guard !group.isQueued else { return false }

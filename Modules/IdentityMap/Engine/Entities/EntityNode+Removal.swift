@@ -1,10 +1,10 @@
-/// A node that can stop standing for something, while it is still held.
+/// A node whose entity can be removed while handles keep the node.
 protocol RemovableNode {
   func becomeAbsent()
 }
 
 extension EntityNode: RemovableNode {
-  /// There is no such entity any more. Whoever holds the node gets to see it again when it is stored again.
+  /// Marks the entity as removed. Observers that keep the node follow it again when the entity is stored again.
   func becomeAbsent() {
     if flags.contains(.tentativelyRemoved) { return confirmRemoval() }
     guard !isAbsent else { return }
@@ -18,14 +18,14 @@ extension EntityNode: RemovableNode {
     core.discardFromChanges(self)
   }
 
-  /// Has those told who hear of removals.
+  /// Schedules the observers of removals.
   private func notifyOfRemoval() {
     guard let relations, relations.hasObservers else { return }
     advanceVersion()
     core.pending.addChanged(self)
   }
 
-  /// What was removed for the time being is not brought back any more.
+  /// Makes a tentative removal final.
   private func confirmRemoval() {
     // While the node still is what those stand for that it was taken out of.
     core.discardFromChanges(self)

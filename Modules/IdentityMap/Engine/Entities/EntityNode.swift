@@ -26,7 +26,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     return value
   }
 
-  /// Whether there is something in the value that closes a circle.
+  /// Whether an entity in the value closes a cycle.
   var hasCycleLinks: Bool {
     guard let relations else { return false }
     return relations.cycleLinks > 0
@@ -44,17 +44,17 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     }
   }
 
-  /// Writes the value to its place in an aggregate's.
-  /// - Returns: What was there.
+  /// Writes the value into the value of an aggregate.
+  /// - Returns: The replaced value.
   @inlinable func write(to place: inout T) -> T {
     var former = value
     swap(&place, &former)
     return former
   }
 
-  /// Gives the node another value.
-  /// - Returns: The former one. The caller keeps it until all is in order again, because its end can run code of others,
-  ///   and that can use the store.
+  /// Replaces the value of the node.
+  /// - Returns: The former value. The caller retains it until the node is consistent, because its `deinit` can run code
+  ///   that uses the store.
   func exchange(for value: T) -> T {
     requireNotRebuilding()
     var former = value
@@ -69,7 +69,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     let table = core.table(of: T.self)
     var reduced = value
     guard table.remove(child, from: &reduced) else { return !table.fallBackToConfirmed(self, without: child) }
-    // Not those that are left in their former order: a dictionary can have got another one.
+    // Looked up in the reduced value, because the order of a dictionary may have changed.
     let left = table.contents(of: reduced)
     if left.contains(where: { $0 === child }) {
       core.graph.keepsRemoved = true

@@ -1,12 +1,11 @@
-/// Entities in which others are nested deep. To compare such a value takes a step for each level, and so does each
-/// comparison at every level below: together the square of the depth. So they are compared after what is in them, as
-/// shallow values.
+/// Deeply nested aggregates. Comparing such a value visits each level, and comparing the values at every level takes
+/// the square of the depth. So each value is compared after its nested entities, as a shallow value.
 extension EntityTable {
   /// Gives a node another value of its entity.
   /// - Parameter isUpdate: The value was made of the stored one.
   func replaceDeep(_ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
     let before = node.refreshed()
-    // Not at the end of this level: its end takes a level of its own for each that is nested in it.
+    // Released with the operation: releasing the value here would recurse through all levels below.
     defer { core.releaseLater(before) }
     let isRepeated = isRepetition(entity, of: node) && areEqual(before, entity, of: node)
     if isRepeated, stamp == nil, core.optimistic.openChanges.isEmpty || isUpdate {
@@ -15,7 +14,7 @@ extension EntityTable {
     let children = node.relations?.children.map(\.child) ?? []
     let isReported = setAggregate(node, to: entity, stamp: stamp, isUpdate: isUpdate)
     excludeTentativelyRemoved(from: node)
-    // Fresher children that were kept can make of another value the same one.
+    // Kept fresher entities can make the value equal to the former one.
     let isAdjusted = node.flags.contains(.dirty)
     let isEqual = isRepeated || !isReported && isEqual(node, to: before, of: children)
     return finishReplacement(
@@ -35,7 +34,8 @@ extension EntityTable {
     return areEqual(former, refreshed, of: node)
   }
 
-  /// Whether two values of a node, one of them its own, are so equal that nobody has to be told of the second.
+  /// Whether the policy or the type finds two values of a node equal, so that observers are not notified. One of them
+  /// is the node's own.
   func areEqual(_ first: T, _ second: T, of node: EntityNode<T>) -> Bool {
     StackSpace.forValue(ofHeight: node.relations?.height ?? 0) { areEqual(first, second) }
   }

@@ -1,5 +1,5 @@
-/// The short ways for what is done most: entities in which there are no others, of which nobody has to be told. They are
-/// compiled into the code that calls them, with its types. Everything else goes the long way.
+/// Short paths for the most frequent case: leaves without relations, whose observers, policies and log need nothing.
+/// They are compiled into the calling module, specialized for its types. Every other case takes the general path.
 extension EntityTable {
   /// Stores an entity, to which a handle is made at once; `nil` when it has to go the long way.
   @inlinable func putLeaf(_ entity: T, stamp: Stamp?) -> Unmanaged<EntityNode<T>>? {
@@ -9,7 +9,7 @@ extension EntityTable {
       return .passUnretained(createLeaf(entity, hash: hash))
     }
     guard found._withUnsafeGuaranteedRef({ $0.isPlainLeaf }) else { return nil }
-    // Not by its `==`, which may leave fields out. Of a leaf in which nobody takes part, nobody has to be told anyway.
+    // Bytes instead of `==`, which may ignore fields. A leaf without relations has no observers to notify.
     found._withUnsafeGuaranteedRef { if !haveSameBytes($0.value, entity) { set($0, entity) } }
     return found
   }
@@ -21,16 +21,16 @@ extension EntityTable {
     return node
   }
 
-  /// Gives a leaf in which nobody takes part another value; there is nothing else of it to keep.
+  /// Replaces the value of a leaf without relations.
   @inlinable func set(_ node: EntityNode<T>, _ value: consuming T) {
     node.version &+= 1
-    // The former value goes when the node has all of the new one: its end can run code that uses the store.
+    // The former value is released after the node has the new one: its `deinit` can use the store.
     var former = value
     swap(&node.value, &former)
     if core.undo.isRecording, !node.flags.contains(.recorded) { record(former, of: node) }
   }
 
-  /// Stores an entity that is in an aggregate; `nil` when it has to go the long way.
+  /// Stores a nested leaf; `nil` when the general path has to store it.
   @inlinable func collectLeaf(_ entity: T, stamp: Stamp?) -> EntityNode<T>? {
     guard storesPlainLeaves, core.instrumentation.isOff, stamp == nil else { return nil }
     let hash = index.hash(entity.id)
@@ -58,7 +58,7 @@ extension EntityTable {
     return true
   }
 
-  /// Goes the long way with what an update has made.
+  /// Stores the result of an update on the general path.
   @usableFromInline func finishUpdate(_ node: EntityNode<T>, _ value: T) -> Bool {
     update(node, stamp: nil) { $0 = value }
   }

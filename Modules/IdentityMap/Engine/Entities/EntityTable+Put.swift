@@ -1,6 +1,6 @@
 extension EntityTable {
-  /// Stores an entity and what is in it. The stamp is looked at before anything is touched.
-  /// - Parameter isUpdate: The value was made of the stored one.
+  /// Stores an entity and its nested entities. The stamp is checked before any change.
+  /// - Parameter isUpdate: Whether the value was made from the stored one.
   func put(_ entity: T, stamp: Stamp?, isUpdate: Bool = false) -> StoreResult<T> {
     let hash = index.hash(entity.id)
     guard let node = anyNode(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
@@ -17,7 +17,7 @@ extension EntityTable {
     return replace(node, with: merged, stamp: stamp, isUpdate: isUpdate)
   }
 
-  /// Stores an entity that there is not, and leaves what is in it as it is.
+  /// Stores an absent entity. Its nested entities keep the values that the store has.
   func putKeepingNested(_ entity: T) -> EntityNode<T> {
     let hash = index.hash(entity.id)
     guard let node = anyNode(entity.id, hash: hash) else {
@@ -26,7 +26,7 @@ extension EntityTable {
     return revive(node, with: entity, stamp: nil, mode: .keepingExisting).node
   }
 
-  /// The node of an entity, whether there is such an entity or not.
+  /// Returns the node of an entity; makes an absent node when the identifier is unknown.
   func nodeOrPlaceholder(for entity: T) -> EntityNode<T> {
     let hash = index.hash(entity.id)
     if let node = anyNode(entity.id, hash: hash) { return node }
@@ -59,13 +59,14 @@ extension EntityTable {
     defer { withExtendedLifetime(before) {} }
     let isEqual = areEqual(before, entity) || node.hasCycleLinks && areEqual(node.read(), entity)
     let isUnchanged = isEqual && isRepetition(entity, of: node)
-    // What is in it can be equal to what is shown and not sure.
+    // Nested entities can be equal to the visible values and still be tentative. Then they have to be stored to become
+    // confirmed.
     if isUnchanged, stamp == nil, core.optimistic.openChanges.isEmpty || isUpdate, isUpdate || !node.keepsRemoved {
       return noteRepeatedWrite(node, stamp: nil)
     }
     setAggregate(node, to: entity, stamp: stamp, keeping: isUpdate ? node.cycleChildren : [], isUpdate: isUpdate)
     excludeTentativelyRemoved(from: node)
-    // Fresher children that were kept can make of another value the same one.
+    // Kept fresher entities can make the value equal to the former one.
     let isAdjusted = node.flags.contains(.dirty)
     return finishReplacement(
       of: node, stamp: stamp, isEqual: isEqual || isAdjusted && areEqual(before, node.refreshed()),
@@ -103,8 +104,8 @@ extension EntityTable {
     return StoreResult(node: node, outcome: .changed)
   }
 
-  /// Gives a leaf a value that is equal to its own. The equality may leave fields out, so the value is stored, and
-  /// everything that contains the leaf is made of it; nobody is told.
+  /// Stores an equal value in a leaf. The equality may ignore fields, so aggregates are rebuilt; observers are not
+  /// notified.
   @usableFromInline func setEqual(_ node: EntityNode<T>, to entity: T) {
     if isRepetition(entity, of: node) { return }
     let former = node.exchange(for: entity)
@@ -112,17 +113,17 @@ extension EntityTable {
     core.propagateSilently(from: node)
   }
 
-  /// Whether an equal value is known to be the stored one in every field, so that there is nothing to store.
+  /// Whether an equal value is known to be identical in every field, so that nothing has to be stored.
   ///
-  /// The bytes tell, which costs less than `==`. The fields, which cost microseconds, are compared only where it costs
-  /// more to make everything anew that contains the entity, and where that closes a circle.
+  /// Bytes are compared first, which costs less than `==`. Fields are compared by reflection, which takes microseconds,
+  /// only for entities in many aggregates and in cycles: storing them costs more.
   func isRepetition(_ entity: T, of node: EntityNode<T>) -> Bool {
     if node.hasCycleLinks { return areIdentical(node.value, entity) || areIdentical(node.read(), entity) }
     if haveSameBytes(node.value, entity) || node.plan?.isRepetition(entity, of: node.value) ?? false { return true }
     return node.relations.map { $0.parents.count > 64 } ?? false && haveSameFields(node.value, entity)
   }
 
-  /// Takes note of a write that changes nothing, of which nobody is told.
+  /// Records a write of an equal value. Observers are not notified.
   func noteRepeatedWrite(_ node: EntityNode<T>, stamp: Stamp?) -> StoreResult<T> {
     node.setStamp(stamp)
     noteWrite(of: node)
@@ -130,19 +131,20 @@ extension EntityTable {
     return StoreResult(node: node, outcome: .equal)
   }
 
-  /// Sets an aggregate's value and stores what is in it. The caller keeps the former value until all is in order.
+  /// Sets the value of an aggregate and stores its nested entities. The caller retains the former value until the node
+  /// is consistent.
   /// - Parameters:
-  ///   - keepsKnown: Whether what is stored already is left as it is, whatever the value says of it.
-  ///   - kept: Entities that are left as they are in any case.
-  ///   - isUpdate: The value was made of the stored one.
-  ///   - contents: Entities of the value, beside those of the node, that may be removed ones which it keeps.
-  /// - Returns: Whether observers of the aggregate are told of a change of an entity that was in it.
+  ///   - keepsExisting: Whether stored entities keep their values.
+  ///   - kept: Entities that keep their values in any case.
+  ///   - isUpdate: Whether the value was made from the stored one.
+  ///   - contents: Entities of the confirmed value, among them removed ones whose last values it keeps.
+  /// - Returns: Whether a change of a nested entity notifies the observers of the aggregate.
   @discardableResult
   func setAggregate(
     _ node: EntityNode<T>, to entity: T, stamp: Stamp?, keepsExisting: Bool = false, keeping kept: [Node] = [],
     isUpdate: Bool = false, with contents: [Handle] = []
   ) -> Bool {
-    // What is stored brings the entities in it; what is shown or updated leaves removed ones as they are.
+    // A stored value brings removed entities back; an update or a tentative value leaves them removed.
     let retainedRemoved = keepsExisting || isUpdate ? node.retainedRemoved(with: contents) : []
     node.flags.remove(.dirty)
     _ = node.exchange(for: entity)
@@ -168,18 +170,18 @@ extension EntityTable {
     let node = EntityNode(entity, core: core)
     index.insert(node, hash: hash)
     if let remembered = stampMemory?.stamp(of: entity.id, now: core.now()) {
-      // As if it were still there, but that there is no value of it.
+      // The remembered stamp rejects older values, as if the entity had not been evicted.
       node.stamp = remembered
       node.flags.insert(.absent)
       return revive(node, with: entity, stamp: stamp, mode: mode)
     }
-    // Nothing may hold it; unless somebody does by then, it goes when the transaction ends.
+    // Unless the transaction adds a reason to keep the node, its end evicts it.
     core.pending.addReleaseCandidate(node)
     if core.undo.log != nil { recordCreation(of: node) }
     return fill(node, with: entity, stamp: stamp, mode: mode)
   }
 
-  /// Stores an entity that was removed while somebody held it.
+  /// Stores an entity whose removed node was kept by handles.
   private func revive(
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: ChildCollector.Mode = .storing
   ) -> StoreResult<T> {
@@ -209,7 +211,7 @@ extension EntityTable {
     }
     if !storesPlainLeaves && !queries.isEmpty { node.flags.insert(.queried) }
     didWrite(node)
-    // It may have gone with what is removed for the time being.
+    // Excluding a tentatively removed entity can have removed the aggregate.
     if !storesPlainLeaves && !awaited.isEmpty && !node.isAbsent { awaited[entity.id]?.entity = node }
     return StoreResult(node: node, outcome: .created)
   }
@@ -221,7 +223,7 @@ extension EntityTable {
     if core.isLogging { core.reportStored(T.self, node.value.id) }
   }
 
-  /// The same without there being a sure value that has come.
+  /// Propagates a change of the visible value, without recording a write.
   func didChangeValue(of node: EntityNode<T>) {
     node.advanceVersion()
     if node.relations != nil || !storesPlainLeaves && !queries.isEmpty { core.propagate(from: node) }

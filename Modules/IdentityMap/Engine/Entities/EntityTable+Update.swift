@@ -29,8 +29,8 @@ extension EntityTable {
     return true
   }
 
-  /// The entities in the value that a closure was given, when their stored values may be others: the closure has
-  /// changed them in the store, or it was given sure values while others are shown.
+  /// The entities of the value that a closure received, when the store may have other values of them: the closure has
+  /// used the store, or it received confirmed values while tentative ones are visible.
   private func entities(in given: T, givenOf node: EntityNode<T>, since version: UInt32) -> GivenEntities? {
     node.isUnchanged(since: version) ? nil : GivenEntities(in: given, of: node, self)
   }
@@ -38,8 +38,8 @@ extension EntityTable {
   /// The value of an entity in what a closure is given.
   func givenValue(of node: EntityNode<T>) -> T { confirmedValue(of: node) ?? node.refreshed() }
 
-  /// What an update is made of: the sure value, if there is one, with the sure values of what is in it. What is not
-  /// sure lies on top of it.
+  /// The value that an update changes: the confirmed value with confirmed nested entities, because tentative changes
+  /// lie on top of it.
   private func updateBase(of node: EntityNode<T>) -> T {
     guard let confirmed = confirmedValue(of: node) else { return node.refreshed() }
     guard !core.optimistic.openChanges.isEmpty, core.hasTentativeChanges(in: contents(of: confirmed)) else {
@@ -50,7 +50,7 @@ extension EntityTable {
 }
 
 extension Node {
-  /// Whether a closure that was given the value at a version was given stored values, and none has changed since.
+  /// Whether the stored values are still the ones that a closure received at a version.
   func isUnchanged(since version: UInt32) -> Bool {
     self.version == version && !flags.contains(.dirty) && core.optimistic.openChanges.isEmpty
   }

@@ -2,13 +2,13 @@
 @usableFromInline
 final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   @usableFromInline unowned(unsafe) let core: StoreCore
-  /// What can be found out of a type only at run time.
+  /// The capabilities of the type, found at run time.
   @usableFromInline let traits = TypeTraits<T>.of()
   @exclusivity(unchecked) @usableFromInline var index = IdentityIndex<EntityNode<T>>()
   var policy = TypePolicy<T>() {
     didSet { updateStoresPlainLeaves() }
   }
-  /// What leaves were before the transaction that is going on.
+  /// The states of leaves before the running transaction.
   @usableFromInline let leafLog = LeafUndoLog<T>()
   /// Whether the time of writes is kept.
   @exclusivity(unchecked) var tracksTime = false
@@ -19,11 +19,11 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   }
   /// What the queries have to look at.
   @exclusivity(unchecked) var queryCandidates: [QueryNode<T>.Candidate] = []
-  /// Who waits for entities, whether there are any or not.
+  /// The observed identifiers, with and without entities.
   var awaited: [T.ID: AwaitedNode<T>] = [:] {
     didSet { updateStoresPlainLeaves() }
   }
-  /// The stamps of entities that have gone, when they are remembered.
+  /// The stamps of evicted entities, when the policy remembers them.
   @exclusivity(unchecked) var stampMemory: StampMemory<T.ID>?
   /// The entities that their lifetime keeps, when it keeps any.
   @exclusivity(unchecked) var retention: RetentionList?
@@ -64,13 +64,13 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     anyNode(id, hash: index.hash(id))
   }
 
-  /// The node of an entity that there is.
+  /// Returns the node of a present entity.
   @inlinable func node(_ id: T.ID) -> EntityNode<T>? {
     guard let node = anyNode(id), !node.flags.contains(.absent) else { return nil }
     return node
   }
 
-  /// The node of an entity, also of one that is removed for the time being.
+  /// Returns the node of a present or tentatively removed entity.
   func knownNode(_ id: T.ID) -> EntityNode<T>? { node(id) ?? tentativelyRemovedNode(id) }
 
   func removeFromIndex(_ node: EntityNode<T>) {
@@ -80,8 +80,8 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     if !node.isAbsent { didRemove(node, id: id) }
   }
 
-  /// Whoever watches the type or waits for the entity is told that there is none any more.
-  /// - Parameter forNow: It may come back, and is kept until then if its lifetime keeps it.
+  /// Notifies queries and observers of the identifier that the entity is absent.
+  /// - Parameter forNow: Whether the removal is tentative. Then a lifetime still retains the node.
   func didRemove(_ node: EntityNode<T>, id: T.ID, forNow: Bool = false) {
     if !storesPlainLeaves {
       if !queries.isEmpty { addQueryCandidate(node, isChanged: false) }
@@ -109,13 +109,13 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     return made
   }
 
-  /// Whether two values are so equal that nobody has to be told of the second.
+  /// Whether observers need not be notified of the second value.
   func areEqual(_ first: T, _ second: T) -> Bool {
     if let areEqual = policy.areEqual { return areEqual(first, second) }
     return traits.areEqual(first, second)
   }
 
-  // MARK: Whatever the type
+  // MARK: Operations on any type
 
   @usableFromInline override func refreshQueries() {
     guard !queryCandidates.isEmpty else { return }
@@ -137,7 +137,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     for query in queries where query.isNew { query.rerun(over: presentNodes) }
   }
 
-  /// The nodes of the entities that there are.
+  /// The nodes of all present entities.
   var presentNodes: [EntityNode<T>] {
     var nodes: [EntityNode<T>] = []
     index.forEach { if !$0.isAbsent { nodes.append($0) } }
@@ -146,7 +146,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
 
   @usableFromInline override func removeAll() {
     var nodes: [EntityNode<T>] = []
-    // What is removed for the time being is not brought back either.
+    // Tentatively removed entities become finally removed.
     index.forEach { if !$0.isAbsent || $0.flags.contains(.tentativelyRemoved) { nodes.append($0) } }
     for node in nodes where !node.isAbsent || node.flags.contains(.tentativelyRemoved) { node.removeEverywhere() }
   }
@@ -157,7 +157,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     index.forEach { nodes.append($0) }
     for node in nodes {
       core.record(node)
-      // Not remembered when the node goes either.
+      // So that the eviction of the node does not remember the stamp.
       node.stamp = .nan
     }
     guard let former = stampMemory else { return }

@@ -4,7 +4,7 @@
 class AnyLeafUndoLog {
   /// A leaf, with the stamp that it had.
   @usableFromInline struct Entry {
-    /// What goes out of a table in a transaction is there until the transaction ends.
+    /// Unretained: the table or the deferred releases retain each node until the transaction ends.
     @usableFromInline let node: Unmanaged<Node>
     @usableFromInline let stamp: Stamp
 
@@ -56,7 +56,7 @@ final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
   }
 
   override func restore(from start: Int) {
-    // All are taken out first: what is put back may run code of others.
+    // Removed from the log before anything is restored, because a restoration may run foreign code.
     var undone = removeEntries(from: start)
     for index in undone.indices {
       let entry = undone[index].entry
@@ -70,7 +70,7 @@ final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
         node.stamp = .nan
       }
     }
-    // What the leaves were in the meantime goes when the lock is free.
+    // The discarded values are released when the lock is free.
     undone.first?.entry.node.takeUnretainedValue().core.releaseLater(undone)
   }
 

@@ -1,4 +1,4 @@
-/// A list of entities that somebody holds or watches as one.
+/// A list of entities that observers follow as one value.
 final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   override func read() -> [T] {
     core.refresh(self)
@@ -6,7 +6,7 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     let links = relations.children
     return Array(unsafeUninitializedCapacity: links.count) { list, count in
       guard let start = list.baseAddress else { return }
-      // An entity that was stored by a transaction that was undone is vacant.
+      // An entity that was stored by a rolled back transaction is absent.
       for link in links {
         link.withChild { child in
           guard !child.isAbsent else { return }

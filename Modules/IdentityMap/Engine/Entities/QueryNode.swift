@@ -6,15 +6,16 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   private let precedes: Order?
   private var members: [EntityNode<T>] = []
   private var identities: Set<ObjectIdentifier> = []
-  /// It began in a transaction that may still be undone.
+  /// Whether a transaction that can be rolled back has made the query.
   var isNew = false
 
-  /// An entity that may belong to the result, or may not any more.
+  /// An entity that may enter, leave or move in the result.
   struct Candidate {
     let node: EntityNode<T>
-    /// Its value is another one. If not, it only matters when it comes or goes.
+    /// Whether the value has changed. If not, only entering and leaving matter.
     let isChanged: Bool
-    /// Observers are told of it. If not, they are told only when the result has other members or another order.
+    /// Whether observers are notified of the change. If not, they are notified only when the members or their order
+    /// change.
     var isReported = true
   }
 
@@ -24,7 +25,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     super.init(core: core)
   }
 
-  /// What an observer is told comes after what it is made of. Only snapshots contain queries.
+  /// A query is delivered after its entities. Only snapshots contain queries.
   override var notificationOrder: Int32 { .max - 1 }
 
   override func read() -> [T] {
@@ -34,8 +35,8 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     return members.map { $0.read() }
   }
 
-  /// Looks at entities that may belong to the result, or may not any more. The cost is that of the result once and of
-  /// the entities, not that of the type.
+  /// Updates the result. The cost is linear in the result and the candidates, not in the number of entities of the
+  /// type.
   func refresh(_ candidates: [Candidate]) {
     guard let refreshed = refreshed(candidates), isNews(refreshed, of: candidates) else { return }
     members = refreshed.members
@@ -44,7 +45,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     didChange()
   }
 
-  /// Whether observers have to be told: of a change, or because the result has other members or another order.
+  /// Whether observers are notified: of a reported change, or of other members or another order.
   private func isNews(_ refreshed: Refreshed, of candidates: [Candidate]) -> Bool {
     if candidates.contains(where: { $0.isReported && refreshed.met.contains(ObjectIdentifier($0.node)) }) {
       return true
@@ -72,13 +73,13 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   /// The result after entities were noted.
   private struct Refreshed {
     let members: [EntityNode<T>]
-    /// Those that had to be looked at.
+    /// The candidates that were evaluated.
     let met: Set<ObjectIdentifier>
     /// Those of them that belong to the result.
     let belonging: [EntityNode<T>]
   }
 
-  /// - Returns: `nil` when nothing is to be told.
+  /// - Returns: `nil` when the result is unchanged.
   private func refreshed(_ candidates: [Candidate]) -> Refreshed? {
     var changed: [ObjectIdentifier: Bool] = [:]
     for note in candidates { changed.merge([ObjectIdentifier(note.node): note.isChanged]) { $0 || $1 } }

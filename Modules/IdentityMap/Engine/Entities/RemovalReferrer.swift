@@ -8,7 +8,7 @@ struct RemovalEffect {
   let isRefused: Bool
 }
 
-/// An aggregate that refers to other entities, whatever its type.
+/// A node whose entity refers to others, without its type.
 protocol RemovalReferrer: Node {
   var reference: RemovalRefusal.Reference { get }
   func effect(ofRemoving other: Node) -> RemovalEffect
@@ -60,7 +60,7 @@ extension EntityTable {
 }
 
 extension StoreCore {
-  /// Why an entity cannot be removed. Aggregates that go with it do not refuse.
+  /// Returns the reason that forbids a removal. Aggregates that are removed with the entity do not refuse.
   func refusal(ofRemoving entity: some RemovalReferrer) -> RemovalRefusal? {
     guard graph.mayRefuse else { return nil }
     var removed: [Node] = [entity]
@@ -90,7 +90,7 @@ extension StoreCore {
 
 extension EntityNode {
   /// The removed entities whose last values the aggregate keeps.
-  /// - Parameter contents: Others that are in its confirmed value.
+  /// - Parameter contents: The entities of its confirmed value.
   func retainedRemoved(with contents: [Handle]) -> [Node] {
     guard core.graph.keepsRemoved else { return [] }
     return (relations?.children.map(\.child) ?? []).filter(\.isRemoved) + contents.map(\.node).filter(\.isRemoved)
@@ -101,7 +101,7 @@ extension EntityNode {
 }
 
 extension EntityTable {
-  /// The last value of a removed entity, when there are aggregates that keep it.
+  /// The last value of a removed entity, if an aggregate keeps it.
   func lastValue(of id: T.ID) -> T? {
     guard core.graph.keepsRemoved, let node = anyNode(id), node.isRemoved, node.hasParents else {
       return nil

@@ -9,7 +9,7 @@ extension StoreCore {
     return node
   }
 
-  /// - Parameter mode: What is done with the entities in the content.
+  /// - Parameter mode: The treatment of the entities in the content.
   func setAlias<Content: Sendable>(
     _ key: AliasKey<Content>, to content: Content, shape: @autoclosure () -> NestedShape<Content>, stamp: Stamp?,
     mode: ChildCollector.Mode

@@ -12,7 +12,7 @@ final class RetentionList {
   }
 
   /// Retains a node as the one that was used last.
-  /// - Parameter now: The time from which a time to live counts.
+  /// - Parameter now: The start of a time to live.
   func retain(_ node: Node, cost: Int, now: Duration) {
     let relations = node.makeRelations()
     if let entry = relations.lruEntry {

@@ -1,8 +1,8 @@
-/// Goes along the links of a node while its value is walked over.
+/// Visits the links of a node in step with a walk over its value.
 @usableFromInline
 struct LinkCursor {
   @usableFromInline enum Purpose {
-    /// To write what has changed.
+    /// Writes changed children into the value.
     case refresh
     /// To write what closes a circle.
     case closeCycles
@@ -10,10 +10,10 @@ struct LinkCursor {
     case remove
   }
 
-  /// Those of the node, which do not change during the walk but for what is noted in them.
+  /// The links of the node. The walk only changes the written versions.
   @usableFromInline let links: UnsafeMutableBufferPointer<ChildLink>
   @usableFromInline let purpose: Purpose
-  /// The node that is taken out.
+  /// The node to remove from the value.
   @usableFromInline let removed: ObjectIdentifier?
   @usableFromInline var position = 0
   /// How often the removed node stays, because of the policy of its place.
@@ -42,7 +42,7 @@ struct LinkCursor {
     return false
   }
 
-  /// Whether one of the next links leads to the node that is removed.
+  /// Whether one of the next links leads to the removed node.
   @inlinable func containsRemoved(_ count: Int) -> Bool {
     countOfRemoved(count) > 0
   }
@@ -51,7 +51,7 @@ struct LinkCursor {
     (position..<min(position + count, links.count)).count { isRemoved(links[$0]) }
   }
 
-  /// Passes links at a place that keeps what is removed.
+  /// Skips the links of a key path whose policy keeps removed entities.
   mutating func keep(_ count: Int, isRefusing: Bool) {
     let met = countOfRemoved(count)
     kept += met
@@ -70,7 +70,7 @@ struct LinkCursor {
     return links[index].child
   }
 
-  /// The next link's child unless it is the node that is removed.
+  /// The next link's child, unless it is the removed node.
   @inlinable mutating func nextUnlessRemoved() -> Node? {
     let index = position
     position += 1
@@ -119,8 +119,8 @@ extension LinkCursor {
 }
 
 extension LinkCursor {
-  /// What was written over waits until the lock is free, because the node is not whole yet. When it is not a node's value
-  /// that is written, the node has it too.
+  /// Releases a replaced value when the lock is free, because the node is not consistent yet. In other walks the links
+  /// belong to no node, and the former value is still retained.
   @inlinable func releaseLater<Former>(_ former: Former) {
     guard purpose == .refresh, let link = links.first else { return }
     Unmanaged.passUnretained(link.child)._withUnsafeGuaranteedRef { child in

@@ -1,6 +1,6 @@
 extension Node {
-  /// Makes the node's value one that is made of these children, in this order. Children that it has no more are
-  /// looked at when the transaction ends.
+  /// Links the node to the children of its value, in their order. The end of the transaction checks whether former
+  /// children are still needed.
   final func setChildren(_ children: [Node]) {
     if children.isEmpty && relations.map({ $0.children.isEmpty }) ?? true { return }
     requireNotRebuilding()
@@ -31,7 +31,7 @@ extension Node {
       relations.cycleLinks += 1
       core.graph.cycleLinks += 1
     }
-    // What is out of date has ancestors that are.
+    // An ancestor of a dirty node is dirty.
     if !closesCycle && child.flags.contains(.dirty) { flags.insert(.dirty) }
     let childIndex = Int32(relations.children.count)
     relations.children.append(
@@ -47,7 +47,7 @@ extension Node {
       relations.cycleLinks -= 1
       core.graph.cycleLinks -= 1
     }
-    // The last parent moves to the place that is free now.
+    // The last parent link moves to the free index.
     guard let last = others.parents.removeLast() else { return }
     if Int(link.parentIndex) < others.parents.count {
       others.parents[Int(link.parentIndex)] = last

@@ -7,11 +7,11 @@ final class Relations {
   @exclusivity(unchecked) var parents = LinkBuffer<ParentLink>()
   /// Larger than that of all children, but for those that close a circle. A leaf has 0.
   @exclusivity(unchecked) var height: Int32 = 0
-  /// How many reasons inside of the store there are to keep the node: an alias, a lifetime.
+  /// The number of reasons inside of the store to keep the node: aliases and the lifetime.
   @exclusivity(unchecked) var pins: Int32 = 0
   /// How many of the children close a circle.
   @exclusivity(unchecked) var cycleLinks: Int32 = 0
-  /// The value is out of date, and observers have not been told of it; see ``Node/isSilentlyDirty``.
+  /// Whether the value is dirty without observers having been notified; see ``Node/isSilentlyDirty``.
   @exclusivity(unchecked) var isSilentlyDirty = false
   /// The places of the children in the value; a `Plan` of the value's type.
   @exclusivity(unchecked) var plan: AnyNestingPlan?
@@ -39,7 +39,7 @@ final class Relations {
 }
 
 extension Relations {
-  /// Who is told of changes.
+  /// The observers, by delivery queue.
   var observerGroups: [AnyObserverGroup] {
     get { rare?.observerGroups ?? [] }
     set { makeRare().observerGroups = newValue }
@@ -50,7 +50,7 @@ extension Relations {
     return !rare.observerGroups.isEmpty
   }
 
-  /// Changes that are not sure yet; an `Overlay` of the value's type.
+  /// The tentative changes; an `EntityOverlay` or `AliasOverlay` of the value's type.
   var overlay: AnyObject? {
     get { rare?.overlay }
     set { if rare != nil || newValue != nil { makeRare().overlay = newValue } }
@@ -75,7 +75,7 @@ struct ChildLink {
   @usableFromInline unowned(unsafe) let child: Node
   /// Where the link back is among the child's parents.
   var parentIndex: Int32
-  /// The version of the child's value that is in the parent's.
+  /// The version of the child's value in the parent's value.
   @usableFromInline var writtenVersion: UInt32
   /// It closes a circle: the child's value is not written into the parent's, but for readers of the parent itself.
   @usableFromInline let closesCycle: Bool

@@ -1,6 +1,6 @@
 extension StoreCore {
-  /// Does something while a node has a value that is not the one that it will have, or not the links that belong to it.
-  /// Nothing is made of such a value, and it is not made up to date.
+  /// Runs a closure while the value or the links of a node are inconsistent. No value is built from the node then, and
+  /// the node is not rebuilt.
   func whileInconsistent<R>(_ node: Node, while body: () -> R) -> R {
     if node.flags.contains(.inconsistent) { return body() }
     node.flags.insert(.inconsistent)

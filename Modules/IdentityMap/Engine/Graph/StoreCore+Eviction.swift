@@ -5,10 +5,10 @@ extension StoreCore {
     graph.handledNodes += 1
   }
 
-  /// Lets go of a handle that nobody has any more.
+  /// Ends a handle that has no owner any more.
   ///
-  /// Keeps no reference of the node beyond the operation: the node, whose value may keep other nodes, ends with the work
-  /// of the operation, which has the stack for that.
+  /// No reference to the node outlives the operation: the release of its value can recurse, and the end of the
+  /// operation has the stack for that.
   func release(_ handle: Unmanaged<Handle>, of node: Unmanaged<Node>) {
     let isLast = exclusively {
       node._withUnsafeGuaranteedRef { node in
@@ -43,8 +43,9 @@ extension StoreCore {
     pending.release(node)
   }
 
-  /// A node that is not held itself lives by its parents. They live without it, unless they are its descendants too.
-  /// - Returns: The node and its ancestors when none of them is held.
+  /// A node without a reason of its own is kept by its parents. They do not need it, unless they are its descendants
+  /// too.
+  /// - Returns: The node and its ancestors when none of them is retained.
   private func unreferencedCycle(with node: Node) -> [Node]? {
     guard graph.cycleLinks > 0, let relations = node.relations, !relations.children.isEmpty else { return nil }
     var found = [node]

@@ -1,5 +1,5 @@
 extension StoreCore {
-  /// Goes up from a node whose value has changed: what contains it is out of date, whoever watches has to be told.
+  /// Marks all ancestors of a changed node as dirty and schedules observers.
   func propagate(from node: Node) {
     guard let relations = node.relations else {
       if node.flags.contains(.queried) { pending.addChanged(node) }
@@ -9,7 +9,7 @@ extension StoreCore {
     if !relations.parents.isEmpty { propagate(over: relations.parents) }
   }
 
-  /// Each node is met once: one that is out of date already has told its ancestors.
+  /// Each node is visited once: a dirty node has notified its ancestors already.
   private func propagate(over parents: LinkBuffer<ParentLink>) {
     var stack: [Unmanaged<Node>] = []
     markParents(parents, into: &stack)

@@ -2,7 +2,7 @@
 @usableFromInline
 class ValueNode<Value: Sendable>: Node {
   /// The value, up to date. Under the lock.
-  // Nobody meets the trap: only subclasses are ever made, and each of them has its own `read`.
+  // Unreachable: only subclasses are instantiated, and each overrides `read`.
   @usableFromInline func read() -> Value { fatalError("A node has a value.") }
 }
 

@@ -6,7 +6,7 @@ final class GivenEntities: EntityVisitor {
   private var values: [ObjectIdentifier: [Any]] = [:]
   private var path: Set<ObjectIdentifier>
   private let differences = KnownDifferences()
-  /// Whether there are entities of which the store has none any more.
+  /// Whether one of the entities has been removed from the store since.
   private(set) var hasRemoved = false
 
   /// - Parameter value: What the closure is given of an entity.
@@ -33,7 +33,7 @@ final class GivenEntities: EntityVisitor {
   }
 
   func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
-    // Also one that has been removed since.
+    // Present or removed since.
     guard let node = table.anyNode(entity.id) else {
       return EntityNode(entity, core: table.core)
     }

@@ -1,16 +1,16 @@
-/// Reaches the nested entities at one place of an aggregate.
+/// Reads and writes the nested entities at one key path of an aggregate.
 ///
-/// The entities of a place have an order, the order in which they are visited. The links of an aggregate's node to its
-/// children are in this order, so that a cursor over the links goes along with every walk over the value.
+/// The entities at a key path are visited in a fixed order, and the links of the node have the same order, so that a
+/// cursor moves over the links in step with every walk over the value.
 ///
-/// Made of closures for the same reason as a ``NestedShape``.
+/// Composed of closures for the same reason as a ``NestedShape``.
 @usableFromInline
 final class NestedAccessor<Root> {
   /// Stores the entities at the place.
   @usableFromInline let collect: (Root, inout ChildCollector) -> Void
   /// How many entities are at the place.
   @usableFromInline let count: (Root) -> Int
-  /// Writes the values of the linked entities that have changed since they were written last.
+  /// Writes the changed values of the linked entities.
   @usableFromInline let refresh: (inout Root, inout LinkCursor) -> Void
   /// The same for a value at an address.
   @usableFromInline let refreshAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
@@ -83,7 +83,7 @@ final class NestedAccessor<Root> {
     -> (UnsafeMutableRawPointer, inout LinkCursor) -> Void
   {
     let refresh = shape.refreshAddress
-    // The one that is there looks itself whether it has to be written.
+    // A single entity checks by itself whether it has to be written.
     if shape.fixedCount == 1 { return { root, cursor in refresh(root + offset, &cursor) } }
     return { root, cursor in
       let part = root + offset

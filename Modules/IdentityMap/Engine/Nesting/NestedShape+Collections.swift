@@ -81,7 +81,7 @@ extension NestedShape {
 }
 
 extension NestedShape {
-  /// Values of the same shape, by keys. Those that have to go are taken out with their keys.
+  /// Values of the same shape, by keys. A removed value is removed with its key.
   @inlinable static func dictionary<Key: Hashable, Value>(_ shape: NestedShape<Value>) -> NestedShape
   where Part == [Key: Value] {
     NestedShape(

@@ -1,4 +1,4 @@
-/// The places of the entities in an aggregate; one for all values that have the same ones.
+/// The key paths to the nested entities of an aggregate, shared by all values with the same ones.
 final class NestingPlan<T>: AnyNestingPlan {
   private let paths: [PartialIdentifiableKeyPath<T>]
   private let accessors: [NestedAccessor<T>]

@@ -1,4 +1,4 @@
-/// A place of nested entities that is a plain stored property of an aggregate.
+/// The memory of a key path that is a plain stored property of an aggregate.
 @usableFromInline
 struct StoredPropertyLayout {
   /// Where it is in the memory of a value.

@@ -1,7 +1,7 @@
-/// The entities that a closure has changed in an aggregate, each with its value from before the closure.
+/// The entities that a closure has changed in an aggregate, each with the value that the closure received.
 ///
-/// A closure is given an aggregate in which an entity may occur at several places, all with one value. Where a place
-/// still has that value, the closure did not touch it, whatever another place says by now.
+/// An entity may occur several times in the aggregate, with one value. An occurrence with that value is unchanged, even
+/// when another occurrence has been changed.
 final class UpdateEdits {
   /// The entities that the closure was given. Kept only when their stored values may be others by now, because the
   /// closure has used the store; otherwise the stored values are the given ones.

@@ -19,7 +19,7 @@ enum AliasEdit {
     case .insert(let new, let anchor):
       var list = entries ?? []
       var known = Set(list.map { ObjectIdentifier($0.node) })
-      // An entry keeps its place, so that a list in which a server has put the entity meanwhile shows it once.
+      // An existing entry keeps its position: a list into which the server has put the entity too shows it once.
       let missing = new.filter { known.insert(ObjectIdentifier($0.node)).inserted }
       list.insert(contentsOf: missing, at: anchor.index(in: list))
       entries = list

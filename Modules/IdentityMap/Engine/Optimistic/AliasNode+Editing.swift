@@ -1,4 +1,4 @@
-/// An alias that optimistic changes edit, whatever it stands for.
+/// An alias with edits of optimistic changes, without the type of its content.
 protocol EditableAlias: Node {
   func revert(_ change: TentativeChange)
   func confirm(_ change: TentativeChange)
@@ -80,7 +80,7 @@ extension AliasNode: EditableAlias {
 }
 
 extension TentativeChange {
-  /// Keeps an alias. A second edit of the same alias goes with the first.
+  /// Adds an alias. It is added once, however many edits it has.
   func add<Content: Sendable>(_ alias: AliasNode<Content>) {
     add(
       Participant(

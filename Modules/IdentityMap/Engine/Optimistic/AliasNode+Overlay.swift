@@ -13,7 +13,7 @@ extension AliasNode {
     content == nil ? nil : relations?.children.map { Handle.of($0.child) } ?? []
   }
 
-  /// Lets the alias stand for entities that are stored already, or for nothing.
+  /// Sets the content to stored entities, or to `nil`.
   func stand(for nodes: [Node]?, form: AliasForm<Content>) {
     let (former, children) = (content, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
     defer { withExtendedLifetime(former) {} }

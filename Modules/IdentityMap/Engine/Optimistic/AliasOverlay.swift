@@ -1,7 +1,7 @@
-/// Edits of an alias by optimistic changes, over the entities that it stands for by confirmed changes.
+/// The edits of an alias by optimistic changes, over its confirmed entities.
 ///
-/// The edits are applied in the order in which they were made. A confirmed edit stays in this order until no open one is
-/// before it, so that to confirm changes in another order than they were made moves no entry.
+/// Edits are applied in the order in which they were made. A confirmed edit keeps its position in this order until all
+/// earlier edits are confirmed, so that the order of the confirmations moves no entry.
 final class AliasOverlay<Content> {
   /// The confirmed entities below all edits; `nil` when the alias stands for nothing by them.
   let base: [Handle]?
@@ -24,7 +24,7 @@ final class AliasOverlay<Content> {
   /// The entities that the alias stands for with all edits.
   var visible: [Handle]? { entries { _ in true } }
 
-  /// The entities that the alias stands for by what is confirmed.
+  /// The entities after the confirmed edits alone.
   var confirmed: [Handle]? { entries(where: \.isConfirmed) }
 
   private func entries(where isApplied: (Patch) -> Bool) -> [Handle]? {
@@ -74,7 +74,7 @@ final class AliasOverlay<Content> {
     return with(base: base, edited)
   }
 
-  /// Without the edits of a change that is taken back.
+  /// Without the edits of a reverted change.
   func without(_ change: TentativeChange) -> AliasOverlay {
     with(base: base, patches.filter { $0.change !== change || $0.isConfirmed })
   }
@@ -96,8 +96,8 @@ final class AliasOverlay<Content> {
       })
   }
 
-  /// Without an entity that was removed. An open edit that has lost its entity is none any more; a confirmed one has
-  /// still taken away what was there before it.
+  /// Without a removed entity. An open edit that needs the entity is dropped; a confirmed one still removes the entries
+  /// that it replaced.
   func without(_ node: Node) -> AliasOverlay {
     func unlessRemoved(_ handle: Handle) -> Handle? { handle.node === node ? nil : handle }
     var left = base?.compactMap(unlessRemoved)
@@ -110,7 +110,7 @@ final class AliasOverlay<Content> {
       })
   }
 
-  /// The same with the confirmed edits that no open one is before in the base.
+  /// The same, with the leading confirmed edits applied to the base.
   var normalized: AliasOverlay {
     let count = patches.prefix(while: \.isConfirmed).count
     guard count > 0 else { return self }
@@ -127,7 +127,7 @@ struct AliasForm<Content> {
   /// Makes a content of nodes.
   let make: ([Node]) -> Content?
 
-  /// What a confirmed edit does that has lost an entity.
+  /// The remaining effect of a confirmed edit whose entity was removed.
   fileprivate func remains(of edit: AliasEdit, _ removed: Node) -> AliasEdit? {
     switch edit {
     case .replace(let entry, _) where entry.node !== removed: .remove(entry)

@@ -1,9 +1,9 @@
-/// What has to be done in a node's own type when an entity is removed for the time being.
+/// The operations of a tentative removal that depend on the type of a node.
 protocol TentativelyRemovable: Node {
   func patch(removing other: Node?, for change: TentativeChange)
   /// The changes by which the entity is removed for the time being.
   var removals: [TentativeChange] { get }
-  /// Whether the entity stays as it is when another one is removed that is in it.
+  /// Whether the policy of an aggregate keeps the last value of a removed entity.
   func keeps(_ other: Node) -> Bool
 }
 
@@ -25,7 +25,7 @@ extension EntityNode: TentativelyRemovable {
     return true
   }
 
-  /// Another entity is removed for good: out of the sure value too, and no more for the time being.
+  /// Removes another entity, which was finally removed, from the confirmed value and from the tentative removals.
   func discard(_ other: Node) {
     guard let overlay else { return }
     let patches = overlay.patches.filter { if case .without(let taken) = $0.effect { taken !== other } else { true } }
@@ -47,14 +47,14 @@ extension EntityNode: TentativelyRemovable {
     if isAbsent, patches.count < overlay.patches.count, table.exists(by: left) {
       return table.setOverlay(left, of: self)
     }
-    // What is shown is without it already, whatever the changes put in.
+    // The visible value does not contain the entity, whatever the changes add.
     let former = setOverlay(patches.isEmpty ? nil : left)
     withExtendedLifetime(former) {}
   }
 }
 
 extension Node {
-  /// Says whether the node stands for an entity that is removed for the time being.
+  /// Marks the node as tentatively removed or not, and counts it.
   func setTentativelyRemoved(_ isTentativelyRemoved: Bool) {
     guard flags.contains(.tentativelyRemoved) != isTentativelyRemoved else { return }
     if isTentativelyRemoved { flags.insert(.tentativelyRemoved) } else { flags.remove(.tentativelyRemoved) }

@@ -6,7 +6,7 @@ final class EntityOverlay<T> {
   let patches: [Patch]
   /// The nested entities of the confirmed value, kept so that they still exist when it is shown again.
   let contents: [Handle]
-  /// The last value of an entity that was removed, while changes let there be one again.
+  /// The last value of a removed entity, while a tentative change stores it again.
   let last: T?
 
   struct Patch {

@@ -1,4 +1,4 @@
-/// The optimistic changes that are neither confirmed nor reverted.
+/// The optimistic changes, neither confirmed nor reverted so far.
 struct OptimisticLedger {
   /// In the order in which they were made. A change is open exactly while it has participants.
   var openChanges: [TentativeChange] = []
@@ -27,7 +27,7 @@ struct OptimisticLedger {
     return abandonedChanges
   }
 
-  /// Counts a node that has become tentatively removed, or is so no more.
+  /// Counts a node whose flag `tentativelyRemoved` has changed.
   mutating func countTentativelyRemoved(_ isRemoved: Bool) {
     tentativelyRemovedCount += isRemoved ? 1 : -1
   }

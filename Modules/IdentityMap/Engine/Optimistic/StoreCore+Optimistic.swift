@@ -4,14 +4,14 @@ extension StoreCore {
     for change in optimistic.takeAbandoned() { change.revert() }
   }
 
-  /// An entity was removed: no change that is taken back brings it back in what it was in.
+  /// Removes an entity from all open changes, so that no rollback of a change restores it.
   func discardFromChanges(_ entity: Node) {
     // A rollback puts everything back by itself.
     guard !undo.isRollingBack else { return }
     for change in optimistic.openChanges { change.discard(entity) }
   }
 
-  /// Lets a closure see the store as it is without the changes that are not sure.
+  /// Runs a closure with all tentative changes reverted temporarily.
   func withConfirmedValues<R: Sendable>(_ body: () -> R) -> R {
     if optimistic.openChanges.isEmpty { return body() }
     do throws(TemporaryResult<R>) {
@@ -26,7 +26,7 @@ extension StoreCore {
 }
 
 extension StoreCore {
-  /// Whether there are changes that are not sure of nodes, or of what is in them.
+  /// Whether nodes, or nodes nested in them, have tentative changes.
   func hasTentativeChanges(in nodes: [Node]) -> Bool {
     guard !optimistic.openChanges.isEmpty else { return false }
     var met: Set<ObjectIdentifier> = []
@@ -40,7 +40,7 @@ extension StoreCore {
   }
 }
 
-/// What was seen in a transaction that is undone for that.
+/// A result that leaves a transaction as an error, so that the transaction is rolled back.
 private struct TemporaryResult<R: Sendable>: Error {
   let result: R
 }

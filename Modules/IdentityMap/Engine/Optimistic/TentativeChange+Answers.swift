@@ -1,8 +1,7 @@
 extension TentativeChange {
-  /// Stores values that take the place of everything that the change did to entities, and confirms what it did to
-  /// aliases.
-  /// - Parameter temporaries: The identifiers of the entities whose entries the answers take, one for each answer;
-  ///   without it, they are found where that is clear.
+  /// Stores the server's values in the place of the change's effects on entities, and confirms its edits of aliases.
+  /// - Parameter temporaries: For each value, the identifier of the entity whose entries the value takes; without it,
+  ///   the pairs are found where they are unambiguous.
   func replace<T: Identifiable & Sendable>(
     with answers: [T], stamp: Stamp?, temporaries: [T.ID]? = nil
   ) -> [EntityNode<T>] {
@@ -28,7 +27,7 @@ extension TentativeChange {
     return answers.map { core.store($0, stamp: stamp, ifPresent: nil) }
   }
 
-  /// The entities that exist by the change alone and whose entries the answers take; `nil` for an answer that takes none.
+  /// For each value, the entity that exists by the change alone and whose entries the value takes; `nil` without one.
   private func temporaryNodes<T: Identifiable & Sendable>(for answers: [T]) -> [EntityNode<T>?] {
     let touched = Set(participants.compactMap { ($0.handle.node as? EntityNode<T>)?.value.id })
     var met = Set(answers.map(\.id))

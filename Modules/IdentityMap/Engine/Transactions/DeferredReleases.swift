@@ -9,8 +9,8 @@ final class DeferredReleases<Value> {
   }
 
   deinit {
-    // What was let go last goes first: what contains others comes after them, and would take them along, each of them
-    // what is in it, and so on.
+    // The last value is released first: containers are appended after their contents, and releasing a container first
+    // would recurse through all of them.
     guard let first = others.first else { return }
     others.append(last)
     last = first
@@ -50,7 +50,7 @@ final class DeferredReleases<Value> {
 }
 
 extension StoreCore {
-  /// Lets go of something when the lock is free: its end can run code of others.
+  /// Releases a value when the lock is free: its `deinit` can run foreign code.
   @inlinable func releaseLater<Value>(_ value: Value) {
     let type = ObjectIdentifier(Value.self)
     if let last = pending.lastDeferredReleases, last.type == type {
@@ -59,7 +59,7 @@ extension StoreCore {
     deferRelease(DeferredReleases(value), of: type)
   }
 
-  /// The same for what there may not be.
+  /// Releases an optional value when the lock is free.
   func releaseLater<Value>(_ value: Value?) {
     if let value { releaseLater(value) }
   }

@@ -1,7 +1,7 @@
 /// The work that operations leave for the commit.
 ///
-/// A node is in a list exactly while it has the flag of that list. Whatever adds work raises ``hasWork``, so that operations
-/// without work skip the commit.
+/// A node is in a list exactly while it has the flag of that list. Added work raises ``hasWork``; operations without
+/// work skip the commit.
 @usableFromInline
 struct PendingWork {
   var hasWork = false
@@ -13,7 +13,7 @@ struct PendingWork {
   private var releaseCandidates: [Node] = []
   /// The work that waits until the lock is free.
   private(set) var deferred = DeferredWork()
-  /// The list of deferred releases that was begun last: successive releases are mostly of one type.
+  /// The list of deferred releases for the type that was released last: successive releases are mostly of one type.
   @usableFromInline var lastDeferredReleases: (type: ObjectIdentifier, list: UnsafeMutableRawPointer)?
 
   /// Has the outermost operation commit.
@@ -114,7 +114,7 @@ struct PendingWork {
 struct DeferredWork {
   /// Calls of the logger and of closures that end observations.
   var events: [() -> Void] = []
-  /// Queues with notifications that are not scheduled yet.
+  /// Queues with notifications to schedule.
   var queues: [DeliveryQueue] = []
   /// Values, nodes and closures to release.
   var deferredReleases: [AnyObject] = []

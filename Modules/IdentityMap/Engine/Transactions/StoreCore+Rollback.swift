@@ -1,7 +1,7 @@
 extension StoreCore {
   /// Runs operations and rolls all of them back when they throw.
   func undoable<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    // A body that cannot throw needs no log.
+    // Without a possible error, nothing has to be recorded.
     if E.self == Never.self { return try body() }
     let isOutermost = undo.log == nil
     if isOutermost { undo.log = UndoLog() } else { unmark() }
@@ -44,7 +44,7 @@ extension StoreCore {
       history: instrumentation.history, records: instrumentation.history.count)
   }
 
-  /// Has nodes recorded again, for an inner transaction that can be rolled back alone.
+  /// Lets nodes be recorded again, for an inner transaction with a rollback of its own.
   private func unmark() {
     closeLeafLog()
     guard let log = undo.log else { return }
@@ -72,7 +72,7 @@ extension StoreCore {
     revertAbandonedChanges()
   }
 
-  /// Observers, the logger and the history learn nothing of changes that are rolled back.
+  /// Discards the notifications, log events and history of rolled back changes.
   private func discardNotifications(since start: Savepoint) {
     let discarded = pending.removeChanged(from: start.changed)
     // A dirty node notifies its ancestors no more, because they count as notified. The discarded notifications must be
@@ -94,7 +94,7 @@ extension StoreCore {
     for node in log.newlyObserved[start.newlyObserved...] { pending.addChanged(node) }
   }
 
-  /// Records the version of an observed node that is about to change.
+  /// Records the version of an observed node before a change.
   func noteVersion(of node: Node) {
     guard let relations = node.relations, relations.hasObservers else { return }
     undo.log?.versions.append((node, node.version))

@@ -5,14 +5,14 @@ final class UndoLog {
   var marked = 0
   /// Nodes with observers that began in the transaction, or that wait for its end.
   var newlyObserved: [Node] = []
-  /// Watched nodes that have changed, each with its version before.
+  /// Changed nodes with observers, each with its version before.
   var versions: [(node: Node, version: UInt32)] = []
 
   enum Entry {
     case node(Node, restore: () -> Void)
-    /// Something that is no node.
+    /// State outside of the nodes.
     case other(restore: () -> Void)
-    /// Leaves that are in the log of their table.
+    /// A range in the log of a table.
     case leaves(AnyLeafUndoLog, Range<Int>)
 
     func unmark() {
