@@ -1,6 +1,6 @@
 import Foundation
 
-/// Entities and aliases of a store as data, to begin with them when the program is started again.
+/// An archive of the entities and aliases of a store, from which a later run of the program restores them.
 ///
 /// ```swift
 /// var archive = EntityArchive()
@@ -9,8 +9,8 @@ import Foundation
 /// try JSONEncoder().encode(archive).write(to: file)
 /// ```
 ///
-/// What is archived is named by you, not by the names of types, so that types can be renamed. Stamps are kept. Changes
-/// that are not sure are not archived; see ``OptimisticChange``.
+/// Entries have the names that you give, not the names of types, so that types can be renamed. Stamps are archived,
+/// tentative changes are not; see ``OptimisticChange``.
 public struct EntityArchive: Codable, Sendable {
   private struct Entry: Codable, Sendable {
     let value: Data
@@ -29,7 +29,7 @@ public struct EntityArchive: Codable, Sendable {
   public init() {}
 
   /// Adds all entities of a type.
-  /// - Throws: What the encoding of a value throws: JSON cannot say of a value that is nested more than 512 deep.
+  /// - Throws: The error of the encoder: JSON does not encode values nested more than 512 deep.
   public mutating func add<T: Identifiable & Sendable & Encodable>(
     _ type: T.Type, as name: String, from store: EntityStore
   ) throws {
@@ -120,7 +120,7 @@ public struct EntityArchive: Codable, Sendable {
   }
 }
 
-/// A stamp in an archive. Infinite ones are written as words, because not every format has numbers for them.
+/// A stamp in an archive. Infinite stamps are encoded as words, because not every format has numbers for them.
 private struct ArchivedStamp: Codable, Sendable {
   let stamp: Stamp
 

@@ -8,13 +8,13 @@ public struct Inspection: Sendable, CustomStringConvertible {
     public let handles: Int
     /// The aggregates, lists, aliases and awaited identifiers that it is in.
     public let containers: [String]
-    /// How many observers are told of its changes.
+    /// The number of its observers.
     public let observers: Int
     /// Its stamp, if it has one.
     public let stamp: Stamp?
     /// Whether the lifetime of its type keeps it.
     public let isKeptByLifetime: Bool
-    /// Whether there are changes over it that are not sure.
+    /// Whether it has tentative changes.
     public let isOptimistic: Bool
   }
 
@@ -49,7 +49,7 @@ extension EntityStore {
     }
   }
 
-  /// How many entities there are of a type.
+  /// The number of present entities of a type.
   public func count<T: Identifiable & Sendable>(of type: T.Type) -> Int {
     core.exclusively {
       let table = core.table(of: type)

@@ -1,6 +1,6 @@
 /// What happened to an entity.
 public struct ChangeRecord: Sendable {
-  /// What can happen to an entity.
+  /// The kinds of changes.
   public enum Kind: String, Sendable {
     /// It is new, or has another value.
     case stored

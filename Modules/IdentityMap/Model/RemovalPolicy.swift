@@ -7,8 +7,8 @@ public enum RemovalPolicy: Sendable, Equatable {
   /// The aggregate keeps the last value of the entity at the place. It follows the entity again when one of its identifier
   /// is stored again; to store the aggregate itself with the place stores the entity too.
   case keepLastValue
-  /// The entity cannot be removed while an aggregate that stays has it at the place: nothing is removed, see
-  /// ``RemovalRefusal``. An aggregate that is removed with the entity does not refuse.
+  /// The entity cannot be removed while an aggregate contains it at the key path: the removal changes nothing, see
+  /// ``RemovalRefusal``. An aggregate does not refuse when the removal also removes the aggregate.
   case refuse
 }
 

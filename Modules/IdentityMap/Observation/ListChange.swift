@@ -10,11 +10,11 @@ public struct ListChange<T: Identifiable & Sendable>: Sendable where T.ID: Senda
 
   /// The new list.
   public let entities: [T]
-  /// The places in the former list of what is gone, from the last to the first.
+  /// The indices in the former list of the removed entities, in descending order.
   public let removals: [Int]
-  /// The places in the new list of what has come, from the first to the last.
+  /// The indices in the new list of the inserted entities, in ascending order.
   public let insertions: [Int]
-  /// What has changed its place among those that stayed.
+  /// The entities with another position relative to the other remaining entities.
   public let moves: [Move]
   /// The places in the new list of what stayed with another value.
   public let updates: [Int]
@@ -37,7 +37,7 @@ public struct ListChange<T: Identifiable & Sendable>: Sendable where T.ID: Senda
     moves = Self.outOfOrder(stayed)
   }
 
-  /// The fewest that have to move so that all are in order: those outside of a longest rising sequence.
+  /// The smallest set of moves that restores the order: the entities outside of a longest increasing subsequence.
   private static func outOfOrder(_ stayed: [Move]) -> [Move] {
     var tails: [Int] = []
     var before = [Int?](repeating: nil, count: stayed.count)

@@ -14,7 +14,7 @@ final class SnapshotNode<Value: Sendable>: ValueNode<Value> {
 
   override var notifiesBetweenTransactions: Bool { true }
 
-  /// An observer is told of a snapshot after its parts.
+  /// A snapshot is delivered after its parts.
   override var notificationOrder: Int32 { .max }
 
   override func removeFromTable() {

@@ -29,7 +29,7 @@ extension EntityStore {
       pauseObserver()
     }
 
-    /// Has the observer called again: once with the newest value if there were changes during the pause.
+    /// Continues the calls, with the newest value if the value changed during the pause.
     public func resume() {
       resumeObserver()
     }

@@ -30,8 +30,8 @@ extension EntityStore {
     core.findShared(named) ?? core.exclusively { core.observer(core.alias(named, shape: .list())) }
   }
 
-  /// Follows an identifier, whether there is an entity of it or not: the value is `nil` while there is none. It keeps
-  /// the entity when it comes.
+  /// Follows an identifier with or without an entity: the value is `nil` while the entity does not exist. The observer
+  /// keeps the entity once it exists.
   public func await<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T?> where T.ID: Sendable {
     core.exclusively { EntityObserver(core.awaited(type, id: id)) }
   }

@@ -1,6 +1,6 @@
 extension EntityStore {
-  /// Is told what happens to entities and aliases, on the thread that does it, as soon as the operation is over. It may
-  /// use the store.
+  /// Receives the operations on entities and aliases, on their thread, at the end of the operation. It may use the
+  /// store.
   public protocol Logger: Sendable {
     /// An entity was stored, alone or in an aggregate.
     func didStore<T: Identifiable>(_ type: T.Type, id: T.ID)

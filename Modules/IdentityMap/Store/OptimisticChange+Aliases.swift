@@ -17,9 +17,9 @@ extension ListPosition: Sendable where ID: Sendable {}
 /// all that; confirmed, it stays at its turn among the edits of other changes. Removing the alias, or the entity of an
 /// edit, ends the edit. Each costs as much as the list is long.
 extension OptimisticChange.Draft {
-  /// Puts an entity into the list of an alias. In a list that has it already, also by a page that comes later, it keeps its
-  /// place. An alias that stands for nothing stands for a list of it.
-  /// - Parameter entity: A new one is tentative, as in ``store(_:)``; one that the store has keeps its value.
+  /// Inserts an entity into the list of an alias. An entity of the list, also of a page that is appended later, keeps
+  /// its position. An alias without content gets a list.
+  /// - Parameter entity: A new one is tentative, as in ``store(_:)``; an existing one keeps its value.
   public borrowing func insert<C: RangeReplaceableCollection & Sendable>(
     _ entity: C.Element, at position: ListPosition<C.Element.ID> = .first, named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {
@@ -49,9 +49,9 @@ extension OptimisticChange.Draft {
     edit(named, .remove(.of(node)))
   }
 
-  /// Puts an entity at the place of another one in the list of an alias. A list that has it already only loses the other
-  /// one.
-  /// - Parameter entity: A new one is tentative, as in ``store(_:)``; one that the store has keeps its value.
+  /// Replaces an entity in the list of an alias. If the list contains the substitute already, the replaced entity is
+  /// only removed.
+  /// - Parameter entity: A new one is tentative, as in ``store(_:)``; an existing one keeps its value.
   public borrowing func replaceEntry<C: RangeReplaceableCollection & Sendable>(
     _ id: C.Element.ID, with entity: C.Element, named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {

@@ -1,8 +1,8 @@
 /// The observers of one node with the same delivery queue.
-// Sendable because `isQueued` is touched under the mailbox's lock only, and the observations under the store's.
+// Sendable because `isQueued` is touched under the queue's lock only, and the observations under the store's.
 class AnyObserverGroup: @unchecked Sendable {
   let queue: DeliveryQueue
-  /// It waits in the mailbox.
+  /// Whether the group is in the queue.
   final var isQueued = false
 
   init(queue: DeliveryQueue) {

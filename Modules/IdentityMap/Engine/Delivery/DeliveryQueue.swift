@@ -1,6 +1,7 @@
 import Synchronization
 
-/// What waits to be delivered by one delivery. It is emptied by one at a time, so that order holds everywhere.
+/// The groups with due observers, for one delivery. One thread at a time delivers, so that the order of notifications
+/// holds on every thread.
 final class DeliveryQueue: Sendable {
   private struct State {
     var pending: [AnyObserverGroup] = []
@@ -54,7 +55,7 @@ final class DeliveryQueue: Sendable {
 
 /// The mailboxes of a store.
 struct DeliveryQueues {
-  /// For observers that ask for nothing else.
+  /// For observers without a delivery of their own.
   let standard: DeliveryQueue
   /// On the thread that ends the transaction.
   let immediate = DeliveryQueue(.immediate)

@@ -1,4 +1,4 @@
-/// What an alias stands for.
+/// The content of an alias.
 final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   let key: AliasKey<Content>
   let shape: NestedShape<Content>
@@ -29,7 +29,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
 
   /// The content that an update changes: the confirmed content, because tentative changes lie on top of it.
   var updateBase: Content? {
-    // What only edits show is not there.
+    // Content that exists by tentative edits alone does not count.
     if overlay != nil { return core.withConfirmedValues { read() } }
     guard core.hasTentativeChanges(in: [self]) else { return read() }
     return core.withConfirmedValues { read() } ?? read()
@@ -63,7 +63,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     if wasNothing || former != collector.children.map({ ObjectIdentifier($0) }) { didChange() }
   }
 
-  /// Lets the alias stand for nothing, without any edits. What it stood for is kept no longer, and neither is its stamp.
+  /// Removes the content, the edits and the stamp.
   func clear() {
     guard content != nil || overlay != nil else { return }
     core.record(self)

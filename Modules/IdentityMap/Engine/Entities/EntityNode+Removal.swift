@@ -27,7 +27,7 @@ extension EntityNode: RemovableNode {
 
   /// Makes a tentative removal final.
   private func confirmRemoval() {
-    // While the node still is what those stand for that it was taken out of.
+    // While the links of the containers in the changes still lead to this node.
     core.discardFromChanges(self)
     let former = setOverlay(nil)
     defer { withExtendedLifetime(former) {} }
@@ -39,7 +39,7 @@ extension EntityNode: RemovableNode {
   /// Removes the entity: from the aggregates, collections and aliases that it is in, and then itself. Aggregates that
   /// cannot be without it are removed with it.
   func removeEverywhere() {
-    // Optimistic changes that lose the entity may have to remove others.
+    // Removing the entity from optimistic changes can remove further entities.
     StackSpace.forLevel {
       var doomed: [any Node & RemovableNode] = [self]
       while let node = doomed.popLast() {
@@ -61,9 +61,9 @@ extension Node {
     for parent in parents where parent.remove(self) {
       if let parent = parent as? any Node & RemovableNode { doomed.append(parent) }
     }
-    // What keeps the last value has it of the children as they are now.
+    // Aggregates that keep the last value get the children's current values in it.
     if hasParents { core.refresh(self) }
-    // The end comes last: what hears of it may store the entity again.
+    // Last, because observers of the removal may store the entity again.
     setChildren([])
     (self as? any Node & RemovableNode)?.becomeAbsent()
   }

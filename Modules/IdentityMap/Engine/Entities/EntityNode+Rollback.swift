@@ -1,5 +1,5 @@
 extension EntityNode {
-  /// What a rollback puts back, beside the value and the stamp.
+  /// The state that a rollback restores, beside the value and the stamp.
   private struct State {
     let flags: NodeFlags
     let children: [Node]
@@ -65,7 +65,7 @@ extension EntityNode {
     if !children.isEmpty { flags.insert(.dirty) }
   }
 
-  /// Restores a leaf, whatever has happened to it since.
+  /// Restores a leaf after any later change, its removal included.
   /// - Returns: The value before the restoration. The caller retains it until the node is consistent.
   func putBack(_ value: T, _ stamp: Stamp) -> T {
     let former = exchange(for: value)

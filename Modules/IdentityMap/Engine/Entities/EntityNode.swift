@@ -20,7 +20,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
 
   @usableFromInline override var isReadable: Bool { !flags.contains(.dirty) && !hasCycleLinks }
 
-  /// The value, up to date but for what closes a circle.
+  /// The current value, except for entities that close a cycle.
   func refreshed() -> T {
     if flags.contains(.dirty) { core.refresh(self) }
     return value
@@ -32,7 +32,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     return relations.cycleLinks > 0
   }
 
-  /// What closes a circle in the value.
+  /// The children that close a cycle.
   var cycleChildren: [Node] {
     hasCycleLinks ? relations?.children.filter(\.closesCycle).map(\.child) ?? [] : []
   }
@@ -77,7 +77,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     }
     let former = exchange(for: reduced)
     defer { withExtendedLifetime(former) {} }
-    // What closed a circle is in the value as it was stored, and may close none any more.
+    // An entity that closed a cycle is in the value as it was stored, and may close none after the removal.
     if hasCycleLinks { relink(to: left) } else { setChildren(left) }
     advanceVersion()
     core.propagate(from: self)
@@ -96,7 +96,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
 
   @usableFromInline override var label: String { "\(T.self) \(value.id)" }
 
-  /// The places of the children in the value.
+  /// The key paths to the children.
   var plan: NestingPlan<T>? {
     relations?.plan.map { unsafeDowncast($0, to: NestingPlan<T>.self) }
   }

@@ -1,8 +1,8 @@
 /// Deeply nested aggregates. Comparing such a value visits each level, and comparing the values at every level takes
 /// the square of the depth. So each value is compared after its nested entities, as a shallow value.
 extension EntityTable {
-  /// Gives a node another value of its entity.
-  /// - Parameter isUpdate: The value was made of the stored one.
+  /// Replaces the value of a deep aggregate.
+  /// - Parameter isUpdate: Whether the value was made from the stored one.
   func replaceDeep(_ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
     let before = node.refreshed()
     // Released with the operation: releasing the value here would recurse through all levels below.
@@ -21,8 +21,8 @@ extension EntityTable {
       of: node, stamp: stamp, isEqual: isEqual, isRepeated: isRepeated, isAdjusted: isAdjusted)
   }
 
-  /// Whether a node is equal to its former value, after the entities in it were found equal to their former values: what
-  /// is equal to each other can take each other's place, and shares its memory then.
+  /// Whether a node is equal to its former value, given that nested entities are equal to their former values: the
+  /// nested values are replaced by the current ones, which share memory, so that the comparison is shallow.
   private func isEqual(_ node: EntityNode<T>, to former: T, of children: [Node]) -> Bool {
     let refreshed = node.refreshed()
     var former = former
@@ -42,7 +42,7 @@ extension EntityTable {
 }
 
 extension EntityNode {
-  /// Whether entities are nested deep in the value. What closes a circle is compared at length at every depth.
+  /// Whether entities are nested deep in the value. Values with cycles are compared directly at every depth.
   var isDeep: Bool {
     guard let relations else { return false }
     return relations.height > 64 && relations.cycleLinks == 0

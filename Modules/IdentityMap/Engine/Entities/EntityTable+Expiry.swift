@@ -28,7 +28,7 @@ extension EntityTable {
   func prepareSearch() {
     guard let retention, case .timeToLive = retention.lifetime, retention.isOverLimit(now: core.now) else { return }
     evictExpired()
-    // Inside of another operation there may be nodes that nothing holds yet, or again when it is undone.
+    // Within another operation, new nodes may have no reason to be kept yet.
     if core.lock.depth == 1 { core.evictUnreferenced() }
   }
 
@@ -40,7 +40,7 @@ extension EntityTable {
     return node
   }
 
-  /// Whether nothing is noted of a search: no lifetime depends on it.
+  /// Whether a search changes no state: no lifetime depends on it.
   var searchHasNoEffect: Bool {
     guard let retention else { return true }
     return retention.lifetime == .pinned

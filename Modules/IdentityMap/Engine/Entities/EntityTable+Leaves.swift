@@ -66,6 +66,6 @@ extension EntityTable {
 }
 
 extension EntityNode {
-  /// Whether nothing is to be known of the node but its value.
+  /// Whether the node is a leaf without relations, flags or special state.
   @inlinable var isPlainLeaf: Bool { flags.subtracting(.recorded).isEmpty }
 }

@@ -10,7 +10,7 @@ extension EntityTable {
       core.reportRejected(T.self, entity.id, error)
       return StoreResult(node: node, outcome: .refused)
     }
-    // What a closure made of the stored value has that in it already.
+    // The result of a closure contains the stored value already.
     let merged = isUpdate ? entity : merged(entity, into: node)
     // The closure that merges may have removed it.
     if node.isAbsent && !node.flags.contains(.tentativelyRemoved) { return revive(node, with: merged, stamp: stamp) }
@@ -45,8 +45,9 @@ extension EntityTable {
     return merged.id == entity.id ? merged : entity
   }
 
-  /// Gives a node another value of its entity, whose stamp has been looked at.
-  /// - Parameter isUpdate: The value was made of the stored one, so that what closes a circle in it is as old as it was.
+  /// Replaces the value of an entity after the check of the stamp.
+  /// - Parameter isUpdate: Whether the value was made from the stored one. Then entities that close a cycle in it keep
+  ///   their values.
   func replace(
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool = false
   ) -> StoreResult<T> {
@@ -234,7 +235,7 @@ extension EntityTable {
 
   // MARK: Stamps
 
-  /// Why a value with a stamp may not take the place of a node's.
+  /// Returns the reason that forbids a value with a stamp.
   func refusal(of stamp: Stamp?, by node: Node) -> StampError? {
     guard let stamp else { return nil }
     if stamp.isNaN { return .notANumber }

@@ -31,7 +31,7 @@ extension EntityTable {
 }
 
 extension StoreCore {
-  /// A new query. The caller keeps it.
+  /// Returns a new query. The caller keeps it.
   func query<T: Identifiable & Sendable>(
     _ type: T.Type, where condition: @escaping @Sendable (T) -> Bool, sort order: (@Sendable (T, T) -> Bool)?
   ) -> QueryNode<T> {

@@ -1,7 +1,7 @@
 extension EntityTable {
-  /// Lets a closure change an entity. The closure may use the store: what it changes in its value counts, and of the
-  /// entities in it that it leaves alone there, what it does to them in the store.
-  /// - Returns: Whether the entity has the value now.
+  /// Changes an entity by a closure, which may use the store. A change in the closure's value counts; a nested entity
+  /// that the value leaves unchanged keeps the state that the closure gave it in the store.
+  /// - Returns: Whether the entity was changed.
   @usableFromInline func update<E: Error>(
     _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
   ) throws(E) -> Bool {
@@ -10,7 +10,7 @@ extension EntityTable {
       return false
     }
     var value = updateBase(of: node)
-    // Shares its buffers with the stored value, as the closure's does, so it has the closure copy nothing more.
+    // Shares its buffers with the stored value, so that the closure copies no more than it would anyway.
     let given: T? = traits.isAggregate ? value : nil
     let version = node.version
     try update(&value)

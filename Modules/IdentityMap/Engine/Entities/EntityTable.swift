@@ -12,7 +12,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   @usableFromInline let leafLog = LeafUndoLog<T>()
   /// Whether the time of writes is kept.
   @exclusivity(unchecked) var tracksTime = false
-  /// The places of nested entities that most values of the type have.
+  /// The key paths that most values of the type have.
   @exclusivity(unchecked) private var plan: NestingPlan<T>?
   var queries: [QueryNode<T>] = [] {
     didSet { updateStoresPlainLeaves() }
@@ -38,7 +38,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     index.destroy()
   }
 
-  /// Whether the entities are leaves and nothing is to be done with them but to store them.
+  /// Whether the entities are leaves and the policy, queries and observed identifiers need nothing but the value.
   @exclusivity(unchecked) @usableFromInline private(set) var storesPlainLeaves = false
 
   private func updateStoresPlainLeaves() {
@@ -99,7 +99,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     if !awaited.isEmpty { awaited[node.value.id]?.entity = node }
   }
 
-  /// The places of the nested entities in a value; `nil` when it has none.
+  /// The key paths to the nested entities of a value; `nil` without any.
   func plan(for value: T) -> NestingPlan<T>? {
     guard let paths = traits.paths(of: value), !paths.isEmpty else { return nil }
     if let plan, plan.isMade(of: paths) { return plan }

@@ -30,7 +30,7 @@ class AnyLeafUndoLog {
     entries.append(Entry(node))
   }
 
-  /// Says of leaves that they are in no journal.
+  /// Removes the mark of recorded leaves.
   final func unmark(_ range: Range<Int>) {
     entries.forEach(in: range) { entry in entry.node._withUnsafeGuaranteedRef { _ = $0.flags.remove(.recorded) } }
   }
@@ -38,7 +38,7 @@ class AnyLeafUndoLog {
   /// Makes leaves what they were, the last first, and forgets them.
   func restore(from start: Int) {}
 
-  /// Forgets everything.
+  /// Removes all entries.
   func clear() {
     var former = entries
     entries = BlockList()
@@ -85,7 +85,7 @@ final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
 
   override func clear() {
     super.clear()
-    // Taken out first: the end of a value can run code that uses the store, and so the log.
+    // Emptied first: the `deinit` of a value can use the store, and so the log.
     var former = values
     values = BlockList()
     former.removeAll()
@@ -93,7 +93,7 @@ final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
 }
 
 extension EntityTable {
-  /// Keeps that a leaf was not there. While a journal is kept.
+  /// Records that a leaf did not exist. Only while an undo log exists.
   @inlinable func recordCreation(of node: EntityNode<T>) {
     record(nil, of: node)
   }

@@ -6,7 +6,7 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     let links = relations.children
     return Array(unsafeUninitializedCapacity: links.count) { list, count in
       guard let start = list.baseAddress else { return }
-      // An entity that was stored by a rolled back transaction is absent.
+      // A rolled back transaction leaves the entities that it stored absent.
       for link in links {
         link.withChild { child in
           guard !child.isAbsent else { return }

@@ -6,10 +6,10 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   private let precedes: Order?
   private var members: [EntityNode<T>] = []
   private var identities: Set<ObjectIdentifier> = []
-  /// Whether a transaction that can be rolled back has made the query.
+  /// Whether a rollback of the running transaction would discard the query.
   var isNew = false
 
-  /// An entity that may enter, leave or move in the result.
+  /// A candidate for entering, leaving or moving in the result.
   struct Candidate {
     let node: EntityNode<T>
     /// Whether the value has changed. If not, only entering and leaving matter.
@@ -56,7 +56,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     return zip(values, values.dropFirst()).contains { precedes($0.1, $0.0) }
   }
 
-  /// Looks at all entities anew.
+  /// Evaluates the query again for all entities.
   func rerun(over nodes: [EntityNode<T>]) {
     let former = members
     (members, identities) = ([], [])
@@ -73,9 +73,9 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   /// The result after entities were noted.
   private struct Refreshed {
     let members: [EntityNode<T>]
-    /// The candidates that were evaluated.
+    /// The evaluated candidates.
     let met: Set<ObjectIdentifier>
-    /// Those of them that belong to the result.
+    /// The candidates in the result.
     let belonging: [EntityNode<T>]
   }
 
@@ -103,7 +103,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
       + belonging.filter { !identities.contains(ObjectIdentifier($0)) }
   }
 
-  /// Puts nodes where they belong, behind those that they do not come before.
+  /// Inserts nodes in the order of the query, after equal ones.
   private func insert(
     _ nodes: [EntityNode<T>], into members: [EntityNode<T>], _ precedes: Order
   ) -> [EntityNode<T>] {

@@ -2,9 +2,9 @@
 struct RemovalEffect {
   /// The value cannot be without the entity.
   let isUseless: Bool
-  /// The value has the entity at all its places as before.
+  /// Every key path keeps the entity.
   let isNone: Bool
-  /// A place refuses the removal.
+  /// A key path refuses the removal.
   let isRefused: Bool
 }
 
@@ -20,7 +20,7 @@ extension EntityNode: RemovalReferrer {
   func effect(ofRemoving other: Node) -> RemovalEffect {
     let table = core.table(of: T.self)
     let visible = table.effect(ofRemoving: other, on: refreshed())
-    // The confirmed value is shown instead when it can be without the entity.
+    // The confirmed value is shown instead, if it does not need the entity.
     guard visible.isUseless, let base = overlay?.base else { return visible }
     return table.effect(ofRemoving: other, on: base)
   }
@@ -39,7 +39,8 @@ extension EntityTable {
     }
   }
 
-  /// Removes the entities that nothing refuses to remove; those that only refuse each other's removal stay.
+  /// Removes the entities that no remaining aggregate refuses to lose. Entities that only refuse each other's removal
+  /// stay.
   func removeAllUnreferred() {
     guard core.graph.mayRefuse else { return removeAll() }
     var left = presentNodes
@@ -60,7 +61,7 @@ extension EntityTable {
 }
 
 extension StoreCore {
-  /// Returns the reason that forbids a removal. Aggregates that are removed with the entity do not refuse.
+  /// Returns the reason that forbids a removal. An aggregate does not refuse when the removal also removes the aggregate.
   func refusal(ofRemoving entity: some RemovalReferrer) -> RemovalRefusal? {
     guard graph.mayRefuse else { return nil }
     var removed: [Node] = [entity]

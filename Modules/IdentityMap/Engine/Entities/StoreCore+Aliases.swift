@@ -41,7 +41,7 @@ extension StoreCore {
     let shape = shape()
     let given = node.isUnchanged(since: version) ? nil : GivenEntities(in: original, shape, self)
     if let given {
-      // An entity that the closure has removed does not come back with the alias.
+      // An entity that the closure has removed is not restored by the alias.
       guard let reduced = shape.withoutRemoved(content, given: given, self) else { return false }
       content = reduced
     }

@@ -32,7 +32,7 @@ final class TableDirectory {
   @usableFromInline let recent: UnsafeMutablePointer<(type: ObjectIdentifier, table: Unmanaged<AnyEntityTable>)?>
   /// Tables with queries.
   @exclusivity(unchecked) var withQueries: [AnyEntityTable] = []
-  /// Tables with entities that may have to be evicted.
+  /// Tables with candidates for eviction.
   @exclusivity(unchecked) var overdue: [AnyEntityTable] = []
 
   var all: some Collection<AnyEntityTable> { tables.values }
@@ -58,7 +58,7 @@ final class TableDirectory {
 
   @inlinable static var slotCount: Int { 16 }
 
-  /// The place of a type among the tables used last.
+  /// The slot of a type among the recently used tables.
   @inlinable static func slot(of key: ObjectIdentifier) -> Int {
     Int(bitPattern: UInt(bitPattern: Int(bitPattern: key)) >> 4) & (slotCount - 1)
   }

@@ -3,7 +3,7 @@
 class TypeTraits<T: Identifiable & Sendable> {
   var isAggregate: Bool { false }
 
-  /// The places of the nested entities of an aggregate.
+  /// The key paths to the nested entities of an aggregate.
   func paths(of value: T) -> [PartialIdentifiableKeyPath<T>]? { nil }
 
   /// Whether two values are equal by their `==`; `false` for types without one.

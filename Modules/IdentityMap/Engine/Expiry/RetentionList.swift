@@ -11,7 +11,7 @@ final class RetentionList {
     entries.removeAll()
   }
 
-  /// Retains a node as the one that was used last.
+  /// Retains a node as the most recently used.
   /// - Parameter now: The start of a time to live.
   func retain(_ node: Node, cost: Int, now: Duration) {
     let relations = node.makeRelations()

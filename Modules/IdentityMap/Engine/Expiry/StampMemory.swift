@@ -11,7 +11,7 @@ final class StampMemory<ID: Hashable> {
     self.time = time
   }
 
-  /// Remembers a stamp, unless a higher one is remembered.
+  /// Remembers a stamp, unless a higher stamp is known.
   func remember(_ stamp: Stamp, of id: ID, now: Duration) {
     forget(until: now)
     if let (higher, _) = known[id], higher >= stamp { return }

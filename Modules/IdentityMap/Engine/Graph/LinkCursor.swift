@@ -4,9 +4,9 @@ struct LinkCursor {
   @usableFromInline enum Purpose {
     /// Writes changed children into the value.
     case refresh
-    /// To write what closes a circle.
+    /// Writes children that close a cycle into a copy of the value.
     case closeCycles
-    /// To take out what stands for a node.
+    /// Removes a node from the value.
     case remove
   }
 
@@ -16,9 +16,9 @@ struct LinkCursor {
   /// The node to remove from the value.
   @usableFromInline let removed: ObjectIdentifier?
   @usableFromInline var position = 0
-  /// How often the removed node stays, because of the policy of its place.
+  /// The number of occurrences of the removed node that a policy keeps.
   @usableFromInline var kept = 0
-  /// At how many of these places its removal is refused.
+  /// The number of these occurrences whose policy refuses the removal.
   @usableFromInline var refused = 0
 
   fileprivate init(_ links: UnsafeMutableBufferPointer<ChildLink>, _ purpose: Purpose, removing node: Node? = nil) {
@@ -102,9 +102,9 @@ extension LinkCursor {
     }
   }
 
-  /// The next link's child when its value is to be written, and it is of the type that the place has. It is not when the
-  /// value was given other places while it was written, as by a setter that does not keep what it is given. The child is
-  /// there all the while, and not retained, because that would take as long as the rest.
+  /// The next link's child, when its value has to be written and it has the type of the key path. A setter that changes
+  /// its argument during the walk can make the types differ. The child is not retained, because that would take as long
+  /// as the rest; the table retains it.
   @inlinable mutating func nextToWrite<N: Node>(of type: N.Type) -> Unmanaged<N>? {
     let index = position
     position += 1

@@ -56,16 +56,16 @@ extension Node {
     core.pending.addReleaseCandidate(link.child)
   }
 
-  // MARK: Circles
+  // MARK: Cycles
 
-  /// Whether a link to the child would close a circle. When not, the heights are made to fit the link.
+  /// Whether a link to the child would close a cycle. If not, the heights are adjusted to the link.
   private func wouldCloseCycle(with child: Node) -> Bool {
     if child === self || child.flags.contains(.beingStored) { return true }
     guard let relations, let childHeight = child.relations?.height, childHeight >= relations.height else {
       return false
     }
     if !relations.parents.isEmpty {
-      // Were the child an ancestor, all nodes between would be at most as high as it is.
+      // If the child were an ancestor, all nodes between would be at most as high as the child.
       let lower = ancestors { $0.relations.map { $0.height <= childHeight } ?? false }
       if lower.contains(where: { $0 === child }) { return true }
     }
@@ -89,8 +89,8 @@ extension Node {
     }
   }
 
-  /// The ancestors, not through links that close a circle, that satisfy a condition, found without walking on from
-  /// those that do not.
+  /// The ancestors that satisfy a condition, found without visiting the ancestors of the others. Links that close a
+  /// cycle do not count.
   private func ancestors(where condition: (Node) -> Bool) -> [Node] {
     var found: [Node] = []
     var stack = [self]

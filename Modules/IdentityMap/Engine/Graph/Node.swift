@@ -12,7 +12,7 @@ class Node {
   /// The freshness of the value; not a number when it has no stamp.
   @exclusivity(unchecked) @usableFromInline final var stamp = Stamp.nan
   // Fields that every search reads come last, beside the value: one cache miss fetches both.
-  /// What keeps the node from outside, if anything does. It may be on its way out; see ``Handle``.
+  /// The handle that keeps the node from outside, possibly in deallocation; see ``Handle``.
   @exclusivity(unchecked) final var handle: Unmanaged<Handle>?
   /// Grows with each change of the value, and when the value has become out of date.
   @exclusivity(unchecked) @usableFromInline final var version: UInt32 = 0
@@ -24,7 +24,7 @@ class Node {
     self.core = core
   }
 
-  /// Makes the value anew of the children's, which are up to date.
+  /// Writes the current values of the children into the value.
   @usableFromInline func rebuild() {}
 
   /// Removes the node from the store's tables at its eviction.
@@ -38,13 +38,13 @@ class Node {
   /// - Parameter isReported: Whether observers are notified of a change that moves no member of a result.
   @usableFromInline func notifyQueries(isReported: Bool) {}
 
-  /// Larger than that of all nodes that the value is made of.
+  /// The node's position among notifications: greater than that of all its children.
   @usableFromInline var notificationOrder: Int32 { relations?.height ?? 0 }
 
   /// Whether observers are only notified between transactions, so that they never see a part of one.
   @usableFromInline var notifiesBetweenTransactions: Bool { false }
 
-  /// Whether to read the value changes nothing: it is up to date, and nothing is noted of the read.
+  /// Whether a shared read may read the value: it is up to date, and reading changes no state.
   @usableFromInline var isReadable: Bool { false }
 
   /// A closure that puts back what the node is now.
@@ -73,7 +73,7 @@ extension Node {
   /// A change during a rebuild would replace the children that are being written. Only a setter of the value can
   /// attempt it.
   final func requireNotRebuilding() {
-    // Not a precondition, which says nothing in release builds.
+    // A precondition would lose its message in release builds.
     if flags.contains(.rebuilding) {
       fatalError("\(label) was changed while it was being made up to date, by a setter of its own.")
     }

@@ -12,7 +12,7 @@ extension StoreCore {
     return body()
   }
 
-  /// Makes a node's value of its children's while others are not settled: what contains one of those stays out of date.
+  /// Rebuilds a node while other nodes are inconsistent: values that contain such a node stay dirty.
   func refreshConsistent(_ node: Node) {
     var met: Set<ObjectIdentifier> = []
     var stack = [(node: node, isReady: false)]
@@ -33,7 +33,7 @@ extension StoreCore {
 }
 
 extension Node {
-  /// The children that the value is made of.
+  /// The children, except those that close a cycle.
   fileprivate var parts: [Node] {
     relations?.children.filter { !$0.closesCycle }.map(\.child) ?? []
   }

@@ -5,7 +5,7 @@ extension StoreCore {
     graph.handledNodes += 1
   }
 
-  /// Ends a handle that has no owner any more.
+  /// Ends a handle without owners.
   ///
   /// No reference to the node outlives the operation: the release of its value can recurse, and the end of the
   /// operation has the stack for that.
@@ -35,7 +35,7 @@ extension StoreCore {
     }
   }
 
-  /// Forgets a node. Its children may be held no more then.
+  /// Removes a node from the store. Its children may then have no reason to be kept.
   private func evict(_ node: Node) {
     node.flags.insert(.evicted)
     node.setChildren([])

@@ -7,7 +7,7 @@ extension StoreCore {
     var stack = [node]
     while let node = stack.popLast() {
       guard let relations = node.relations else { continue }
-      // Readers of a value that closes a circle get the current one in any case.
+      // Readers of a value with a cycle always get the current value of the entity that closes it.
       for link in relations.parents where !link.closesCycle {
         let parent = link.parent
         guard !parent.flags.contains(.dirty) else { continue }

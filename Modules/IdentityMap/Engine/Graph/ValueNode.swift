@@ -7,7 +7,7 @@ class ValueNode<Value: Sendable>: Node {
 }
 
 extension ValueNode {
-  /// The value as it is now. Takes the lock when it is needed.
+  /// The current value. Takes the lock unless a shared read suffices.
   final var current: Value {
     if let reading = core.beginReading() {
       let value: Value? = isReadable ? .some(read()) : nil

@@ -1,8 +1,8 @@
-/// The entities in a value that a closure is given, and those in them.
+/// The values of the nested entities, at all levels, that a closure received.
 ///
-/// Where an entity closes a circle, the closure sees it as old as it was stored: such a place says nothing.
+/// An entity that closes a cycle has the value that it was stored with, which says nothing about a change.
 final class GivenEntities: EntityVisitor {
-  /// By node. All places have one value, unless one of them closes a circle elsewhere.
+  /// By node. An entity has one value everywhere, unless one occurrence closes a cycle.
   private var values: [ObjectIdentifier: [Any]] = [:]
   private var path: Set<ObjectIdentifier>
   private let differences = KnownDifferences()
@@ -22,7 +22,7 @@ final class GivenEntities: EntityVisitor {
     shape.collect(content, &collector)
   }
 
-  /// Whether the closure was given an entity at any place.
+  /// Whether the closure received an entity.
   func contains<T>(_ node: EntityNode<T>) -> Bool { values[ObjectIdentifier(node)] != nil }
 
   /// Whether the closure was given an entity with this value.

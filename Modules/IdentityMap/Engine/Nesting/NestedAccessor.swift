@@ -6,17 +6,17 @@
 /// Composed of closures for the same reason as a ``NestedShape``.
 @usableFromInline
 final class NestedAccessor<Root> {
-  /// Stores the entities at the place.
+  /// Stores the entities at the key path.
   @usableFromInline let collect: (Root, inout ChildCollector) -> Void
-  /// How many entities are at the place.
+  /// The number of entities at the key path.
   @usableFromInline let count: (Root) -> Int
   /// Writes the changed values of the linked entities.
   @usableFromInline let refresh: (inout Root, inout LinkCursor) -> Void
   /// The same for a value at an address.
   @usableFromInline let refreshAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
-  /// Takes the removed entity out, and says whether the place cannot be without, so that the aggregate has to go too.
+  /// Removes the removed entity; returns whether the key path needs it, so that the aggregate has to be removed too.
   @usableFromInline let remove: (inout Root, inout LinkCursor) -> Bool
-  /// The place in the memory of a value; `nil` when a setter writes it.
+  /// The memory of the key path in a value; `nil` when a setter writes it.
   @usableFromInline let stored: StoredPropertyLayout?
 
   @inlinable init(
@@ -33,7 +33,7 @@ final class NestedAccessor<Root> {
     self.remove = remove
   }
 
-  /// The same accessor for a place with a policy for removals.
+  /// The same accessor with a policy for removals.
   func removing(by policy: RemovalPolicy) -> NestedAccessor {
     guard policy != .cascade else { return self }
     let count = count

@@ -1,8 +1,8 @@
-/// How entities lie in a part of an aggregate: one, perhaps none, many, or wrapped. Shapes are put together: an
-/// optional collection of entities is the shape of an optional over that of a collection over that of an entity.
+/// The arrangement of entities in a part of an aggregate: one, an optional one, several, or wrapped. Shapes are
+/// composed: an optional collection of entities is an optional of a collection of an entity.
 ///
-/// A shape is made of closures, not of overridden methods, because closures are compiled for the types that they are
-/// made with.
+/// A shape consists of closures, not of overridden methods, because closures are specialized for the types at their
+/// creation.
 @usableFromInline
 final class NestedShape<Part> {
   /// The number of entities, when every part has the same.
@@ -52,14 +52,14 @@ extension NestedShape where Part: Identifiable & Sendable {
 }
 
 extension NestedShape {
-  /// A part that may be missing.
+  /// An optional part.
   @inlinable static func optional<Wrapped>(_ shape: NestedShape<Wrapped>) -> NestedShape where Part == Wrapped? {
     NestedShape(
       collect: { part, collector in if let part { shape.collect(part, &collector) } },
       count: { part in part.map(shape.count) ?? 0 },
       refresh: { part, cursor in
         guard var wrapped = part else { return }
-        // Nothing is held twice while it is written, so that collections are changed in place.
+        // The value has one owner during the walk, so that collections are changed in place.
         part = nil
         shape.refresh(&wrapped, &cursor)
         part = wrapped
@@ -81,7 +81,7 @@ extension NestedShape where Part: EntityWrapper {
   @usableFromInline static func wrapper() -> NestedShape {
     NestedShape(
       collect: { part, collector in
-        // A wrapper may have others in it.
+        // A wrapper may contain others.
         StackSpace.forLevel { for accessor in accessors(of: part) { accessor.collect(part, &collector) } }
       },
       count: { part in count(in: part) },

@@ -1,5 +1,5 @@
-/// A tentative edit of the entities that an alias stands for. It names entities, not indices, so that it can be applied
-/// again to another list.
+/// A tentative edit of the entities of an alias. It names entities, not indices, so that it can be applied to another
+/// list.
 enum AliasEdit {
   case insert([Handle], at: Anchor)
   case remove(Handle)
@@ -7,13 +7,13 @@ enum AliasEdit {
   case standFor([Handle])
   case standForNothing
 
-  /// The place of new entries. Without the entry that it names, it is the start or the end of the list.
+  /// The position of new entries. Without the entry that it names, it is the start or the end of the list.
   enum Anchor {
     case first, last
     case before(Handle), after(Handle)
   }
 
-  /// - Parameter entries: `nil` while the alias stands for nothing.
+  /// - Parameter entries: `nil` for an alias without content.
   func apply(to entries: inout [Handle]?) {
     switch self {
     case .insert(let new, let anchor):
@@ -60,9 +60,9 @@ enum AliasEdit {
     return named.contains { $0.node === node }
   }
 
-  /// The edit with other entities in the place of those that it names.
-  /// - Parameter transform: Returns the entity to name, or `nil` for one that the edit cannot name any more.
-  /// - Returns: `nil` when nothing of the edit is left.
+  /// The edit with the named entities replaced.
+  /// - Parameter transform: Returns the entity to name, or `nil` when the edit must not name it any more.
+  /// - Returns: `nil` when the edit has no entity left.
   func mapped(_ transform: (Handle) -> Handle?) -> AliasEdit? {
     switch self {
     case .insert(let new, let anchor):
@@ -103,7 +103,7 @@ extension AliasEdit.Anchor {
   fileprivate func mapped(_ transform: (Handle) -> Handle?) -> Self {
     switch self {
     case .first, .last: self
-    // A removed entry may come back, and is in no list until then.
+    // A removed entry may be restored, and is in no list until then.
     case .before(let entry): .before(transform(entry) ?? entry)
     case .after(let entry): .after(transform(entry) ?? entry)
     }

@@ -2,7 +2,7 @@
 protocol EditableAlias: Node {
   func revert(_ change: TentativeChange)
   func confirm(_ change: TentativeChange)
-  /// An entity was removed: no edit brings it back.
+  /// Removes the edits of a removed entity.
   func discard(_ entity: Node)
   /// Names other entities in the edits.
   func substitute(_ transform: (Handle) -> Handle?)

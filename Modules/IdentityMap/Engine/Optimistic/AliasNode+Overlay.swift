@@ -8,7 +8,7 @@ extension AliasNode {
     rebase(self.overlay ?? AliasOverlay(overlay.form, base: nil, patches: []), on: collector.children)
   }
 
-  /// The entities that the alias stands for; `nil` when it stands for nothing.
+  /// The entities of the alias; `nil` without content.
   var entries: [Handle]? {
     content == nil ? nil : relations?.children.map { Handle.of($0.child) } ?? []
   }

@@ -3,7 +3,7 @@
 /// Edits are applied in the order in which they were made. A confirmed edit keeps its position in this order until all
 /// earlier edits are confirmed, so that the order of the confirmations moves no entry.
 final class AliasOverlay<Content> {
-  /// The confirmed entities below all edits; `nil` when the alias stands for nothing by them.
+  /// The confirmed entities below all edits; `nil` for an alias without content.
   let base: [Handle]?
   /// In the order in which they were made.
   let patches: [Patch]
@@ -21,7 +21,7 @@ final class AliasOverlay<Content> {
     self.patches = patches
   }
 
-  /// The entities that the alias stands for with all edits.
+  /// The entities after all edits.
   var visible: [Handle]? { entries { _ in true } }
 
   /// The entities after the confirmed edits alone.
@@ -65,7 +65,7 @@ final class AliasOverlay<Content> {
       }
     }
     guard let replacing else { return with(base: (base ?? []) + new, patches) }
-    // What the edit stands for hides the base.
+    // The list of the edit replaces the base.
     var edited = patches
     var entries: [Handle]? = []
     edited[replacing].edit.apply(to: &entries)
@@ -85,7 +85,7 @@ final class AliasOverlay<Content> {
       patches.map { $0.change === change ? Patch(change: change, edit: $0.edit, isConfirmed: true) : $0 })
   }
 
-  /// With other entities in the place of those that the edits name.
+  /// With the entities that the edits name replaced.
   func substituting(_ transform: (Handle) -> Handle?) -> AliasOverlay {
     with(
       base: base,

@@ -47,7 +47,7 @@ extension EntityNode: TentativelyRemovable {
     if isAbsent, patches.count < overlay.patches.count, table.exists(by: left) {
       return table.setOverlay(left, of: self)
     }
-    // The visible value does not contain the entity, whatever the changes add.
+    // The visible value does not contain the entity, even where changes add it.
     let former = setOverlay(patches.isEmpty ? nil : left)
     withExtendedLifetime(former) {}
   }

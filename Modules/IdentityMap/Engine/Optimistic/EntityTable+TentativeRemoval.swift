@@ -7,8 +7,8 @@ extension EntityTable {
     return node
   }
 
-  /// Lets there be no entity any more, for the time being.
-  /// - Parameter value: What it will be when it is back. The caller keeps what it was.
+  /// Marks an entity as tentatively removed.
+  /// - Parameter value: The value after a restoration. The caller retains the former value.
   func markTentativelyRemoved(_ node: EntityNode<T>, as value: T) {
     let wasThere = !node.isAbsent
     _ = node.exchange(for: value)
@@ -28,7 +28,7 @@ extension EntityTable {
     core.pending.addReleaseCandidate(node)
   }
 
-  /// Lets there be an entity again. Its value is set afterwards.
+  /// Makes a tentatively removed entity present again. Its value is set afterwards.
   func restorePresence(_ node: EntityNode<T>) {
     node.setTentativelyRemoved(false)
     node.flags.remove(.absent)

@@ -55,7 +55,7 @@ extension EntityTable {
     if former == nil, core.isLogging { core.reportStored(T.self, node.value.id) }
   }
 
-  /// Whether a value is shown already, in every field.
+  /// Whether a value is the visible one in every field.
   private func isVisible(_ value: T, by node: EntityNode<T>) -> Bool {
     let visible = node.read()
     return areEqual(visible, value, of: node) && areIdentical(visible, value)

@@ -6,7 +6,7 @@ extension StoreCore {
 
   /// Removes an entity from all open changes, so that no rollback of a change restores it.
   func discardFromChanges(_ entity: Node) {
-    // A rollback puts everything back by itself.
+    // A rollback restores the participants by itself.
     guard !undo.isRollingBack else { return }
     for change in optimistic.openChanges { change.discard(entity) }
   }

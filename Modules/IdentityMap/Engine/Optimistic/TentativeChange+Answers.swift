@@ -8,7 +8,7 @@ extension TentativeChange {
     let table = core.table(of: T.self)
     let replaced = temporaries.map { $0.map { table.knownNode($0) } } ?? temporaryNodes(for: answers)
     let stored = store(answers, stamp: stamp)
-    // The store may forget a node that nothing keeps while it stores the next one.
+    // Storing a value may evict nodes that nothing keeps.
     let kept = stored.map { Handle.of($0) }
     var substitutes: [ObjectIdentifier: Handle?] = [:]
     for (node, answer) in zip(replaced, kept) {

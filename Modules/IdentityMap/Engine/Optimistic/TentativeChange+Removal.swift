@@ -21,7 +21,7 @@ extension TentativeChange {
         if parent.isAbsent { doomed.append(parent) }
       }
     }
-    // The entities after the aggregates, which need them when everything is taken back: the last is the first then.
+    // Aggregates first, so that a reversion, which runs backwards, restores the entities before them.
     for node in doomed.reversed() where !node.isAbsent { node.patch(removing: nil, for: self) }
   }
 }

@@ -52,13 +52,13 @@ final class TentativeChange: @unchecked Sendable {
 
   // MARK: The end
 
-  /// Takes everything back.
+  /// Reverts all effects and ends the change.
   func revert() {
     revertTemporarily()
     releaseParticipants()
   }
 
-  /// Takes everything back in a transaction that will be undone.
+  /// Reverts all effects, in a transaction that is rolled back.
   func revertTemporarily() {
     isEnding = true
     for entry in participants.reversed() { entry.revert() }

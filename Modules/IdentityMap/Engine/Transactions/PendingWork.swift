@@ -13,7 +13,7 @@ struct PendingWork {
   private var releaseCandidates: [Node] = []
   /// The work that waits until the lock is free.
   private(set) var deferred = DeferredWork()
-  /// The list of deferred releases for the type that was released last: successive releases are mostly of one type.
+  /// The latest list of deferred releases, with its type: successive releases are mostly of one type.
   @usableFromInline var lastDeferredReleases: (type: ObjectIdentifier, list: UnsafeMutableRawPointer)?
 
   /// Has the outermost operation commit.

@@ -1,7 +1,7 @@
 /// What nodes were before a transaction, so that it can be rolled back.
 final class UndoLog {
   var entries: [Entry] = []
-  /// From where on the entries' nodes are marked as being in the journal.
+  /// The entries before this index are not marked as recorded any more.
   var marked = 0
   /// Nodes with observers that began in the transaction, or that wait for its end.
   var newlyObserved: [Node] = []
@@ -31,7 +31,7 @@ final class UndoLog {
     }
   }
 
-  /// Every log ends where this journal began.
+  /// Empties the logs of the tables, which belong to this log.
   func clearLogs() {
     for case .leaves(let log, _) in entries { log.clear() }
   }
