@@ -1,10 +1,11 @@
-/// What a store holds and by whom it is held, for debugging. It names types and identifiers, and never shows values.
+/// The entities of a store and the reasons to keep them, for debugging. It contains types and identifiers, and never
+/// values.
 public struct Inspection: Sendable, CustomStringConvertible {
-  /// Something that the store holds.
+  /// An entity of the store.
   public struct Entry: Sendable {
     /// The entity's type and identifier.
     public let entity: String
-    /// How many references of observers and subscriptions keep it.
+    /// The number of observers and subscriptions that keep it.
     public let handles: Int
     /// The aggregates, lists, aliases and awaited identifiers that it is in.
     public let containers: [String]
@@ -20,7 +21,7 @@ public struct Inspection: Sendable, CustomStringConvertible {
 
   /// The entities, sorted by type and identifier.
   public let entities: [Entry]
-  /// The names of the aliases that stand for something, with their types.
+  /// The names of the aliases with content, with their types.
   public let aliases: [String]
 
   public var description: String {
@@ -39,7 +40,7 @@ public struct Inspection: Sendable, CustomStringConvertible {
 }
 
 extension EntityStore {
-  /// What the store holds and by whom it is held. Takes time and the lock; for debugging.
+  /// Returns the entities and the reasons to keep them. Takes time with the store locked; for debugging.
   public func inspect() -> Inspection {
     core.exclusively {
       var entries: [Inspection.Entry] = []

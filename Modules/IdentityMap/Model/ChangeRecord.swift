@@ -16,6 +16,6 @@ public struct ChangeRecord: Sendable {
   public let type: String
   /// The entity's identifier.
   public let id: String
-  /// Where the change came from, as its transaction said.
+  /// The origin of the change, as given to its transaction.
   public let origin: String?
 }

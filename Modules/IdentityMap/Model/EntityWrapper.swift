@@ -12,7 +12,7 @@
 ///
 /// A setter is only called for the case of the value, with a newer value of its entity.
 public protocol EntityWrapper {
-  /// The places of the entities in the wrapper, each appended to the wrapper's own place.
+  /// The key paths to the entities of the wrapper, each appended to the key path of the wrapper.
   func wrappedEntitiesKeyPaths<Root>(
     relativeTo parent: WritableKeyPath<Root, Self>
   ) -> [PartialIdentifiableKeyPath<Root>]

@@ -19,7 +19,7 @@ public struct PartialIdentifiableKeyPath<Root> {
   @usableFromInline let keyPath: PartialKeyPath<Root>
   @usableFromInline let kind: Kind
   @usableFromInline var removal: RemovalPolicy
-  /// Only asked when the place is new: it takes longer than to compare places.
+  /// Only called for new key paths, because it takes longer than a comparison of key paths.
   @usableFromInline let make: (PartialKeyPath<Root>) -> NestedAccessor<Root>
 
   @inlinable init<Part>(

@@ -25,6 +25,6 @@ public enum StampError: Error, Equatable {
 public enum EntityError: Error, Equatable {
   /// A closure that updates an entity gave it another identifier. Store the result as an entity of its own instead.
   case identifierChanged
-  /// A closure changed an entity at several places of one value, and not everywhere to the same. The last place counts.
+  /// A closure gave one entity different values at several occurrences. The last occurrence counts.
   case differentChanges
 }

@@ -8,13 +8,14 @@ public struct TypePolicy<T: Identifiable & Sendable>: Sendable {
   /// rejected; `nil` forgets the stamp with the entity. A rejected value is not stored: the caller gets it back, and
   /// follows the entity as soon as a newer value is stored.
   public var stampsOutlive: Duration?
-  /// Makes one value of the stored and the incoming one, for sources that send a part of the fields or a page of a list.
-  /// Runs under the store's lock. Without it, the incoming value replaces the stored one.
+  /// Makes one value of the stored and the incoming one, for sources that send a part of the fields or a page of a
+  /// list. Runs under the store's lock. Without it, the incoming value replaces the stored one.
   public var merge: (@Sendable (_ stored: T, _ incoming: T) -> T)?
   /// Whether two values are equal, so that observers are not notified; the default is the `==` of the type. The value
   /// is stored in any case, and every aggregate with the entity shows it.
   public var areEqual: (@Sendable (T, T) -> Bool)?
-  /// What an entity counts for a lifetime of limited memory, in bytes; its own size without what it refers to by default.
+  /// What an entity counts for a lifetime of limited memory, in bytes; its own size without what it refers to by
+  /// default.
   public var cost: @Sendable (T) -> Int = { _ in MemoryLayout<T>.stride }
 
   init() {}

@@ -1,10 +1,10 @@
 /// How a list differs from the one that an observer got before.
 public struct ListChange<T: Identifiable & Sendable>: Sendable where T.ID: Sendable {
-  /// From one place to another.
+  /// A change of the index.
   public struct Move: Sendable, Equatable {
-    /// The place in the former list.
+    /// The index in the former list.
     public let from: Int
-    /// The place in the new list.
+    /// The index in the new list.
     public let to: Int
   }
 
@@ -16,7 +16,7 @@ public struct ListChange<T: Identifiable & Sendable>: Sendable where T.ID: Senda
   public let insertions: [Int]
   /// The entities with another position relative to the other remaining entities.
   public let moves: [Move]
-  /// The places in the new list of what stayed with another value.
+  /// The indices in the new list of the remaining entities with another value.
   public let updates: [Int]
 
   /// Whether the lists are the same.

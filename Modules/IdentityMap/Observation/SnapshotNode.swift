@@ -1,4 +1,4 @@
-/// The values of several nodes, read together while the lock is held.
+/// A node that reads several nodes within one operation.
 final class SnapshotNode<Value: Sendable>: ValueNode<Value> {
   private let readParts: () -> Value
 

@@ -20,12 +20,12 @@ extension SnapshotPart {
     }
   }
 
-  /// The entity that an alias stands for; `nil` while the alias stands for nothing.
+  /// The entity of an alias; `nil` while the alias has no content.
   public static func alias<T: Identifiable & Sendable>(_ key: AliasKey<T>) -> SnapshotPart<T?> where Value == T? {
     SnapshotPart<T?> { $0.alias(key, shape: .entity()) }
   }
 
-  /// The collection that an alias stands for; `nil` while the alias stands for nothing.
+  /// The collection of an alias; `nil` while the alias has no content.
   public static func alias<C: Collection & Sendable>(_ key: AliasKey<C>) -> SnapshotPart<C?>
   where Value == C?, C.Element: Identifiable & Sendable {
     SnapshotPart<C?> { $0.alias(key, shape: .list()) }

@@ -19,12 +19,12 @@ extension EntityStore {
     }
   }
 
-  /// What an alias stands for, `nil` while it stands for nothing. Follow it to hear when it stands for something else.
+  /// Returns an observer of an alias's entity, `nil` without content. Follow it to receive later content.
   public func find<T: Identifiable & Sendable>(named: AliasKey<T>) -> EntityObserver<T?> {
     core.findShared(named) ?? core.exclusively { core.observer(core.alias(named, shape: .entity())) }
   }
 
-  /// What an alias of a collection stands for, `nil` while it stands for nothing.
+  /// Returns an observer of an alias's collection, `nil` without content.
   public func find<C: Collection & Sendable>(named: AliasKey<C>) -> EntityObserver<C?>
   where C.Element: Identifiable & Sendable {
     core.findShared(named) ?? core.exclusively { core.observer(core.alias(named, shape: .list())) }

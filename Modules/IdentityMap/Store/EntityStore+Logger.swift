@@ -8,9 +8,9 @@ extension EntityStore {
     func didFailedToStore<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error)
     /// An entity was not removed: ``RemovalRefusal``. Does nothing by default.
     func didFailToRemove<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error)
-    /// An alias stands for something, for the first time or something else.
+    /// An alias has new content.
     func didRegisterAlias<T>(_ alias: AliasKey<T>)
-    /// An alias stands for nothing any more.
+    /// An alias has lost its content.
     func didUnregisterAlias<T>(_ alias: AliasKey<T>)
   }
 }

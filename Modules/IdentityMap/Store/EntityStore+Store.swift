@@ -50,8 +50,8 @@ extension EntityStore {
 }
 
 extension EntityStore {
-  /// Stores an entity, the short way; see ``store(entity:named:modifiedAt:ifPresent:)``. Without anything that keeps it,
-  /// it is gone again when this returns.
+  /// Stores an entity; see ``store(entity:named:modifiedAt:ifPresent:)``. Without any reason to keep it, the entity is
+  /// evicted when the result is released.
   @inlinable @discardableResult
   public func store<T: Identifiable & Sendable>(
     _ entity: T, named: AliasKey<T>? = nil, modifiedAt: Stamp? = nil, ifPresent update: Update<T>? = nil

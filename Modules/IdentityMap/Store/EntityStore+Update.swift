@@ -28,8 +28,8 @@ extension EntityStore {
     try self.update(type, id: id, modifiedAt: modifiedAt, update: update)
   }
 
-  /// Changes the entity that an alias stands for, or lets it stand for another one.
-  /// - Returns: Whether it is changed: `false` when the alias stands for nothing, or its stamp is not lower than
+  /// Changes the entity of an alias, or replaces it by another.
+  /// - Returns: Whether it was changed: `false` when the alias has no content, or its stamp is not lower than
   ///   `modifiedAt`.
   @discardableResult
   public func update<T: Identifiable & Sendable, E: Error>(
@@ -40,9 +40,9 @@ extension EntityStore {
     }
   }
 
-  /// Changes the collection that an alias stands for, and the entities in it. Edits of open optimistic changes are not in
-  /// it, and lie on top of the result.
-  /// - Returns: Whether it is changed: `false` when the alias stands for nothing, or its stamp is not lower than
+  /// Changes the collection of an alias and its entities. The closure receives the list without the edits of open
+  /// optimistic changes, which lie on top of the result.
+  /// - Returns: Whether it was changed: `false` when the alias has no content, or its stamp is not lower than
   ///   `modifiedAt`.
   @discardableResult
   public func update<C: Collection & Sendable, E: Error>(

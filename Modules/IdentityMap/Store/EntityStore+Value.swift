@@ -13,12 +13,12 @@ extension EntityStore {
     return core.exclusively { core.value(type, id: id) }
   }
 
-  /// The entity that an alias stands for now; `nil` when the alias stands for nothing. See ``value(_:id:)``.
+  /// Returns the current entity of an alias; `nil` without content. See ``value(_:id:)``.
   public func value<T: Identifiable & Sendable>(named: AliasKey<T>) -> T? {
     core.value(of: named)
   }
 
-  /// The collection that an alias stands for now; `nil` when the alias stands for nothing. See ``value(_:id:)``.
+  /// Returns the current collection of an alias; `nil` without content. See ``value(_:id:)``.
   public func value<C: Collection & Sendable>(named: AliasKey<C>) -> C? where C.Element: Identifiable & Sendable {
     core.value(of: named)
   }

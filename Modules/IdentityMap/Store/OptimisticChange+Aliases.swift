@@ -12,10 +12,10 @@ public enum ListPosition<ID: Hashable> {
 
 extension ListPosition: Sendable where ID: Sendable {}
 
-/// Edits of what aliases stand for. They are applied again, in the order in which they were made, whenever a page is
-/// appended, an entity is removed or the alias stands for something else by confirmed changes. Taken back, an edit leaves
-/// all that; confirmed, it stays at its turn among the edits of other changes. Removing the alias, or the entity of an
-/// edit, ends the edit. Each costs as much as the list is long.
+/// Edits of the content of aliases. They are applied again, in the order in which they were made, after each confirmed
+/// change of the content: an appended page, a removed entity, other content. Reverting an edit leaves those changes; a
+/// confirmed edit keeps its position among the edits of other changes. Removing the alias, or the entity of an edit,
+/// ends the edit. Each edit costs time in proportion to the length of the list.
 extension OptimisticChange.Draft {
   /// Inserts an entity into the list of an alias. An entity of the list, also of a page that is appended later, keeps
   /// its position. An alias without content gets a list.
@@ -41,7 +41,7 @@ extension OptimisticChange.Draft {
     edit(named, .insert(new, at: anchor(of: position, in: C.Element.self)))
   }
 
-  /// Takes an entity out of the list of an alias. The entity itself stays, if something else keeps it.
+  /// Removes an entity from the list of an alias. The entity itself stays if it has another reason to be kept.
   public borrowing func removeEntry<C: RangeReplaceableCollection & Sendable>(
     _ id: C.Element.ID, named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {
@@ -60,7 +60,7 @@ extension OptimisticChange.Draft {
     edit(named, .replace(.of(node), with: substitute))
   }
 
-  /// Stores entities, as ``store(_:)`` does, and lets an alias stand for them.
+  /// Stores entities, as ``store(_:)`` does, as the content of an alias.
   public borrowing func store<C: RangeReplaceableCollection & Sendable>(
     _ entities: C, named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {
@@ -69,19 +69,19 @@ extension OptimisticChange.Draft {
     edit(named, .standFor(entities.compactMap { table.knownNode($0.id).map { .of($0) } }))
   }
 
-  /// Stores an entity, as ``store(_:)`` does, and lets an alias stand for it.
+  /// Stores an entity, as ``store(_:)`` does, as the content of an alias.
   public borrowing func store<T: Identifiable & Sendable>(_ entity: T, named: AliasKey<T>) {
     store(entity)
     guard let node = core.table(of: T.self).knownNode(entity.id) else { return }
     core.alias(named, shape: .entity()).edit(.standFor([.of(node)]), by: tentative, form: .entity)
   }
 
-  /// Lets an alias stand for nothing.
+  /// Removes the content of an alias.
   public borrowing func removeAlias<T: Identifiable & Sendable>(named: AliasKey<T>) {
     core.alias(named, shape: .entity()).edit(.standForNothing, by: tentative, form: .entity)
   }
 
-  /// Lets an alias of a collection stand for nothing.
+  /// Removes the content of an alias of a collection.
   public borrowing func removeAlias<C: RangeReplaceableCollection & Sendable>(
     named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {
@@ -110,7 +110,7 @@ extension OptimisticChange.Draft {
 }
 
 extension TentativeChange {
-  /// Stores an entity that the change brings along, unless the store has it.
+  /// Stores the entity of an edit tentatively, unless the store has it.
   fileprivate func storeEntry<T: Identifiable & Sendable>(_ entity: T) -> Handle? {
     let table = core.table(of: T.self)
     table.storeNestedTentatively(entity, self)

@@ -110,11 +110,12 @@ public final class OptimisticChange: Sendable {
     let core: StoreCore
     let tentative: TentativeChange
 
-    /// Changes an entity. Changes that the closure makes in the entities of an aggregate change these entities, at any
-    /// of their places; the others keep their values. Where it changes one entity at several places to different
-    /// values, the last place counts, and the logger receives ``EntityError/differentChanges``. An entity that the
-    /// closure puts in and was not given keeps the value that the store has.
-    /// - Parameter change: Is applied again whenever a confirmed value is stored below it. It should do nothing else.
+    /// Changes an entity. A change of the closure to a nested entity is a change of that entity; unchanged nested
+    /// entities keep their values. When the closure gives one entity different values at several occurrences, the last
+    /// counts, and the logger receives ``EntityError/differentChanges``. An entity that the closure adds keeps the
+    /// value that the store has.
+    /// - Parameter change: Applied again to each confirmed value that is stored below it, so it should have no other
+    ///   effect.
     /// - Returns: Whether the entity exists.
     @discardableResult
     public borrowing func update<T: Identifiable & Sendable>(
@@ -133,11 +134,11 @@ public final class OptimisticChange: Sendable {
       tentative.add(table.storeTentatively(entity, .init(change: tentative, effect: .value(entity))), table)
     }
 
-    /// Removes an entity from everything that it is in, as ``EntityStore/remove(_:id:)`` does. When this is taken back,
-    /// it returns to its places, with all values stored of it and of them in between.
+    /// Removes an entity everywhere, as ``EntityStore/remove(_:id:)`` does. A rollback restores it in the aggregates
+    /// and lists that contained it, with the values stored since.
     ///
     /// A removal that an aggregate refuses is not made, and the logger receives a ``RemovalRefusal``. An aggregate that
-    /// comes to need the entity later refuses nothing any more: it keeps the last value.
+    /// later needs the entity no longer refuses: it keeps the last value.
     /// - Returns: Whether the entity exists and is removed.
     @discardableResult
     public borrowing func remove<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> Bool {
@@ -153,7 +154,7 @@ public final class OptimisticChange: Sendable {
 }
 
 extension EntityStore {
-  /// Makes changes, shown at once and revertible; observers are notified once.
+  /// Makes changes that are visible at once and can be reverted; observers are notified once.
   public func optimistically(_ body: (borrowing OptimisticChange.Draft) -> Void) -> OptimisticChange {
     core.exclusively {
       let tentative = TentativeChange(core: core)

@@ -18,8 +18,8 @@ extension StoreCore {
     }
   }
 
-  /// Finds what an alias stands for, beside other reads.
-  /// - Returns: `nil` when that needs the lock.
+  /// Finds the content of an alias in a shared read.
+  /// - Returns: `nil` when the read needs the lock.
   func findShared<Content: Sendable>(_ key: AliasKey<Content>) -> EntityObserver<Content?>? {
     guard let reading = beginReading() else { return nil }
     defer { endReading(reading) }

@@ -1,20 +1,21 @@
 /// The state of a store and its operations, behind one lock.
 ///
-/// An operation takes the lock, changes the graph of nodes, and commits: nodes that nothing retains are evicted, queries are
-/// brought up to date, and observers are scheduled. Foreign code waits until the lock is free again: callbacks, the
-/// logger, and the release of nodes and of values that a rollback discards.
+/// An operation takes the lock, changes the graph of nodes, and commits: nodes that nothing retains are evicted,
+/// queries are brought up to date, and observers are scheduled. Foreign code waits until the lock is free again:
+/// callbacks, the logger, and the release of nodes and of values that a rollback discards.
 ///
-/// The replaced value of an entity is released at once: deferring it until the end of the operation would keep every old
-/// value of a bulk update alive. It is moved out and released under the lock when its node is consistent again, so that
-/// the `deinit` of an object in it may use the store. The copies in aggregates are replaced in place when the aggregates
-/// are rebuilt, and released after the operation.
+/// The replaced value of an entity is released at once: deferring it until the end of the operation would keep every
+/// old value of a bulk update alive. It is moved out and released under the lock when its node is consistent again, so
+/// that the `deinit` of an object in it may use the store. The copies in aggregates are replaced in place when the
+/// aggregates are rebuilt, and released after the operation.
 ///
 /// The state is made of parts, each with its own invariants: ``GraphState``, ``UndoState``, ``PendingWork``,
-/// ``ObserverRegistry``, ``OptimisticLedger`` and ``Instrumentation``. The core owns them, and the nodes reach them through
-/// the core: so a node needs one pointer, and a part neither an allocation nor a reference count. Hence the core and each
-/// facet of the engine know each other. A mutating method of a part calls no other part, because two accesses of one part
-/// must not overlap, and checks of that at run time would cost more than the accesses. Properties that are read on short
-/// paths are not `private(set)`: the compiler may read a property that it must not set from a copy of the whole part.
+/// ``ObserverRegistry``, ``OptimisticLedger`` and ``Instrumentation``. The core owns them, and the nodes reach them
+/// through the core: so a node needs one pointer, and a part neither an allocation nor a reference count. Hence the
+/// core and each facet of the engine know each other. A mutating method of a part calls no other part, because two
+/// accesses of one part must not overlap, and checks of that at run time would cost more than the accesses. Properties
+/// that are read on short paths are not `private(set)`: the compiler may read a property that it must not set from a
+/// copy of the whole part.
 // Sendable because its state is only touched inside of `exclusively` and, for reading, between `beginReading` and
 // `endReading`, which the callers in this module keep to.
 @usableFromInline

@@ -112,7 +112,8 @@ struct ChildCollector {
 
   // MARK: Updates
 
-  /// The node of an entity that a closure left as it was given. It keeps its value, its stamp, and what it is merged of.
+  /// The node of an entity that a closure left as it was given. It keeps its value, its stamp, and what it is merged
+  /// of.
   private func untouched<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
     guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id) else { return nil }
     guard !node.flags.contains(.beingStored), !node.isTentative else { return nil }

@@ -145,7 +145,7 @@ extension EntityTable {
     _ node: EntityNode<T>, to entity: T, stamp: Stamp?, keepsExisting: Bool = false, keeping kept: [Node] = [],
     isUpdate: Bool = false, with contents: [Handle] = []
   ) -> Bool {
-    // A stored value brings removed entities back; an update or a tentative value leaves them removed.
+    // A stored value restores removed entities; an update or a tentative value leaves them removed.
     let retainedRemoved = keepsExisting || isUpdate ? node.retainedRemoved(with: contents) : []
     node.flags.remove(.dirty)
     _ = node.exchange(for: entity)

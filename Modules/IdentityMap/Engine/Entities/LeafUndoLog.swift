@@ -1,5 +1,5 @@
-/// What leaves of one type were before a transaction: side by side, because a closure for each would take longer than to
-/// store the leaf.
+/// What leaves of one type were before a transaction: side by side, because a closure for each would take longer than
+/// to store the leaf.
 @usableFromInline
 class AnyLeafUndoLog {
   /// A leaf, with the stamp that it had.
@@ -98,7 +98,7 @@ extension EntityTable {
     record(nil, of: node)
   }
 
-  /// Keeps what a leaf was.
+  /// Records the former value of a leaf.
   @inlinable func record(_ value: consuming T?, of node: EntityNode<T>) {
     if core.undo.openLeafLog !== leafLog { core.begin(leafLog) }
     leafLog.append(node)

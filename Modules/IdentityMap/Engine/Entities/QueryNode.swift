@@ -29,7 +29,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   override var notificationOrder: Int32 { .max - 1 }
 
   override func read() -> [T] {
-    // In a transaction, what the transaction has done is settled at its end only.
+    // Within a transaction, the members do not include its changes yet.
     let candidates = core.table(of: T.self).pendingQueryCandidates
     let members = candidates.isEmpty ? members : refreshed(candidates)?.members ?? members
     return members.map { $0.read() }

@@ -61,7 +61,8 @@ extension EntityTable {
 }
 
 extension StoreCore {
-  /// Returns the reason that forbids a removal. An aggregate does not refuse when the removal also removes the aggregate.
+  /// Returns the reason that forbids a removal. An aggregate does not refuse when the removal also removes the
+  /// aggregate.
   func refusal(ofRemoving entity: some RemovalReferrer) -> RemovalRefusal? {
     guard graph.mayRefuse else { return nil }
     var removed: [Node] = [entity]

@@ -52,7 +52,7 @@ extension AliasNode: EditableAlias {
     overlay?.patches.filter { $0.change === change && !$0.isConfirmed }.flatMap(\.edit.newcomers).map(\.node) ?? []
   }
 
-  /// Gives an alias with edits other confirmed entities. The edits are applied on top of them again.
+  /// Sets the confirmed entities of an alias with edits, and applies the edits to them.
   func rebase(_ overlay: AliasOverlay<Content>, on nodes: [Node]) {
     applyOverlay(overlay.over(nodes.map { Handle.of($0) }))
   }

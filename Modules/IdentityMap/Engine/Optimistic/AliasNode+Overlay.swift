@@ -1,5 +1,5 @@
 extension AliasNode {
-  /// The same with edits of optimistic changes on top of the content.
+  /// Stores the content of an alias with edits, below the edits.
   func put(_ content: Content, below overlay: AliasOverlay<Content>, stamp: Stamp?, mode: ChildCollector.Mode) {
     setStamp(stamp)
     var collector = ChildCollector(core: core, stamp: stamp, mode: mode)

@@ -1,14 +1,14 @@
 /// The operations of a tentative removal that depend on the type of a node.
 protocol TentativelyRemovable: Node {
   func patch(removing other: Node?, for change: TentativeChange)
-  /// The changes by which the entity is removed for the time being.
+  /// The changes that have tentatively removed the entity.
   var removals: [TentativeChange] { get }
   /// Whether the policy of an aggregate keeps the last value of a removed entity.
   func keeps(_ other: Node) -> Bool
 }
 
 extension EntityNode: TentativelyRemovable {
-  /// Removes the entity itself, or another one out of it, for the time being.
+  /// Removes the entity, or another entity from its value, tentatively.
   func patch(removing other: Node?, for change: TentativeChange) {
     let table = core.table(of: T.self)
     table.patch(self, .init(change: change, effect: other.map { .without($0) } ?? .removal))

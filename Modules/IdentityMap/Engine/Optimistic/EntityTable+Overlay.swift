@@ -1,5 +1,5 @@
 extension EntityTable {
-  /// Changes an entity for the time being.
+  /// Adds a tentative change of an entity.
   func patch(_ node: EntityNode<T>, _ patch: EntityOverlay<T>.Patch) {
     core.record(node)
     let overlay = node.overlay ?? EntityOverlay(base: node.read(), contents: node.contents)
@@ -9,7 +9,7 @@ extension EntityTable {
       of: node)
   }
 
-  /// Changes an entity for the time being, and the entities in it that the change changes.
+  /// Adds a tentative change of an entity and of its nested entities.
   func draft(_ change: @escaping (inout T) -> Void, of node: EntityNode<T>, _ tentative: TentativeChange) {
     // Determined before any change.
     let given = node.refreshed()
@@ -31,7 +31,7 @@ extension EntityTable {
     return NestedEdits(from: given, to: changed, of: node, self).list
   }
 
-  /// Stores an entity for the time being.
+  /// Stores an entity tentatively.
   func storeTentatively(_ entity: T, _ patch: EntityOverlay<T>.Patch) -> EntityNode<T> {
     if node(entity.id) == nil, tentativelyRemovedNode(entity.id) == nil { storeNestedEntities(entity, patch.change) }
     // It may be in itself.
@@ -67,7 +67,7 @@ extension EntityTable {
     change.add(node, self)
   }
 
-  /// A confirmed value replaces the former one; the tentative changes are applied on top of it again.
+  /// Replaces the confirmed value and applies the tentative changes to it.
   func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
     node.setStamp(stamp)
     // A value that replaces a change contains its effect already.
@@ -113,8 +113,8 @@ extension EntityTable {
     setOverlay(EntityOverlay(base: base, patches: patches, contents: contents), of: node)
   }
 
-  /// Updates an entity that exists by tentative changes alone: the update ends with the last of them. The nested entities
-  /// may be confirmed, and their updates are.
+  /// Updates an entity that exists by tentative changes alone: the update ends with the last of them. The nested
+  /// entities may be confirmed, and their updates are.
   func updateTentative(_ node: EntityNode<T>, from given: T?, to value: T, stamp: Stamp?) {
     guard let change = node.overlay?.patches.last?.change else { return }
     let edits = given.map { NestedEdits(from: $0, to: value, of: node, self).list } ?? []

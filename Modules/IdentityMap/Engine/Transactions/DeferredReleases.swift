@@ -17,8 +17,8 @@ final class DeferredReleases<Value> {
     while others.popLast() != nil {}
   }
 
-  /// One of the very same bytes keeps no other objects than the last one does, and need not wait too: what many aggregates
-  /// had of one entity is mostly that.
+  /// One of the very same bytes keeps no other objects than the last one does, and need not wait too: what many
+  /// aggregates had of one entity is mostly that.
   @inlinable @inline(__always)
   func append(_ value: Value) {
     if !hasSameBytesAsLast(value) { keep(value) }

@@ -82,8 +82,8 @@ extension StoreCore {
     if instrumentation.history === start.history { instrumentation.history.truncate(to: start.records) }
   }
 
-  /// Notifies observers of the restored value when they have received a value of the transaction. Observers that know the
-  /// restored value are not notified.
+  /// Notifies observers of the restored value when they have received a value of the transaction. Observers that know
+  /// the restored value are not notified.
   private func notifyNewObservers(since start: Savepoint, _ log: UndoLog) {
     var met: Set<ObjectIdentifier> = []
     for (node, version) in log.versions[start.versions...] where met.insert(ObjectIdentifier(node)).inserted {
