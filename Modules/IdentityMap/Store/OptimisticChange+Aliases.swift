@@ -66,26 +66,26 @@ extension OptimisticChange.Draft {
   ) where C.Element: Identifiable & Sendable {
     for entity in entities { store(entity) }
     let table = core.table(of: C.Element.self)
-    edit(named, .standFor(entities.compactMap { table.knownNode($0.id).map { .of($0) } }))
+    edit(named, .setEntries(entities.compactMap { table.knownNode($0.id).map { .of($0) } }))
   }
 
   /// Stores an entity, as ``store(_:)`` does, as the content of an alias.
   public borrowing func store<T: Identifiable & Sendable>(_ entity: T, named: AliasKey<T>) {
     store(entity)
     guard let node = core.table(of: T.self).knownNode(entity.id) else { return }
-    core.alias(named, shape: .entity()).edit(.standFor([.of(node)]), by: tentative, form: .entity)
+    core.alias(named, shape: .entity()).edit(.setEntries([.of(node)]), by: tentative, form: .entity)
   }
 
   /// Removes the content of an alias.
   public borrowing func removeAlias<T: Identifiable & Sendable>(named: AliasKey<T>) {
-    core.alias(named, shape: .entity()).edit(.standForNothing, by: tentative, form: .entity)
+    core.alias(named, shape: .entity()).edit(.clear, by: tentative, form: .entity)
   }
 
   /// Removes the content of an alias of a collection.
   public borrowing func removeAlias<C: RangeReplaceableCollection & Sendable>(
     named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {
-    edit(named, .standForNothing)
+    edit(named, .clear)
   }
 
   // MARK: The edits

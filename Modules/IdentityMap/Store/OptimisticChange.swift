@@ -62,15 +62,15 @@ public final class OptimisticChange: Sendable {
   ///
   /// The value is confirmed, so it is stored also after the changes have been reverted or confirmed.
   /// - Parameters:
-  ///   - answer: The server's value.
+  ///   - value: The server's value.
   ///   - modifiedAt: The stamp of the value. A fresher stored value stays.
   /// - Returns: The stored entity. Without any reason to keep it, the entity is evicted when this is released.
   @discardableResult
   public func commit<T: Identifiable & Sendable>(
-    replacingWith answer: T, modifiedAt: Stamp? = nil
+    replacingWith value: T, modifiedAt: Stamp? = nil
   ) -> EntityObserver<T> {
     core.exclusively {
-      let stored = tentative.replace(with: [answer], stamp: modifiedAt)
+      let stored = tentative.replace(with: [value], stamp: modifiedAt)
       return EntityObserver(stored[0])
     }
   }
@@ -81,25 +81,25 @@ public final class OptimisticChange: Sendable {
   /// inserted entity, in their order. Otherwise the inserted entities are removed.
   @discardableResult
   public func commit<C: Collection & Sendable>(
-    replacingWith answers: C, modifiedAt: Stamp? = nil
+    replacingWith values: C, modifiedAt: Stamp? = nil
   ) -> EntityObserver<[C.Element]> where C.Element: Identifiable & Sendable {
     core.exclusively {
-      let nodes = tentative.replace(with: Array(answers), stamp: modifiedAt)
+      let nodes = tentative.replace(with: Array(values), stamp: modifiedAt)
       return EntityObserver(ListNode<C.Element>.make(nodes, core: core))
     }
   }
 
   /// Stores the server's values for entities with temporary identifiers; see ``commit(replacingWith:modifiedAt:)``.
   /// - Parameters:
-  ///   - answers: The values by the temporary identifiers. Each takes the entries of its entity in edits of aliases.
+  ///   - values: The values by the temporary identifiers. Each takes the entries of its entity in edits of aliases.
   ///   - modifiedAt: The stamp of the values.
   /// - Returns: The stored entities by the temporary identifiers.
   @discardableResult
   public func commit<T: Identifiable & Sendable>(
-    replacing answers: [T.ID: T], modifiedAt: Stamp? = nil
+    replacing values: [T.ID: T], modifiedAt: Stamp? = nil
   ) -> [T.ID: EntityObserver<T>] {
     core.exclusively {
-      let pairs = Array(answers)
+      let pairs = Array(values)
       let stored = tentative.replace(with: pairs.map(\.value), stamp: modifiedAt, temporaries: pairs.map(\.key))
       return Dictionary(uniqueKeysWithValues: zip(pairs.map(\.key), stored.map { EntityObserver($0) }))
     }

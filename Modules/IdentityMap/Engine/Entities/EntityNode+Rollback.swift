@@ -67,7 +67,7 @@ extension EntityNode {
 
   /// Restores a leaf after any later change, its removal included.
   /// - Returns: The value before the restoration. The caller retains it until the node is consistent.
-  func putBack(_ value: T, _ stamp: Stamp) -> T {
+  func restoreLeaf(_ value: T, _ stamp: Stamp) -> T {
     let former = exchange(for: value)
     self.stamp = stamp
     flags.remove([.stamped, .invalidated])

@@ -63,7 +63,7 @@ final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
       let node = unsafeDowncast(entry.node.takeUnretainedValue(), to: EntityNode<T>.self)
       node.flags.remove(.recorded)
       if let value = undone[index].value {
-        undone[index].value = node.putBack(value, entry.stamp)
+        undone[index].value = node.restoreLeaf(value, entry.stamp)
       } else {
         node.becomeAbsent()
         node.setChildren([])

@@ -38,7 +38,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   /// Updates the result. The cost is linear in the result and the candidates, not in the number of entities of the
   /// type.
   func refresh(_ candidates: [Candidate]) {
-    guard let refreshed = refreshed(candidates), isNews(refreshed, of: candidates) else { return }
+    guard let refreshed = refreshed(candidates), needsNotification(refreshed, of: candidates) else { return }
     members = refreshed.members
     identities.subtract(refreshed.met)
     identities.formUnion(refreshed.belonging.map(ObjectIdentifier.init))
@@ -46,7 +46,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   }
 
   /// Whether observers are notified: of a reported change, or of other members or another order.
-  private func isNews(_ refreshed: Refreshed, of candidates: [Candidate]) -> Bool {
+  private func needsNotification(_ refreshed: Refreshed, of candidates: [Candidate]) -> Bool {
     if candidates.contains(where: { $0.isReported && refreshed.met.contains(ObjectIdentifier($0.node)) }) {
       return true
     }

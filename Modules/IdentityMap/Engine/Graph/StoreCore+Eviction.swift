@@ -29,8 +29,8 @@ extension StoreCore {
       guard !node.isRetained, !node.flags.contains(.evicted) else { continue }
       if node.relations.map({ $0.parents.isEmpty }) ?? true {
         evict(node)
-      } else if let circle = unreferencedCycle(with: node) {
-        for member in circle { evict(member) }
+      } else if let cycle = unreferencedCycle(with: node) {
+        for member in cycle { evict(member) }
       }
     }
   }

@@ -4,8 +4,8 @@ enum AliasEdit {
   case insert([Handle], at: Anchor)
   case remove(Handle)
   case replace(Handle, with: Handle)
-  case standFor([Handle])
-  case standForNothing
+  case setEntries([Handle])
+  case clear
 
   /// The position of new entries. Without the entry that it names, it is the start or the end of the list.
   enum Anchor {
@@ -32,9 +32,9 @@ enum AliasEdit {
       if !list.contains(where: { $0.node === substitute.node }) { list[index] = substitute }
       list.removeAll { $0.node === entry.node }
       entries = list
-    case .standFor(let list):
+    case .setEntries(let list):
       entries = list
-    case .standForNothing:
+    case .clear:
       entries = nil
     }
   }
@@ -42,9 +42,9 @@ enum AliasEdit {
   /// The entities that the edit puts into the list.
   var newcomers: [Handle] {
     switch self {
-    case .insert(let new, _), .standFor(let new): new
+    case .insert(let new, _), .setEntries(let new): new
     case .replace(_, let substitute): [substitute]
-    case .remove, .standForNothing: []
+    case .remove, .clear: []
     }
   }
 
@@ -52,10 +52,10 @@ enum AliasEdit {
     let named: [Handle] =
       switch self {
       case .insert(let new, .before(let anchor)), .insert(let new, .after(let anchor)): new + [anchor]
-      case .insert(let new, _), .standFor(let new): new
+      case .insert(let new, _), .setEntries(let new): new
       case .remove(let entry): [entry]
       case .replace(let entry, let substitute): [entry, substitute]
-      case .standForNothing: []
+      case .clear: []
       }
     return named.contains { $0.node === node }
   }
@@ -73,10 +73,10 @@ enum AliasEdit {
     case .replace(let entry, let substitute):
       guard let entry = transform(entry), let substitute = transform(substitute) else { return nil }
       return .replace(entry, with: substitute)
-    case .standFor(let list):
+    case .setEntries(let list):
       let left = Self.map(list, transform)
-      return left.isEmpty && !list.isEmpty ? nil : .standFor(left)
-    case .standForNothing:
+      return left.isEmpty && !list.isEmpty ? nil : .setEntries(left)
+    case .clear:
       return self
     }
   }

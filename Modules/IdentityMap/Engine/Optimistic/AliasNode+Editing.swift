@@ -75,7 +75,7 @@ extension AliasNode: EditableAlias {
     let former = setOverlay(normalized.patches.isEmpty ? nil : normalized)
     defer { withExtendedLifetime(former) {} }
     let entries = normalized.visible
-    withExtendedLifetime(entries) { stand(for: entries?.map(\.node), form: normalized.form) }
+    withExtendedLifetime(entries) { setEntries(entries?.map(\.node), form: normalized.form) }
   }
 }
 

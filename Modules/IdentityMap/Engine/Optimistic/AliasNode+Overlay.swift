@@ -14,7 +14,7 @@ extension AliasNode {
   }
 
   /// Sets the content to stored entities, or to `nil`.
-  func stand(for nodes: [Node]?, form: AliasForm<Content>) {
+  func setEntries(_ nodes: [Node]?, form: AliasForm<Content>) {
     let (former, children) = (content, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
     defer { withExtendedLifetime(former) {} }
     content = nodes.flatMap(form.make)

@@ -60,7 +60,7 @@ final class AliasOverlay<Content> {
   func appending(_ new: [Handle]) -> AliasOverlay {
     let replacing = patches.lastIndex {
       switch $0.edit {
-      case .standFor, .standForNothing: $0.isConfirmed
+      case .setEntries, .clear: $0.isConfirmed
       case .insert, .remove, .replace: false
       }
     }
@@ -70,7 +70,7 @@ final class AliasOverlay<Content> {
     var entries: [Handle]? = []
     edited[replacing].edit.apply(to: &entries)
     edited[replacing] = Patch(
-      change: patches[replacing].change, edit: .standFor((entries ?? []) + new), isConfirmed: true)
+      change: patches[replacing].change, edit: .setEntries((entries ?? []) + new), isConfirmed: true)
     return with(base: base, edited)
   }
 
@@ -131,8 +131,8 @@ struct AliasForm<Content> {
   fileprivate func remains(of edit: AliasEdit, _ removed: Node) -> AliasEdit? {
     switch edit {
     case .replace(let entry, _) where entry.node !== removed: .remove(entry)
-    case .standFor: isList ? .standFor([]) : .standForNothing
-    case .insert, .remove, .replace, .standForNothing: nil
+    case .setEntries: isList ? .setEntries([]) : .clear
+    case .insert, .remove, .replace, .clear: nil
     }
   }
 }

@@ -3,39 +3,39 @@ extension TentativeChange {
   /// - Parameter temporaries: For each value, the identifier of the entity whose entries the value takes; without it,
   ///   the pairs are found where they are unambiguous.
   func replace<T: Identifiable & Sendable>(
-    with answers: [T], stamp: Stamp?, temporaries: [T.ID]? = nil
+    with values: [T], stamp: Stamp?, temporaries: [T.ID]? = nil
   ) -> [EntityNode<T>] {
     let table = core.table(of: T.self)
-    let replaced = temporaries.map { $0.map { table.knownNode($0) } } ?? temporaryNodes(for: answers)
-    let stored = store(answers, stamp: stamp)
+    let replaced = temporaries.map { $0.map { table.knownNode($0) } } ?? temporaryNodes(for: values)
+    let stored = store(values, stamp: stamp)
     // Storing a value may evict nodes that nothing keeps.
     let kept = stored.map { Handle.of($0) }
     var substitutes: [ObjectIdentifier: Handle?] = [:]
-    for (node, answer) in zip(replaced, kept) {
-      guard let node, node !== answer.node else { continue }
-      substitutes[ObjectIdentifier(node)] = .some(answer.node.isRemoved ? nil : answer)
+    for (node, value) in zip(replaced, kept) {
+      guard let node, node !== value.node else { continue }
+      substitutes[ObjectIdentifier(node)] = .some(value.node.isRemoved ? nil : value)
     }
     confirmAliasEdits(substituting: substitutes)
     revert()
     return withExtendedLifetime(kept) { stored }
   }
 
-  private func store<T: Identifiable & Sendable>(_ answers: [T], stamp: Stamp?) -> [EntityNode<T>] {
+  private func store<T: Identifiable & Sendable>(_ values: [T], stamp: Stamp?) -> [EntityNode<T>] {
     let outer = core.optimistic.replacedChange
     core.optimistic.replacedChange = self
     defer { core.optimistic.replacedChange = outer }
-    return answers.map { core.store($0, stamp: stamp, ifPresent: nil) }
+    return values.map { core.store($0, stamp: stamp, ifPresent: nil) }
   }
 
   /// For each value, the entity that exists by the change alone and whose entries the value takes; `nil` without one.
-  private func temporaryNodes<T: Identifiable & Sendable>(for answers: [T]) -> [EntityNode<T>?] {
+  private func temporaryNodes<T: Identifiable & Sendable>(for values: [T]) -> [EntityNode<T>?] {
     let touched = Set(participants.compactMap { ($0.handle.node as? EntityNode<T>)?.value.id })
-    var met = Set(answers.map(\.id))
+    var met = Set(values.map(\.id))
     let temporaries = participants.flatMap { $0.alias?.newcomers(by: self) ?? [] }.compactMap { $0 as? EntityNode<T> }
       .filter { $0.isTentative && met.insert($0.value.id).inserted }
-    guard answers.count(where: { !touched.contains($0.id) }) == temporaries.count else { return [] }
+    guard values.count(where: { !touched.contains($0.id) }) == temporaries.count else { return [] }
     var next = temporaries.makeIterator()
-    return answers.map { touched.contains($0.id) ? nil : next.next() }
+    return values.map { touched.contains($0.id) ? nil : next.next() }
   }
 
   /// Other changes may name the temporary entities too.
