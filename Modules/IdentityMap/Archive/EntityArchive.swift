@@ -1,6 +1,6 @@
 import Foundation
 
-/// Entities and aliases of a store as data, to begin with them when the program is started again.
+/// An archive of the entities and aliases of a store, from which a later run of the program restores them.
 ///
 /// ```swift
 /// var archive = EntityArchive()
@@ -9,8 +9,8 @@ import Foundation
 /// try JSONEncoder().encode(archive).write(to: file)
 /// ```
 ///
-/// What is archived is named by you, not by the names of types, so that types can be renamed. Stamps are kept. Changes
-/// that are not sure are not archived; see ``OptimisticChange``.
+/// Entries have the names that you give, not the names of types, so that types can be renamed. Stamps are archived,
+/// tentative changes are not; see ``OptimisticChange``.
 public struct EntityArchive: Codable, Sendable {
   private struct Entry: Codable, Sendable {
     let value: Data
@@ -29,7 +29,7 @@ public struct EntityArchive: Codable, Sendable {
   public init() {}
 
   /// Adds all entities of a type.
-  /// - Throws: What the encoding of a value throws: JSON cannot say of a value that is nested more than 512 deep.
+  /// - Throws: The error of the encoder: JSON does not encode values nested more than 512 deep.
   public mutating func add<T: Identifiable & Sendable & Encodable>(
     _ type: T.Type, as name: String, from store: EntityStore
   ) throws {
@@ -41,9 +41,10 @@ public struct EntityArchive: Codable, Sendable {
     entities[name] = try values.map { Entry(value: try Self.encode($0.0, height: $0.2), stamp: $0.1) }
   }
 
-  /// Adds what an alias stands for, if it stands for something.
-  /// - Parameter name: The alias's own by default; aliases of different types that share a name need different ones here.
-  /// - Throws: What the encoding of the value throws.
+  /// Adds the content of an alias, if it has any.
+  /// - Parameter name: The alias's own name by default; aliases of different types that share a name need different
+  ///   names here.
+  /// - Throws: The error of the encoder.
   public mutating func add<Content: Sendable & Encodable>(
     alias: AliasKey<Content>, as name: String? = nil, from store: EntityStore
   ) throws {
@@ -58,9 +59,9 @@ public struct EntityArchive: Codable, Sendable {
     aliases[name ?? alias.name] = Entry(value: try Self.encode(content.0, height: content.2), stamp: content.1)
   }
 
-  /// Stores the archived entities of a type; what the store has with a fresher stamp stays.
-  /// - Returns: What keeps them. Keep it until the parts of the program that use them do.
-  /// - Throws: What the decoding of a value throws; then none is stored.
+  /// Stores the archived entities of a type; fresher stored values stay.
+  /// - Returns: An observer that keeps the entities. Release it once other parts of the program keep them.
+  /// - Throws: The error of the decoder; then no entity is stored.
   public func restore<T: Identifiable & Sendable & Decodable>(
     _ type: T.Type, as name: String, to store: EntityStore
   ) throws -> EntityObserver<[T]> {
@@ -72,8 +73,8 @@ public struct EntityArchive: Codable, Sendable {
     }
   }
 
-  /// Lets an alias stand for what it stood for, if it is in the archive.
-  /// - Throws: What the decoding of the value throws.
+  /// Restores the content of an alias, if the archive has it.
+  /// - Throws: The error of the decoder.
   public func restore<T: Identifiable & Sendable & Decodable>(
     alias: AliasKey<T>, as name: String? = nil, to store: EntityStore
   ) throws {
@@ -81,8 +82,8 @@ public struct EntityArchive: Codable, Sendable {
     _ = store.store(entity: try Self.decode(T.self, entry), named: alias, modifiedAt: entry.stamp?.stamp)
   }
 
-  /// Lets an alias of a collection stand for what it stood for, if it is in the archive.
-  /// - Throws: What the decoding of the value throws.
+  /// Restores the content of an alias of a collection, if the archive has it.
+  /// - Throws: The error of the decoder.
   public func restore<C: Collection & Sendable & Decodable>(
     alias: AliasKey<C>, as name: String? = nil, to store: EntityStore
   ) throws where C.Element: Identifiable & Sendable {
@@ -94,7 +95,8 @@ public struct EntityArchive: Codable, Sendable {
   private static let greatestDescribedHeight: Int32 = 32
 
   /// In an array, because not every encoder takes a single value.
-  /// - Parameter height: That of the value's node. The encoder refuses a deep value after it has been through all of it.
+  /// - Parameter height: That of the value's node. The encoder refuses a deep value after it has been through all of
+  ///   it.
   private static func encode<Value: Encodable>(_ value: Value, height: Int32) throws -> Data {
     // The encoder takes more stack for a level than the rest does.
     try StackSpace.forValue(ofHeight: height * 8) {
@@ -120,7 +122,7 @@ public struct EntityArchive: Codable, Sendable {
   }
 }
 
-/// A stamp in an archive. Infinite ones are written as words, because not every format has numbers for them.
+/// A stamp in an archive. Infinite stamps are encoded as words, because not every format has numbers for them.
 private struct ArchivedStamp: Codable, Sendable {
   let stamp: Stamp
 

@@ -1,11 +1,11 @@
-/// A list that grows at its end by blocks and never moves what is in it: for what may be short or very long, is written
-/// once and goes as a whole.
+/// A list that grows by blocks at its end and never moves its elements: for lists of any length that are written once
+/// and freed as a whole.
 ///
-/// It belongs to one owner, who empties it before it goes.
+/// Its owner removes all elements before the list ends.
 @usableFromInline
 struct BlockList<Element> {
   private var blocks: [UnsafeMutablePointer<Element>] = []
-  /// The place after the last element.
+  /// The slot after the last element.
   @usableFromInline var next: UnsafeMutablePointer<Element>?
   /// The end of the last block.
   @usableFromInline var end: UnsafeMutablePointer<Element>?
@@ -49,7 +49,7 @@ struct BlockList<Element> {
     }
   }
 
-  /// When there is nothing in it any more.
+  /// Called when the last block is empty.
   private mutating func removeLastBlock() {
     blocks.popLast()?.deallocate()
     end = blocks.last.map { $0 + Self.blockSize }

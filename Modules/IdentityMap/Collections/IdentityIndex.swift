@@ -5,10 +5,10 @@ struct IdentityIndex<Element: AnyObject> {
   @usableFromInline var count = 0
   @usableFromInline var capacity = 0
   @usableFromInline var buckets: UnsafeMutablePointer<Bucket>
-  /// Makes the hashes others than those of every other index, so that nobody can choose identifiers that meet.
+  /// Mixed into the hashes, so that chosen identifiers cannot be made to collide.
   @usableFromInline let secret = UInt.random(in: .min ... .max)
 
-  /// A node beside its hash: a search mostly waits for memory, and one slot in it is found sooner than two.
+  /// An element beside its hash: a search mostly waits for memory, and one cache miss fetches both.
   @usableFromInline struct Bucket {
     /// That of the node's identifier; 0 when the bucket is empty.
     @usableFromInline var hash: UInt32
@@ -25,7 +25,7 @@ struct IdentityIndex<Element: AnyObject> {
     buckets = .allocate(capacity: 0)
   }
 
-  /// Lets go of the nodes and of the memory. Nothing may be asked of the index afterwards.
+  /// Releases the elements and frees the memory. The index must not be used afterwards.
   func destroy() {
     for bucket in 0..<capacity { buckets[bucket].element?.release() }
     buckets.deallocate()
@@ -57,7 +57,7 @@ struct IdentityIndex<Element: AnyObject> {
     return nil
   }
 
-  /// Takes in a node whose identifier is new.
+  /// Adds an element whose identifier is new.
   @inlinable mutating func insert(_ element: Element, hash: UInt32) {
     // At most four fifths full.
     if (count + 1) * 5 > capacity * 4 { resize(to: max(8, capacity * 2)) }

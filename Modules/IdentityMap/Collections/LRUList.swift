@@ -3,11 +3,11 @@ final class LRUEntry<Element: AnyObject> {
   unowned(unsafe) let element: Element
   /// The share of the entry in ``LRUList/cost``.
   fileprivate(set) var cost: Int
-  /// The time at which the entry expires, for lists that are ordered by it.
+  /// The expiry time of the entry, for lists in the order of expiry.
   fileprivate(set) var deadline: Duration?
-  /// The entry that is evicted before this one.
+  /// The previous entry in the order of eviction.
   fileprivate unowned(unsafe) var previous: LRUEntry?
-  /// The entry that is evicted after this one.
+  /// The next entry in the order of eviction.
   fileprivate var next: LRUEntry?
 
   init(_ element: Element, cost: Int, deadline: Duration?) {
@@ -22,7 +22,7 @@ final class LRUEntry<Element: AnyObject> {
 ///
 /// The list does not retain the elements. Its owner removes all entries before the list ends.
 struct LRUList<Element: AnyObject> {
-  /// The entry that is evicted next.
+  /// The next entry to evict.
   private(set) var first: LRUEntry<Element>?
   private var last: LRUEntry<Element>?
   private(set) var count = 0
@@ -38,7 +38,7 @@ struct LRUList<Element: AnyObject> {
     (last, count, cost) = (nil, 0, 0)
   }
 
-  /// Adds an entry as the one that was used last.
+  /// Adds an entry as the most recently used.
   mutating func append(_ entry: LRUEntry<Element>) {
     insert(entry, after: last)
   }
@@ -52,7 +52,7 @@ struct LRUList<Element: AnyObject> {
     insert(entry, after: predecessor)
   }
 
-  /// Makes an entry of the list the one that was used last.
+  /// Makes an entry of the list the most recently used.
   mutating func moveToEnd(_ entry: LRUEntry<Element>, cost: Int, deadline: Duration?) {
     remove(entry)
     entry.cost = cost

@@ -1,13 +1,13 @@
-/// The links of a node to one side: a list without the header, the sharing and the checks of an array, because most
-/// nodes have one link or a few, and propagation does little else than to walk along them.
+/// A list of plain data without the header, the sharing and the checks of an array: most nodes have one link or a few,
+/// and propagation mostly walks along links.
 ///
-/// It belongs to its ``Relations``, which give its memory back. Links are plain data.
+/// Its owner frees the memory.
 struct LinkBuffer<Link> {
   private var start: UnsafeMutablePointer<Link>?
   private var size: Int32 = 0
   private var capacity: Int32 = 0
 
-  /// The links, as long as none is added or taken away.
+  /// The elements, until the next insertion or removal.
   var links: UnsafeMutableBufferPointer<Link> { UnsafeMutableBufferPointer(start: start, count: count) }
 
   func deallocate() {

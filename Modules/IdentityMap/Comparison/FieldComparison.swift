@@ -1,11 +1,11 @@
-/// Whether two values are the same in every field, whatever the `==` of their type compares.
+/// Whether two values are identical in every field, whichever fields the `==` of their type compares.
 ///
-/// The bytes decide first: an untouched copy has those of its original. Where they differ, the fields are compared,
-/// because an equal text or array may lie elsewhere, and gaps between fields may hold anything. That takes
-/// microseconds, and is done for the entities that an update changes.
+/// Bytes are compared first: an unchanged copy has the bytes of its original. Where they differ, the fields are
+/// compared by reflection, because equal texts or arrays may have different buffers, and padding may have any content.
+/// Reflection takes microseconds, and is used for the entities in an update.
 ///
-/// - Parameter differences: Of a walk over values that are nested deep: pairs that it has compared.
-func areSame<T>(_ first: T, _ second: T, _ differences: KnownDifferences? = nil) -> Bool {
+/// - Parameter differences: The pairs that the current walk over nested values has compared.
+func areIdentical<T>(_ first: T, _ second: T, _ differences: KnownDifferences? = nil) -> Bool {
   haveSameBytes(first, second) || haveSameFields(first, second, differences)
 }
 
@@ -13,13 +13,13 @@ func areSame<T>(_ first: T, _ second: T, _ differences: KnownDifferences? = nil)
 @inlinable @inline(__always)
 func haveSameBytes<T>(_ first: T, _ second: T) -> Bool {
   withUnsafeBytes(of: first) { first in
-    withUnsafeBytes(of: second) { second in areSameBytes(first, second) }
+    withUnsafeBytes(of: second) { second in haveEqualBytes(first, second) }
   }
 }
 
 /// Compares bytes word by word. Both buffers are of one length.
 @inlinable @inline(__always)
-func areSameBytes(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Bool {
+func haveEqualBytes(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Bool {
   var offset = 0
   while offset &+ 8 <= first.count {
     let (word, other) = (
@@ -36,13 +36,13 @@ func areSameBytes(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPoin
   return true
 }
 
-/// Compares values field by field. Values can be deep, so there is a list of what is left in place of recursion.
+/// Compares values field by field, with a list in place of recursion, because values can be deep.
 ///
-/// A value without fields is compared by its `==`. One that describes itself by a mirror of its own may hide fields, so
-/// its `==` and its mirror both have to find the values the same. Two values that cannot be compared differ.
+/// A value without fields is compared by its `==`. A value with a custom mirror may hide fields, so both its `==` and
+/// its mirror have to find the values identical. Values without a comparison differ.
 func haveSameFields(_ first: Any, _ second: Any, _ differences: KnownDifferences? = nil) -> Bool {
   var left = [FieldPair(first, second, depth: 0)]
-  // The pairs that the one that is compared is in.
+  // The pairs that contain the current pair.
   var path: [FieldPair] = []
   while let pair = left.popLast() {
     if differences != nil {
@@ -58,7 +58,7 @@ func haveSameFields(_ first: Any, _ second: Any, _ differences: KnownDifferences
   return true
 }
 
-/// Two values that are compared, or fields of theirs.
+/// Two values to compare, or fields of theirs.
 struct FieldPair {
   let first: Any
   let second: Any

@@ -1,7 +1,7 @@
 /// The fields of two values of one type, side by side.
 struct FieldPairs {
   private(set) var pairs: [(Any, Any)] = []
-  /// Whether there may be fields beside these, so that the `==` of the type is asked too.
+  /// Whether the values may have fields beside these, so that the `==` of the type is compared too.
   private(set) var mayBeHidden = false
 
   /// `nil` when the values differ already.

@@ -1,9 +1,9 @@
-/// Pairs of entities that differ, as a walk over values that are nested deep has found out.
+/// Pairs of entities that a walk over nested values has found to differ.
 ///
-/// The walk compares each entity on its way, and a difference at the bottom is one of every entity above it. Without a
-/// note of that, the way down would be gone once for each level.
+/// The walk compares each entity, and a difference at the bottom is a difference of every entity above it. Without this
+/// record, each level would search the difference again.
 final class KnownDifferences {
-  /// Fewer fields are compared anew: that takes less than a note.
+  /// Fewer fields are compared again, which is cheaper than a record.
   private static let leastDepth = 64
 
   private struct Key: Hashable {
@@ -17,7 +17,7 @@ final class KnownDifferences {
     }
   }
 
-  /// With the values, so that other values cannot come to lie in their memory.
+  /// Retains the values, so that their memory is not reused for others.
   private var pairs: [Key: FieldPair] = [:]
 
   /// The values differ in a pair of fields, and so do all that these are in.

@@ -1,26 +1,27 @@
-/// What a store holds and by whom it is held, for debugging. It names types and identifiers, and never shows values.
+/// The entities of a store and the reasons to keep them, for debugging. It contains types and identifiers, and never
+/// values.
 public struct Inspection: Sendable, CustomStringConvertible {
-  /// Something that the store holds.
+  /// An entity of the store.
   public struct Entry: Sendable {
     /// The entity's type and identifier.
     public let entity: String
-    /// How many references of observers and subscriptions keep it.
+    /// The number of observers and subscriptions that keep it.
     public let handles: Int
     /// The aggregates, lists, aliases and awaited identifiers that it is in.
     public let containers: [String]
-    /// How many observers are told of its changes.
+    /// The number of its observers.
     public let observers: Int
     /// Its stamp, if it has one.
     public let stamp: Stamp?
     /// Whether the lifetime of its type keeps it.
     public let isKeptByLifetime: Bool
-    /// Whether there are changes over it that are not sure.
+    /// Whether it has tentative changes.
     public let isOptimistic: Bool
   }
 
   /// The entities, sorted by type and identifier.
   public let entities: [Entry]
-  /// The names of the aliases that stand for something, with their types.
+  /// The names of the aliases with content, with their types.
   public let aliases: [String]
 
   public var description: String {
@@ -39,7 +40,7 @@ public struct Inspection: Sendable, CustomStringConvertible {
 }
 
 extension EntityStore {
-  /// What the store holds and by whom it is held. Takes time and the lock; for debugging.
+  /// Returns the entities and the reasons to keep them. Takes time with the store locked; for debugging.
   public func inspect() -> Inspection {
     core.exclusively {
       var entries: [Inspection.Entry] = []
@@ -49,7 +50,7 @@ extension EntityStore {
     }
   }
 
-  /// How many entities there are of a type.
+  /// The number of present entities of a type.
   public func count<T: Identifiable & Sendable>(of type: T.Type) -> Int {
     core.exclusively {
       let table = core.table(of: type)

@@ -15,10 +15,9 @@
 /// }
 /// ```
 ///
-/// Aggregates may contain each other. An occurrence that closes a circle keeps the value that it was stored with, but
-/// for the entity that is read: what that one contains directly is always current.
+/// Aggregates may contain each other. An entity that closes a cycle keeps the value that it was stored with, except
+/// directly in the entity of a read: that value is always current.
 public protocol Aggregate: Identifiable, Sendable {
-  /// Where the entities are that this one contains. Asked for each value that is stored, so that it may depend on the
-  /// value.
+  /// The key paths to the nested entities. Called for each stored value, so that they may depend on the value.
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { get }
 }

@@ -1,6 +1,6 @@
 /// What happened to an entity.
 public struct ChangeRecord: Sendable {
-  /// What can happen to an entity.
+  /// The kinds of changes.
   public enum Kind: String, Sendable {
     /// It is new, or has another value.
     case stored
@@ -16,6 +16,6 @@ public struct ChangeRecord: Sendable {
   public let type: String
   /// The entity's identifier.
   public let id: String
-  /// Where the change came from, as its transaction said.
+  /// The origin of the change, as given to its transaction.
   public let origin: String?
 }

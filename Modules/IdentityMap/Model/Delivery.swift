@@ -1,12 +1,12 @@
 public import Dispatch
 
-/// Where and in which turn observers are called.
+/// Where and in which order observers are called.
 ///
-/// The first value comes at once, on the caller of `observe`. What comes later is handed over to the delivery when the
-/// transaction that changed something is over. The calls of one delivery come one after the other, also on a concurrent
-/// queue: transactions in their order; in a transaction entities before what contains them, otherwise in the order in
-/// which they changed; for one entity observers in the order in which they began. A value that was replaced before it could be
-/// delivered is left out.
+/// The first value is delivered at once, on the caller of `observe`. Later values are passed to the delivery at the end
+/// of the transaction that changed them. The calls of one delivery are serial, also on a concurrent queue: in the order
+/// of the transactions; within a transaction, entities before the aggregates that contain them, otherwise in the order
+/// of the changes; for one entity, in the order in which its observers began. A value that is replaced before its
+/// delivery is skipped.
 public struct Delivery: Sendable {
   let run: @Sendable (@escaping @Sendable () -> Void) -> Void
 
@@ -20,7 +20,7 @@ public struct Delivery: Sendable {
     return Delivery { queue.async(execute: $0) }
   }
 
-  /// The main queue, which somebody has to run.
+  /// The main queue, which the program has to run.
   public static let main = Delivery { DispatchQueue.main.async(execute: $0) }
 
   /// The thread that ended the transaction, before its call returns. When another thread is delivering already, that
@@ -37,8 +37,8 @@ public struct Delivery: Sendable {
     Delivery { work in Task(executorPreference: executor) { work() } }
   }
 
-  /// Whatever runs closures later: the event loop of a server, an operation queue.
-  /// - Parameter schedule: Called with work that has to be run once. There is never more than one piece at a time.
+  /// Another scheduler: the event loop of a server, an operation queue.
+  /// - Parameter schedule: Receives work to run once. The next work is scheduled after the previous has run.
   public static func custom(_ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) -> Delivery {
     Delivery(run: schedule)
   }

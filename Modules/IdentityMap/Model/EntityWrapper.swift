@@ -1,4 +1,4 @@
-/// Something without an identity that contains entities: as a rule an enum with associated values.
+/// A type without an identity that contains entities, usually an enum with associated values.
 ///
 /// Write an optional computed property with a getter and a setter for each case that holds an entity, and name them:
 ///
@@ -10,9 +10,9 @@
 /// }
 /// ```
 ///
-/// A setter is only called for the case that the value is in, with a newer value of the entity that is in it.
+/// A setter is only called for the case of the value, with a newer value of its entity.
 public protocol EntityWrapper {
-  /// The places of the entities in the wrapper, each appended to the wrapper's own place.
+  /// The key paths to the entities of the wrapper, each appended to the key path of the wrapper.
   func wrappedEntitiesKeyPaths<Root>(
     relativeTo parent: WritableKeyPath<Root, Self>
   ) -> [PartialIdentifiableKeyPath<Root>]
@@ -23,7 +23,7 @@ public protocol EntityWrapper {
 public typealias EntityEnumWrapper = EntityWrapper
 
 extension WritableKeyPath {
-  /// The key path that goes on from this one, written without a label.
+  /// Appends a key path, without an argument label.
   public func appending<Part>(_ path: WritableKeyPath<Value, Part>) -> WritableKeyPath<Root, Part> {
     appending(path: path)
   }

@@ -1,9 +1,9 @@
-/// The place of nested entities in an aggregate.
+/// The key path to nested entities of an aggregate.
 ///
-/// A place must be writable (`var`), and it may lead through structures that are no entities (`\.header.author`).
-/// Besides single entities these can be optional, collections of them, sets, dictionaries, and wrappers (see
-/// ``EntityWrapper``). What becomes of the aggregate when an entity at the place is removed from the store is said by
-/// ``onRemoval(_:)``:
+/// The key path must be writable (`var`), and may lead through structures without an identity (`\.header.author`).
+/// Besides single entities, it may lead to optionals, collections, sets, dictionaries, and wrappers (see
+/// ``EntityWrapper``). The policy of ``onRemoval(_:)`` determines the effect on the aggregate when an entity at the key
+/// path is removed from the store:
 ///
 /// ```swift
 /// var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
@@ -11,7 +11,7 @@
 /// }
 /// ```
 public struct PartialIdentifiableKeyPath<Root> {
-  /// What is at a place, as far as the place alone does not tell.
+  /// The kinds of contents that share a static type.
   @usableFromInline enum Kind {
     case entity, optional, collection, wrapper
   }
@@ -19,7 +19,7 @@ public struct PartialIdentifiableKeyPath<Root> {
   @usableFromInline let keyPath: PartialKeyPath<Root>
   @usableFromInline let kind: Kind
   @usableFromInline var removal: RemovalPolicy
-  /// Only asked when the place is new: it takes longer than to compare places.
+  /// Only called for new key paths, because it takes longer than a comparison of key paths.
   @usableFromInline let make: (PartialKeyPath<Root>) -> NestedAccessor<Root>
 
   @inlinable init<Part>(
@@ -36,9 +36,8 @@ public struct PartialIdentifiableKeyPath<Root> {
     make(keyPath).removing(by: removal)
   }
 
-  /// The same place with another policy for the removal of an entity at it; without one, that is
-  /// ``RemovalPolicy/cascade``. The policy holds for everything at the place: of a collection or a wrapper, for each entity
-  /// in it.
+  /// The same key path with a policy for the removal of its entities; the default is ``RemovalPolicy/cascade``. The
+  /// policy applies to every entity at the key path, also to each element of a collection.
   public func onRemoval(_ policy: RemovalPolicy) -> Self {
     var path = self
     path.removal = policy
@@ -50,7 +49,7 @@ public struct PartialIdentifiableKeyPath<Root> {
     self.init(keyPath, .entity) { .part($0, .entity()) }
   }
 
-  /// An entity that may be missing.
+  /// An optional entity.
   @inlinable public init<T: Identifiable & Sendable>(_ keyPath: WritableKeyPath<Root, T?>) {
     self.init(keyPath, .optional) { .part($0, .optional(.entity())) }
   }
@@ -61,7 +60,7 @@ public struct PartialIdentifiableKeyPath<Root> {
     self.init(keyPath, .collection) { .part($0, .collection(.entity())) }
   }
 
-  /// A collection of entities that may be missing.
+  /// An optional collection of entities.
   @inlinable public init<C: MutableCollection>(_ keyPath: WritableKeyPath<Root, C?>)
   where C.Element: Identifiable & Sendable {
     self.init(keyPath, .collection) { .part($0, .optional(.collection(.entity()))) }
@@ -78,7 +77,7 @@ public struct PartialIdentifiableKeyPath<Root> {
     self.init(keyPath, .collection) { .part($0, .set()) }
   }
 
-  /// A set of entities that may be missing.
+  /// An optional set of entities.
   @inlinable public init<T: Identifiable & Sendable & Hashable>(_ keyPath: WritableKeyPath<Root, Set<T>?>) {
     self.init(keyPath, .collection) { .part($0, .optional(.set())) }
   }
@@ -105,7 +104,7 @@ public struct PartialIdentifiableKeyPath<Root> {
     self.init(keyPath, .wrapper) { .part($0, .wrapper()) }
   }
 
-  /// A wrapper of entities that may be missing.
+  /// An optional wrapper of entities.
   @inlinable public init<W: EntityWrapper>(wrapper keyPath: WritableKeyPath<Root, W?>) {
     self.init(keyPath, .wrapper) { .part($0, .optional(.wrapper())) }
   }
@@ -116,7 +115,7 @@ public struct PartialIdentifiableKeyPath<Root> {
     self.init(keyPath, .wrapper) { .part($0, .collection(.wrapper())) }
   }
 
-  /// A collection of wrappers of entities that may be missing.
+  /// An optional collection of wrappers of entities.
   @inlinable public init<C: MutableCollection>(wrappers keyPath: WritableKeyPath<Root, C?>)
   where C.Element: EntityWrapper {
     self.init(keyPath, .wrapper) { .part($0, .optional(.collection(.wrapper()))) }

@@ -1,14 +1,14 @@
-/// What becomes of an aggregate when an entity in it is removed from the store. Each place of an aggregate has its own; see
-/// ``PartialIdentifiableKeyPath/onRemoval(_:)``.
+/// The effect on an aggregate when one of its entities is removed from the store. Each key path of an aggregate has its
+/// own policy; see ``PartialIdentifiableKeyPath/onRemoval(_:)``.
 public enum RemovalPolicy: Sendable, Equatable {
-  /// The aggregate gives the entity up: an optional place becomes `nil`, a collection loses it, and an aggregate that
-  /// cannot be without it is removed too. This is the default.
+  /// The aggregate loses the entity: an optional becomes `nil`, a collection loses the element, and an aggregate that
+  /// needs the entity is removed too. This is the default.
   case cascade
-  /// The aggregate keeps the last value of the entity at the place. It follows the entity again when one of its identifier
-  /// is stored again; to store the aggregate itself with the place stores the entity too.
+  /// The aggregate keeps the last value of the entity. It follows the entity again when one with its identifier is
+  /// stored; storing the aggregate itself stores the entity too.
   case keepLastValue
-  /// The entity cannot be removed while an aggregate that stays has it at the place: nothing is removed, see
-  /// ``RemovalRefusal``. An aggregate that is removed with the entity does not refuse.
+  /// The entity cannot be removed while an aggregate contains it at the key path: the removal changes nothing, see
+  /// ``RemovalRefusal``. An aggregate does not refuse when the removal also removes the aggregate.
   case refuse
 }
 

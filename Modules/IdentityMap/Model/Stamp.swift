@@ -1,10 +1,10 @@
 public import Foundation
 
-/// How fresh a value is: of two values of one entity, the one with the higher stamp is the newer.
+/// The freshness of a value: of two values of one entity, the value with the higher stamp is newer.
 ///
-/// Any order of numbers will do: seconds, versions of a server, positions in a log. A write without a stamp is always
-/// accepted and leaves the stamp as it was; a write whose stamp is equal to the stored one or lower is refused.
-/// `Double` tells whole numbers apart up to 2^53; for larger ones, such as nanoseconds, subtract an epoch first.
+/// Any ascending numbers are suitable: seconds, versions of a server, positions in a log. A write without a stamp is
+/// always accepted and does not change the stamp; a write with the stored stamp or a lower one is rejected. `Double`
+/// distinguishes whole numbers up to 2^53; subtract an epoch from larger ones, such as nanoseconds.
 public typealias Stamp = Double
 
 extension Date {
@@ -25,6 +25,6 @@ public enum StampError: Error, Equatable {
 public enum EntityError: Error, Equatable {
   /// A closure that updates an entity gave it another identifier. Store the result as an entity of its own instead.
   case identifierChanged
-  /// A closure changed an entity at several places of one value, and not everywhere to the same. The last place counts.
+  /// A closure gave one entity different values at several occurrences. The last occurrence counts.
   case differentChanges
 }

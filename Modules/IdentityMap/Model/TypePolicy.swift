@@ -4,23 +4,24 @@ public struct TypePolicy<T: Identifiable & Sendable>: Sendable {
   public var lifetime = Lifetime.whileUsed
   /// How long after a write an entity is fresh; without it, until it is invalidated.
   public var staleAfter: Duration?
-  /// How long the stamp of an entity outlives it, so that older values which arrive late are still refused; without it,
-  /// the stamp goes with the entity. A refused value is not stored: whoever stored it gets it back, and follows the
-  /// entity from when a newer value comes.
+  /// How long the stamp of an entity is remembered after its eviction, so that older values which arrive late are still
+  /// rejected; `nil` forgets the stamp with the entity. A rejected value is not stored: the caller gets it back, and
+  /// follows the entity as soon as a newer value is stored.
   public var stampsOutlive: Duration?
-  /// Makes one value of the stored and the incoming one, for sources that send a part of the fields or a page of a list.
-  /// Runs under the store's lock. Without it, the incoming value replaces the stored one.
+  /// Makes one value of the stored and the incoming one, for sources that send a part of the fields or a page of a
+  /// list. Runs under the store's lock. Without it, the incoming value replaces the stored one.
   public var merge: (@Sendable (_ stored: T, _ incoming: T) -> T)?
-  /// Whether two values are so equal that observers are not told; without it, `==` when the type has it. The value is
-  /// stored in any case, and everything that contains the entity shows it.
+  /// Whether two values are equal, so that observers are not notified; the default is the `==` of the type. The value
+  /// is stored in any case, and every aggregate with the entity shows it.
   public var areEqual: (@Sendable (T, T) -> Bool)?
-  /// What an entity counts for a lifetime of limited memory, in bytes; its own size without what it refers to by default.
+  /// What an entity counts for a lifetime of limited memory, in bytes; its own size without what it refers to by
+  /// default.
   public var cost: @Sendable (T) -> Int = { _ in MemoryLayout<T>.stride }
 
   init() {}
 }
 
-/// What keeps entities besides those who use them: observers, aliases, aggregates that are kept.
+/// The reason to keep entities beside observers, aliases and kept aggregates.
 public enum Lifetime: Sendable, Equatable {
   /// Nothing else.
   case whileUsed

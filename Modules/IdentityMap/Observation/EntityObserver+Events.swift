@@ -9,16 +9,16 @@ public enum EntityEvent<T: Sendable>: Sendable {
 extension EntityEvent: Equatable where T: Equatable {}
 
 extension EntityObserver where T: Identifiable {
-  /// Calls a closure with the value that is current, before this returns, and from then on with each new one and with
-  /// each removal, on a delivery. `observe(onChange:)` says nothing of a removal.
+  /// Calls a closure with the current value before this returns, and then on a delivery with each new value and each
+  /// removal. `observe(onChange:)` does not report removals.
   ///
-  /// An entity is removed by ``EntityStore/remove(_:id:)`` and ``EntityStore/removeAll()``, with an entity that it
-  /// cannot be without, and by an ``OptimisticChange`` until that is taken back. A removal that is followed by a new
-  /// value before it could be delivered is left out, as a replaced value is.
+  /// An entity is removed by ``EntityStore/remove(_:id:)`` and ``EntityStore/removeAll()``, together with an entity
+  /// that it needs, and by an ``OptimisticChange`` until its rollback. A removal is skipped when a new value follows
+  /// before its delivery.
   /// - Parameters:
   ///   - delivery: Where the closure is called; on the store's delivery by default.
   ///   - onEvent: The first event is `removed` when the entity has been removed already.
-  /// - Returns: What keeps the observer; it ends when this is released.
+  /// - Returns: The subscription; releasing it ends the observation.
   public func observeEvents(
     on delivery: Delivery? = nil, onEvent: @escaping @Sendable (EntityEvent<T>) -> Void
   ) -> EntityStore.Subscription {
@@ -27,9 +27,8 @@ extension EntityObserver where T: Identifiable {
       ObserverActions(onChange: { onEvent(.value($0)) }, onRemoval: { onEvent(.removed) }))
   }
 
-  /// The value that is current, and from then on each new one and each removal; of those that come faster than they are
-  /// taken, the newest. The sequence ends when the task that takes the events is cancelled or the store is cleared, and
-  /// keeps the entity until then.
+  /// The current value, and then each new value and each removal; a slow consumer gets the newest only. The sequence
+  /// keeps the entity, and ends when its task is cancelled or the store is cleared.
   public var events: AsyncStream<EntityEvent<T>> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let subscription = node.observe(

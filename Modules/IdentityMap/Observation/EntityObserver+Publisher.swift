@@ -6,8 +6,8 @@
 
 #if canImport(Combine) || OpenCombine
   extension EntityObserver {
-    /// The value that is current, for each subscriber, and from then on each new one. It completes only when the store
-    /// is cleared, and each subscriber observes by itself: that one cancels does not concern another.
+    /// Publishes the current value to each subscriber, and then each new value. It completes only when the store is
+    /// cleared. Subscribers observe independently: cancelling one does not affect the others.
     public var asPublisher: AnyPublisher<T, Never> {
       AnyPublisher(EntityPublisher(observer: self))
     }

@@ -1,7 +1,6 @@
 extension EntityObserver {
-  /// The value that is current, and from then on each new one; of those that come faster than they are taken, the
-  /// newest. The sequence ends when the task that takes the values is cancelled or the store is cleared, and keeps the
-  /// entity until then.
+  /// The current value, and then each new value; a slow consumer gets the newest only. The sequence keeps the entity,
+  /// and ends when its task is cancelled or the store is cleared.
   public var values: AsyncStream<T> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       // Nothing but a hand-over happens on the thread that ends the transaction.

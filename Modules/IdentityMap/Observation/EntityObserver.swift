@@ -1,10 +1,11 @@
-/// An entity, a list of entities, an alias or a snapshot, as it was when this was made, and the way to follow it.
+/// An entity, a list of entities, an alias or a snapshot: its value at the time of the creation, and the means to
+/// follow it.
 ///
-/// As long as this or a subscription made of it exists, the entity is kept. May be used from every thread.
+/// The observer and its subscriptions keep the entity. Usable from every thread.
 ///
-/// Each delivery is read for itself. So of two observers, one may be told a value from before a transaction while the
-/// other has one from after it, although the transaction changes both entities, and although both are called by one
-/// delivery. ``EntityStore/snapshot(of:)`` follows entities that belong together as one.
+/// Each delivery reads its value separately. So an observer may receive a value from before a transaction while another
+/// observer has received a value from after it, even with one delivery and a transaction that changed both entities.
+/// ``EntityStore/snapshot(of:)`` follows several entities consistently.
 public struct EntityObserver<T: Sendable>: Sendable {
   /// What an observer is called with each new value.
   public typealias OnChange = @Sendable (T) -> Void
@@ -24,7 +25,7 @@ public struct EntityObserver<T: Sendable>: Sendable {
     handle = Handle.of(Unmanaged.fromOpaque(node.toOpaque()))
   }
 
-  /// Of a leaf that is kept from outside already; `nil` when it is not. Under the lock or in a read.
+  /// Makes an observer of a leaf with a handle; `nil` without a handle. Under the lock or in a shared read.
   @inlinable init?(kept node: Unmanaged<EntityNode<T>>) where T: Identifiable {
     guard let handle = Handle.known(Unmanaged.fromOpaque(node.toOpaque())) else { return nil }
     value = node._withUnsafeGuaranteedRef { $0.value }
@@ -41,14 +42,14 @@ public struct EntityObserver<T: Sendable>: Sendable {
     unsafeDowncast(handle.node, to: ValueNode<T>.self)
   }
 
-  /// The value as it is now. Of an entity that was removed, its last one.
+  /// The current value; the last value of a removed entity.
   public var current: T {
     node.current
   }
 
-  /// Calls a closure with the value that is current, before this returns, and from then on with each new one, on the
-  /// store's delivery. Nothing is lost between the two. A removal is not told; see ``observeEvents(on:onEvent:)``.
-  /// - Returns: What keeps the observer; it ends when this is released.
+  /// Calls a closure with the current value before this returns, and then on the store's delivery with each new value.
+  /// No value between the two is lost. Removals are not reported; see ``observeEvents(on:onEvent:)``.
+  /// - Returns: The subscription; releasing it ends the observation.
   public func observe(onChange: @escaping OnChange) -> EntityStore.Subscription {
     node.observe(on: node.core.queues.standard, keeping: handle, ObserverActions(onChange: onChange))
   }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What an observer was told last.
+/// The last delivered value.
 final class LastValue<Value: Sendable>: Sendable {
   private let value = Mutex<Value?>(nil)
 

@@ -1,22 +1,22 @@
 /// How a list differs from the one that an observer got before.
 public struct ListChange<T: Identifiable & Sendable>: Sendable where T.ID: Sendable {
-  /// From one place to another.
+  /// A change of the index.
   public struct Move: Sendable, Equatable {
-    /// The place in the former list.
+    /// The index in the former list.
     public let from: Int
-    /// The place in the new list.
+    /// The index in the new list.
     public let to: Int
   }
 
   /// The new list.
   public let entities: [T]
-  /// The places in the former list of what is gone, from the last to the first.
+  /// The indices in the former list of the removed entities, in descending order.
   public let removals: [Int]
-  /// The places in the new list of what has come, from the first to the last.
+  /// The indices in the new list of the inserted entities, in ascending order.
   public let insertions: [Int]
-  /// What has changed its place among those that stayed.
+  /// The entities with another position relative to the other remaining entities.
   public let moves: [Move]
-  /// The places in the new list of what stayed with another value.
+  /// The indices in the new list of the remaining entities with another value.
   public let updates: [Int]
 
   /// Whether the lists are the same.
@@ -37,7 +37,7 @@ public struct ListChange<T: Identifiable & Sendable>: Sendable where T.ID: Senda
     moves = Self.outOfOrder(stayed)
   }
 
-  /// The fewest that have to move so that all are in order: those outside of a longest rising sequence.
+  /// The smallest set of moves that restores the order: the entities outside of a longest increasing subsequence.
   private static func outOfOrder(_ stayed: [Move]) -> [Move] {
     var tails: [Int] = []
     var before = [Int?](repeating: nil, count: stayed.count)

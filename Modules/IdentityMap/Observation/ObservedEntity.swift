@@ -1,8 +1,8 @@
 public import Observation
 import Synchronization
 
-/// An entity, a list or an alias for frameworks that track what they read: whoever reads ``value`` where Observation
-/// tracks it (a view, `withObservationTracking`, `Observations`) hears of the next change.
+/// An entity, a list or an alias for frameworks with observation tracking: a reader of ``value`` that Observation
+/// tracks (a view, `withObservationTracking`, `Observations`) is notified of the next change.
 ///
 /// ```swift
 /// let user = store.find(named: .currentUser).observed()
@@ -28,7 +28,7 @@ public final class ObservedEntity<T: Sendable>: Observable, Sendable {
 
   private func set(_ value: T) {
     registrar.withMutation(of: self, keyPath: \.value) {
-      // What there was goes when the lock is free: at the end of an object in it somebody may read.
+      // The former value is released without the lock: the `deinit` of an object in it may read this one.
       let former = current.withLock { exchange(&$0, with: value) }
       withExtendedLifetime(former) {}
     }

@@ -39,10 +39,10 @@ final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendabl
 
   // MARK: Under the lock
 
-  /// Has the observers told at the end of the transaction, also when it is undone.
+  /// Notifies the observers at the end of the transaction, also when it is rolled back.
   private func notifyAfterTransaction() {
-    core.undoLog?.newlyObserved.append(node)
-    core.enqueue(node)
+    core.undo.log?.newlyObserved.append(node)
+    core.pending.addChanged(node)
   }
 
   override func skip(from version: UInt32, to newer: UInt32) {
@@ -53,7 +53,7 @@ final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendabl
     observations.append(observation)
   }
 
-  /// - Returns: Whether nobody is left.
+  /// - Returns: Whether the group is empty.
   func remove(_ observation: AnyObservation) -> Bool {
     if let index = AnyObservation.index(of: observation, in: observations) { observations.remove(at: index) }
     return observations.isEmpty

@@ -1,4 +1,4 @@
-/// The values of several nodes, read together while the lock is held.
+/// A node that reads several nodes within one operation.
 final class SnapshotNode<Value: Sendable>: ValueNode<Value> {
   private let readParts: () -> Value
 
@@ -14,7 +14,7 @@ final class SnapshotNode<Value: Sendable>: ValueNode<Value> {
 
   override var notifiesBetweenTransactions: Bool { true }
 
-  /// An observer is told of a snapshot after its parts.
+  /// A snapshot is delivered after its parts.
   override var notificationOrder: Int32 { .max }
 
   override func removeFromTable() {
@@ -29,7 +29,7 @@ final class SnapshotNode<Value: Sendable>: ValueNode<Value> {
     let node = SnapshotNode(core: core, readParts: readParts)
     _ = Unmanaged.passRetained(node)
     node.setChildren(parts)
-    core.checkRelease(node)
+    core.pending.addReleaseCandidate(node)
     return node
   }
 }

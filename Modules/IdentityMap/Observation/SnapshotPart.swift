@@ -1,17 +1,17 @@
 /// A part of a snapshot; see ``EntityStore/snapshot(of:)``. A part names entities and keeps none; the snapshot does.
 public struct SnapshotPart<Value: Sendable>: Sendable {
-  /// The node of the part in a store, made when there is none. Under the lock; the caller keeps the node.
+  /// Returns the node of the part in a store, and makes it if necessary. Under the lock; the caller keeps the node.
   let node: @Sendable (StoreCore) -> ValueNode<Value>
 }
 
 extension SnapshotPart {
-  /// The entity of an identifier; `nil` while there is none, also after a removal.
+  /// The entity of an identifier; `nil` while it does not exist.
   public static func entity<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> SnapshotPart<T?>
   where Value == T?, T.ID: Sendable {
     SnapshotPart<T?> { $0.awaited(type, id: id) }
   }
 
-  /// The entities of identifiers that there are, in the order of the identifiers.
+  /// The present entities among identifiers, in the order of the identifiers.
   public static func entities<T: Identifiable & Sendable>(_ type: T.Type, ids: [T.ID]) -> SnapshotPart<[T]>
   where Value == [T], T.ID: Sendable {
     SnapshotPart<[T]> { core in
@@ -20,19 +20,19 @@ extension SnapshotPart {
     }
   }
 
-  /// The entity that an alias stands for; `nil` while the alias stands for nothing.
+  /// The entity of an alias; `nil` while the alias has no content.
   public static func alias<T: Identifiable & Sendable>(_ key: AliasKey<T>) -> SnapshotPart<T?> where Value == T? {
     SnapshotPart<T?> { $0.alias(key, shape: .entity()) }
   }
 
-  /// The collection that an alias stands for; `nil` while the alias stands for nothing.
+  /// The collection of an alias; `nil` while the alias has no content.
   public static func alias<C: Collection & Sendable>(_ key: AliasKey<C>) -> SnapshotPart<C?>
   where Value == C?, C.Element: Identifiable & Sendable {
     SnapshotPart<C?> { $0.alias(key, shape: .list()) }
   }
 
-  /// The entities of a type that satisfy a condition; see ``EntityStore/query(_:where:sort:)``. As a query does, the part
-  /// keeps none of them. A condition that is written in place is marked: `.query(Post.self) { @Sendable in $0.isNew }`.
+  /// The entities of a type that satisfy a condition; see ``EntityStore/query(_:where:sort:)``. Like a query, the part
+  /// keeps no entities. Mark a closure written in place: `.query(Post.self) { @Sendable in $0.isNew }`.
   public static func query<T: Identifiable & Sendable>(
     _ type: T.Type, where condition: @escaping @Sendable (T) -> Bool = { _ in true },
     sort order: (@Sendable (T, T) -> Bool)? = nil

@@ -1,10 +1,9 @@
 extension EntityStore {
-  /// Stands for an observer: it is called as long as this exists, until it is unsubscribed or the store is cleared. The
-  /// entity is kept as long as this exists.
+  /// An observation, which lasts until this is released or unsubscribed, or the store is cleared. It keeps the entity.
   // Sendable because all of it is: the closures only do what the store does under its lock.
   public final class Subscription: @unchecked Sendable {
-    /// Ends the observation. No call begins after this has returned, but for one that another thread had just begun.
-    /// More than once does nothing.
+    /// Ends the observation. No call begins after this returns, except one that another thread had just begun. Further
+    /// calls have no effect.
     public let unsubscribe: () -> Void
     private let handle: AnyObject
     private let pauseObserver: () -> Void
@@ -29,7 +28,7 @@ extension EntityStore {
       pauseObserver()
     }
 
-    /// Has the observer called again: once with the newest value if there were changes during the pause.
+    /// Continues the calls, with the newest value if the value changed during the pause.
     public func resume() {
       resumeObserver()
     }

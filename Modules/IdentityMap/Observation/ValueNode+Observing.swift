@@ -14,10 +14,9 @@ extension ValueNode {
       resume: { self.resume(observation, queue) })
   }
 
-  /// - Returns: The observation and the value that it begins with; `nil` for an observer of removals when there is no
-  ///   entity.
+  /// - Returns: The observation and its first value; `nil` for an observer of removals of an absent entity.
   private func begin(_ actions: ObserverActions<Value>, on queue: DeliveryQueue) -> (Observation<Value>, Value?) {
-    // Before the version: what is read then is up to date.
+    // Before the version, because reading can bring the node up to date.
     let value: Value? = actions.onRemoval != nil && isAbsent ? nil : .some(read())
     let observation = Observation(deliveredVersion: version, actions)
     recordBeginning()
@@ -25,19 +24,19 @@ extension ValueNode {
     return (observation, value)
   }
 
-  /// In a transaction that may be undone.
+  /// Records the beginning of an observation in a transaction with an undo log.
   private func recordBeginning() {
-    guard let undoLog = core.undoLog else { return }
+    guard let undoLog = core.undo.log else { return }
     undoLog.newlyObserved.append(self)
-    // What the node was before the transaction is not known of one that nobody watched; nobody was told of it either.
+    // The version of a node without observers was not recorded; no observer has received it either.
     if relations?.hasObservers != true { undoLog.versions.append((self, version &- 1)) }
   }
 
-  /// Lets an observer that has waited be told, also of what it has missed.
+  /// Continues deliveries, and schedules one if the value has changed.
   private func resume(_ observation: Observation<Value>, _ queue: DeliveryQueue) {
     core.exclusively {
       observation.resume()
-      if observation.isDue(version) { core.enqueue(self) }
+      if observation.isDue(version) { core.pending.addChanged(self) }
     }
   }
 
@@ -48,7 +47,7 @@ extension ValueNode {
     }
     let made = ObserverGroup(of: self, queue: queue)
     relations.observerGroups.append(made)
-    core.observerGroups[ObjectIdentifier(made)] = made
+    core.observers.add(made)
     return made
   }
 
@@ -57,16 +56,15 @@ extension ValueNode {
     core.exclusively { removeEnded(observation, queue) }
   }
 
-  /// Takes out an observer that has ended. Under the lock.
+  /// Removes an ended observer. Under the lock.
   final func removeEnded(_ observation: AnyObservation, _ queue: DeliveryQueue) {
     guard let relations, let index = relations.observerGroups.firstIndex(where: { $0.queue === queue }) else { return }
     let group = unsafeDowncast(relations.observerGroups[index], to: ObserverGroup<Value>.self)
     if group.remove(observation) {
       relations.observerGroups.remove(at: index)
-      core.observerGroups[ObjectIdentifier(group)] = nil
+      core.observers.remove(group)
     }
-    // The closure may hold anything, so it goes when the lock is free.
-    core.deferred.deferredReleases.append(observation)
-    core.hasWork = true
+    // Its closures may retain any object, so it is released when the lock is free.
+    core.pending.release(observation)
   }
 }

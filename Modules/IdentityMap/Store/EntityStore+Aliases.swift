@@ -1,15 +1,15 @@
 extension EntityStore {
-  /// Lets an alias stand for nothing. Its observers get `nil`; entities that only the alias kept go.
+  /// Removes the content of an alias. Its observers receive `nil`; entities that only the alias kept are evicted.
   public func removeAlias<T: Identifiable & Sendable>(named: AliasKey<T>) {
     core.exclusively { core.clearAlias(named) }
   }
 
-  /// Lets an alias of a collection stand for nothing.
+  /// Removes the content of an alias of a collection.
   public func removeAlias<C: Collection & Sendable>(named: AliasKey<C>) where C.Element: Identifiable & Sendable {
     core.exclusively { core.clearAlias(named) }
   }
 
-  /// Lets all aliases stand for nothing.
+  /// Removes the content of all aliases.
   public func removeAllAlias() {
     core.exclusively { core.clearAliases() }
   }

@@ -1,17 +1,16 @@
 extension EntityStore {
-  /// Stores a page of entities and puts those at the end of the list that an alias stands for which are not in it yet,
-  /// as the next page of a feed. An entity that is in the list already keeps its place, with its newer value. An alias
-  /// that stands for nothing stands for the page then. Edits of open optimistic changes lie on top: an entity that only
-  /// they show is appended too, and keeps the place that they give it as long as they are open.
+  /// Stores a page of entities and appends its new entities to the list of an alias, as for the next page of a feed. An
+  /// entity of the list keeps its position and gets the newer value. The page becomes the content of an alias without
+  /// content. Edits of open optimistic changes lie on top of the list: an entity that only an edit has inserted is
+  /// appended below it, and keeps the position of the edit as long as the change is open.
   ///
-  /// The cost is that of the list, whose identifiers are looked at once for each page.
+  /// The cost is linear in the length of the list.
   /// - Parameters:
-  ///   - entities: The page, in its order. Of entities that occur repeatedly in it, the first place and the last value
-  ///     count.
+  ///   - entities: The page, in its order. Of repeated entities, the first position and the last value count.
   ///   - named: The alias of the list.
-  ///   - modifiedAt: How fresh the entities are. It does not concern the list: the page is appended whatever stamp the
+  ///   - modifiedAt: The stamp of the entities. It does not apply to the list: the page is appended whichever stamp the
   ///     alias has.
-  /// - Returns: How many entities longer the list is.
+  /// - Returns: The number of appended entities.
   @discardableResult
   public func append<C: RangeReplaceableCollection & Sendable>(
     entities: C, named: AliasKey<C>, modifiedAt: Stamp? = nil
@@ -24,7 +23,7 @@ extension EntityStore {
       let known = core.aliases[named]?.updateBase
       var content = known ?? C()
       var met = Set(content.map(\.id))
-      // Not those that were refused because a fresher one that has gone is remembered: there are no such entities.
+      // Without entities whose remembered stamp has rejected them: they do not exist.
       let new: [C.Element] = entities.filter { table.knownNode($0.id) != nil && met.insert($0.id).inserted }
       guard known == nil || !new.isEmpty else { return 0 }
       content.append(contentsOf: new)

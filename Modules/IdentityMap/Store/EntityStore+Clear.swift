@@ -1,12 +1,11 @@
 extension EntityStore {
-  /// Forgets everything, as when a user logs out: removes all entities, with the stamps that outlive them, lets all
-  /// aliases stand for nothing, takes back optimistic changes for good, and ends all subscriptions. Policies stay.
+  /// Removes everything, for example when a user logs out: all entities with their remembered stamps, the content of
+  /// all aliases, optimistic changes without a later restoration, and all subscriptions. Policies stay.
   ///
-  /// A subscription that has ended is told nothing any more, neither of the removal nor of entities that are stored
-  /// later under the same identifiers. No call begins after this has returned, but for one that another thread had just
-  /// begun; sequences end, and publishers complete. In a transaction, subscriptions end when the transaction does, and
-  /// not at all when it is undone. To tell observers of the removal, call ``removeAll()`` and leave their subscriptions
-  /// as they are.
+  /// An ended subscription reports neither the removal nor entities that are stored later under the same identifiers.
+  /// No call begins after this returns, except one that another thread had just begun; sequences end, and publishers
+  /// complete. In a transaction, subscriptions end with the transaction, and continue when it is rolled back. To notify
+  /// observers of the removal and keep their subscriptions, call ``removeAll()``.
   public func clear() {
     core.exclusively {
       core.endObservations()

@@ -19,19 +19,19 @@ extension EntityStore {
     }
   }
 
-  /// What an alias stands for, `nil` while it stands for nothing. Follow it to hear when it stands for something else.
+  /// Returns an observer of an alias's entity, `nil` without content. Follow it to receive later content.
   public func find<T: Identifiable & Sendable>(named: AliasKey<T>) -> EntityObserver<T?> {
     core.findShared(named) ?? core.exclusively { core.observer(core.alias(named, shape: .entity())) }
   }
 
-  /// What an alias of a collection stands for, `nil` while it stands for nothing.
+  /// Returns an observer of an alias's collection, `nil` without content.
   public func find<C: Collection & Sendable>(named: AliasKey<C>) -> EntityObserver<C?>
   where C.Element: Identifiable & Sendable {
     core.findShared(named) ?? core.exclusively { core.observer(core.alias(named, shape: .list())) }
   }
 
-  /// Follows an identifier, whether there is an entity of it or not: the value is `nil` while there is none. It keeps
-  /// the entity when it comes.
+  /// Follows an identifier with or without an entity: the value is `nil` while the entity does not exist. The observer
+  /// keeps the entity once it exists.
   public func await<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T?> where T.ID: Sendable {
     core.exclusively { EntityObserver(core.awaited(type, id: id)) }
   }

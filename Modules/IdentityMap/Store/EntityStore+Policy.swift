@@ -1,6 +1,6 @@
 extension EntityStore {
-  /// Says how the entities of a type are dealt with, from now on and those that are stored already. It is no change of
-  /// data: it stays when the transaction in which it is said throws.
+  /// Changes the policy of a type, for stored entities too. A policy is no data: a rollback of the transaction does not
+  /// restore it.
   public func setPolicy<T: Identifiable & Sendable>(
     for type: T.Type, _ change: (inout TypePolicy<T>) -> Void
   ) {
@@ -12,13 +12,13 @@ extension EntityStore {
     }
   }
 
-  /// Forgets what is over its time. It happens by itself whenever something of the type is stored or looked for; call
-  /// this where neither may happen for long.
+  /// Evicts expired entities. Storing or finding an entity of a type does so for the type; call this when neither
+  /// happens for a long time.
   public func collect() {
     core.exclusively {
       // When the transaction ends: what it has displaced stays if it is undone.
       core.tables.overdue += core.tables.all
-      core.hasWork = true
+      core.pending.requireCommit()
     }
   }
 }

@@ -1,9 +1,10 @@
 extension EntityStore {
-  /// The entities of a type that satisfy a condition, in an order, which can be followed: when entities come, change or
-  /// go, observers get the new list. The query does not keep the entities; the policy of their type can.
+  /// Returns an observer of the entities of a type that satisfy a condition, in an order: observers receive the new
+  /// list when entities enter, change or leave. The query does not keep the entities; the policy of their type can.
   /// - Parameters:
-  ///   - condition: Runs under the store's lock, once for each entity and again for each that changes.
-  ///   - order: Whether the first comes before the second. Without it, the order is that in which they matched.
+  ///   - condition: Called under the store's lock, once for each entity and again for each changed one.
+  ///   - order: Whether the first entity precedes the second. Without it, the order is that in which the entities
+  ///     matched.
   public func query<T: Identifiable & Sendable>(
     _ type: T.Type, where condition: @escaping @Sendable (T) -> Bool = { _ in true },
     sort order: (@Sendable (T, T) -> Bool)? = nil

@@ -1,7 +1,7 @@
 extension EntityStore {
-  /// Whether an entity should be fetched anew: there is none, it was invalidated, or it was written longer ago than a
-  /// time. The time of writes is known of types whose policy says `staleAfter` or a time to live.
-  /// - Parameter time: That of the policy by default.
+  /// Whether an entity should be fetched again: it does not exist, was invalidated, or was written longer ago than a
+  /// time. The time of writes is recorded for types whose policy has `staleAfter` or a time to live.
+  /// - Parameter time: The limit of the age; that of the policy by default.
   public func isStale<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID, after time: Duration? = nil) -> Bool {
     core.exclusively {
       let table = core.table(of: type)
@@ -17,7 +17,7 @@ extension EntityStore {
     }
   }
 
-  /// Makes an entity stale until it is written again. Its value stays, and nobody is told.
+  /// Marks an entity as stale until the next write. Its value stays, and observers are not notified.
   public func invalidate<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) {
     core.exclusively {
       guard let node = core.table(of: type).node(id) else { return }

@@ -1,12 +1,12 @@
 extension EntityStore {
-  /// Stores an entity, and what is in it when it is an ``Aggregate``.
+  /// Stores an entity, with its nested entities if it is an ``Aggregate``.
   /// - Parameters:
-  ///   - entity: Its newest value.
-  ///   - named: An alias that stands for it from now on.
-  ///   - modifiedAt: How fresh the value is, and those in it. An entity that has the same stamp or a higher one is left
-  ///     as it is, with what is in it; the logger is told.
-  ///   - update: Changes the stored value when there is one; then `entity` is not stored.
-  /// - Returns: The entity as it is stored now. When nobody keeps it, the entity goes.
+  ///   - entity: The newest value.
+  ///   - named: An alias that gets the entity as its content.
+  ///   - modifiedAt: The stamp of the value and its nested entities. An entity with the same stamp or a higher one
+  ///     keeps its value, with its nested entities; the logger receives an error.
+  ///   - update: Changes the stored value if the entity exists; then `entity` is not stored.
+  /// - Returns: The stored entity. Without any reason to keep it, the entity is evicted when this is released.
   @inlinable
   public func store<T: Identifiable & Sendable>(
     entity: T, named: AliasKey<T>? = nil, modifiedAt: Stamp? = nil, ifPresent update: Update<T>? = nil
@@ -33,9 +33,9 @@ extension EntityStore {
     return EntityObserver(node)
   }
 
-  /// Stores entities, and what is in them.
-  /// - Returns: A list of these entities, in this order. What else an alias will stand for later, it does not follow:
-  ///   use `find(named:)` for that.
+  /// Stores entities and their nested entities.
+  /// - Returns: A list of these entities, in this order. It does not follow later content of the alias: use
+  ///   `find(named:)` for that.
   public func store<C: Collection & Sendable>(
     entities: C, named: AliasKey<C>? = nil, modifiedAt: Stamp? = nil
   ) -> EntityObserver<[C.Element]> where C.Element: Identifiable & Sendable {
@@ -50,8 +50,8 @@ extension EntityStore {
 }
 
 extension EntityStore {
-  /// Stores an entity, the short way; see ``store(entity:named:modifiedAt:ifPresent:)``. Without anything that keeps it,
-  /// it is gone again when this returns.
+  /// Stores an entity; see ``store(entity:named:modifiedAt:ifPresent:)``. Without any reason to keep it, the entity is
+  /// evicted when the result is released.
   @inlinable @discardableResult
   public func store<T: Identifiable & Sendable>(
     _ entity: T, named: AliasKey<T>? = nil, modifiedAt: Stamp? = nil, ifPresent update: Update<T>? = nil

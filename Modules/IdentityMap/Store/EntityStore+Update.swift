@@ -1,13 +1,13 @@
 extension EntityStore {
   /// Changes an entity.
   ///
-  /// What the closure changes counts, at whichever place of an aggregate; what it leaves alone keeps its value and its
-  /// stamp. The closure may use the store for the entities in the aggregate: what it stores, updates and removes there
-  /// counts where it leaves their places in its value alone. Where it changes one entity at several places to different
-  /// values, the last place counts, and the logger is told of ``EntityError/differentChanges``.
-  /// - Parameter update: Changes the stored value. It may use the store. When it throws, the entity is left as it was.
-  /// - Returns: Whether the entity is changed: `false` when there is none, when its stamp is not lower than
-  ///   `modifiedAt`, and when the closure gave it another identifier. Then the logger is told why.
+  /// A change in the closure's value counts, at any occurrence of a nested entity; an unchanged entity keeps its value
+  /// and its stamp. The closure may use the store: what it does to a nested entity there counts where its value leaves
+  /// the entity unchanged. When the closure gives one entity different values at several occurrences, the last counts,
+  /// and the logger receives ``EntityError/differentChanges``.
+  /// - Parameter update: Changes the stored value. It may use the store. When it throws, the entity keeps its value.
+  /// - Returns: Whether the entity was changed: `false` when it does not exist, when its stamp is not lower than
+  ///   `modifiedAt`, and when the closure changed its identifier. In the last two cases the logger receives the reason.
   @inlinable @discardableResult
   public func update<T: Identifiable & Sendable, E: Error>(
     _ type: T.Type, id: T.ID, modifiedAt: Stamp? = nil, update: (inout T) throws(E) -> Void
@@ -20,7 +20,7 @@ extension EntityStore {
     }
   }
 
-  /// Changes an aggregate and what is in it; see ``update(_:id:modifiedAt:update:)``.
+  /// Changes an aggregate and its nested entities; see ``update(_:id:modifiedAt:update:)``.
   @discardableResult
   public func update<T: Aggregate, E: Error>(
     _ type: T.Type, id: T.ID, modifiedAt: Stamp? = nil, _ update: (inout T) throws(E) -> Void
@@ -28,8 +28,8 @@ extension EntityStore {
     try self.update(type, id: id, modifiedAt: modifiedAt, update: update)
   }
 
-  /// Changes the entity that an alias stands for, or lets it stand for another one.
-  /// - Returns: Whether it is changed: `false` when the alias stands for nothing, or its stamp is not lower than
+  /// Changes the entity of an alias, or replaces it by another.
+  /// - Returns: Whether it was changed: `false` when the alias has no content, or its stamp is not lower than
   ///   `modifiedAt`.
   @discardableResult
   public func update<T: Identifiable & Sendable, E: Error>(
@@ -40,9 +40,9 @@ extension EntityStore {
     }
   }
 
-  /// Changes the collection that an alias stands for, and the entities in it. Edits of open optimistic changes are not in
-  /// it, and lie on top of the result.
-  /// - Returns: Whether it is changed: `false` when the alias stands for nothing, or its stamp is not lower than
+  /// Changes the collection of an alias and its entities. The closure receives the list without the edits of open
+  /// optimistic changes, which lie on top of the result.
+  /// - Returns: Whether it was changed: `false` when the alias has no content, or its stamp is not lower than
   ///   `modifiedAt`.
   @discardableResult
   public func update<C: Collection & Sendable, E: Error>(

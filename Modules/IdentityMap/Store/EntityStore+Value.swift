@@ -1,8 +1,8 @@
 extension EntityStore {
-  /// The value of an entity as it is now; `nil` when there is none.
+  /// Returns the current value of an entity; `nil` when it does not exist.
   ///
-  /// The way to read that costs least: it makes nothing that keeps the entity, as ``find(_:id:)`` does, and many threads
-  /// read beside each other, also what only an alias or an aggregate keeps.
+  /// The cheapest way to read: unlike ``find(_:id:)``, it makes no handle, and many threads read at the same time, also
+  /// entities that only an alias or an aggregate keeps.
   @inlinable
   public func value<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T? {
     if let reading = core.beginReading() {
@@ -13,12 +13,12 @@ extension EntityStore {
     return core.exclusively { core.value(type, id: id) }
   }
 
-  /// The entity that an alias stands for now; `nil` when the alias stands for nothing. See ``value(_:id:)``.
+  /// Returns the current entity of an alias; `nil` without content. See ``value(_:id:)``.
   public func value<T: Identifiable & Sendable>(named: AliasKey<T>) -> T? {
     core.value(of: named)
   }
 
-  /// The collection that an alias stands for now; `nil` when the alias stands for nothing. See ``value(_:id:)``.
+  /// Returns the current collection of an alias; `nil` without content. See ``value(_:id:)``.
   public func value<C: Collection & Sendable>(named: AliasKey<C>) -> C? where C.Element: Identifiable & Sendable {
     core.value(of: named)
   }
@@ -69,8 +69,8 @@ extension StoreCore {
 }
 
 extension EntityTable {
-  /// Finds the value of an entity of a type that has more to it, in a read.
-  /// - Returns: `nil` when that needs the lock.
+  /// Returns the value of an entity on the general path, in a shared read.
+  /// - Returns: `nil` when the read needs the lock.
   @usableFromInline func valueShared(_ id: T.ID) -> T?? {
     guard searchHasNoEffect else { return nil }
     guard let node = node(id) else { return .some(nil) }

@@ -1,7 +1,7 @@
 public import Dispatch
 
-/// One source of truth for structures: it keeps one value of each entity, and everything that shows the entity shows
-/// that value.
+/// A single source of truth for structs: it keeps one value of each entity, and every aggregate, list and alias with
+/// the entity has that value.
 ///
 /// ```swift
 /// let store = EntityStore()
@@ -9,23 +9,23 @@ public import Dispatch
 /// let subscription = store.find(Book.self, id: "ACK")?.observe { print($0.title) }
 /// ```
 ///
-/// An entity stays as long as an ``EntityObserver``, a ``Subscription``, an alias, an aggregate that stays, or a
-/// lifetime (see ``TypePolicy``) keeps it. All methods may be called from every thread, and from inside of the closures
-/// that the store calls: what is done there is part of the operation that is going on.
+/// An entity is kept by an ``EntityObserver``, a ``Subscription``, an alias, a kept aggregate, or a lifetime (see
+/// ``TypePolicy``). All methods are usable from every thread, and within the closures that the store calls: an
+/// operation there is a part of the running operation.
 ///
-/// The store always takes the value that it is given. The `==` of a type, or the equality of its ``TypePolicy``, says
-/// whether observers are told, and nothing else; so it may compare as little as the identifier.
+/// The store always stores the given value. The `==` of a type, or the equality of its ``TypePolicy``, only determines
+/// whether observers are notified; so it may compare as little as the identifier.
 ///
-/// What a write replaces, the store lets go before the call returns, with the store to itself, and when the entity has its
-/// new value. So the `deinit` of an object in a value may use the store, but must not wait for another thread that does.
-/// What aggregates still had of it, entities that nothing keeps any more, and what a transaction that throws has undone,
-/// are let go after the operation, when others can use the store again.
+/// A replaced value is released before the call returns, with the store locked, after the entity has its new value. So
+/// the `deinit` of an object in a value may use the store, but must not wait for another thread that does. The copies
+/// in aggregates, evicted entities, and values that a rollback discards are released after the operation, without the
+/// lock.
 ///
-/// Reads that change nothing go on beside each other: ``value(_:id:)``, and ``find(_:id:)`` and ``EntityObserver/current`` of
-/// what somebody holds. They run the `==` and `hash(into:)` of identifiers, which must not use the store.
+/// Reads without changes run in parallel: ``value(_:id:)``, and ``find(_:id:)`` and ``EntityObserver/current`` of
+/// entities with observers. They call the `==` and `hash(into:)` of identifiers, which must not use the store.
 ///
-/// The setter of a nested entity's place is code of yours that runs while the aggregate is made up to date. It must not
-/// store the aggregate: that ends the process with a sentence that says so.
+/// The setter of a nested entity's key path runs while the aggregate is rebuilt. It must not store the aggregate: that
+/// ends the process with a message.
 public final class EntityStore: Sendable {
   /// A closure that changes an entity.
   public typealias Update<T> = (inout T) -> Void
@@ -33,20 +33,20 @@ public final class EntityStore: Sendable {
   @usableFromInline let core: StoreCore
 
   /// - Parameters:
-  ///   - queue: Where observers are called; without one, on a serial queue of the store's own.
-  ///   - logger: Is told of what is stored and what is refused.
+  ///   - queue: Where observers are called; by default a serial queue of the store.
+  ///   - logger: Receives stored, rejected and removed entities.
   public convenience init(queue: DispatchQueue? = nil, logger: (any Logger)? = nil) {
     self.init(delivery: queue.map { .queue($0) } ?? .serial, logger: logger)
   }
 
   /// - Parameters:
   ///   - delivery: Where observers are called.
-  ///   - logger: Is told of what is stored and what is refused.
-  ///   - now: The time since some moment, by which the age of entities is measured; that of a clock which never goes
-  ///     back by default.
+  ///   - logger: Receives stored, rejected and removed entities.
+  ///   - now: The time by which the age of entities is measured; by default that of a monotonic clock.
   public init(delivery: Delivery, logger: (any Logger)? = nil, now: (@Sendable () -> Duration)? = nil) {
     let start = ContinuousClock.now
-    core = StoreCore(delivery: delivery, logger: logger, now: now ?? { start.duration(to: .now) })
+    core = StoreCore(
+      delivery: delivery, log: logger.map { LoggerForwarding(to: $0) }, now: now ?? { start.duration(to: .now) })
   }
 }
 

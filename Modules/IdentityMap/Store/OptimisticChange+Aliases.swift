@@ -12,14 +12,14 @@ public enum ListPosition<ID: Hashable> {
 
 extension ListPosition: Sendable where ID: Sendable {}
 
-/// Edits of what aliases stand for. They are applied again, in the order in which they were made, whenever a page is
-/// appended, an entity is removed or the alias stands for something else by confirmed changes. Taken back, an edit leaves
-/// all that; confirmed, it stays at its turn among the edits of other changes. Removing the alias, or the entity of an
-/// edit, ends the edit. Each costs as much as the list is long.
+/// Edits of the content of aliases. They are applied again, in the order in which they were made, after each confirmed
+/// change of the content: an appended page, a removed entity, other content. Reverting an edit leaves those changes; a
+/// confirmed edit keeps its position among the edits of other changes. Removing the alias, or the entity of an edit,
+/// ends the edit. Each edit costs time in proportion to the length of the list.
 extension OptimisticChange.Draft {
-  /// Puts an entity into the list of an alias. In a list that has it already, also by a page that comes later, it keeps its
-  /// place. An alias that stands for nothing stands for a list of it.
-  /// - Parameter entity: A new one is tentative, as in ``store(_:)``; one that the store has keeps its value.
+  /// Inserts an entity into the list of an alias. An entity of the list, also of a page that is appended later, keeps
+  /// its position. An alias without content gets a list.
+  /// - Parameter entity: A new one is tentative, as in ``store(_:)``; an existing one keeps its value.
   public borrowing func insert<C: RangeReplaceableCollection & Sendable>(
     _ entity: C.Element, at position: ListPosition<C.Element.ID> = .first, named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {
@@ -41,7 +41,7 @@ extension OptimisticChange.Draft {
     edit(named, .insert(new, at: anchor(of: position, in: C.Element.self)))
   }
 
-  /// Takes an entity out of the list of an alias. The entity itself stays, if something else keeps it.
+  /// Removes an entity from the list of an alias. The entity itself stays if it has another reason to be kept.
   public borrowing func removeEntry<C: RangeReplaceableCollection & Sendable>(
     _ id: C.Element.ID, named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {
@@ -49,9 +49,9 @@ extension OptimisticChange.Draft {
     edit(named, .remove(.of(node)))
   }
 
-  /// Puts an entity at the place of another one in the list of an alias. A list that has it already only loses the other
-  /// one.
-  /// - Parameter entity: A new one is tentative, as in ``store(_:)``; one that the store has keeps its value.
+  /// Replaces an entity in the list of an alias. If the list contains the substitute already, the replaced entity is
+  /// only removed.
+  /// - Parameter entity: A new one is tentative, as in ``store(_:)``; an existing one keeps its value.
   public borrowing func replaceEntry<C: RangeReplaceableCollection & Sendable>(
     _ id: C.Element.ID, with entity: C.Element, named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {
@@ -60,32 +60,32 @@ extension OptimisticChange.Draft {
     edit(named, .replace(.of(node), with: substitute))
   }
 
-  /// Stores entities, as ``store(_:)`` does, and lets an alias stand for them.
+  /// Stores entities, as ``store(_:)`` does, as the content of an alias.
   public borrowing func store<C: RangeReplaceableCollection & Sendable>(
     _ entities: C, named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {
     for entity in entities { store(entity) }
     let table = core.table(of: C.Element.self)
-    edit(named, .standFor(entities.compactMap { table.knownNode($0.id).map { .of($0) } }))
+    edit(named, .setEntries(entities.compactMap { table.knownNode($0.id).map { .of($0) } }))
   }
 
-  /// Stores an entity, as ``store(_:)`` does, and lets an alias stand for it.
+  /// Stores an entity, as ``store(_:)`` does, as the content of an alias.
   public borrowing func store<T: Identifiable & Sendable>(_ entity: T, named: AliasKey<T>) {
     store(entity)
     guard let node = core.table(of: T.self).knownNode(entity.id) else { return }
-    core.alias(named, shape: .entity()).edit(.standFor([.of(node)]), by: tentative, form: .entity)
+    core.alias(named, shape: .entity()).edit(.setEntries([.of(node)]), by: tentative, form: .entity)
   }
 
-  /// Lets an alias stand for nothing.
+  /// Removes the content of an alias.
   public borrowing func removeAlias<T: Identifiable & Sendable>(named: AliasKey<T>) {
-    core.alias(named, shape: .entity()).edit(.standForNothing, by: tentative, form: .entity)
+    core.alias(named, shape: .entity()).edit(.clear, by: tentative, form: .entity)
   }
 
-  /// Lets an alias of a collection stand for nothing.
+  /// Removes the content of an alias of a collection.
   public borrowing func removeAlias<C: RangeReplaceableCollection & Sendable>(
     named: AliasKey<C>
   ) where C.Element: Identifiable & Sendable {
-    edit(named, .standForNothing)
+    edit(named, .clear)
   }
 
   // MARK: The edits
@@ -110,7 +110,7 @@ extension OptimisticChange.Draft {
 }
 
 extension TentativeChange {
-  /// Stores an entity that the change brings along, unless the store has it.
+  /// Stores the entity of an edit tentatively, unless the store has it.
   fileprivate func storeEntry<T: Identifiable & Sendable>(_ entity: T) -> Handle? {
     let table = core.table(of: T.self)
     table.storeNestedTentatively(entity, self)

@@ -1,12 +1,11 @@
-/// Changes shown before they are confirmed, as when a server has yet to accept them.
+/// Changes that are visible before they are confirmed, for example while a server has yet to accept them.
 ///
-/// Values stored in between count as confirmed: they lie below the changes, which are applied again. An update is made
-/// of the confirmed values of the entity and its nested entities. Successive changes lie on top of each other; each can
-/// be taken back or confirmed by itself. When this object is released before, its changes are taken back.
+/// Values that are stored by other calls are confirmed: they lie below the changes, which are applied to them again. An
+/// update changes the confirmed values of an entity and its nested entities. Successive changes lie on top of each
+/// other; each can be reverted or confirmed alone. Releasing this object reverts its changes.
 ///
-/// The same holds for the lists of aliases: confirmed pages, replacements and removals lie below the edits, which are
-/// applied again in the order in which they were made. A list that is confirmed as a whole has in it what was confirmed
-/// before.
+/// The same applies to the lists of aliases: confirmed pages, replacements and removals lie below the edits, which are
+/// applied again in the order in which they were made. A list that is stored as a whole contains the confirmed edits.
 ///
 /// ```swift
 /// let change = store.optimistically { $0.update(Post.self, id: 1) { $0.likes += 1 } }
@@ -52,56 +51,56 @@ public final class OptimisticChange: Sendable {
     core.exclusively { tentative.confirm() }
   }
 
-  /// Stores the answer to the changes, which takes the place of everything that they did to entities: they are taken
-  /// back, and observers are told once of the difference. Other changes that are open go on top of the answer. An entity
-  /// that was stored by the changes and has another identifier in the answer is gone then.
+  /// Stores the server's value, which replaces all effects of the changes on entities: the changes are reverted, and
+  /// observers are notified once of the difference. Other open changes are applied on top of the value. An entity that
+  /// was stored by the changes is removed if the value has another identifier.
   ///
-  /// Edits of aliases, of which an answer says nothing, are confirmed. When they put one entity of this type into aliases
-  /// that exists by the changes alone, and the answer is of no entity that the changes have touched, the answer takes that
-  /// entity's entries, also in the edits of other changes: a temporary identifier becomes that of the server. Where that
-  /// is not clear, name the identifiers: ``commit(replacing:modifiedAt:)``.
+  /// Edits of aliases are confirmed. If they have inserted one entity of this type that exists by the changes alone,
+  /// and the changes have not touched the entity of the value, the value takes the entries of the inserted entity, also
+  /// in the edits of other changes: a temporary identifier becomes that of the server. In ambiguous cases, name the
+  /// identifiers: ``commit(replacing:modifiedAt:)``.
   ///
-  /// The answer is sure, so it is stored also when the changes have been taken back or confirmed already.
+  /// The value is confirmed, so it is stored also after the changes have been reverted or confirmed.
   /// - Parameters:
-  ///   - answer: What the server has made of the changes.
-  ///   - modifiedAt: How fresh the answer is. When the store has a fresher value, that one stays.
-  /// - Returns: The entity as it is stored now. When nobody keeps it, the entity goes.
+  ///   - value: The server's value.
+  ///   - modifiedAt: The stamp of the value. A fresher stored value stays.
+  /// - Returns: The stored entity. Without any reason to keep it, the entity is evicted when this is released.
   @discardableResult
   public func commit<T: Identifiable & Sendable>(
-    replacingWith answer: T, modifiedAt: Stamp? = nil
+    replacingWith value: T, modifiedAt: Stamp? = nil
   ) -> EntityObserver<T> {
     core.exclusively {
-      let stored = tentative.replace(with: [answer], stamp: modifiedAt)
+      let stored = tentative.replace(with: [value], stamp: modifiedAt)
       return EntityObserver(stored[0])
     }
   }
 
-  /// Stores the answers to changes of several entities, which take the place of everything that the changes did; see
-  /// ``commit(replacingWith:modifiedAt:)``. When there are as many answers of entities that the changes have not touched
-  /// as entities in aliases that exist by the changes alone, each takes the entries of the one that was put in at its
-  /// turn. When there are not, these entities are gone.
+  /// Stores the server's values for changes of several entities, which replace all effects of the changes; see
+  /// ``commit(replacingWith:modifiedAt:)``. If the changes have inserted as many entities into aliases that exist by
+  /// the changes alone as they have left entities of the values untouched, each such value takes the entries of one
+  /// inserted entity, in their order. Otherwise the inserted entities are removed.
   @discardableResult
   public func commit<C: Collection & Sendable>(
-    replacingWith answers: C, modifiedAt: Stamp? = nil
+    replacingWith values: C, modifiedAt: Stamp? = nil
   ) -> EntityObserver<[C.Element]> where C.Element: Identifiable & Sendable {
     core.exclusively {
-      let nodes = tentative.replace(with: Array(answers), stamp: modifiedAt)
+      let nodes = tentative.replace(with: Array(values), stamp: modifiedAt)
       return EntityObserver(ListNode<C.Element>.make(nodes, core: core))
     }
   }
 
-  /// Stores the answers to entities that the changes stored under temporary identifiers; see
+  /// Stores the server's values for entities with temporary identifiers; see
   /// ``commit(replacingWith:modifiedAt:)->EntityObserver<T>``.
   /// - Parameters:
-  ///   - answers: By the temporary identifier. Each answer takes the entries that its entity has in edits of aliases.
-  ///   - modifiedAt: How fresh the answers are.
-  /// - Returns: The entities as they are stored now, by the temporary identifiers.
+  ///   - values: The values by the temporary identifiers. Each takes the entries of its entity in edits of aliases.
+  ///   - modifiedAt: The stamp of the values.
+  /// - Returns: The stored entities by the temporary identifiers.
   @discardableResult
   public func commit<T: Identifiable & Sendable>(
-    replacing answers: [T.ID: T], modifiedAt: Stamp? = nil
+    replacing values: [T.ID: T], modifiedAt: Stamp? = nil
   ) -> [T.ID: EntityObserver<T>] {
     core.exclusively {
-      let pairs = Array(answers)
+      let pairs = Array(values)
       let stored = tentative.replace(with: pairs.map(\.value), stamp: modifiedAt, temporaries: pairs.map(\.key))
       return Dictionary(uniqueKeysWithValues: zip(pairs.map(\.key), stored.map { EntityObserver($0) }))
     }
@@ -112,11 +111,12 @@ public final class OptimisticChange: Sendable {
     let core: StoreCore
     let tentative: TentativeChange
 
-    /// Changes an entity. Changes that the closure makes in the entities of an aggregate change these entities, at any
-    /// of their places; the others keep their values. Where it changes one entity at several places to different
-    /// values, the last place counts, and the logger receives ``EntityError/differentChanges``. An entity that the
-    /// closure puts in and was not given keeps the value that the store has.
-    /// - Parameter change: Is applied again whenever a confirmed value is stored below it. It should do nothing else.
+    /// Changes an entity. A change of the closure to a nested entity is a change of that entity; unchanged nested
+    /// entities keep their values. When the closure gives one entity different values at several occurrences, the last
+    /// counts, and the logger receives ``EntityError/differentChanges``. An entity that the closure adds keeps the
+    /// value that the store has.
+    /// - Parameter change: Applied again to each confirmed value that is stored below it, so it should have no other
+    ///   effect.
     /// - Returns: Whether the entity exists.
     @discardableResult
     public borrowing func update<T: Identifiable & Sendable>(
@@ -135,11 +135,11 @@ public final class OptimisticChange: Sendable {
       tentative.add(table.storeTentatively(entity, .init(change: tentative, effect: .value(entity))), table)
     }
 
-    /// Removes an entity from everything that it is in, as ``EntityStore/remove(_:id:)`` does. When this is taken back,
-    /// it returns to its places, with all values stored of it and of them in between.
+    /// Removes an entity everywhere, as ``EntityStore/remove(_:id:)`` does. A rollback restores it in the aggregates
+    /// and lists that contained it, with the values stored since.
     ///
     /// A removal that an aggregate refuses is not made, and the logger receives a ``RemovalRefusal``. An aggregate that
-    /// comes to need the entity later refuses nothing any more: it keeps the last value.
+    /// later needs the entity no longer refuses: it keeps the last value.
     /// - Returns: Whether the entity exists and is removed.
     @discardableResult
     public borrowing func remove<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> Bool {
@@ -155,7 +155,7 @@ public final class OptimisticChange: Sendable {
 }
 
 extension EntityStore {
-  /// Makes changes, shown at once and revertible; observers are notified once.
+  /// Makes changes that are visible at once and can be reverted; observers are notified once.
   public func optimistically(_ body: (borrowing OptimisticChange.Draft) -> Void) -> OptimisticChange {
     core.exclusively {
       let tentative = TentativeChange(core: core)

@@ -6,8 +6,8 @@
 
 #if canImport(Combine) || OpenCombine
   extension Publisher {
-    /// Stores what comes and goes on with what the store makes of it: the entity, and its changes, until the next comes.
-    /// - Parameter modifiedAt: Asked for the stamp of each value that comes; by default there is none.
+    /// Stores each received value, and publishes the entity and its changes until the next value is received.
+    /// - Parameter modifiedAt: Evaluated for the stamp of each received value; `nil` by default.
     public func store(
       in store: EntityStore, named: AliasKey<Output>? = nil,
       modifiedAt: @autoclosure @escaping () -> Stamp? = nil
@@ -19,8 +19,8 @@
       .eraseToAnyPublisher()
     }
 
-    /// Stores what comes and goes on with what the store makes of it: the entities, and their changes, until the next
-    /// come.
+    /// Stores each received collection, and publishes its entities and their changes until the next collection is
+    /// received.
     public func store(
       in store: EntityStore, named: AliasKey<Output>? = nil,
       modifiedAt: @autoclosure @escaping () -> Stamp? = nil

@@ -1,5 +1,5 @@
 extension StoreCore {
-  /// An observer of a node that was looked for. Under the lock.
+  /// Returns an observer of a found node. Under the lock.
   func observer<Value: Sendable>(_ node: ValueNode<Value>) -> EntityObserver<Value> {
     noteRead(of: .passUnretained(node))
     return EntityObserver(node)
@@ -18,8 +18,8 @@ extension StoreCore {
     }
   }
 
-  /// Finds what an alias stands for, beside other reads.
-  /// - Returns: `nil` when that needs the lock.
+  /// Finds the content of an alias in a shared read.
+  /// - Returns: `nil` when the read needs the lock.
   func findShared<Content: Sendable>(_ key: AliasKey<Content>) -> EntityObserver<Content?>? {
     guard let reading = beginReading() else { return nil }
     defer { endReading(reading) }
@@ -29,15 +29,15 @@ extension StoreCore {
 }
 
 extension EntityTable {
-  /// Finds an entity of a type that has more to it.
+  /// Finds an entity on the general path.
   @usableFromInline func find(_ id: T.ID) -> EntityObserver<T>? {
     guard let node = search(id) else { return nil }
     if retention != nil { noteUse(of: node) }
     return searchHasNoEffect ? core.observer(node) : EntityObserver(node)
   }
 
-  /// Finds an entity of a type that has more to it, in a read.
-  /// - Returns: `nil` when that needs the lock.
+  /// Finds an entity on the general path, in a shared read.
+  /// - Returns: `nil` when the read needs the lock.
   @usableFromInline func findShared(_ id: T.ID) -> EntityObserver<T>?? {
     guard searchHasNoEffect else { return nil }
     guard let node = node(id) else { return .some(nil) }

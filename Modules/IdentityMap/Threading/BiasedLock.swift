@@ -9,26 +9,25 @@ import Synchronization
   import Musl
 #endif
 
-/// A lock that its owner can take again, so that what runs under it can come back to the store, and beside which reads
-/// that change nothing can go on together.
+/// A recursive lock with parallel reads.
 ///
-/// Below it is the system's plain mutex, because the thread sanitizer knows that one. The system has one that can be
-/// taken again too, but asks the owner of it each time in a way that takes as long as the rest of a short operation.
+/// It is based on the system's plain mutex, because the thread sanitizer knows that one. The recursive mutex of the
+/// system looks up its owner in a way that takes as long as the rest of a short operation.
 ///
-/// Reads are shared as in a biased lock (BRAVO, Dice and Kogan 2019). While `isShared` is set, a reader only writes itself
-/// into a slot, and looks again whether the flag is set still. A thread that takes the mutex clears the flag and waits until
-/// the slots are free. The owner alone changes the flag, and sets it just before it releases the mutex; so no thread reads
-/// anything half written. The reader writes its slot before it looks at the flag, and the owner writes the flag before it looks at
-/// the slots, all in one order that all threads see: at least one of the two sees the other.
+/// Reads are shared as in a biased lock (BRAVO, Dice and Kogan 2019). While `isShared` is set, a reader only writes
+/// itself into a slot and checks the flag again. A thread that takes the mutex clears the flag and waits until the
+/// slots are free. Only the owner changes the flag, and sets it just before it releases the mutex; so no thread reads
+/// partial changes. The reader writes its slot before it reads the flag, and the owner writes the flag before it reads
+/// the slots, all in one total order: at least one of the two sees the other.
 ///
-/// To clear the flag costs a look at each slot. So the flag is set again only after many reads have taken the mutex: where
-/// reads and writes take turns, the flag is rarely set, and rarely cleared. A shared read takes longer than an uncontended
-/// mutex; so the flag stays clear until a thread has found the mutex taken.
+/// Clearing the flag costs a read of each slot. So the flag is set again only after many reads with the mutex:
+/// alternating reads and writes rarely set it. A shared read takes longer than an uncontended mutex; so the flag stays
+/// clear until a thread has found the mutex taken.
 // Sendable because the pointers never change and what they point to is made for use by many threads; `depth`,
 // `readsUntilShared` and `isContended` are touched by the owner only.
 final class BiasedLock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  /// The thread that has the lock; 0 when none has. What others read of it is never their own thread.
+  /// The thread that owns the lock, or 0. A value that another thread reads is never that thread's own.
   private let owner = Atomic<UInt>(0)
   /// How often the owner has taken the lock.
   @exclusivity(unchecked) private(set) var depth = 0
@@ -38,11 +37,11 @@ final class BiasedLock: @unchecked Sendable {
   /// How many reads have yet to take the mutex until reads are shared.
   @exclusivity(unchecked) private var readsUntilShared = BiasedLock.patience
 
-  /// Whether threads have met at the mutex: one found it taken. Until then nobody waits, and a shared read would only cost
-  /// more than the mutex does. Changed by the owner.
+  /// Whether a thread has found the mutex taken. Until then no thread waits, and a shared read would only cost more
+  /// than the mutex. Changed by the owner.
   @exclusivity(unchecked) private(set) var isContended = false
 
-  /// So many that to clear the flag costs little beside them, and so few that a burst of reads profits.
+  /// Large enough that clearing the flag costs little in comparison, and small enough that a burst of reads profits.
   private static let patience = 64
 
   init() {
@@ -81,8 +80,9 @@ final class BiasedLock: @unchecked Sendable {
 
   // MARK: Reads
 
-  /// Begins a read that changes nothing and waits for nothing.
-  /// - Returns: What ends the read; `nil` when it needs the lock, as within an operation of the same thread.
+  /// Begins a shared read, which never waits.
+  /// - Returns: The slot, which ends the read; `nil` when the read needs the lock, as within an operation of the same
+  ///   thread.
   func beginReading() -> ReaderSlot? {
     guard isShared.load(ordering: .relaxed), let slot = readers.enter(coherence_current_thread()) else { return nil }
     if isShared.load(ordering: .sequentiallyConsistent) { return slot }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The threads that read without the mutex, each in a slot of its own.
+/// The threads with shared reads, each in a slot of its own.
 ///
-/// A reader writes itself into a slot, and nothing else that readers share; so readers on different processors do not
-/// wait for each other's memory. The slots belong to one ``StoreLock``, which gives the memory back.
+/// A reader only writes into its slot, which no other reader writes; so readers on different processors do not contend
+/// for memory. The slots belong to one ``BiasedLock``, which frees the memory.
 struct ReaderSlots {
   /// 0 in a free slot, else the number of the reading thread.
   private let threads: UnsafeMutablePointer<Atomic<UInt>>

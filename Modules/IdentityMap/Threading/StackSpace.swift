@@ -1,11 +1,10 @@
 import CoherenceRuntime
 
-/// Gives walks over nested values the stack that they need, however deep users nest them.
+/// Provides the stack for walks over nested values of any depth.
 ///
-/// A walk over the entities in a value goes through closures that are compiled for their types, and through code of
-/// users, so it takes stack for each level. Where the stack of the thread comes to its end, the walk goes on on another
-/// one, on the same thread: locks and everything else that belongs to the thread stay as they are. Shallow values take
-/// no other stack; for them the question costs a few nanoseconds.
+/// A walk over nested entities calls closures that are compiled for their types, and code of users, so each level takes
+/// stack. At the end of the thread's stack, the walk continues on another stack of the same thread: locks and
+/// thread-local state are unaffected. Shallow values need no other stack; for them the check costs a few nanoseconds.
 enum StackSpace {
   /// What lies between two questions at most: one level, with the code of users in it.
   private static let level = 128 << 10
@@ -23,8 +22,8 @@ enum StackSpace {
     coherence_has_stack(level) ? body() : move(to: segment, body)
   }
 
-  /// Does something that recurses, in code of users, over the whole value of a node.
-  /// - Parameter height: That of the node.
+  /// Runs a closure that recurses, in code of users, over the whole value of a node.
+  /// - Parameter height: The height of the node.
   @inline(__always)
   static func forValue<R>(ofHeight height: Int32, _ body: () -> R) -> R {
     height <= greatestShallowHeight ? body() : forDeepValue(ofHeight: height, body)

@@ -4,7 +4,7 @@ final class ChangeHistory {
   /// How many there have been.
   private(set) var count = 0
   private var records: [ChangeRecord] = []
-  /// The place of the first one, when there is no room for more.
+  /// The index of the oldest record, once the records are as many as the limit.
   private var start = 0
 
   var isKept: Bool { limit > 0 }
@@ -25,8 +25,9 @@ final class ChangeHistory {
     start = (start + 1) % limit
   }
 
-  /// Forgets all but so many that came first, because the others did not happen. What they have displaced is lost.
-  func forget(from count: Int) {
+  /// Keeps a number of changes and discards the later ones, which were rolled back. Records that they overwrote are
+  /// lost.
+  func truncate(to count: Int) {
     guard count < self.count else { return }
     (records, start) = (all.filter { $0.number <= count }, 0)
     self.count = count

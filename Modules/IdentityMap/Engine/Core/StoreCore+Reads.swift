@@ -1,6 +1,6 @@
-/// Reads beside other reads. They change nothing in the store, and they go on only while nobody has its lock: so they see
-/// the state between two transactions. What has to be changed for a read, as a value that is out of date, an entity that
-/// nothing keeps from outside yet, or the order of entities by their use, takes the lock.
+/// Shared reads. They change no state and run only while no thread has the lock, so that they see the state between two
+/// transactions. A read that has to change state takes the lock: it rebuilds a dirty value, makes the first handle of
+/// an entity, or moves an entity in the order of eviction.
 extension StoreCore {
   /// - Returns: `nil` when the read needs the lock.
   @usableFromInline func beginReading() -> ReaderSlot? { lock.beginReading() }

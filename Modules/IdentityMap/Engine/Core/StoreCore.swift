@@ -1,91 +1,48 @@
-/// Everything that a store knows, behind one lock.
+/// The state of a store and its operations, behind one lock.
 ///
-/// An operation locks, works on the graph, and commits: it drops what nothing holds any more, brings up to date what
-/// is watched, and posts to the watchers. What runs code of others waits until the lock is free again: callbacks, the
-/// logger, and the end of nodes and of what a rollback has undone.
+/// An operation takes the lock, changes the graph of nodes, and commits: nodes that nothing retains are evicted,
+/// queries are brought up to date, and observers are scheduled. Foreign code waits until the lock is free again:
+/// callbacks, the logger, and the release of nodes and of values that a rollback discards.
 ///
-/// What an entity was before a write does not wait, because nothing would be as dear as to keep it that long. It is moved
-/// out and goes under the lock when its node is whole again, so that the end of an object in it may use the store. What
-/// aggregates still have of it is taken out when they are made up to date, one by one and in place, and waits.
-// Sendable because its state is only touched inside of `exclusively`, which the callers in this module keep to.
+/// The replaced value of an entity is released at once: deferring it until the end of the operation would keep every
+/// old value of a bulk update alive. It is moved out and released under the lock when its node is consistent again, so
+/// that the `deinit` of an object in it may use the store. The copies in aggregates are replaced in place when the
+/// aggregates are rebuilt, and released after the operation.
+///
+/// The state is made of parts, each with its own invariants: ``GraphState``, ``UndoState``, ``PendingWork``,
+/// ``ObserverRegistry``, ``OptimisticLedger`` and ``Instrumentation``. The core owns them, and the nodes reach them
+/// through the core: so a node needs one pointer, and a part neither an allocation nor a reference count. Hence the
+/// core and each facet of the engine know each other. A mutating method of a part calls no other part, because two
+/// accesses of one part must not overlap, and checks of that at run time would cost more than the accesses. Properties
+/// that are read on short paths are not `private(set)`: the compiler may read a property that it must not set from a
+/// copy of the whole part.
+// Sendable because its state is only touched inside of `exclusively` and, for reading, between `beginReading` and
+// `endReading`, which the callers in this module keep to.
 @usableFromInline
 final class StoreCore: @unchecked Sendable {
   let lock = BiasedLock()
+  let now: @Sendable () -> Duration
+  /// The queues of observers; immutable, so that they can be read without the lock.
+  let queues: DeliveryQueues
   @usableFromInline let tables = TableDirectory()
   var aliases = AliasDirectory()
-  let queues: DeliveryQueues
-  let logger: (any EntityStore.Logger)?
-  let now: @Sendable () -> Duration
-
-  /// Whether there is nobody to be told of operations as such: no logger, no history.
-  @exclusivity(unchecked) @usableFromInline private(set) var isPlain = true
-  /// Whether what nodes are before they change has to be kept.
-  @exclusivity(unchecked) @usableFromInline private(set) var isRecording = false
-  /// Nodes whose stamps the transaction that is going on has set.
-  @exclusivity(unchecked) var stamped: [Node] = []
-  /// Nodes whose watchers have to be told.
-  @exclusivity(unchecked) var changed: [Node] = []
-  /// Nodes that may not be held any more.
-  @exclusivity(unchecked) var releaseCandidates: [Node] = []
-  /// What is to be done when the lock is free again.
-  @exclusivity(unchecked) var deferred = DeferredWork()
-  /// The list of values to let go that was begun last, which is part of the aftermath: most that go together are of one
-  /// type.
-  @exclusivity(unchecked) @usableFromInline var lastDeferredReleases:
-    (type: ObjectIdentifier, list: UnsafeMutableRawPointer)?
-  /// What a rollback needs; there is none when nothing can be rolled back.
-  var undoLog: UndoLog? {
-    didSet { notePlainness() }
-  }
-  /// Whether what was done is being undone.
-  var isRollingBack = false
-  /// The log at the end of the journal, to which leaves are added.
-  @exclusivity(unchecked) @usableFromInline var openLeafLog: AnyLeafUndoLog?
-  /// How many nodes are not settled.
-  @exclusivity(unchecked) var inconsistentNodes = 0
-  /// How many links close a circle.
-  @exclusivity(unchecked) var cycleLinks = 0
-  /// Optimistic changes that are neither sure nor taken back.
-  var openChanges: [TentativeChange] = []
-  /// Those of which a rollback has undone the end, but which nobody has any more.
-  var abandonedChanges: [TentativeChange] = []
-  /// How many nodes stand for entities that are removed for the time being.
-  var tentativelyRemovedCount = 0
-  /// Whether there are places that may refuse the removal of an entity.
-  @exclusivity(unchecked) var mayRefuse = false
-  /// Whether there may be aggregates with the last values of removed entities.
-  @exclusivity(unchecked) var keepsRemoved = false
-  /// How many nodes have handles. While there are any, the core holds itself.
-  @exclusivity(unchecked) var handledNodes = 0
-  var history = ChangeHistory() {
-    didSet { if history.isKept != oldValue.isKept { notePlainness() } }
-  }
-  /// What a closure has changed in the aggregate or the content that is being stored.
+  @exclusivity(unchecked) var graph = GraphState()
+  @exclusivity(unchecked) @usableFromInline var undo = UndoState()
+  @exclusivity(unchecked) @usableFromInline var pending = PendingWork()
+  @exclusivity(unchecked) var observers = ObserverRegistry()
+  @exclusivity(unchecked) var optimistic = OptimisticLedger()
+  @exclusivity(unchecked) @usableFromInline var instrumentation: Instrumentation
+  /// The edits of the closure whose result is being stored.
   var edits: UpdateEdits?
-  /// The change whose place the values take that are being stored.
-  var replacedChange: TentativeChange?
-  /// The observers of all nodes.
-  var observerGroups: [ObjectIdentifier: AnyObserverGroup] = [:]
-  /// Observations that end with the transaction that is going on.
-  var ending: [(AnyObserverGroup, [AnyObservation])] = []
-  /// The origin that the operations going on were given.
-  @exclusivity(unchecked) var origin: String?
-  /// Raised by whatever leaves work for the commit, so that operations that do not pay nothing.
-  @exclusivity(unchecked) var hasWork = false
 
-  init(delivery: Delivery, logger: (any EntityStore.Logger)?, now: @escaping @Sendable () -> Duration) {
+  init(delivery: Delivery, log: (any OperationLog)?, now: @escaping @Sendable () -> Duration) {
     queues = DeliveryQueues(standard: delivery)
-    self.logger = logger
+    instrumentation = Instrumentation(log: log)
     self.now = now
-    notePlainness()
   }
 
-  private func notePlainness() {
-    isPlain = logger == nil && !history.isKept
-    isRecording = undoLog != nil
-  }
-
-  /// Runs an operation with the store to itself. Inside of another one, on the same thread, it is part of that one.
+  /// Runs an operation with exclusive access to the store. Within another operation of the same thread, it is a part of
+  /// that operation.
   @inlinable @inline(__always)
   func exclusively<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     enter()
@@ -98,12 +55,12 @@ final class StoreCore: @unchecked Sendable {
   }
 
   @usableFromInline func leave() {
-    if hasWork && lock.depth == 1 { return leaveWithWork() }
+    if pending.hasWork && lock.depth == 1 { return leaveWithWork() }
     lock.unlock()
   }
 
   private func leaveWithWork() {
-    // A value that goes may have the last observer of another one, whose end is an operation of its own.
+    // The release of a value can release the last observer of another entity, whose release is an operation of its own.
     StackSpace.forLevel {
       let work = commit()
       lock.unlock()

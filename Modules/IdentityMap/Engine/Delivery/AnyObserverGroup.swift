@@ -1,27 +1,27 @@
-/// The observers of one node that are told by the same delivery.
-// Sendable because `isQueued` is touched under the mailbox's lock only, and the observations under the store's.
+/// The observers of one node with the same delivery queue.
+// Sendable because `isQueued` is touched under the queue's lock only, and the observations under the store's.
 class AnyObserverGroup: @unchecked Sendable {
   let queue: DeliveryQueue
-  /// It waits in the mailbox.
+  /// Whether the group is in the queue.
   final var isQueued = false
 
   init(queue: DeliveryQueue) {
     self.queue = queue
   }
 
-  /// Tells the observers the newest value, those that have not been told of it.
+  /// Calls the due observers with the newest value.
   func deliver() {}
 
-  /// How many observers there are. Under the store's lock.
+  /// The number of observers. Under the store's lock.
   var count: Int { 0 }
 
-  /// Observers that were told of a version need not be told of a newer one, because its value is the same. Under the
-  /// store's lock.
+  /// Marks observers that have received a version as having received a newer one, because its value is the same. Under
+  /// the store's lock.
   func skip(from version: UInt32, to newer: UInt32) {}
 
   /// The observers. Under the store's lock.
   var all: [AnyObservation] { [] }
 
-  /// Takes out an observer that has ended. Under the store's lock.
+  /// Removes an ended observer. Under the store's lock.
   func removeEnded(_ observation: AnyObservation) {}
 }

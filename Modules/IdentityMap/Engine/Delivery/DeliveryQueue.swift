@@ -1,10 +1,11 @@
 import Synchronization
 
-/// What waits to be delivered by one delivery. It is emptied by one at a time, so that order holds everywhere.
+/// The groups with due observers, for one delivery. One thread at a time delivers, so that the order of notifications
+/// holds on every thread.
 final class DeliveryQueue: Sendable {
   private struct State {
     var pending: [AnyObserverGroup] = []
-    /// Somebody empties it, or is on the way to.
+    /// Whether a delivery is running or scheduled.
     var isScheduled = false
   }
 
@@ -15,8 +16,8 @@ final class DeliveryQueue: Sendable {
     self.delivery = delivery
   }
 
-  /// Takes in an audience that has something to be told.
-  /// - Returns: Whether somebody has to be sent to empty the mailbox, by ``schedule()``.
+  /// Adds a group with due observers.
+  /// - Returns: Whether the caller has to call ``schedule()``.
   func post(_ group: AnyObserverGroup) -> Bool {
     state.withLock { state in
       guard !group.isQueued else { return false }
@@ -54,7 +55,7 @@ final class DeliveryQueue: Sendable {
 
 /// The mailboxes of a store.
 struct DeliveryQueues {
-  /// For observers that ask for nothing else.
+  /// For observers without a delivery of their own.
   let standard: DeliveryQueue
   /// On the thread that ends the transaction.
   let immediate = DeliveryQueue(.immediate)

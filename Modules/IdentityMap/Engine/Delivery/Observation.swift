@@ -1,14 +1,14 @@
 import Synchronization
 
-/// One observer, whatever it is told.
-// Sendable because what can change is touched under the store's lock only, but for the atomic.
+/// An observer, without the type of its value.
+// Sendable because its mutable state is touched under the store's lock only, except for the atomic flag.
 class AnyObservation: @unchecked Sendable {
   private let endedFlag = Atomic<Bool>(false)
-  /// The version that the observer has been told of.
+  /// The version that the observer has received.
   private final var deliveredVersion: UInt32
-  /// Being told the first value, or pausing: it is told nothing else meanwhile.
+  /// Whether deliveries wait: before the first value was delivered, and during a pause.
   private final var isPaused = true
-  /// Whether it is told of removals. After a removal, others wait until there is an entity again.
+  /// Whether removals are delivered. After a removal, other observers wait until the entity exists again.
   private let observesRemovals: Bool
   /// Called when the store ends the observation.
   final let onEnd: (@Sendable () -> Void)?
@@ -19,7 +19,7 @@ class AnyObservation: @unchecked Sendable {
     self.onEnd = onEnd
   }
 
-  /// Whether nothing may be told any more.
+  /// Whether no further call may begin.
   final var hasEnded: Bool { endedFlag.load(ordering: .acquiring) }
 
   /// - Returns: Whether it was not over before.
@@ -45,8 +45,8 @@ class AnyObservation: @unchecked Sendable {
     isPaused = false
   }
 
-  /// Those that have not been told of a version, and now count as told.
-  /// - Parameter isRemoval: Whether there is no entity any more.
+  /// Returns the observers that have not received a version, and marks it as received.
+  /// - Parameter isRemoval: Whether the entity does not exist.
   static func claimDue(
     _ observations: [AnyObservation], version: UInt32, ofRemoval isRemoval: Bool
   ) -> [AnyObservation] {

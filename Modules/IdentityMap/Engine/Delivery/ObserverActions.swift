@@ -1,7 +1,7 @@
 /// The closures of one observer.
 struct ObserverActions<Value: Sendable>: Sendable {
   let onChange: @Sendable (Value) -> Void
-  /// Is called when the entity is removed; most observers hear nothing then.
+  /// Called when the entity is removed; `nil` for observers of values only.
   var onRemoval: (@Sendable () -> Void)?
   /// Is called when the store ends the observation; see ``EntityStore/clear()``.
   var onEnd: (@Sendable () -> Void)?

@@ -1,20 +1,19 @@
 extension StoreCore {
-  /// Ends all observations that there are, when the transaction is over; not those that begin from now on.
+  /// Ends all present observations with the transaction. Later observations continue.
   func endObservations() {
-    record { [self, ending] in self.ending = ending }
-    ending += observerGroups.values.map { ($0, $0.all) }
-    hasWork = true
+    let former = observers.ending
+    record { [self] in observers.ending = former }
+    observers.scheduleEnd()
+    pending.requireCommit()
   }
 
-  /// Nobody is told of the transaction whose observation ends with it.
+  /// Ends the scheduled observations. They are not notified of the transaction that ends them.
   func endScheduledObservations() {
-    guard !ending.isEmpty else { return }
-    let marked = ending
-    ending = []
-    for (group, observations) in marked {
+    guard !observers.ending.isEmpty else { return }
+    for (group, observations) in observers.takeEnding() {
       for observation in observations where observation.end() {
         group.removeEnded(observation)
-        if let onEnd = observation.onEnd { deferred.events.append { onEnd() } }
+        if let onEnd = observation.onEnd { pending.addEvent { onEnd() } }
       }
     }
   }

@@ -24,7 +24,7 @@ struct AliasDirectory {
   }
 }
 
-/// An alias whatever it stands for.
+/// An alias, without the type of its content.
 protocol ClearableAlias: Node {
   func clear()
 }

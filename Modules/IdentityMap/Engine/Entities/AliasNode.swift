@@ -1,4 +1,4 @@
-/// What an alias stands for.
+/// The content of an alias.
 final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   let key: AliasKey<Content>
   let shape: NestedShape<Content>
@@ -13,7 +13,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   override func read() -> Content? {
     core.refresh(self)
     guard let relations, var visible = content else { return content }
-    // What is removed for the time being is not shown.
+    // Tentatively removed entities are not visible.
     var left = relations.children.map(\.child)
     while let absent = left.first(where: \.isAbsent) {
       if LinkCursor.walk(over: left, removing: absent, { shape.remove(&visible, &$0) }) { return nil }
@@ -22,12 +22,14 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     return visible
   }
 
-  /// To take out of the content what is removed for the time being runs setters of the content.
-  override var isReadable: Bool { !flags.contains(.dirty) && core.cycleLinks == 0 && core.tentativelyRemovedCount == 0 }
+  /// Excluding tentatively removed entities calls setters of the content, which a shared read must not do.
+  override var isReadable: Bool {
+    !flags.contains(.dirty) && core.graph.cycleLinks == 0 && core.optimistic.tentativelyRemovedCount == 0
+  }
 
-  /// What an update is made of: what is not sure lies on top of it.
+  /// The content that an update changes: the confirmed content, because tentative changes lie on top of it.
   var updateBase: Content? {
-    // What only edits show is not there.
+    // Content that exists by tentative edits alone does not count.
     if overlay != nil { return core.withConfirmedValues { read() } }
     guard core.hasTentativeChanges(in: [self]) else { return read() }
     return core.withConfirmedValues { read() } ?? read()
@@ -40,12 +42,12 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     self.content = content
   }
 
-  /// Lets the alias stand for something, and stores what is in it.
+  /// Sets the content and stores its entities.
   func put(_ content: Content, stamp: Stamp?, mode: ChildCollector.Mode) {
     core.record(self)
     if let overlay { return put(content, below: overlay, stamp: stamp, mode: mode) }
     if self.content == nil { pin() }
-    note(stamp)
+    setStamp(stamp)
     let (wasNothing, former) = (self.content == nil, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
     flags.remove(.dirty)
     let formerContent = self.content
@@ -57,11 +59,11 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
       flags.insert(.dirty)
       isSilentlyDirty = true
     }
-    // Of entities that changed, it has been told already.
+    // Changed entities have notified the alias already.
     if wasNothing || former != collector.children.map({ ObjectIdentifier($0) }) { didChange() }
   }
 
-  /// Lets the alias stand for nothing, without any edits. What it stood for is kept no longer, and neither is its stamp.
+  /// Removes the content, the edits and the stamp.
   func clear() {
     guard content != nil || overlay != nil else { return }
     core.record(self)
@@ -86,7 +88,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
       discard(child)
       return false
     }
-    // Not what is read: an entity that is removed for the time being is still in it.
+    // The stored content, not the visible one: it still contains tentatively removed entities.
     guard let relations, var reduced = content else { return false }
     guard !relations.walk(.remove, removing: child, { shape.remove(&reduced, &$0) }) else {
       clear()

@@ -1,4 +1,4 @@
-/// An identifier that somebody watches, whether there is an entity of it or not.
+/// The node of an observed identifier, which may or may not have an entity.
 final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
   private let id: T.ID
 
@@ -22,7 +22,7 @@ final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
     return entity?.read()
   }
 
-  override var isReadable: Bool { !flags.contains(.dirty) && core.cycleLinks == 0 }
+  override var isReadable: Bool { !flags.contains(.dirty) && core.graph.cycleLinks == 0 }
 
   override func remove(_ child: Node) -> Bool {
     entity = nil
@@ -37,7 +37,7 @@ final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
 }
 
 extension StoreCore {
-  /// The node that follows an identifier, made when there is none. The caller keeps it.
+  /// Returns the node of an observed identifier, and makes it if necessary. The caller keeps it.
   func awaited<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> AwaitedNode<T> {
     let table = table(of: type)
     if let node = table.awaited[id] { return node }

@@ -8,9 +8,9 @@ struct ChildCollector {
   private let kept: [Node]
   /// Removed entities whose last values the aggregate keeps.
   private let retainedRemoved: [Node]
-  /// Visits the entities, none of which is stored.
+  /// Visits the entities instead of storing them.
   private let visitor: (any EntityVisitor)?
-  /// The aggregate's stamp, which holds for all entities in it.
+  /// The stamp of the aggregate and of all its entities.
   @usableFromInline let stamp: Stamp?
   @usableFromInline var children: [Node] = []
   /// Of each child, the version of its value that the aggregate has.
@@ -20,7 +20,7 @@ struct ChildCollector {
     case storing
     /// A closure made the aggregate of the stored one: entities that it left as they were are no changes.
     case updating
-    /// Existing entities keep their values, even if the aggregate has others.
+    /// Existing entities keep their values, even where the aggregate has others.
     case keepingExisting
     /// Existing, removed and not yet stored entities are left as they are.
     case lookingUp
@@ -33,7 +33,7 @@ struct ChildCollector {
       core: core, stamp: stamp, mode: mode, kept: kept, retainedRemoved: retainedRemoved, visitor: nil)
   }
 
-  /// Shows the entities to a visitor, whose nodes are the children.
+  /// Shows the entities to a visitor, whose nodes become the children.
   init(core: StoreCore, stamp: Stamp?, visitor: any EntityVisitor) {
     self.init(core: core, stamp: stamp, mode: .lookingUp, kept: [], retainedRemoved: [], visitor: visitor)
   }
@@ -74,25 +74,26 @@ struct ChildCollector {
     if mode == .updating {
       if let node = untouched(entity, in: table) {
         children.append(node)
-        let isAsGiven =
-          core.openChanges.isEmpty && !node.flags.contains(.dirty) && core.edits?.given == nil
+        let isInputValue =
+          core.optimistic.openChanges.isEmpty && !node.flags.contains(.dirty) && core.edits?.given == nil
           && core.edits?.formerValue(of: node) == nil
-        return versions.append(isAsGiven ? node.version : node.version &- 1)
+        return versions.append(isInputValue ? node.version : node.version &- 1)
       }
       noteEdit(entity, in: table)
     }
-    let placement = table.put(entity, stamp: stamp, isUpdate: mode == .updating)
-    children.append(placement.node)
+    let result = table.put(entity, stamp: stamp, isUpdate: mode == .updating)
+    children.append(result.node)
     // A child with another value than the given value is to be written into the aggregate.
-    versions.append(placement.isAsGiven ? placement.node.version : placement.node.version &- 1)
+    versions.append(result.isInputValue ? result.node.version : result.node.version &- 1)
   }
 
-  /// Has the last children written into the value, although they are as it says: it says something else as well.
+  /// Has the last children written into the value although they are unchanged, because the value has other versions of
+  /// them too.
   @usableFromInline mutating func rewrite(last count: Int) {
     for index in versions.indices.suffix(count) { versions[index] &-= 1 }
   }
 
-  /// The node of an entity to leave as it is.
+  /// The node of an entity that keeps its value.
   private func known<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
     if mode == .lookingUp { return table.nodeOrPlaceholder(for: entity) }
     guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id) else {
@@ -106,33 +107,34 @@ struct ChildCollector {
     guard !retainedRemoved.isEmpty, let node = table.anyNode(entity.id),
       node.isRemoved, retainedRemoved.contains(where: { $0 === node })
     else { return nil }
-    return mode != .updating || areSame(node.value, entity) ? node : nil
+    return mode != .updating || areIdentical(node.value, entity) ? node : nil
   }
 
   // MARK: Updates
 
-  /// The node of an entity that a closure left as it was given. It keeps its value, its stamp, and what it is merged of.
+  /// The node of an entity that a closure left as it was given. It keeps its value, its stamp, and what it is merged
+  /// of.
   private func untouched<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
     guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id) else { return nil }
     guard !node.flags.contains(.beingStored), !node.isTentative else { return nil }
     if let given = core.edits?.given, given.contains(node) { return given.contains(entity, of: node) ? node : nil }
     let given = core.edits?.formerValue(of: node) ?? table.givenValue(of: node)
-    return areSame(given, entity, core.edits?.differences) ? node : nil
+    return areIdentical(given, entity, core.edits?.differences) ? node : nil
   }
 
-  /// Notes a change that a closure made. Of two different changes of one entity the later place counts.
+  /// Records a change that a closure made. Of two different changes of one entity, the later counts.
   private func noteEdit<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) {
     guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id),
       !node.flags.contains(.beingStored),
       let edits = core.edits
     else { return }
     guard edits.note(node, formerValue: table.givenValue(of: node)) else { return }
-    if !areSame(node.refreshed(), entity) { core.reportRejected(T.self, entity.id, EntityError.differentChanges) }
+    if !areIdentical(node.refreshed(), entity) { core.reportRejected(T.self, entity.id, EntityError.differentChanges) }
   }
 
   /// Links the aggregate to its children.
-  /// - Returns: Whether children have other values than the aggregate says: a fresher value was kept, or a child came
-  ///   twice.
+  /// - Returns: Whether children have other values than the aggregate: fresher values were kept, or an entity occurs
+  ///   twice with different values.
   func link(_ aggregate: Node) -> Bool {
     aggregate.setChildren(children)
     guard let relations = aggregate.relations else { return false }

@@ -1,10 +1,10 @@
-/// A node that can stop standing for something, while it is still held.
+/// A node whose entity can be removed while handles keep the node.
 protocol RemovableNode {
   func becomeAbsent()
 }
 
 extension EntityNode: RemovableNode {
-  /// There is no such entity any more. Whoever holds the node gets to see it again when it is stored again.
+  /// Marks the entity as removed. Observers that keep the node follow it again when the entity is stored again.
   func becomeAbsent() {
     if flags.contains(.tentativelyRemoved) { return confirmRemoval() }
     guard !isAbsent else { return }
@@ -14,32 +14,32 @@ extension EntityNode: RemovableNode {
     table.didRemove(self, id: value.id)
     let former = setOverlay(nil)
     defer { withExtendedLifetime(former) {} }
-    core.checkRelease(self)
+    core.pending.addReleaseCandidate(self)
     core.discardFromChanges(self)
   }
 
-  /// Has those told who hear of removals.
+  /// Schedules the observers of removals.
   private func notifyOfRemoval() {
     guard let relations, relations.hasObservers else { return }
     advanceVersion()
-    core.enqueue(self)
+    core.pending.addChanged(self)
   }
 
-  /// What was removed for the time being is not brought back any more.
+  /// Makes a tentative removal final.
   private func confirmRemoval() {
-    // While the node still is what those stand for that it was taken out of.
+    // While the links of the containers in the changes still lead to this node.
     core.discardFromChanges(self)
     let former = setOverlay(nil)
     defer { withExtendedLifetime(former) {} }
     setTentativelyRemoved(false)
     core.table(of: T.self).retention?.release(self)
-    core.checkRelease(self)
+    core.pending.addReleaseCandidate(self)
   }
 
   /// Removes the entity: from the aggregates, collections and aliases that it is in, and then itself. Aggregates that
   /// cannot be without it are removed with it.
   func removeEverywhere() {
-    // Optimistic changes that lose the entity may have to remove others.
+    // Removing the entity from optimistic changes can remove further entities.
     StackSpace.forLevel {
       var doomed: [any Node & RemovableNode] = [self]
       while let node = doomed.popLast() {
@@ -61,9 +61,9 @@ extension Node {
     for parent in parents where parent.remove(self) {
       if let parent = parent as? any Node & RemovableNode { doomed.append(parent) }
     }
-    // What keeps the last value has it of the children as they are now.
+    // Aggregates that keep the last value get the children's current values in it.
     if hasParents { core.refresh(self) }
-    // The end comes last: what hears of it may store the entity again.
+    // Last, because observers of the removal may store the entity again.
     setChildren([])
     (self as? any Node & RemovableNode)?.becomeAbsent()
   }

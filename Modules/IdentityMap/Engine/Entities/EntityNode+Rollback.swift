@@ -1,5 +1,5 @@
 extension EntityNode {
-  /// What a rollback puts back, beside the value and the stamp.
+  /// The state that a rollback restores, beside the value and the stamp.
   private struct State {
     let flags: NodeFlags
     let children: [Node]
@@ -34,7 +34,7 @@ extension EntityNode {
     relink(to: state.children)
     advanceVersion()
     core.propagate(from: self)
-    core.checkRelease(self)
+    core.pending.addReleaseCandidate(self)
     let table = core.table(of: T.self)
     if isAbsent {
       table.didRemove(self, id: value.id, forNow: flags.contains(.tentativelyRemoved))
@@ -58,16 +58,16 @@ extension EntityNode {
     relations.writtenAt = state.writtenAt
   }
 
-  /// Makes the node's value one that is made of these children, whose values may be others than those in it.
+  /// Links the node to the children of its value, and has their current values written into it.
   func relink(to children: [Node]) {
     setChildren(children)
     for index in children.indices { relations?.children[index].writtenVersion = children[index].version &- 1 }
     if !children.isEmpty { flags.insert(.dirty) }
   }
 
-  /// Makes a leaf what it was, whatever has become of it in the meantime.
-  /// - Returns: The value that it had in the meantime. The caller keeps it until all is in order again.
-  func putBack(_ value: T, _ stamp: Stamp) -> T {
+  /// Restores a leaf after any later change, its removal included.
+  /// - Returns: The value before the restoration. The caller retains it until the node is consistent.
+  func restoreLeaf(_ value: T, _ stamp: Stamp) -> T {
     let former = exchange(for: value)
     self.stamp = stamp
     flags.remove([.stamped, .invalidated])
@@ -86,8 +86,8 @@ extension EntityNode {
 }
 
 extension Node {
-  /// Sets what there is over the value that is not sure.
-  /// - Returns: What there was. The caller keeps it until all is in order again.
+  /// Sets the tentative changes over the confirmed value.
+  /// - Returns: The former ones. The caller retains them until the node is consistent.
   func setOverlay(_ overlay: AnyObject?) -> AnyObject? {
     let former = relations?.overlay
     if overlay != nil || former != nil { makeRelations().overlay = overlay }

@@ -20,19 +20,19 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
 
   @usableFromInline override var isReadable: Bool { !flags.contains(.dirty) && !hasCycleLinks }
 
-  /// The value, up to date but for what closes a circle.
+  /// The current value, except for entities that close a cycle.
   func refreshed() -> T {
     if flags.contains(.dirty) { core.refresh(self) }
     return value
   }
 
-  /// Whether there is something in the value that closes a circle.
+  /// Whether an entity in the value closes a cycle.
   var hasCycleLinks: Bool {
     guard let relations else { return false }
     return relations.cycleLinks > 0
   }
 
-  /// What closes a circle in the value.
+  /// The children that close a cycle.
   var cycleChildren: [Node] {
     hasCycleLinks ? relations?.children.filter(\.closesCycle).map(\.child) ?? [] : []
   }
@@ -44,17 +44,17 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     }
   }
 
-  /// Writes the value to its place in an aggregate's.
-  /// - Returns: What was there.
+  /// Writes the value into the value of an aggregate.
+  /// - Returns: The replaced value.
   @inlinable func write(to place: inout T) -> T {
     var former = value
     swap(&place, &former)
     return former
   }
 
-  /// Gives the node another value.
-  /// - Returns: The former one. The caller keeps it until all is in order again, because its end can run code of others,
-  ///   and that can use the store.
+  /// Replaces the value of the node.
+  /// - Returns: The former value. The caller retains it until the node is consistent, because its `deinit` can run code
+  ///   that uses the store.
   func exchange(for value: T) -> T {
     requireNotRebuilding()
     var former = value
@@ -69,15 +69,15 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     let table = core.table(of: T.self)
     var reduced = value
     guard table.remove(child, from: &reduced) else { return !table.fallBackToConfirmed(self, without: child) }
-    // Not those that are left in their former order: a dictionary can have got another one.
+    // Looked up in the reduced value, because the order of a dictionary may have changed.
     let left = table.contents(of: reduced)
     if left.contains(where: { $0 === child }) {
-      core.keepsRemoved = true
+      core.graph.keepsRemoved = true
       if left.count == relations?.children.count { return false }
     }
     let former = exchange(for: reduced)
     defer { withExtendedLifetime(former) {} }
-    // What closed a circle is in the value as it was stored, and may close none any more.
+    // An entity that closed a cycle is in the value as it was stored, and may close none after the removal.
     if hasCycleLinks { relink(to: left) } else { setChildren(left) }
     advanceVersion()
     core.propagate(from: self)
@@ -96,7 +96,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
 
   @usableFromInline override var label: String { "\(T.self) \(value.id)" }
 
-  /// The places of the children in the value.
+  /// The key paths to the children.
   var plan: NestingPlan<T>? {
     relations?.plan.map { unsafeDowncast($0, to: NestingPlan<T>.self) }
   }

@@ -1,33 +1,28 @@
-/// Entities in which others are nested deep. To compare such a value takes a step for each level, and so does each
-/// comparison at every level below: together the square of the depth. So they are compared after what is in them, as
-/// shallow values.
+/// Deeply nested aggregates. Comparing such a value visits each level, and comparing the values at every level takes
+/// the square of the depth. So each value is compared after its nested entities, as a shallow value.
 extension EntityTable {
-  /// Gives a node another value of its entity.
-  /// - Parameter isUpdate: The value was made of the stored one.
+  /// Replaces the value of a deep aggregate.
+  /// - Parameter isUpdate: Whether the value was made from the stored one.
   func replaceDeep(_ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
     let before = node.refreshed()
-    // Not at the end of this level: its end takes a level of its own for each that is nested in it.
+    // Released with the operation: releasing the value here would recurse through all levels below.
     defer { core.releaseLater(before) }
     let isRepeated = isRepetition(entity, of: node) && areEqual(before, entity, of: node)
-    if isRepeated, stamp == nil, core.openChanges.isEmpty || isUpdate { return noteRepeatedWrite(node, stamp: nil) }
+    if isRepeated, stamp == nil, core.optimistic.openChanges.isEmpty || isUpdate {
+      return noteRepeatedWrite(node, stamp: nil)
+    }
     let children = node.relations?.children.map(\.child) ?? []
     let isReported = setAggregate(node, to: entity, stamp: stamp, isUpdate: isUpdate)
     excludeTentativelyRemoved(from: node)
-    // Fresher children that were kept can make of another value the same one.
+    // Kept fresher entities can make the value equal to the former one.
     let isAdjusted = node.flags.contains(.dirty)
-    if isRepeated || !isReported && isEqual(node, to: before, of: children) {
-      if !isRepeated { core.propagateSilently(from: node) }
-      if node.flags.contains(.dirty) { node.isSilentlyDirty = true }
-      let placement = noteRepeatedWrite(node, stamp: stamp)
-      return isAdjusted ? StoreResult(node: node, outcome: .adjusted) : placement
-    }
-    node.note(stamp)
-    didWrite(node)
-    return StoreResult(node: node, outcome: isAdjusted ? .adjusted : .changed)
+    let isEqual = isRepeated || !isReported && isEqual(node, to: before, of: children)
+    return finishReplacement(
+      of: node, stamp: stamp, isEqual: isEqual, isRepeated: isRepeated, isAdjusted: isAdjusted)
   }
 
-  /// Whether a node is equal to its former value, after the entities in it were found equal to their former values: what
-  /// is equal to each other can take each other's place, and shares its memory then.
+  /// Whether a node is equal to its former value, given that nested entities are equal to their former values: the
+  /// nested values are replaced by the current ones, which share memory, so that the comparison is shallow.
   private func isEqual(_ node: EntityNode<T>, to former: T, of children: [Node]) -> Bool {
     let refreshed = node.refreshed()
     var former = former
@@ -39,14 +34,15 @@ extension EntityTable {
     return areEqual(former, refreshed, of: node)
   }
 
-  /// Whether two values of a node, one of them its own, are so equal that nobody has to be told of the second.
+  /// Whether the policy or the type finds two values of a node equal, so that observers are not notified. One of them
+  /// is the node's own.
   func areEqual(_ first: T, _ second: T, of node: EntityNode<T>) -> Bool {
     StackSpace.forValue(ofHeight: node.relations?.height ?? 0) { areEqual(first, second) }
   }
 }
 
 extension EntityNode {
-  /// Whether entities are nested deep in the value. What closes a circle is compared at length at every depth.
+  /// Whether entities are nested deep in the value. Values with cycles are compared directly at every depth.
   var isDeep: Bool {
     guard let relations else { return false }
     return relations.height > 64 && relations.cycleLinks == 0

@@ -24,15 +24,15 @@ extension EntityTable {
     if retention != nil { retain(node) }
   }
 
-  /// Entities are looked for, at the beginning of an operation: what is over its time is not there any more.
+  /// Evicts expired entities at the beginning of an operation that looks for entities.
   func prepareSearch() {
     guard let retention, case .timeToLive = retention.lifetime, retention.isOverLimit(now: core.now) else { return }
     evictExpired()
-    // Inside of another operation there may be nodes that nothing holds yet, or again when it is undone.
+    // Within another operation, new nodes may have no reason to be kept yet.
     if core.lock.depth == 1 { core.evictUnreferenced() }
   }
 
-  /// The node of an entity that is looked for, at the beginning of an operation.
+  /// Returns the node of a present entity at the beginning of an operation; evicts expired entities first.
   @usableFromInline func search(_ id: T.ID) -> EntityNode<T>? {
     guard retention != nil else { return node(id) }
     prepareSearch()
@@ -40,13 +40,13 @@ extension EntityTable {
     return node
   }
 
-  /// Whether nothing is noted of a search: no lifetime depends on it.
+  /// Whether a search changes no state: no lifetime depends on it.
   var searchHasNoEffect: Bool {
     guard let retention else { return true }
     return retention.lifetime == .pinned
   }
 
-  /// Whether an entity only waits for the end of the transaction to go, because its time is over.
+  /// Whether an entity has expired and waits for the end of the transaction to be evicted.
   func isExpired(_ node: EntityNode<T>) -> Bool {
     guard let retention, case .timeToLive = retention.lifetime else { return false }
     return !node.isRetained && !node.hasParents
@@ -67,10 +67,10 @@ extension EntityTable {
     retention.retain(node, cost: cost, now: tracksTime ? core.now() : .zero)
     guard retention.isOverLimit(now: core.now) else { return }
     core.tables.overdue.append(self)
-    core.hasWork = true
+    core.pending.requireCommit()
   }
 
-  /// Never less than nothing, and never so much that the sum cannot be told.
+  /// Limits a cost to a range in which the sum cannot overflow.
   private func cost(of value: T) -> Int {
     min(max(0, policy.cost(value)), 1 << 40)
   }

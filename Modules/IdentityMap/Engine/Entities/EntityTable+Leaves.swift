@@ -1,15 +1,15 @@
-/// The short ways for what is done most: entities in which there are no others, of which nobody has to be told. They are
-/// compiled into the code that calls them, with its types. Everything else goes the long way.
+/// Short paths for the most frequent case: leaves without relations, whose observers, policies and log need nothing.
+/// They are compiled into the calling module, specialized for its types. Every other case takes the general path.
 extension EntityTable {
   /// Stores an entity, to which a handle is made at once; `nil` when it has to go the long way.
   @inlinable func putLeaf(_ entity: T, stamp: Stamp?) -> Unmanaged<EntityNode<T>>? {
-    guard storesPlainLeaves, core.isPlain, stamp == nil else { return nil }
+    guard storesPlainLeaves, core.instrumentation.isOff, stamp == nil else { return nil }
     let hash = index.hash(entity.id)
     guard let found = unretainedNode(entity.id, hash: hash) else {
       return .passUnretained(createLeaf(entity, hash: hash))
     }
     guard found._withUnsafeGuaranteedRef({ $0.isPlainLeaf }) else { return nil }
-    // Not by its `==`, which may leave fields out. Of a leaf in which nobody takes part, nobody has to be told anyway.
+    // Bytes instead of `==`, which may ignore fields. A leaf without relations has no observers to notify.
     found._withUnsafeGuaranteedRef { if !haveSameBytes($0.value, entity) { set($0, entity) } }
     return found
   }
@@ -17,29 +17,29 @@ extension EntityTable {
   @inlinable func createLeaf(_ entity: T, hash: UInt32) -> EntityNode<T> {
     let node = EntityNode(entity, core: core)
     index.insert(node, hash: hash)
-    if core.isRecording { recordCreation(of: node) }
+    if core.undo.isRecording { recordCreation(of: node) }
     return node
   }
 
-  /// Gives a leaf in which nobody takes part another value; there is nothing else of it to keep.
+  /// Replaces the value of a leaf without relations.
   @inlinable func set(_ node: EntityNode<T>, _ value: consuming T) {
     node.version &+= 1
-    // The former value goes when the node has all of the new one: its end can run code that uses the store.
+    // The former value is released after the node has the new one: its `deinit` can use the store.
     var former = value
     swap(&node.value, &former)
-    if core.isRecording, !node.flags.contains(.recorded) { record(former, of: node) }
+    if core.undo.isRecording, !node.flags.contains(.recorded) { record(former, of: node) }
   }
 
-  /// Stores an entity that is in an aggregate; `nil` when it has to go the long way.
+  /// Stores a nested leaf; `nil` when the general path has to store it.
   @inlinable func collectLeaf(_ entity: T, stamp: Stamp?) -> EntityNode<T>? {
-    guard storesPlainLeaves, core.isPlain, stamp == nil else { return nil }
+    guard storesPlainLeaves, core.instrumentation.isOff, stamp == nil else { return nil }
     let hash = index.hash(entity.id)
     guard let node = anyNode(entity.id, hash: hash) else {
       return createLeaf(entity, hash: hash)
     }
     guard node.flags.subtracting([.hasRelations, .recorded]).isEmpty else { return nil }
     if haveSameBytes(node.value, entity) { return node }
-    guard !core.isRecording, traits.areEqual(node.value, entity) else { return nil }
+    guard !core.undo.isRecording, traits.areEqual(node.value, entity) else { return nil }
     setEqual(node, to: entity)
     return node
   }
@@ -48,17 +48,17 @@ extension EntityTable {
   @inlinable func updateLeaf<E: Error>(
     _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
   ) throws(E) -> Bool? {
-    guard storesPlainLeaves, core.isPlain, stamp == nil, node.isPlainLeaf else { return nil }
+    guard storesPlainLeaves, core.instrumentation.isOff, stamp == nil, node.isPlainLeaf else { return nil }
     var value = node.value
     try update(&value)
-    guard value.id == node.value.id, storesPlainLeaves, core.isPlain, node.isPlainLeaf else {
+    guard value.id == node.value.id, storesPlainLeaves, core.instrumentation.isOff, node.isPlainLeaf else {
       return finishUpdate(node, value)
     }
     set(node, value)
     return true
   }
 
-  /// Goes the long way with what an update has made.
+  /// Stores the result of an update on the general path.
   @usableFromInline func finishUpdate(_ node: EntityNode<T>, _ value: T) -> Bool {
     update(node, stamp: nil) { $0 = value }
   }
@@ -66,6 +66,6 @@ extension EntityTable {
 }
 
 extension EntityNode {
-  /// Whether nothing is to be known of the node but its value.
+  /// Whether the node is a leaf without relations, flags or special state.
   @inlinable var isPlainLeaf: Bool { flags.subtracting(.recorded).isEmpty }
 }

@@ -1,6 +1,6 @@
 extension EntityTable {
-  /// Stores an entity and what is in it. The stamp is looked at before anything is touched.
-  /// - Parameter isUpdate: The value was made of the stored one.
+  /// Stores an entity and its nested entities. The stamp is checked before any change.
+  /// - Parameter isUpdate: Whether the value was made from the stored one.
   func put(_ entity: T, stamp: Stamp?, isUpdate: Bool = false) -> StoreResult<T> {
     let hash = index.hash(entity.id)
     guard let node = anyNode(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
@@ -10,14 +10,14 @@ extension EntityTable {
       core.reportRejected(T.self, entity.id, error)
       return StoreResult(node: node, outcome: .refused)
     }
-    // What a closure made of the stored value has that in it already.
+    // The result of a closure contains the stored value already.
     let merged = isUpdate ? entity : merged(entity, into: node)
     // The closure that merges may have removed it.
     if node.isAbsent && !node.flags.contains(.tentativelyRemoved) { return revive(node, with: merged, stamp: stamp) }
     return replace(node, with: merged, stamp: stamp, isUpdate: isUpdate)
   }
 
-  /// Stores an entity that there is not, and leaves what is in it as it is.
+  /// Stores an absent entity. Its nested entities keep the values that the store has.
   func putKeepingNested(_ entity: T) -> EntityNode<T> {
     let hash = index.hash(entity.id)
     guard let node = anyNode(entity.id, hash: hash) else {
@@ -26,14 +26,14 @@ extension EntityTable {
     return revive(node, with: entity, stamp: nil, mode: .keepingExisting).node
   }
 
-  /// The node of an entity, whether there is such an entity or not.
+  /// Returns the node of an entity; makes an absent node when the identifier is unknown.
   func nodeOrPlaceholder(for entity: T) -> EntityNode<T> {
     let hash = index.hash(entity.id)
     if let node = anyNode(entity.id, hash: hash) { return node }
     let node = EntityNode(entity, core: core)
     node.flags.insert(.absent)
     index.insert(node, hash: hash)
-    core.checkRelease(node)
+    core.pending.addReleaseCandidate(node)
     return node
   }
 
@@ -45,12 +45,13 @@ extension EntityTable {
     return merged.id == entity.id ? merged : entity
   }
 
-  /// Gives a node another value of its entity, whose stamp has been looked at.
-  /// - Parameter isUpdate: The value was made of the stored one, so that what closes a circle in it is as old as it was.
+  /// Replaces the value of an entity after the check of the stamp.
+  /// - Parameter isUpdate: Whether the value was made from the stored one. Then entities that close a cycle in it keep
+  ///   their values.
   func replace(
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool = false
   ) -> StoreResult<T> {
-    if core.undoLog != nil { core.record(node) }
+    if core.undo.log != nil { core.record(node) }
     let entity = isUpdate ? withoutRemoved(entity) : entity
     if node.overlay != nil { return rebase(node, on: entity, stamp: stamp, isUpdate: isUpdate) }
     guard traits.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
@@ -59,23 +60,37 @@ extension EntityTable {
     defer { withExtendedLifetime(before) {} }
     let isEqual = areEqual(before, entity) || node.hasCycleLinks && areEqual(node.read(), entity)
     let isUnchanged = isEqual && isRepetition(entity, of: node)
-    // What is in it can be equal to what is shown and not sure.
-    if isUnchanged, stamp == nil, core.openChanges.isEmpty || isUpdate, isUpdate || !node.keepsRemoved {
+    // Nested entities can be equal to the visible values and still be tentative. Then they have to be stored to become
+    // confirmed.
+    if isUnchanged, stamp == nil, core.optimistic.openChanges.isEmpty || isUpdate, isUpdate || !node.keepsRemoved {
       return noteRepeatedWrite(node, stamp: nil)
     }
     setAggregate(node, to: entity, stamp: stamp, keeping: isUpdate ? node.cycleChildren : [], isUpdate: isUpdate)
     excludeTentativelyRemoved(from: node)
-    // Fresher children that were kept can make of another value the same one.
+    // Kept fresher entities can make the value equal to the former one.
     let isAdjusted = node.flags.contains(.dirty)
-    if isEqual || isAdjusted && areEqual(before, node.refreshed()) {
-      if !isUnchanged { core.propagateSilently(from: node) }
-      if node.flags.contains(.dirty) { node.isSilentlyDirty = true }
-      let placement = noteRepeatedWrite(node, stamp: stamp)
-      return isAdjusted ? StoreResult(node: node, outcome: .adjusted) : placement
+    return finishReplacement(
+      of: node, stamp: stamp, isEqual: isEqual || isAdjusted && areEqual(before, node.refreshed()),
+      isRepeated: isUnchanged, isAdjusted: isAdjusted)
+  }
+
+  /// Ends the replacement of an aggregate's value: observers are notified unless the new value is equal.
+  /// - Parameters:
+  ///   - isEqual: Whether the new value is equal to the former one.
+  ///   - isRepeated: Whether it is known to be identical in every field.
+  ///   - isAdjusted: Whether fresher nested entities of the store were kept in it.
+  func finishReplacement(
+    of node: EntityNode<T>, stamp: Stamp?, isEqual: Bool, isRepeated: Bool, isAdjusted: Bool
+  ) -> StoreResult<T> {
+    guard isEqual else {
+      node.setStamp(stamp)
+      didWrite(node)
+      return StoreResult(node: node, outcome: isAdjusted ? .adjusted : .changed)
     }
-    node.note(stamp)
-    didWrite(node)
-    return StoreResult(node: node, outcome: isAdjusted ? .adjusted : .changed)
+    if !isRepeated { core.propagateSilently(from: node) }
+    if node.flags.contains(.dirty) { node.isSilentlyDirty = true }
+    let result = noteRepeatedWrite(node, stamp: stamp)
+    return isAdjusted ? StoreResult(node: node, outcome: .adjusted) : result
   }
 
   private func replaceLeaf(_ node: EntityNode<T>, with entity: T, stamp: Stamp?) -> StoreResult<T> {
@@ -85,13 +100,13 @@ extension EntityTable {
     }
     let former = node.exchange(for: entity)
     defer { withExtendedLifetime(former) {} }
-    node.note(stamp)
+    node.setStamp(stamp)
     didWrite(node)
     return StoreResult(node: node, outcome: .changed)
   }
 
-  /// Gives a leaf a value that is equal to its own. The equality may leave fields out, so the value is stored, and
-  /// everything that contains the leaf is made of it; nobody is told.
+  /// Stores an equal value in a leaf. The equality may ignore fields, so aggregates are rebuilt; observers are not
+  /// notified.
   @usableFromInline func setEqual(_ node: EntityNode<T>, to entity: T) {
     if isRepetition(entity, of: node) { return }
     let former = node.exchange(for: entity)
@@ -99,37 +114,38 @@ extension EntityTable {
     core.propagateSilently(from: node)
   }
 
-  /// Whether an equal value is known to be the stored one in every field, so that there is nothing to store.
+  /// Whether an equal value is known to be identical in every field, so that nothing has to be stored.
   ///
-  /// The bytes tell, which costs less than `==`. The fields, which cost microseconds, are compared only where it costs
-  /// more to make everything anew that contains the entity, and where that closes a circle.
+  /// Bytes are compared first, which costs less than `==`. Fields are compared by reflection, which takes microseconds,
+  /// only for entities in many aggregates and in cycles: storing them costs more.
   func isRepetition(_ entity: T, of node: EntityNode<T>) -> Bool {
-    if node.hasCycleLinks { return areSame(node.value, entity) || areSame(node.read(), entity) }
+    if node.hasCycleLinks { return areIdentical(node.value, entity) || areIdentical(node.read(), entity) }
     if haveSameBytes(node.value, entity) || node.plan?.isRepetition(entity, of: node.value) ?? false { return true }
     return node.relations.map { $0.parents.count > 64 } ?? false && haveSameFields(node.value, entity)
   }
 
-  /// Takes note of a write that changes nothing, of which nobody is told.
+  /// Records a write of an equal value. Observers are not notified.
   func noteRepeatedWrite(_ node: EntityNode<T>, stamp: Stamp?) -> StoreResult<T> {
-    node.note(stamp)
+    node.setStamp(stamp)
     noteWrite(of: node)
     if core.isLogging { core.reportStored(T.self, node.value.id) }
     return StoreResult(node: node, outcome: .equal)
   }
 
-  /// Sets an aggregate's value and stores what is in it. The caller keeps the former value until all is in order.
+  /// Sets the value of an aggregate and stores its nested entities. The caller retains the former value until the node
+  /// is consistent.
   /// - Parameters:
-  ///   - keepsKnown: Whether what is stored already is left as it is, whatever the value says of it.
-  ///   - kept: Entities that are left as they are in any case.
-  ///   - isUpdate: The value was made of the stored one.
-  ///   - contents: Entities of the value, beside those of the node, that may be removed ones which it keeps.
-  /// - Returns: Whether observers of the aggregate are told of a change of an entity that was in it.
+  ///   - keepsExisting: Whether stored entities keep their values.
+  ///   - kept: Entities that keep their values in any case.
+  ///   - isUpdate: Whether the value was made from the stored one.
+  ///   - contents: Entities of the confirmed value, among them removed ones whose last values it keeps.
+  /// - Returns: Whether a change of a nested entity notifies the observers of the aggregate.
   @discardableResult
   func setAggregate(
     _ node: EntityNode<T>, to entity: T, stamp: Stamp?, keepsExisting: Bool = false, keeping kept: [Node] = [],
     isUpdate: Bool = false, with contents: [Handle] = []
   ) -> Bool {
-    // What is stored brings the entities in it; what is shown or updated leaves removed ones as they are.
+    // A stored value restores removed entities; an update or a tentative value leaves them removed.
     let retainedRemoved = keepsExisting || isUpdate ? node.retainedRemoved(with: contents) : []
     node.flags.remove(.dirty)
     _ = node.exchange(for: entity)
@@ -155,31 +171,31 @@ extension EntityTable {
     let node = EntityNode(entity, core: core)
     index.insert(node, hash: hash)
     if let remembered = stampMemory?.stamp(of: entity.id, now: core.now()) {
-      // As if it were still there, but that there is no value of it.
+      // The remembered stamp rejects older values, as if the entity had not been evicted.
       node.stamp = remembered
       node.flags.insert(.absent)
       return revive(node, with: entity, stamp: stamp, mode: mode)
     }
-    // Nothing may hold it; unless somebody does by then, it goes when the transaction ends.
-    core.checkRelease(node)
-    if core.undoLog != nil { recordCreation(of: node) }
+    // Unless the transaction adds a reason to keep the node, its end evicts it.
+    core.pending.addReleaseCandidate(node)
+    if core.undo.log != nil { recordCreation(of: node) }
     return fill(node, with: entity, stamp: stamp, mode: mode)
   }
 
-  /// Stores an entity that was removed while somebody held it.
+  /// Stores an entity whose removed node was kept by handles.
   private func revive(
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: ChildCollector.Mode = .storing
   ) -> StoreResult<T> {
     let former = node.value
     defer { withExtendedLifetime(former) {} }
-    core.checkRelease(node)
+    core.pending.addReleaseCandidate(node)
     if stampMemory == nil {
       node.stamp = .nan
     } else if let error = refusal(of: stamp, by: node) {
       core.reportRejected(T.self, entity.id, error)
       return StoreResult(node: node, outcome: .refused)
     }
-    if core.undoLog != nil { core.record(node) }
+    if core.undo.log != nil { core.record(node) }
     node.flags.remove(.absent)
     return fill(node, with: entity, stamp: stamp, mode: mode)
   }
@@ -187,7 +203,7 @@ extension EntityTable {
   private func fill(
     _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: ChildCollector.Mode
   ) -> StoreResult<T> {
-    node.note(stamp)
+    node.setStamp(stamp)
     if traits.isAggregate {
       setAggregate(node, to: entity, stamp: stamp, keepsExisting: mode == .keepingExisting)
       excludeTentativelyRemoved(from: node)
@@ -196,7 +212,7 @@ extension EntityTable {
     }
     if !storesPlainLeaves && !queries.isEmpty { node.flags.insert(.queried) }
     didWrite(node)
-    // It may have gone with what is removed for the time being.
+    // Excluding a tentatively removed entity can have removed the aggregate.
     if !storesPlainLeaves && !awaited.isEmpty && !node.isAbsent { awaited[entity.id]?.entity = node }
     return StoreResult(node: node, outcome: .created)
   }
@@ -208,16 +224,18 @@ extension EntityTable {
     if core.isLogging { core.reportStored(T.self, node.value.id) }
   }
 
-  /// The same without there being a sure value that has come.
+  /// Propagates a change of the visible value, without recording a write.
   func didChangeValue(of node: EntityNode<T>) {
     node.advanceVersion()
     if node.relations != nil || !storesPlainLeaves && !queries.isEmpty { core.propagate(from: node) }
-    if core.history.isKept { core.history.note(.stored, T.self, node.value.id, origin: core.origin) }
+    if core.instrumentation.history.isKept {
+      core.instrumentation.history.note(.stored, T.self, node.value.id, origin: core.instrumentation.origin)
+    }
   }
 
   // MARK: Stamps
 
-  /// Why a value with a stamp may not take the place of a node's.
+  /// Returns the reason that forbids a value with a stamp.
   func refusal(of stamp: Stamp?, by node: Node) -> StampError? {
     guard let stamp else { return nil }
     if stamp.isNaN { return .notANumber }

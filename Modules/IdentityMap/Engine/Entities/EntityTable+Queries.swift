@@ -2,10 +2,10 @@ extension EntityTable {
   func register(_ query: QueryNode<T>) {
     if queries.isEmpty { core.tables.withQueries.append(self) }
     queries.append(query)
-    query.isNew = core.undoLog != nil
+    query.isNew = core.undo.log != nil
     index.forEach { $0.flags.insert(.queried) }
     query.refresh(presentNodes.map { .init(node: $0, isChanged: true) })
-    core.checkRelease(query)
+    core.pending.addReleaseCandidate(query)
   }
 
   func unregister(_ query: QueryNode<T>) {
@@ -23,7 +23,7 @@ extension EntityTable {
   /// What the queries will have to look at when the transaction ends.
   var pendingQueryCandidates: [QueryNode<T>.Candidate] {
     queryCandidates
-      + core.changed.compactMap { node in
+      + core.pending.changed.compactMap { node in
         guard node.flags.contains(.queried) else { return nil }
         return (node as? EntityNode<T>).map { .init(node: $0, isChanged: true) }
       }
@@ -31,7 +31,7 @@ extension EntityTable {
 }
 
 extension StoreCore {
-  /// A new query. The caller keeps it.
+  /// Returns a new query. The caller keeps it.
   func query<T: Identifiable & Sendable>(
     _ type: T.Type, where condition: @escaping @Sendable (T) -> Bool, sort order: (@Sendable (T, T) -> Bool)?
   ) -> QueryNode<T> {

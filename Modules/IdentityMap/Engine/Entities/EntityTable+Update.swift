@@ -1,7 +1,7 @@
 extension EntityTable {
-  /// Lets a closure change an entity. The closure may use the store: what it changes in its value counts, and of the
-  /// entities in it that it leaves alone there, what it does to them in the store.
-  /// - Returns: Whether the entity has the value now.
+  /// Changes an entity by a closure, which may use the store. A change in the closure's value counts; a nested entity
+  /// that the value leaves unchanged keeps the state that the closure gave it in the store.
+  /// - Returns: Whether the entity was changed.
   @usableFromInline func update<E: Error>(
     _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
   ) throws(E) -> Bool {
@@ -10,7 +10,7 @@ extension EntityTable {
       return false
     }
     var value = updateBase(of: node)
-    // Shares its buffers with the stored value, as the closure's does, so it has the closure copy nothing more.
+    // Shares its buffers with the stored value, so that the closure copies no more than it would anyway.
     let given: T? = traits.isAggregate ? value : nil
     let version = node.version
     try update(&value)
@@ -29,8 +29,8 @@ extension EntityTable {
     return true
   }
 
-  /// The entities in the value that a closure was given, when their stored values may be others: the closure has
-  /// changed them in the store, or it was given sure values while others are shown.
+  /// The entities of the value that a closure received, when the store may have other values of them: the closure has
+  /// used the store, or it received confirmed values while tentative ones are visible.
   private func entities(in given: T, givenOf node: EntityNode<T>, since version: UInt32) -> GivenEntities? {
     node.isUnchanged(since: version) ? nil : GivenEntities(in: given, of: node, self)
   }
@@ -38,18 +38,20 @@ extension EntityTable {
   /// The value of an entity in what a closure is given.
   func givenValue(of node: EntityNode<T>) -> T { confirmedValue(of: node) ?? node.refreshed() }
 
-  /// What an update is made of: the sure value, if there is one, with the sure values of what is in it. What is not
-  /// sure lies on top of it.
+  /// The value that an update changes: the confirmed value with confirmed nested entities, because tentative changes
+  /// lie on top of it.
   private func updateBase(of node: EntityNode<T>) -> T {
     guard let confirmed = confirmedValue(of: node) else { return node.refreshed() }
-    guard !core.openChanges.isEmpty, core.hasTentativeChanges(in: contents(of: confirmed)) else { return confirmed }
+    guard !core.optimistic.openChanges.isEmpty, core.hasTentativeChanges(in: contents(of: confirmed)) else {
+      return confirmed
+    }
     return core.withConfirmedValues { node.refreshed() }
   }
 }
 
 extension Node {
-  /// Whether a closure that was given the value at a version was given stored values, and none has changed since.
+  /// Whether the stored values are still the ones that a closure received at a version.
   func isUnchanged(since version: UInt32) -> Bool {
-    self.version == version && !flags.contains(.dirty) && core.openChanges.isEmpty
+    self.version == version && !flags.contains(.dirty) && core.optimistic.openChanges.isEmpty
   }
 }

@@ -2,28 +2,28 @@
 @usableFromInline
 final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   @usableFromInline unowned(unsafe) let core: StoreCore
-  /// What can be found out of a type only at run time.
+  /// The capabilities of the type, found at run time.
   @usableFromInline let traits = TypeTraits<T>.of()
   @exclusivity(unchecked) @usableFromInline var index = IdentityIndex<EntityNode<T>>()
   var policy = TypePolicy<T>() {
     didSet { updateStoresPlainLeaves() }
   }
-  /// What leaves were before the transaction that is going on.
+  /// The states of leaves before the running transaction.
   @usableFromInline let leafLog = LeafUndoLog<T>()
   /// Whether the time of writes is kept.
   @exclusivity(unchecked) var tracksTime = false
-  /// The places of nested entities that most values of the type have.
+  /// The key paths that most values of the type have.
   @exclusivity(unchecked) private var plan: NestingPlan<T>?
   var queries: [QueryNode<T>] = [] {
     didSet { updateStoresPlainLeaves() }
   }
   /// What the queries have to look at.
   @exclusivity(unchecked) var queryCandidates: [QueryNode<T>.Candidate] = []
-  /// Who waits for entities, whether there are any or not.
+  /// The observed identifiers, with and without entities.
   var awaited: [T.ID: AwaitedNode<T>] = [:] {
     didSet { updateStoresPlainLeaves() }
   }
-  /// The stamps of entities that have gone, when they are remembered.
+  /// The stamps of evicted entities, when the policy remembers them.
   @exclusivity(unchecked) var stampMemory: StampMemory<T.ID>?
   /// The entities that their lifetime keeps, when it keeps any.
   @exclusivity(unchecked) var retention: RetentionList?
@@ -38,7 +38,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     index.destroy()
   }
 
-  /// Whether the entities are leaves and nothing is to be done with them but to store them.
+  /// Whether the entities are leaves and the policy, queries and observed identifiers need nothing but the value.
   @exclusivity(unchecked) @usableFromInline private(set) var storesPlainLeaves = false
 
   private func updateStoresPlainLeaves() {
@@ -64,13 +64,13 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     anyNode(id, hash: index.hash(id))
   }
 
-  /// The node of an entity that there is.
+  /// Returns the node of a present entity.
   @inlinable func node(_ id: T.ID) -> EntityNode<T>? {
     guard let node = anyNode(id), !node.flags.contains(.absent) else { return nil }
     return node
   }
 
-  /// The node of an entity, also of one that is removed for the time being.
+  /// Returns the node of a present or tentatively removed entity.
   func knownNode(_ id: T.ID) -> EntityNode<T>? { node(id) ?? tentativelyRemovedNode(id) }
 
   func removeFromIndex(_ node: EntityNode<T>) {
@@ -80,15 +80,17 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     if !node.isAbsent { didRemove(node, id: id) }
   }
 
-  /// Whoever watches the type or waits for the entity is told that there is none any more.
-  /// - Parameter forNow: It may come back, and is kept until then if its lifetime keeps it.
+  /// Notifies queries and observers of the identifier that the entity is absent.
+  /// - Parameter forNow: Whether the removal is tentative. Then a lifetime still retains the node.
   func didRemove(_ node: EntityNode<T>, id: T.ID, forNow: Bool = false) {
     if !storesPlainLeaves {
       if !queries.isEmpty { addQueryCandidate(node, isChanged: false) }
       if !awaited.isEmpty { awaited[id]?.entity = nil }
       if !forNow { retention?.release(node) }
     }
-    if core.history.isKept { core.history.note(.removed, T.self, id, origin: core.origin) }
+    if core.instrumentation.history.isKept {
+      core.instrumentation.history.note(.removed, T.self, id, origin: core.instrumentation.origin)
+    }
   }
 
   /// An entity is there again after a rollback.
@@ -97,23 +99,23 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     if !awaited.isEmpty { awaited[node.value.id]?.entity = node }
   }
 
-  /// The places of the nested entities in a value; `nil` when it has none.
+  /// The key paths to the nested entities of a value; `nil` without any.
   func plan(for value: T) -> NestingPlan<T>? {
     guard let paths = traits.paths(of: value), !paths.isEmpty else { return nil }
     if let plan, plan.isMade(of: paths) { return plan }
     let made = NestingPlan(paths)
     plan = made
-    if made.mayRefuse { core.mayRefuse = true }
+    if made.mayRefuse { core.graph.mayRefuse = true }
     return made
   }
 
-  /// Whether two values are so equal that nobody has to be told of the second.
+  /// Whether observers need not be notified of the second value.
   func areEqual(_ first: T, _ second: T) -> Bool {
     if let areEqual = policy.areEqual { return areEqual(first, second) }
     return traits.areEqual(first, second)
   }
 
-  // MARK: Whatever the type
+  // MARK: Operations on any type
 
   @usableFromInline override func refreshQueries() {
     guard !queryCandidates.isEmpty else { return }
@@ -135,7 +137,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     for query in queries where query.isNew { query.rerun(over: presentNodes) }
   }
 
-  /// The nodes of the entities that there are.
+  /// The nodes of all present entities.
   var presentNodes: [EntityNode<T>] {
     var nodes: [EntityNode<T>] = []
     index.forEach { if !$0.isAbsent { nodes.append($0) } }
@@ -144,7 +146,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
 
   @usableFromInline override func removeAll() {
     var nodes: [EntityNode<T>] = []
-    // What is removed for the time being is not brought back either.
+    // Tentatively removed entities become finally removed.
     index.forEach { if !$0.isAbsent || $0.flags.contains(.tentativelyRemoved) { nodes.append($0) } }
     for node in nodes where !node.isAbsent || node.flags.contains(.tentativelyRemoved) { node.removeEverywhere() }
   }
@@ -155,7 +157,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     index.forEach { nodes.append($0) }
     for node in nodes {
       core.record(node)
-      // Not remembered when the node goes either.
+      // So that the eviction of the node does not remember the stamp.
       node.stamp = .nan
     }
     guard let former = stampMemory else { return }

@@ -1,10 +1,10 @@
-/// What leaves of one type were before a transaction: side by side, because a closure for each would take longer than to
-/// store the leaf.
+/// What leaves of one type were before a transaction: side by side, because a closure for each would take longer than
+/// to store the leaf.
 @usableFromInline
 class AnyLeafUndoLog {
   /// A leaf, with the stamp that it had.
   @usableFromInline struct Entry {
-    /// What goes out of a table in a transaction is there until the transaction ends.
+    /// Unretained: the table or the deferred releases retain each node until the transaction ends.
     @usableFromInline let node: Unmanaged<Node>
     @usableFromInline let stamp: Stamp
 
@@ -30,7 +30,7 @@ class AnyLeafUndoLog {
     entries.append(Entry(node))
   }
 
-  /// Says of leaves that they are in no journal.
+  /// Removes the mark of recorded leaves.
   final func unmark(_ range: Range<Int>) {
     entries.forEach(in: range) { entry in entry.node._withUnsafeGuaranteedRef { _ = $0.flags.remove(.recorded) } }
   }
@@ -38,7 +38,7 @@ class AnyLeafUndoLog {
   /// Makes leaves what they were, the last first, and forgets them.
   func restore(from start: Int) {}
 
-  /// Forgets everything.
+  /// Removes all entries.
   func clear() {
     var former = entries
     entries = BlockList()
@@ -56,21 +56,21 @@ final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
   }
 
   override func restore(from start: Int) {
-    // All are taken out first: what is put back may run code of others.
+    // Removed from the log before anything is restored, because a restoration may run foreign code.
     var undone = removeEntries(from: start)
     for index in undone.indices {
       let entry = undone[index].entry
       let node = unsafeDowncast(entry.node.takeUnretainedValue(), to: EntityNode<T>.self)
       node.flags.remove(.recorded)
       if let value = undone[index].value {
-        undone[index].value = node.putBack(value, entry.stamp)
+        undone[index].value = node.restoreLeaf(value, entry.stamp)
       } else {
         node.becomeAbsent()
         node.setChildren([])
         node.stamp = .nan
       }
     }
-    // What the leaves were in the meantime goes when the lock is free.
+    // The discarded values are released when the lock is free.
     undone.first?.entry.node.takeUnretainedValue().core.releaseLater(undone)
   }
 
@@ -85,7 +85,7 @@ final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
 
   override func clear() {
     super.clear()
-    // Taken out first: the end of a value can run code that uses the store, and so the log.
+    // Emptied first: the `deinit` of a value can use the store, and so the log.
     var former = values
     values = BlockList()
     former.removeAll()
@@ -93,14 +93,14 @@ final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
 }
 
 extension EntityTable {
-  /// Keeps that a leaf was not there. While a journal is kept.
+  /// Records that a leaf did not exist. Only while an undo log exists.
   @inlinable func recordCreation(of node: EntityNode<T>) {
     record(nil, of: node)
   }
 
-  /// Keeps what a leaf was.
+  /// Records the former value of a leaf.
   @inlinable func record(_ value: consuming T?, of node: EntityNode<T>) {
-    if core.openLeafLog !== leafLog { core.begin(leafLog) }
+    if core.undo.openLeafLog !== leafLog { core.begin(leafLog) }
     leafLog.append(node)
     leafLog.values.append(value)
   }

@@ -1,4 +1,4 @@
-/// A list of entities that somebody holds or watches as one.
+/// A list of entities that observers follow as one value.
 final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   override func read() -> [T] {
     core.refresh(self)
@@ -6,7 +6,7 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     let links = relations.children
     return Array(unsafeUninitializedCapacity: links.count) { list, count in
       guard let start = list.baseAddress else { return }
-      // An entity that was stored by a transaction that was undone is vacant.
+      // A rolled back transaction leaves the entities that it stored absent.
       for link in links {
         link.withChild { child in
           guard !child.isAbsent else { return }
@@ -18,7 +18,7 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     }
   }
 
-  override var isReadable: Bool { !flags.contains(.dirty) && core.cycleLinks == 0 }
+  override var isReadable: Bool { !flags.contains(.dirty) && core.graph.cycleLinks == 0 }
 
   override func remove(_ child: Node) -> Bool {
     guard let relations else { return false }
@@ -49,7 +49,7 @@ final class ListNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     let node = ListNode(core: core)
     _ = Unmanaged.passRetained(node)
     node.setChildren(children)
-    core.checkRelease(node)
+    core.pending.addReleaseCandidate(node)
     return node
   }
 }

@@ -6,15 +6,16 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   private let precedes: Order?
   private var members: [EntityNode<T>] = []
   private var identities: Set<ObjectIdentifier> = []
-  /// It began in a transaction that may still be undone.
+  /// Whether a rollback of the running transaction would discard the query.
   var isNew = false
 
-  /// An entity that may belong to the result, or may not any more.
+  /// A candidate for entering, leaving or moving in the result.
   struct Candidate {
     let node: EntityNode<T>
-    /// Its value is another one. If not, it only matters when it comes or goes.
+    /// Whether the value has changed. If not, only entering and leaving matter.
     let isChanged: Bool
-    /// Observers are told of the change. If not, they are told only when the result has other members or another order.
+    /// Whether observers are notified of the change. If not, they are notified only when the members or their order
+    /// change.
     var isReported = true
   }
 
@@ -24,28 +25,28 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     super.init(core: core)
   }
 
-  /// What an observer is told comes after what it is made of. Only snapshots contain queries.
+  /// A query is delivered after its entities. Only snapshots contain queries.
   override var notificationOrder: Int32 { .max - 1 }
 
   override func read() -> [T] {
-    // In a transaction, what the transaction has done is settled at its end only.
+    // Within a transaction, the members do not include its changes yet.
     let candidates = core.table(of: T.self).pendingQueryCandidates
     let members = candidates.isEmpty ? members : refreshed(candidates)?.members ?? members
     return members.map { $0.read() }
   }
 
-  /// Looks at entities that may belong to the result, or may not any more. The cost is that of the result once and of
-  /// the entities, not that of the type.
+  /// Updates the result. The cost is linear in the result and the candidates, not in the number of entities of the
+  /// type.
   func refresh(_ candidates: [Candidate]) {
-    guard let refreshed = refreshed(candidates), isNews(refreshed, of: candidates) else { return }
+    guard let refreshed = refreshed(candidates), needsNotification(refreshed, of: candidates) else { return }
     members = refreshed.members
     identities.subtract(refreshed.met)
     identities.formUnion(refreshed.belonging.map(ObjectIdentifier.init))
     didChange()
   }
 
-  /// Whether observers have to be told: of a change, or because the result has other members or another order.
-  private func isNews(_ refreshed: Refreshed, of candidates: [Candidate]) -> Bool {
+  /// Whether observers are notified: of a reported change, or of other members or another order.
+  private func needsNotification(_ refreshed: Refreshed, of candidates: [Candidate]) -> Bool {
     let isReportedChange: (Candidate) -> Bool = {
       $0.isChanged && $0.isReported && refreshed.met.contains(ObjectIdentifier($0.node))
     }
@@ -56,7 +57,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     return zip(values, values.dropFirst()).contains { precedes($0.1, $0.0) }
   }
 
-  /// Looks at all entities anew.
+  /// Evaluates the query again for all entities.
   func rerun(over nodes: [EntityNode<T>]) {
     let former = members
     (members, identities) = ([], [])
@@ -73,13 +74,13 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   /// The result after entities were noted.
   private struct Refreshed {
     let members: [EntityNode<T>]
-    /// Those that had to be looked at.
+    /// The evaluated candidates.
     let met: Set<ObjectIdentifier>
-    /// Those of them that belong to the result.
+    /// The candidates in the result.
     let belonging: [EntityNode<T>]
   }
 
-  /// - Returns: `nil` when nothing is to be told.
+  /// - Returns: `nil` when the result is unchanged.
   private func refreshed(_ candidates: [Candidate]) -> Refreshed? {
     var changed: [ObjectIdentifier: Bool] = [:]
     for note in candidates { changed.merge([ObjectIdentifier(note.node): note.isChanged]) { $0 || $1 } }
@@ -103,7 +104,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
       + belonging.filter { !identities.contains(ObjectIdentifier($0)) }
   }
 
-  /// Puts nodes where they belong, behind those that they do not come before.
+  /// Inserts nodes in the order of the query, after equal ones.
   private func insert(
     _ nodes: [EntityNode<T>], into members: [EntityNode<T>], _ precedes: Order
   ) -> [EntityNode<T>] {

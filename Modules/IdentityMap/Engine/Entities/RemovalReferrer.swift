@@ -2,13 +2,13 @@
 struct RemovalEffect {
   /// The value cannot be without the entity.
   let isUseless: Bool
-  /// The value has the entity at all its places as before.
+  /// Every key path keeps the entity.
   let isNone: Bool
-  /// A place refuses the removal.
+  /// A key path refuses the removal.
   let isRefused: Bool
 }
 
-/// An aggregate that refers to other entities, whatever its type.
+/// A node whose entity refers to others, without its type.
 protocol RemovalReferrer: Node {
   var reference: RemovalRefusal.Reference { get }
   func effect(ofRemoving other: Node) -> RemovalEffect
@@ -20,7 +20,7 @@ extension EntityNode: RemovalReferrer {
   func effect(ofRemoving other: Node) -> RemovalEffect {
     let table = core.table(of: T.self)
     let visible = table.effect(ofRemoving: other, on: refreshed())
-    // The confirmed value is shown instead when it can be without the entity.
+    // The confirmed value is shown instead, if it does not need the entity.
     guard visible.isUseless, let base = overlay?.base else { return visible }
     return table.effect(ofRemoving: other, on: base)
   }
@@ -39,9 +39,10 @@ extension EntityTable {
     }
   }
 
-  /// Removes the entities that nothing refuses to remove; those that only refuse each other's removal stay.
+  /// Removes the entities that no remaining aggregate refuses to lose. Entities that only refuse each other's removal
+  /// stay.
   func removeAllUnreferred() {
-    guard core.mayRefuse else { return removeAll() }
+    guard core.graph.mayRefuse else { return removeAll() }
     var left = presentNodes
     var count = 0
     repeat {
@@ -60,9 +61,10 @@ extension EntityTable {
 }
 
 extension StoreCore {
-  /// Why an entity cannot be removed. Aggregates that go with it do not refuse.
+  /// Returns the reason that forbids a removal. An aggregate does not refuse when the removal also removes the
+  /// aggregate.
   func refusal(ofRemoving entity: some RemovalReferrer) -> RemovalRefusal? {
-    guard mayRefuse else { return nil }
+    guard graph.mayRefuse else { return nil }
     var removed: [Node] = [entity]
     var met: Set<ObjectIdentifier> = [ObjectIdentifier(entity)]
     var refusing: [any RemovalReferrer] = []
@@ -90,20 +92,20 @@ extension StoreCore {
 
 extension EntityNode {
   /// The removed entities whose last values the aggregate keeps.
-  /// - Parameter contents: Others that are in its confirmed value.
+  /// - Parameter contents: The entities of its confirmed value.
   func retainedRemoved(with contents: [Handle]) -> [Node] {
-    guard core.keepsRemoved else { return [] }
+    guard core.graph.keepsRemoved else { return [] }
     return (relations?.children.map(\.child) ?? []).filter(\.isRemoved) + contents.map(\.node).filter(\.isRemoved)
   }
 
   /// Whether the aggregate has the last value of a removed entity.
-  var keepsRemoved: Bool { core.keepsRemoved && !retainedRemoved(with: []).isEmpty }
+  var keepsRemoved: Bool { core.graph.keepsRemoved && !retainedRemoved(with: []).isEmpty }
 }
 
 extension EntityTable {
-  /// The last value of a removed entity, when there are aggregates that keep it.
+  /// The last value of a removed entity, if an aggregate keeps it.
   func lastValue(of id: T.ID) -> T? {
-    guard core.keepsRemoved, let node = anyNode(id), node.isRemoved, node.hasParents else {
+    guard core.graph.keepsRemoved, let node = anyNode(id), node.isRemoved, node.hasParents else {
       return nil
     }
     return node.value

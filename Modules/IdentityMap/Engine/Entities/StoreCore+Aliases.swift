@@ -5,11 +5,11 @@ extension StoreCore {
     if let node = aliases[key] { return node }
     let node = AliasNode(key, shape: shape(), core: self)
     aliases[key] = node
-    checkRelease(node)
+    pending.addReleaseCandidate(node)
     return node
   }
 
-  /// - Parameter mode: What is done with the entities in the content.
+  /// - Parameter mode: The treatment of the entities in the content.
   func setAlias<Content: Sendable>(
     _ key: AliasKey<Content>, to content: Content, shape: @autoclosure () -> NestedShape<Content>, stamp: Stamp?,
     mode: ChildCollector.Mode
@@ -41,7 +41,7 @@ extension StoreCore {
     let shape = shape()
     let given = node.isUnchanged(since: version) ? nil : GivenEntities(in: original, shape, self)
     if let given {
-      // An entity that the closure has removed does not come back with the alias.
+      // An entity that the closure has removed is not restored by the alias.
       guard let reduced = shape.withoutRemoved(content, given: given, self) else { return false }
       content = reduced
     }

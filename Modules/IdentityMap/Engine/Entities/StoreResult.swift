@@ -11,7 +11,7 @@ struct StoreResult<T: Identifiable & Sendable> {
   let outcome: Outcome
 
   /// Whether the stored value is now the given one.
-  var isAsGiven: Bool {
+  var isInputValue: Bool {
     switch outcome {
     case .created, .changed: !node.flags.contains(.dirty) && node.relations?.overlay == nil
     case .equal: true

@@ -3,16 +3,16 @@
 class AnyEntityTable {
   @usableFromInline init() {}
 
-  /// Puts the queries in order after what they have been told of.
+  /// Updates the results of the queries after their candidates.
   @usableFromInline func refreshQueries() {}
 
-  /// No transaction that may be undone is going on any more.
+  /// Keeps the new queries: no rollback can concern them any more.
   @usableFromInline func commitQueries() {}
 
-  /// Begins those queries again that began in what was undone.
+  /// Evaluates the queries again that a rolled back transaction has made.
   @usableFromInline func rerunNewQueries() {}
 
-  /// Forgets what is over its time or beyond its room.
+  /// Evicts expired entities and those beyond the limit of their lifetime.
   @usableFromInline func evictExpired() {}
 
   /// Removes every entity.
@@ -30,9 +30,9 @@ final class TableDirectory {
   private var tables: [ObjectIdentifier: AnyEntityTable] = [:]
   /// The tables used last, found by the bits of a type's address in which types differ.
   @usableFromInline let recent: UnsafeMutablePointer<(type: ObjectIdentifier, table: Unmanaged<AnyEntityTable>)?>
-  /// Tables that have queries with something to look at.
+  /// Tables with queries.
   @exclusivity(unchecked) var withQueries: [AnyEntityTable] = []
-  /// Tables that may have to forget something.
+  /// Tables with candidates for eviction.
   @exclusivity(unchecked) var overdue: [AnyEntityTable] = []
 
   var all: some Collection<AnyEntityTable> { tables.values }
@@ -58,12 +58,12 @@ final class TableDirectory {
 
   @inlinable static var slotCount: Int { 16 }
 
-  /// The place of a type among the tables used last.
+  /// The slot of a type among the recently used tables.
   @inlinable static func slot(of key: ObjectIdentifier) -> Int {
     Int(bitPattern: UInt(bitPattern: Int(bitPattern: key)) >> 4) & (slotCount - 1)
   }
 
-  /// The table of a type, if there is one; changes nothing.
+  /// Returns the table of a type, or `nil`; changes nothing.
   @usableFromInline func existingTable<T: Identifiable & Sendable>(of type: T.Type) -> Unmanaged<EntityTable<T>>? {
     tables[ObjectIdentifier(type)].map { .passUnretained(unsafeDowncast($0, to: EntityTable<T>.self)) }
   }
@@ -78,7 +78,7 @@ final class TableDirectory {
 }
 
 extension StoreCore {
-  /// The table of a type, if there is one. Usable in reads.
+  /// Returns the table of a type, or `nil`. Usable in shared reads.
   @inlinable func existingTable<T: Identifiable & Sendable>(of type: T.Type) -> Unmanaged<EntityTable<T>>? {
     let key = ObjectIdentifier(type)
     if let entry = tables.recent[TableDirectory.slot(of: key)], entry.type == key {

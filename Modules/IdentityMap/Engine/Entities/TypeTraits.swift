@@ -3,10 +3,10 @@
 class TypeTraits<T: Identifiable & Sendable> {
   var isAggregate: Bool { false }
 
-  /// The places of the nested entities of an aggregate.
+  /// The key paths to the nested entities of an aggregate.
   func paths(of value: T) -> [PartialIdentifiableKeyPath<T>]? { nil }
 
-  /// Whether two values are known to be equal; never those of types that cannot be compared.
+  /// Whether two values are equal by their `==`; `false` for types without one.
   @usableFromInline func areEqual(_ first: T, _ second: T) -> Bool { false }
 
   static func of() -> TypeTraits<T> {

@@ -11,8 +11,8 @@ final class RetentionList {
     entries.removeAll()
   }
 
-  /// Retains a node as the one that was used last.
-  /// - Parameter now: The time from which a time to live counts.
+  /// Retains a node as the most recently used.
+  /// - Parameter now: The start of a time to live.
   func retain(_ node: Node, cost: Int, now: Duration) {
     let relations = node.makeRelations()
     if let entry = relations.lruEntry {

@@ -1,4 +1,4 @@
-/// The stamps of entities that have gone, for some time.
+/// The stamps of evicted entities, for a limited time.
 final class StampMemory<ID: Hashable> {
   let time: Duration
   private var known: [ID: (stamp: Stamp, until: Duration)] = [:]
@@ -11,7 +11,7 @@ final class StampMemory<ID: Hashable> {
     self.time = time
   }
 
-  /// Remembers a stamp, unless a higher one is known.
+  /// Remembers a stamp, unless a higher stamp is known.
   func remember(_ stamp: Stamp, of id: ID, now: Duration) {
     forget(until: now)
     if let (higher, _) = known[id], higher >= stamp { return }
@@ -24,7 +24,7 @@ final class StampMemory<ID: Hashable> {
     return stamp
   }
 
-  /// Forgets the stamps whose time is over.
+  /// Forgets expired stamps.
   func forget(until now: Duration) {
     while forgotten < order.count, order[forgotten].until <= now {
       let id = order[forgotten].id

@@ -1,7 +1,7 @@
-/// The places of the entities in an aggregate, as far as they can be followed without knowing its type: whatever has to
-/// find out types at run time takes longer than the work itself.
+/// The key paths to the nested entities of an aggregate, without its type: the type is erased once, because a cast for
+/// each value would take longer than the rebuild.
 class AnyNestingPlan {
-  /// Writes the values of the children that have changed into the aggregate's value, which is at an address.
+  /// Writes the changed values of the children into the aggregate's value at an address.
   final let refresh: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
 
   init(refresh: @escaping (UnsafeMutableRawPointer, inout LinkCursor) -> Void) {

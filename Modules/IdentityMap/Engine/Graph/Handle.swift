@@ -1,11 +1,11 @@
 import CoherenceRuntime
 
-/// Keeps a node from outside of the store, and with it the store's core.
+/// A reference from outside of the store, which keeps a node and the store's core.
 ///
-/// All who keep a node share one handle, which the node knows but does not keep: to find a node that is kept already
-/// costs a reference, and no object. The last of them to let go ends the handle, without the lock; so until the handle
-/// has taken the lock to say so, the node knows one that is on its way out. Who asks then gets a new one, and the node
-/// counts both, because each needs it until it is gone.
+/// All owners of a node share one handle, so that finding a kept node costs a retain and no allocation. The node has no
+/// reference count of the handle. The last release of a handle happens without the lock: until its `deinit` has taken
+/// the lock, the node still points to it. A search in that time makes a new handle, and the node counts both, because
+/// each needs the node until its own `deinit` has ended.
 // Sendable because its only property never changes, and what it points to is touched under the lock only.
 @usableFromInline
 final class Handle: @unchecked Sendable {
@@ -19,7 +19,7 @@ final class Handle: @unchecked Sendable {
     self.unretained = unretained
   }
 
-  /// The handle of a node, made when there is none. Under the lock.
+  /// Returns the handle of a node, and makes it if necessary. Under the lock.
   @usableFromInline static func of(_ unretained: Unmanaged<Node>) -> Handle {
     if let known = known(unretained) { return known }
     return unretained._withUnsafeGuaranteedRef { node in
@@ -31,8 +31,8 @@ final class Handle: @unchecked Sendable {
     }
   }
 
-  /// The handle of a node, if there is one that is not on its way out. Under the lock or in a read: until the end of
-  /// either no handle that a node knows can give up its memory.
+  /// Returns the handle of a node, unless it is being deallocated. Under the lock or in a shared read, because neither
+  /// lets the memory of a handle be freed.
   @usableFromInline static func known(_ unretained: Unmanaged<Node>) -> Handle? {
     unretained._withUnsafeGuaranteedRef { node in
       guard let known = node.handle, let kept = swift_tryRetain(known.toOpaque()) else { return nil }
@@ -46,7 +46,7 @@ final class Handle: @unchecked Sendable {
 
   /// How many references keep a node from outside. Under the lock.
   static func count(of node: Node) -> Int {
-    // One that is on its way out is kept by nobody. The reference that is taken to find that out does not count.
+    // A handle in deallocation has no owner. The reference that this check takes does not count.
     guard let known = node.handle, let kept = swift_tryRetain(known.toOpaque()) else { return 0 }
     defer { known.release() }
     return Int(swift_retainCount(kept)) - 1

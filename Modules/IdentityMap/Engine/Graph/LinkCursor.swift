@@ -1,24 +1,24 @@
-/// Goes along the links of a node while its value is walked over.
+/// Visits the links of a node in step with a walk over its value.
 @usableFromInline
 struct LinkCursor {
   @usableFromInline enum Purpose {
-    /// To write what has changed.
+    /// Writes changed children into the value.
     case refresh
-    /// To write what closes a circle.
+    /// Writes children that close a cycle into a copy of the value.
     case closeCycles
-    /// To take out what stands for a node.
+    /// Removes a node from the value.
     case remove
   }
 
-  /// Those of the node, which do not change during the walk but for what is noted in them.
+  /// The links of the node. The walk only changes the written versions.
   @usableFromInline let links: UnsafeMutableBufferPointer<ChildLink>
   @usableFromInline let purpose: Purpose
-  /// The node that is taken out.
+  /// The node to remove from the value.
   @usableFromInline let removed: ObjectIdentifier?
   @usableFromInline var position = 0
-  /// How often the removed node stays, because of the policy of its place.
+  /// The number of occurrences of the removed node that a policy keeps.
   @usableFromInline var kept = 0
-  /// At how many of these places its removal is refused.
+  /// The number of these occurrences whose policy refuses the removal.
   @usableFromInline var refused = 0
 
   fileprivate init(_ links: UnsafeMutableBufferPointer<ChildLink>, _ purpose: Purpose, removing node: Node? = nil) {
@@ -42,7 +42,7 @@ struct LinkCursor {
     return false
   }
 
-  /// Whether one of the next links leads to the node that is removed.
+  /// Whether one of the next links leads to the removed node.
   @inlinable func containsRemoved(_ count: Int) -> Bool {
     countOfRemoved(count) > 0
   }
@@ -51,7 +51,7 @@ struct LinkCursor {
     (position..<min(position + count, links.count)).count { isRemoved(links[$0]) }
   }
 
-  /// Passes links at a place that keeps what is removed.
+  /// Skips the links of a key path whose policy keeps removed entities.
   mutating func keep(_ count: Int, isRefusing: Bool) {
     let met = countOfRemoved(count)
     kept += met
@@ -70,7 +70,7 @@ struct LinkCursor {
     return links[index].child
   }
 
-  /// The next link's child unless it is the node that is removed.
+  /// The next link's child, unless it is the removed node.
   @inlinable mutating func nextUnlessRemoved() -> Node? {
     let index = position
     position += 1
@@ -95,16 +95,16 @@ struct LinkCursor {
 extension LinkCursor {
   /// Walks along nodes, without links to them, to take one out of them, or else to write their values.
   static func walk<R>(over nodes: [Node], removing node: Node? = nil, _ body: (inout LinkCursor) -> R) -> R {
-    var links = nodes.map { ChildLink(child: $0, place: 0, writtenVersion: $0.version &- 1, closesCycle: false) }
+    var links = nodes.map { ChildLink(child: $0, parentIndex: 0, writtenVersion: $0.version &- 1, closesCycle: false) }
     return links.withUnsafeMutableBufferPointer { links in
       var cursor = LinkCursor(links, node == nil ? .refresh : .remove, removing: node)
       return body(&cursor)
     }
   }
 
-  /// The next link's child when its value is to be written, and it is of the type that the place has. It is not when the
-  /// value was given other places while it was written, as by a setter that does not keep what it is given. The child is
-  /// there all the while, and not retained, because that would take as long as the rest.
+  /// The next link's child, when its value has to be written and it has the type of the key path. A setter that changes
+  /// its argument during the walk can make the types differ. The child is not retained, because that would take as long
+  /// as the rest; the table retains it.
   @inlinable mutating func nextToWrite<N: Node>(of type: N.Type) -> Unmanaged<N>? {
     let index = position
     position += 1
@@ -119,8 +119,8 @@ extension LinkCursor {
 }
 
 extension LinkCursor {
-  /// What was written over waits until the lock is free, because the node is not whole yet. When it is not a node's value
-  /// that is written, the node has it too.
+  /// Releases a replaced value when the lock is free, because the node is not consistent yet. In other walks the links
+  /// belong to no node, and the former value is still retained.
   @inlinable func releaseLater<Former>(_ former: Former) {
     guard purpose == .refresh, let link = links.first else { return }
     Unmanaged.passUnretained(link.child)._withUnsafeGuaranteedRef { child in

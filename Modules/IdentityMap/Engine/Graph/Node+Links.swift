@@ -1,6 +1,6 @@
 extension Node {
-  /// Makes the node's value one that is made of these children, in this order. Children that it has no more are
-  /// looked at when the transaction ends.
+  /// Links the node to the children of its value, in their order. The end of the transaction checks whether former
+  /// children are still needed.
   final func setChildren(_ children: [Node]) {
     if children.isEmpty && relations.map({ $0.children.isEmpty }) ?? true { return }
     requireNotRebuilding()
@@ -29,43 +29,43 @@ extension Node {
     let closesCycle = wouldCloseCycle(with: child)
     if closesCycle {
       relations.cycleLinks += 1
-      core.cycleLinks += 1
+      core.graph.cycleLinks += 1
     }
-    // What is out of date has ancestors that are.
+    // An ancestor of a dirty node is dirty.
     if !closesCycle && child.flags.contains(.dirty) { flags.insert(.dirty) }
-    let place = Int32(relations.children.count)
+    let childIndex = Int32(relations.children.count)
     relations.children.append(
       ChildLink(
-        child: child, place: Int32(childRelations.parents.count), writtenVersion: child.version,
+        child: child, parentIndex: Int32(childRelations.parents.count), writtenVersion: child.version,
         closesCycle: closesCycle))
-    childRelations.parents.append(ParentLink(parent: self, place: place, closesCycle: closesCycle))
+    childRelations.parents.append(ParentLink(parent: self, childIndex: childIndex, closesCycle: closesCycle))
   }
 
   private func unlinkLastChild() {
     guard let relations, let link = relations.children.removeLast(), let others = link.child.relations else { return }
     if link.closesCycle {
       relations.cycleLinks -= 1
-      core.cycleLinks -= 1
+      core.graph.cycleLinks -= 1
     }
-    // The last parent moves to the place that is free now.
+    // The last parent link moves to the free index.
     guard let last = others.parents.removeLast() else { return }
-    if Int(link.place) < others.parents.count {
-      others.parents[Int(link.place)] = last
-      last.parent.relations?.children[Int(last.place)].place = link.place
+    if Int(link.parentIndex) < others.parents.count {
+      others.parents[Int(link.parentIndex)] = last
+      last.parent.relations?.children[Int(last.childIndex)].parentIndex = link.parentIndex
     }
-    core.checkRelease(link.child)
+    core.pending.addReleaseCandidate(link.child)
   }
 
-  // MARK: Circles
+  // MARK: Cycles
 
-  /// Whether a link to the child would close a circle. When not, the heights are made to fit the link.
+  /// Whether a link to the child would close a cycle. If not, the heights are adjusted to the link.
   private func wouldCloseCycle(with child: Node) -> Bool {
     if child === self || child.flags.contains(.beingStored) { return true }
     guard let relations, let childHeight = child.relations?.height, childHeight >= relations.height else {
       return false
     }
     if !relations.parents.isEmpty {
-      // Were the child an ancestor, all nodes between would be at most as high as it is.
+      // If the child were an ancestor, all nodes between would be at most as high as the child.
       let lower = ancestors { $0.relations.map { $0.height <= childHeight } ?? false }
       if lower.contains(where: { $0 === child }) { return true }
     }
@@ -89,8 +89,8 @@ extension Node {
     }
   }
 
-  /// The ancestors, not through links that close a circle, that satisfy a condition, found without walking on from
-  /// those that do not.
+  /// The ancestors that satisfy a condition, found without visiting the ancestors of the others. Links that close a
+  /// cycle do not count.
   private func ancestors(where condition: (Node) -> Bool) -> [Node] {
     var found: [Node] = []
     var stack = [self]

@@ -1,51 +1,50 @@
-/// A vertex of the graph: something with a value that can be made of the values of others, be watched, and be held.
+/// A vertex of the graph: a value that can be composed of the values of others, observed, and kept.
 ///
-/// Nodes are touched under the store's lock only, each access is over before the next begins, and checking that at run
-/// time would take more time than the accesses: hence the unchecked properties. They belong to the store: a link
-/// between nodes does not keep its ends alive, the store takes a node away when nothing needs it any more, and unlinks
-/// it then. So circles of entities are no circles of references.
+/// Nodes are touched under the store's lock only, and accesses never overlap; checking that at run time would cost more
+/// than the accesses, hence the unchecked properties. The store owns the nodes and the links do not retain them: a node
+/// without a reason to be kept is evicted and unlinked. So cycles of entities are no reference cycles.
 @usableFromInline
 class Node {
-  /// Outlives its nodes: whoever holds a node from outside does it with a ``Handle``, which keeps the core.
+  /// Outlives its nodes: a node is kept from outside by a ``Handle``, which keeps the core.
   @usableFromInline unowned(unsafe) final let core: StoreCore
-  /// What only some nodes have; leaves that nobody watches and nothing contains do without.
+  /// Missing in leaves without observers and aggregates.
   @exclusivity(unchecked) @usableFromInline final private(set) var relations: Relations?
   /// The freshness of the value; not a number when it has no stamp.
   @exclusivity(unchecked) @usableFromInline final var stamp = Stamp.nan
-  // What is asked of every node that is found comes last, beside the value: the memory of both is fetched at once.
-  /// What keeps the node from outside, if anything does. It may be on its way out; see ``Handle``.
+  // Fields that every search reads come last, beside the value: one cache miss fetches both.
+  /// The handle that keeps the node from outside, possibly in deallocation; see ``Handle``.
   @exclusivity(unchecked) final var handle: Unmanaged<Handle>?
   /// Grows with each change of the value, and when the value has become out of date.
   @exclusivity(unchecked) @usableFromInline final var version: UInt32 = 0
   @exclusivity(unchecked) @usableFromInline final var flags: NodeFlags = []
-  /// How many handles there are: one, and those on their way out.
+  /// The number of handles: the current one and those in deallocation.
   @exclusivity(unchecked) final var handles: UInt16 = 0
 
   @inlinable init(core: StoreCore) {
     self.core = core
   }
 
-  /// Makes the value anew of the children's, which are up to date.
+  /// Writes the current values of the children into the value.
   @usableFromInline func rebuild() {}
 
-  /// Goes out of the store's tables, because nothing holds the node any more.
+  /// Removes the node from the store's tables at its eviction.
   @usableFromInline func removeFromTable() {}
 
-  /// Takes out of the value what a child stands for that is being removed.
-  /// - Returns: Whether the node has to be removed too, because it cannot be without the child.
+  /// Removes a child from the value.
+  /// - Returns: Whether the node has to be removed too, because its value needs the child.
   @usableFromInline func remove(_ child: Node) -> Bool { false }
 
-  /// Tells the queries over the node's type that the node is new, has changed or is gone.
-  /// - Parameter isTold: Whether their observers are told of a change that moves nothing in the result.
+  /// Makes the node a candidate of the queries over its type.
+  /// - Parameter isReported: Whether observers are notified of a change that moves no member of a result.
   @usableFromInline func notifyQueries(isReported: Bool) {}
 
-  /// Larger than that of all nodes that the value is made of.
+  /// The node's position among notifications: greater than that of all its children.
   @usableFromInline var notificationOrder: Int32 { relations?.height ?? 0 }
 
-  /// Whether observers are told between transactions only: nothing that a transaction has half done.
+  /// Whether observers are only notified between transactions, so that they never see a part of one.
   @usableFromInline var notifiesBetweenTransactions: Bool { false }
 
-  /// Whether to read the value changes nothing: it is up to date, and nothing is noted of the read.
+  /// Whether a shared read may read the value: it is up to date, and reading changes no state.
   @usableFromInline var isReadable: Bool { false }
 
   /// A closure that puts back what the node is now.
@@ -56,7 +55,7 @@ class Node {
 }
 
 extension Node {
-  /// The relations, made if there are none yet.
+  /// Returns the relations, and makes them if necessary.
   final func makeRelations() -> Relations {
     if let relations { return relations }
     let made = Relations()
@@ -67,14 +66,14 @@ extension Node {
 
   /// The value is another one from now on.
   final func advanceVersion() {
-    if core.isRecording { core.noteVersion(of: self) }
+    if core.undo.isRecording { core.noteVersion(of: self) }
     version &+= 1
   }
 
-  /// Whoever changes a node while its value is being made of its children's would have it made of others. Only a setter
-  /// of the value can come to that.
+  /// A change during a rebuild would replace the children that are being written. Only a setter of the value can
+  /// attempt it.
   final func requireNotRebuilding() {
-    // Not a precondition, which says nothing in release builds.
+    // A precondition would lose its message in release builds.
     if flags.contains(.rebuilding) {
       fatalError("\(label) was changed while it was being made up to date, by a setter of its own.")
     }
@@ -93,26 +92,25 @@ extension Node {
     return !relations.parents.isEmpty
   }
 
-  /// Whether somebody has to be told when the value changes.
+  /// Whether an observer or a query follows the value.
   final var isWatched: Bool {
     if flags.contains(.queried) { return true }
     guard let relations else { return false }
     return relations.hasObservers
   }
 
-  /// Whether a value with a stamp comes too late. Of two that came in one transaction with the same stamp, the later
-  /// one counts.
+  /// Whether a stamp is too old. Of two values with the same stamp in one transaction, the later counts.
   final func rejects(_ stamp: Stamp) -> Bool {
     if stamp.isNaN { return true }
     if self.stamp.isNaN || stamp > self.stamp { return false }
     return stamp != self.stamp || !flags.contains(.stamped)
   }
 
-  /// Sets the stamp of a value that has come.
-  final func note(_ stamp: Stamp?) {
+  /// Sets the stamp of a stored value.
+  final func setStamp(_ stamp: Stamp?) {
     guard let stamp, !stamp.isNaN else { return }
     self.stamp = stamp
-    core.noteStamped(self)
+    core.pending.addStamped(self)
   }
 
   /// Keeps the node for a reason inside of the store.
@@ -123,6 +121,6 @@ extension Node {
   final func unpin() {
     guard let relations else { return }
     relations.pins -= 1
-    core.checkRelease(self)
+    core.pending.addReleaseCandidate(self)
   }
 }

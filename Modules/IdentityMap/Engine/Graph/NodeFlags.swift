@@ -8,34 +8,34 @@ struct NodeFlags: OptionSet, Sendable {
 
   /// The value is out of date: a descendant has changed. Then all ancestors are out of date too.
   static let dirty = NodeFlags(rawValue: 1 << 0)
-  /// Among the nodes whose watchers have to be told at the end of the transaction.
+  /// In the list of nodes whose observers are notified.
   static let changed = NodeFlags(rawValue: 1 << 1)
-  /// Among the nodes of which it has to be found out at the end of the transaction whether anything holds them.
+  /// In the list of nodes whose reasons to be kept are checked at the end of the transaction.
   static let releaseCandidate = NodeFlags(rawValue: 1 << 2)
-  /// Removed, but held from outside: there is no such entity until it is stored again.
+  /// Without an entity: removed or never stored. Handles may keep the node until the entity is stored again.
   @inlinable static var absent: NodeFlags { NodeFlags(rawValue: 1 << 3) }
-  /// Being stored; met again, it is an occurrence that closes a circle.
+  /// Being stored. A nested occurrence closes a cycle.
   static let beingStored = NodeFlags(rawValue: 1 << 4)
   /// Its type has queries.
   static let queried = NodeFlags(rawValue: 1 << 5)
-  /// Its state before the transaction is in the journal.
+  /// Recorded in the undo log of the running transaction.
   @inlinable static var recorded: NodeFlags { NodeFlags(rawValue: 1 << 6) }
-  /// Met by the walk that is going on.
+  /// Visited by the current walk.
   static let visited = NodeFlags(rawValue: 1 << 7)
   /// The store has forgotten it.
   static let evicted = NodeFlags(rawValue: 1 << 8)
-  /// Marked as out of date by whoever uses it.
+  /// Marked as stale by a user.
   static let invalidated = NodeFlags(rawValue: 1 << 9)
-  /// There are changes over it that are not sure.
+  /// With tentative changes over the confirmed value.
   static let overlaid = NodeFlags(rawValue: 1 << 10)
-  /// Removed for the time being; vacant too.
+  /// Removed by an optimistic change; absent too.
   static let tentativelyRemoved = NodeFlags(rawValue: 1 << 12)
   /// It has relations.
   @inlinable static var hasRelations: NodeFlags { NodeFlags(rawValue: 1 << 11) }
-  /// The transaction that is going on has set the stamp.
+  /// Stamped by the running transaction.
   static let stamped = NodeFlags(rawValue: 1 << 13)
-  /// Its value is being made of its children's.
+  /// Its value is being rebuilt from the children.
   static let rebuilding = NodeFlags(rawValue: 1 << 14)
-  /// Its value is not the one that it will have, or its links do not belong to it yet.
+  /// Its value is not final, or its links do not match it yet.
   @inlinable static var inconsistent: NodeFlags { NodeFlags(rawValue: 1 << 15) }
 }

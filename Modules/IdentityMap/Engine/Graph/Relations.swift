@@ -1,19 +1,19 @@
-/// What a node has to do with others.
+/// The links, observers and other state that many leaves do without.
 @usableFromInline
 final class Relations {
-  /// The nodes that the value is made of, in the order in which they are met in it, as often as they are met.
+  /// The children in the order of their occurrences in the value, repetitions included.
   @exclusivity(unchecked) var children = LinkBuffer<ChildLink>()
   /// The nodes whose values contain this one's.
   @exclusivity(unchecked) var parents = LinkBuffer<ParentLink>()
-  /// Larger than that of all children, but for those that close a circle. A leaf has 0.
+  /// Greater than that of all children, except those that close a cycle. A leaf has 0.
   @exclusivity(unchecked) var height: Int32 = 0
-  /// How many reasons inside of the store there are to keep the node: an alias, a lifetime.
+  /// The number of reasons inside of the store to keep the node: aliases and the lifetime.
   @exclusivity(unchecked) var pins: Int32 = 0
-  /// How many of the children close a circle.
+  /// The number of children that close a cycle.
   @exclusivity(unchecked) var cycleLinks: Int32 = 0
-  /// The value is out of date, and observers have not been told of it; see ``Node/isSilentlyDirty``.
+  /// Whether the value is dirty without observers having been notified; see ``Node/isSilentlyDirty``.
   @exclusivity(unchecked) var isSilentlyDirty = false
-  /// The places of the children in the value; a `Plan` of the value's type.
+  /// The key paths to the children; a `NestingPlan` of the value's type.
   @exclusivity(unchecked) var plan: AnyNestingPlan?
   /// What few nodes have.
   @exclusivity(unchecked) private var rare: UncommonState?
@@ -39,7 +39,7 @@ final class Relations {
 }
 
 extension Relations {
-  /// Who is told of changes.
+  /// The observers, by delivery queue.
   var observerGroups: [AnyObserverGroup] {
     get { rare?.observerGroups ?? [] }
     set { makeRare().observerGroups = newValue }
@@ -50,13 +50,13 @@ extension Relations {
     return !rare.observerGroups.isEmpty
   }
 
-  /// Changes that are not sure yet; an `Overlay` of the value's type.
+  /// The tentative changes; an `EntityOverlay` or `AliasOverlay` of the value's type.
   var overlay: AnyObject? {
     get { rare?.overlay }
     set { if rare != nil || newValue != nil { makeRare().overlay = newValue } }
   }
 
-  /// Where the node stands in the order of its type's lifetime.
+  /// The node's entry in the order of eviction of its type.
   var lruEntry: LRUEntry<Node>? {
     get { rare?.lruEntry }
     set { if rare != nil || newValue != nil { makeRare().lruEntry = newValue } }
@@ -74,15 +74,16 @@ extension Relations {
 struct ChildLink {
   @usableFromInline unowned(unsafe) let child: Node
   /// Where the link back is among the child's parents.
-  var place: Int32
-  /// The version of the child's value that is in the parent's.
+  var parentIndex: Int32
+  /// The version of the child's value in the parent's value.
   @usableFromInline var writtenVersion: UInt32
-  /// It closes a circle: the child's value is not written into the parent's, but for readers of the parent itself.
+  /// Whether the link closes a cycle: the child's value is not written into the parent's value, but into the copies
+  /// that readers of the parent get.
   @usableFromInline let closesCycle: Bool
 }
 
 extension ChildLink {
-  /// Does something with the child, which is there all the while.
+  /// Passes the child to a closure without retaining it.
   func withChild<R>(_ body: (Node) -> R) -> R {
     Unmanaged.passUnretained(child)._withUnsafeGuaranteedRef(body)
   }
@@ -92,12 +93,12 @@ extension ChildLink {
 struct ParentLink {
   unowned(unsafe) let parent: Node
   /// Where the link is among the parent's children.
-  var place: Int32
+  var childIndex: Int32
   let closesCycle: Bool
 }
 
 extension ParentLink {
-  /// Does something with the parent, which is there all the while.
+  /// Passes the parent to a closure without retaining it.
   func withParent(_ body: (Node) -> Void) {
     Unmanaged.passUnretained(parent)._withUnsafeGuaranteedRef(body)
   }

@@ -1,18 +1,18 @@
 extension StoreCore {
-  /// Does something while a node has a value that is not the one that it will have, or not the links that belong to it.
-  /// Nothing is made of such a value, and it is not made up to date.
+  /// Runs a closure while the value or the links of a node are inconsistent. No value is built from the node then, and
+  /// the node is not rebuilt.
   func whileInconsistent<R>(_ node: Node, while body: () -> R) -> R {
     if node.flags.contains(.inconsistent) { return body() }
     node.flags.insert(.inconsistent)
-    inconsistentNodes += 1
+    graph.inconsistentNodes += 1
     defer {
-      inconsistentNodes -= 1
+      graph.inconsistentNodes -= 1
       node.flags.remove(.inconsistent)
     }
     return body()
   }
 
-  /// Makes a node's value of its children's while others are not settled: what contains one of those stays out of date.
+  /// Rebuilds a node while other nodes are inconsistent: values that contain such a node stay dirty.
   func refreshConsistent(_ node: Node) {
     var met: Set<ObjectIdentifier> = []
     var stack = [(node: node, isReady: false)]
@@ -33,7 +33,7 @@ extension StoreCore {
 }
 
 extension Node {
-  /// The children that the value is made of.
+  /// The children, except those that close a cycle.
   fileprivate var parts: [Node] {
     relations?.children.filter { !$0.closesCycle }.map(\.child) ?? []
   }

@@ -1,62 +1,53 @@
 extension StoreCore {
   /// A node has its first handle.
   func addHandledNode() {
-    if handledNodes == 0 { _ = Unmanaged.passRetained(self) }
-    handledNodes += 1
+    if graph.handledNodes == 0 { _ = Unmanaged.passRetained(self) }
+    graph.handledNodes += 1
   }
 
-  /// Lets go of a handle that nobody has any more.
+  /// Ends a handle without owners.
   ///
-  /// Keeps no reference of the node beyond the operation: the node, whose value may keep other nodes, ends with the work
-  /// of the operation, which has the stack for that.
+  /// No reference to the node outlives the operation: the release of its value can recurse, and the end of the
+  /// operation has the stack for that.
   func release(_ handle: Unmanaged<Handle>, of node: Unmanaged<Node>) {
     let isLast = exclusively {
       node._withUnsafeGuaranteedRef { node in
         if node.handle?.toOpaque() == handle.toOpaque() { node.handle = nil }
         node.handles -= 1
         guard node.handles == 0 else { return false }
-        checkRelease(node)
-        handledNodes -= 1
-        return handledNodes == 0
+        pending.addReleaseCandidate(node)
+        graph.handledNodes -= 1
+        return graph.handledNodes == 0
       }
     }
     if isLast { Unmanaged.passUnretained(self).release() }
   }
 
-  /// Has it looked at, when the transaction ends, whether anything still holds a node.
-  func checkRelease(_ node: Node) {
-    guard !node.flags.contains(.releaseCandidate) else { return }
-    node.flags.insert(.releaseCandidate)
-    releaseCandidates.append(node)
-    hasWork = true
-  }
-
   func evictUnreferenced() {
     tables.evictOverdue()
-    while let node = releaseCandidates.popLast() {
-      node.flags.remove(.releaseCandidate)
+    while let node = pending.nextReleaseCandidate() {
       guard !node.isRetained, !node.flags.contains(.evicted) else { continue }
       if node.relations.map({ $0.parents.isEmpty }) ?? true {
         evict(node)
-      } else if let circle = unreferencedCycle(with: node) {
-        for member in circle { evict(member) }
+      } else if let cycle = unreferencedCycle(with: node) {
+        for member in cycle { evict(member) }
       }
     }
   }
 
-  /// Forgets a node. Its children may be held no more then.
+  /// Removes a node from the store. Its children may then have no reason to be kept.
   private func evict(_ node: Node) {
     node.flags.insert(.evicted)
     node.setChildren([])
     node.removeFromTable()
-    deferred.deferredReleases.append(node)
-    hasWork = true
+    pending.release(node)
   }
 
-  /// A node that is not held itself lives by its parents. They live without it, unless they are its descendants too.
-  /// - Returns: The node and its ancestors when none of them is held.
+  /// A node without a reason of its own is kept by its parents. They do not need it, unless they are its descendants
+  /// too.
+  /// - Returns: The node and its ancestors when none of them is retained.
   private func unreferencedCycle(with node: Node) -> [Node]? {
-    guard cycleLinks > 0, let relations = node.relations, !relations.children.isEmpty else { return nil }
+    guard graph.cycleLinks > 0, let relations = node.relations, !relations.children.isEmpty else { return nil }
     var found = [node]
     var isRetained = false
     node.flags.insert(.visited)

@@ -1,15 +1,15 @@
 extension StoreCore {
-  /// Goes up from a node whose value has changed: what contains it is out of date, whoever watches has to be told.
+  /// Marks all ancestors of a changed node as dirty and schedules observers.
   func propagate(from node: Node) {
     guard let relations = node.relations else {
-      if node.flags.contains(.queried) { enqueue(node) }
+      if node.flags.contains(.queried) { pending.addChanged(node) }
       return
     }
-    if node.isWatched { enqueue(node) }
+    if node.isWatched { pending.addChanged(node) }
     if !relations.parents.isEmpty { propagate(over: relations.parents) }
   }
 
-  /// Each node is met once: one that is out of date already has told its ancestors.
+  /// Each node is visited once: a dirty node has notified its ancestors already.
   private func propagate(over parents: LinkBuffer<ParentLink>) {
     var stack: [Unmanaged<Node>] = []
     markParents(parents, into: &stack)
@@ -32,31 +32,15 @@ extension StoreCore {
           parent.advanceVersion()
           if parent.hasParents { stack.append(.passUnretained(parent)) }
         }
-        if parent.isWatched { enqueue(parent) }
+        if parent.isWatched { pending.addChanged(parent) }
       }
     }
-  }
-
-  /// Has a node's watchers told at the end of the transaction.
-  func enqueue(_ node: Node) {
-    guard !node.flags.contains(.changed) else { return }
-    node.flags.insert(.changed)
-    changed.append(node)
-    hasWork = true
-  }
-
-  /// A node's stamp was set.
-  func noteStamped(_ node: Node) {
-    guard !node.flags.contains(.stamped) else { return }
-    node.flags.insert(.stamped)
-    stamped.append(node)
-    hasWork = true
   }
 
   /// Makes a node's value of its children's, where they have changed; children first.
   func refresh(_ node: Node) {
     guard node.flags.contains(.dirty) else { return }
-    if inconsistentNodes > 0 { return refreshConsistent(node) }
+    if graph.inconsistentNodes > 0 { return refreshConsistent(node) }
     guard let relations = node.relations, relations.height > 1 else { return rebuild(node) }
     if relations.height == 2 {
       // All below are aggregates of leaves.

@@ -1,13 +1,13 @@
-/// Values that are others than before, but equal by the equality of their type, which may leave fields out. They are
-/// stored, and everything that contains them is made of them; observers are told nothing.
+/// Changes between values that the equality of their type, which may ignore fields, finds equal. The value is stored
+/// and aggregates are rebuilt from it; observers are not notified.
 extension StoreCore {
-  /// Goes up from a node whose value has changed in nothing that its equality sees.
+  /// Marks all ancestors of a node as dirty without scheduling observers.
   func propagateSilently(from node: Node) {
     noteSilentChange(of: node)
     var stack = [node]
     while let node = stack.popLast() {
       guard let relations = node.relations else { continue }
-      // Readers of a value that closes a circle get the current one in any case.
+      // Readers of a value with a cycle always get the current value of the entity that closes it.
       for link in relations.parents where !link.closesCycle {
         let parent = link.parent
         guard !parent.flags.contains(.dirty) else { continue }
@@ -24,13 +24,13 @@ extension StoreCore {
     guard node.flags.contains(.queried) else { return }
     // A condition or an order may look at every field.
     node.notifyQueries(isReported: false)
-    hasWork = true
+    pending.requireCommit()
   }
 }
 
 extension Node {
-  /// The value is out of date, and observers have not been told of it: the next change has to tell them, although the
-  /// node is out of date already.
+  /// Whether the value is dirty without observers having been notified. The next change has to notify them, although
+  /// the node is dirty already.
   final var isSilentlyDirty: Bool {
     get {
       guard let relations else { return false }
@@ -39,7 +39,7 @@ extension Node {
     set { relations?.isSilentlyDirty = newValue }
   }
 
-  /// The value is another one from now on, and observers count as told of it.
+  /// Advances the version and marks it as received by all observers.
   final func advanceVersionSilently() {
     guard let observerGroups = relations?.observerGroups, !observerGroups.isEmpty else { return advanceVersion() }
     let former = version

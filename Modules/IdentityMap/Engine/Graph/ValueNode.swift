@@ -2,12 +2,12 @@
 @usableFromInline
 class ValueNode<Value: Sendable>: Node {
   /// The value, up to date. Under the lock.
-  // Nobody meets the trap: only subclasses are ever made, and each of them has its own `read`.
+  // Unreachable: only subclasses are instantiated, and each overrides `read`.
   @usableFromInline func read() -> Value { fatalError("A node has a value.") }
 }
 
 extension ValueNode {
-  /// The value as it is now. Takes the lock when it is needed.
+  /// The current value. Takes the lock unless a shared read suffices.
   final var current: Value {
     if let reading = core.beginReading() {
       let value: Value? = isReadable ? .some(read()) : nil

@@ -1,11 +1,11 @@
-/// Is shown the entities in a value, in the order of their places.
+/// Visits the nested entities of a value, in their order.
 protocol EntityVisitor: AnyObject {
-  /// - Returns: A node with the value that a walk which writes puts to the place.
+  /// - Returns: A node whose value a writing walk writes into the aggregate.
   func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T>
 }
 
 extension EntityTable {
-  /// Shows a visitor the entities in a value, but not those in them.
+  /// Visits the entities directly in a value.
   /// - Returns: The nodes that the visitor returned.
   @discardableResult
   func visit(_ value: T, _ visitor: any EntityVisitor) -> [Node] {
@@ -15,11 +15,11 @@ extension EntityTable {
     return collector.children
   }
 
-  /// Writes what a visitor returns for the entities in a value to their places.
+  /// Writes the values that a visitor returns for the nested entities into a value.
   func rewrite(_ value: inout T, _ visitor: any EntityVisitor) {
     guard let plan = plan(for: value) else { return }
     let nodes = visit(value, visitor)
-    // Nothing else keeps them.
+    // Only this function retains the nodes.
     withExtendedLifetime(nodes) {
       LinkCursor.walk(over: nodes) { plan.refresh(&value, along: &$0) }
     }

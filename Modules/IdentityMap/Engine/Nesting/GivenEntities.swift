@@ -1,12 +1,12 @@
-/// The entities in a value that a closure is given, and those in them.
+/// The values of the nested entities, at all levels, that a closure received.
 ///
-/// Where an entity closes a circle, the closure sees it as old as it was stored: such a place says nothing.
+/// An entity that closes a cycle has the value that it was stored with, which says nothing about a change.
 final class GivenEntities: EntityVisitor {
-  /// By node. All places have one value, unless one of them closes a circle elsewhere.
+  /// By node. An entity has one value everywhere, unless one occurrence closes a cycle.
   private var values: [ObjectIdentifier: [Any]] = [:]
   private var path: Set<ObjectIdentifier>
   private let differences = KnownDifferences()
-  /// Whether there are entities of which the store has none any more.
+  /// Whether one of the entities has been removed from the store since.
   private(set) var hasRemoved = false
 
   /// - Parameter value: What the closure is given of an entity.
@@ -22,18 +22,18 @@ final class GivenEntities: EntityVisitor {
     shape.collect(content, &collector)
   }
 
-  /// Whether the closure was given an entity at any place.
+  /// Whether the closure received an entity.
   func contains<T>(_ node: EntityNode<T>) -> Bool { values[ObjectIdentifier(node)] != nil }
 
   /// Whether the closure was given an entity with this value.
   func contains<T>(_ entity: T, of node: EntityNode<T>) -> Bool {
     values[ObjectIdentifier(node)]?.contains { given in
-      (given as? T).map { areSame($0, entity, differences) } ?? false
+      (given as? T).map { areIdentical($0, entity, differences) } ?? false
     } ?? false
   }
 
   func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
-    // Also one that has been removed since.
+    // Present or removed since.
     guard let node = table.anyNode(entity.id) else {
       return EntityNode(entity, core: table.core)
     }

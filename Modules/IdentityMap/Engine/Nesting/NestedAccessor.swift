@@ -1,22 +1,22 @@
-/// Reaches the nested entities at one place of an aggregate.
+/// Reads and writes the nested entities at one key path of an aggregate.
 ///
-/// The entities of a place have an order, the order in which they are visited. The links of an aggregate's node to its
-/// children are in this order, so that a cursor over the links goes along with every walk over the value.
+/// The entities at a key path are visited in a fixed order, and the links of the node have the same order, so that a
+/// cursor moves over the links in step with every walk over the value.
 ///
-/// Made of closures for the same reason as a ``NestedShape``.
+/// Composed of closures for the same reason as a ``NestedShape``.
 @usableFromInline
 final class NestedAccessor<Root> {
-  /// Stores the entities at the place.
+  /// Stores the entities at the key path.
   @usableFromInline let collect: (Root, inout ChildCollector) -> Void
-  /// How many entities are at the place.
+  /// The number of entities at the key path.
   @usableFromInline let count: (Root) -> Int
-  /// Writes the values of the linked entities that have changed since they were written last.
+  /// Writes the changed values of the linked entities.
   @usableFromInline let refresh: (inout Root, inout LinkCursor) -> Void
   /// The same for a value at an address.
   @usableFromInline let refreshAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
-  /// Takes the removed entity out, and says whether the place cannot be without, so that the aggregate has to go too.
+  /// Removes the removed entity; returns whether the key path needs it, so that the aggregate has to be removed too.
   @usableFromInline let remove: (inout Root, inout LinkCursor) -> Bool
-  /// The place in the memory of a value; `nil` when a setter writes it.
+  /// The memory of the key path in a value; `nil` when a setter writes it.
   @usableFromInline let stored: StoredPropertyLayout?
 
   @inlinable init(
@@ -33,7 +33,7 @@ final class NestedAccessor<Root> {
     self.remove = remove
   }
 
-  /// The same accessor for a place with a policy for removals.
+  /// The same accessor with a policy for removals.
   func removing(by policy: RemovalPolicy) -> NestedAccessor {
     guard policy != .cascade else { return self }
     let count = count
@@ -83,7 +83,7 @@ final class NestedAccessor<Root> {
     -> (UnsafeMutableRawPointer, inout LinkCursor) -> Void
   {
     let refresh = shape.refreshAddress
-    // The one that is there looks itself whether it has to be written.
+    // A single entity checks by itself whether it has to be written.
     if shape.fixedCount == 1 { return { root, cursor in refresh(root + offset, &cursor) } }
     return { root, cursor in
       let part = root + offset

@@ -81,7 +81,7 @@ extension NestedShape {
 }
 
 extension NestedShape {
-  /// Values of the same shape, by keys. Those that have to go are taken out with their keys.
+  /// Values of the same shape, by keys. A removed value is removed with its key.
   @inlinable static func dictionary<Key: Hashable, Value>(_ shape: NestedShape<Value>) -> NestedShape
   where Part == [Key: Value] {
     NestedShape(
@@ -113,7 +113,7 @@ extension NestedShape {
 }
 
 extension NestedShape where Part: Collection, Part.Element: Identifiable & Sendable {
-  /// A collection of entities of any kind, as an alias can stand for. It is made anew of the values of its entities.
+  /// A collection of entities of any kind, as an alias can have. It is made from the values of its entities.
   static func list() -> NestedShape {
     NestedShape(
       collect: { part, collector in
@@ -139,7 +139,7 @@ extension NestedShape where Part: Collection, Part.Element: Identifiable & Senda
 }
 
 extension Collection {
-  /// A collection of this type with other elements; `nil` when the type cannot be made of elements.
+  /// A collection of this type with other elements; `nil` when the type cannot be made from elements.
   @usableFromInline static func made(of elements: [Element]) -> Self? {
     if let array = elements as? Self { return array }
     if let type = Self.self as? any RangeReplaceableCollection.Type { return make(type, of: elements) as? Self }

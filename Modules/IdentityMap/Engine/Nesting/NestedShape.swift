@@ -1,21 +1,21 @@
-/// How entities lie in a part of an aggregate: one, perhaps none, many, or wrapped. Shapes are put together: an
-/// optional collection of entities is the shape of an optional over that of a collection over that of an entity.
+/// The arrangement of entities in a part of an aggregate: one, an optional one, several, or wrapped. Shapes are
+/// composed: an optional collection of entities is an optional of a collection of an entity.
 ///
-/// A shape is made of closures, not of overridden methods, because closures are compiled for the types that they are
-/// made with.
+/// A shape consists of closures, not of overridden methods, because closures are specialized for the types at their
+/// creation.
 @usableFromInline
 final class NestedShape<Part> {
-  /// How many entities are in every part, when that is always the same.
+  /// The number of entities, when every part has the same.
   @usableFromInline let fixedCount: Int?
   /// Stores the entities in the part.
   @usableFromInline let collect: (Part, inout ChildCollector) -> Void
   /// How many entities are in the part.
   @usableFromInline let count: (Part) -> Int
-  /// Writes the values of the linked entities that have changed since they were written last.
+  /// Writes the changed values of the linked entities.
   @usableFromInline let refresh: (inout Part, inout LinkCursor) -> Void
   /// The same for a part at an address.
   @usableFromInline let refreshAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
-  /// Takes out the entity that is removed, and says whether the part itself has to go, because it cannot be without.
+  /// Removes the removed entity; returns whether the part itself has to be removed, because it needs the entity.
   @usableFromInline let remove: (inout Part, inout LinkCursor) -> Bool
   /// Whether two parts are known to be the same by their bytes, and those of their elements.
   @usableFromInline let isRepetition: (Part, Part) -> Bool
@@ -52,14 +52,14 @@ extension NestedShape where Part: Identifiable & Sendable {
 }
 
 extension NestedShape {
-  /// Something that may be missing.
+  /// An optional part.
   @inlinable static func optional<Wrapped>(_ shape: NestedShape<Wrapped>) -> NestedShape where Part == Wrapped? {
     NestedShape(
       collect: { part, collector in if let part { shape.collect(part, &collector) } },
       count: { part in part.map(shape.count) ?? 0 },
       refresh: { part, cursor in
         guard var wrapped = part else { return }
-        // Nothing is held twice while it is written, so that collections are changed in place.
+        // The value has one owner during the walk, so that collections are changed in place.
         part = nil
         shape.refresh(&wrapped, &cursor)
         part = wrapped
@@ -77,11 +77,11 @@ extension NestedShape {
 }
 
 extension NestedShape where Part: EntityWrapper {
-  /// A wrapper, whose own key paths say what is in it.
+  /// A wrapper, whose own key paths lead to its entities.
   @usableFromInline static func wrapper() -> NestedShape {
     NestedShape(
       collect: { part, collector in
-        // A wrapper may have others in it.
+        // A wrapper may contain others.
         StackSpace.forLevel { for accessor in accessors(of: part) { accessor.collect(part, &collector) } }
       },
       count: { part in count(in: part) },
@@ -93,7 +93,8 @@ extension NestedShape where Part: EntityWrapper {
           let count = count(in: part)
           let removed = cursor.countOfRemoved(count) + cursor.kept
           for accessor in accessors(of: part) where accessor.remove(&part, &cursor) { return true }
-          // The case of an enum cannot be without its value: its setter ignores nil, and then the whole wrapper goes.
+          // The setter of an enum case ignores `nil`, so the entity is still counted: then the whole wrapper is
+          // removed.
           return self.count(in: part) != count - removed + cursor.kept
         }
       })

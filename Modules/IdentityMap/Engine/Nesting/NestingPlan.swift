@@ -1,8 +1,8 @@
-/// The places of the entities in an aggregate; one for all values that have the same ones.
+/// The key paths to the nested entities of an aggregate, shared by all values with the same ones.
 final class NestingPlan<T>: AnyNestingPlan {
   private let paths: [PartialIdentifiableKeyPath<T>]
   private let accessors: [NestedAccessor<T>]
-  /// Where the memory of a value is that of its own fields; `nil` when a place is not a plain stored property.
+  /// The bytes of the value that belong to no key path; `nil` when a key path is not a plain stored property.
   private let ownBytes: [Range<Int>]?
 
   init(_ paths: [PartialIdentifiableKeyPath<T>]) {
@@ -30,7 +30,7 @@ final class NestingPlan<T>: AnyNestingPlan {
     return true
   }
 
-  /// Whether a place may refuse a removal. The places in wrappers are known with their values only.
+  /// Whether a key path may refuse a removal. The key paths in wrappers depend on their values.
   var mayRefuse: Bool { paths.contains { $0.removal == .refuse || $0.kind == .wrapper } }
 
   private static func bytes(besides places: [Range<Int>?]) -> [Range<Int>]? {
@@ -53,7 +53,8 @@ final class NestingPlan<T>: AnyNestingPlan {
       withUnsafeBytes(of: former) { former in
         guard let start = value.baseAddress, let formerStart = former.baseAddress else { return true }
         return ownBytes.allSatisfy { bytes in
-          areSameBytes(UnsafeRawBufferPointer(rebasing: value[bytes]), UnsafeRawBufferPointer(rebasing: former[bytes]))
+          haveEqualBytes(
+            UnsafeRawBufferPointer(rebasing: value[bytes]), UnsafeRawBufferPointer(rebasing: former[bytes]))
         } && accessors.allSatisfy { $0.stored?.isRepetition(start, formerStart) ?? false }
       }
     }

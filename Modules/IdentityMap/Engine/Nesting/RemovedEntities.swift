@@ -17,13 +17,12 @@ final class RemovedEntities: EntityVisitor {
     return node
   }
 
-  /// Takes the entities out of a value.
+  /// Removes the entities from a value.
   /// - Parameters:
   ///   - nodes: The nodes that the visit of the value returned.
-  ///   - gather: Returns the nodes of the entities in a value. A place may keep what is removed.
-  ///   - remove: Takes out of a value what stands for the node that is removed; returns whether the value is of no use
-  ///     then.
-  /// - Returns: `nil` when the value cannot be without the entities.
+  ///   - gather: Returns the nodes of the entities in a value. A key path may keep removed entities.
+  ///   - remove: Removes a node's entity from a value; returns whether the value needs the entity.
+  /// - Returns: `nil` when the value needs the entities.
   func reducedValue<Value>(
     of value: Value, with nodes: [Node], gather: (Value) -> [Node], remove: (inout Value, inout LinkCursor) -> Bool
   ) -> Value? {
@@ -38,13 +37,13 @@ final class RemovedEntities: EntityVisitor {
 }
 
 extension Node {
-  /// There is no such entity, and none that a change which is not sure has taken away.
+  /// Whether the entity is absent and no rollback of an optimistic change can restore it.
   var isRemoved: Bool { isAbsent && !flags.contains(.tentativelyRemoved) }
 }
 
 extension EntityTable {
-  /// The result of a closure without the entities that the closure removed from the store and left alone in its value.
-  /// An aggregate that cannot be without them keeps them.
+  /// Returns the result of a closure without the entities that the closure removed from the store and left unchanged in
+  /// its value. An aggregate that needs them keeps them.
   func withoutRemoved(_ entity: T) -> T {
     guard let given = core.edits?.given, given.hasRemoved, let plan = plan(for: entity) else { return entity }
     let removed = RemovedEntities(given)

@@ -1,9 +1,9 @@
-/// A place of nested entities that is a plain stored property of an aggregate.
+/// The memory of a plain stored property of an aggregate.
 @usableFromInline
 struct StoredPropertyLayout {
   /// Where it is in the memory of a value.
   @usableFromInline let bytes: Range<Int>
-  /// Whether the places of two values, which are at these addresses, are known to be the same.
+  /// Whether two values at addresses are known to be identical at the key path.
   @usableFromInline let isRepetition: (UnsafeRawPointer, UnsafeRawPointer) -> Bool
 
   @inlinable init<Part>(at offset: Int, _ shape: NestedShape<Part>) {

@@ -1,10 +1,10 @@
-/// The entities that a closure has changed in an aggregate, each with its value from before the closure.
+/// The entities that a closure has changed in an aggregate, each with the value that the closure received.
 ///
-/// A closure is given an aggregate in which an entity may occur at several places, all with one value. Where a place
-/// still has that value, the closure did not touch it, whatever another place says by now.
+/// An entity may occur several times in the aggregate, with one value. An occurrence with that value is unchanged, even
+/// when another occurrence has been changed.
 final class UpdateEdits {
-  /// The entities that the closure was given. Kept only when their stored values may be others by now, because the
-  /// closure has used the store; otherwise the stored values are the given ones.
+  /// The entities that the closure received, when the store may have other values by now; `nil` when the stored values
+  /// are the received ones.
   let given: GivenEntities?
   let differences = KnownDifferences()
   private var former: [ObjectIdentifier: Any] = [:]
@@ -13,12 +13,12 @@ final class UpdateEdits {
     self.given = given
   }
 
-  /// The value of an entity from before the closure, if it has been changed at some place.
+  /// The value that the closure received of an entity, if an occurrence has been changed.
   func formerValue<T>(of node: EntityNode<T>) -> T? { former[ObjectIdentifier(node)] as? T }
 
-  /// Notes that a place changes an entity.
+  /// Records a change of an entity.
   ///
-  /// - Returns: Whether another place has changed it already.
+  /// - Returns: Whether another occurrence has changed it already.
   func note<T>(_ node: EntityNode<T>, formerValue: T) -> Bool {
     guard former[ObjectIdentifier(node)] == nil else { return true }
     former[ObjectIdentifier(node)] = formerValue

@@ -1,25 +1,25 @@
-/// A tentative edit of the entities that an alias stands for. It names entities, not indices, so that it can be applied
-/// again to another list.
+/// A tentative edit of the entities of an alias. It names entities, not indices, so that it can be applied to another
+/// list.
 enum AliasEdit {
   case insert([Handle], at: Anchor)
   case remove(Handle)
   case replace(Handle, with: Handle)
-  case standFor([Handle])
-  case standForNothing
+  case setEntries([Handle])
+  case clear
 
-  /// The place of new entries. Without the entry that it names, it is the start or the end of the list.
+  /// The position of new entries. Without the entry that it names, it is the start or the end of the list.
   enum Anchor {
     case first, last
     case before(Handle), after(Handle)
   }
 
-  /// - Parameter entries: `nil` while the alias stands for nothing.
+  /// - Parameter entries: `nil` for an alias without content.
   func apply(to entries: inout [Handle]?) {
     switch self {
     case .insert(let new, let anchor):
       var list = entries ?? []
       var known = Set(list.map { ObjectIdentifier($0.node) })
-      // An entry keeps its place, so that a list in which a server has put the entity meanwhile shows it once.
+      // An existing entry keeps its position: a list into which the server has put the entity too shows it once.
       let missing = new.filter { known.insert(ObjectIdentifier($0.node)).inserted }
       list.insert(contentsOf: missing, at: anchor.index(in: list))
       entries = list
@@ -32,9 +32,9 @@ enum AliasEdit {
       if !list.contains(where: { $0.node === substitute.node }) { list[index] = substitute }
       list.removeAll { $0.node === entry.node }
       entries = list
-    case .standFor(let list):
+    case .setEntries(let list):
       entries = list
-    case .standForNothing:
+    case .clear:
       entries = nil
     }
   }
@@ -42,9 +42,9 @@ enum AliasEdit {
   /// The entities that the edit puts into the list.
   var newcomers: [Handle] {
     switch self {
-    case .insert(let new, _), .standFor(let new): new
+    case .insert(let new, _), .setEntries(let new): new
     case .replace(_, let substitute): [substitute]
-    case .remove, .standForNothing: []
+    case .remove, .clear: []
     }
   }
 
@@ -52,17 +52,17 @@ enum AliasEdit {
     let named: [Handle] =
       switch self {
       case .insert(let new, .before(let anchor)), .insert(let new, .after(let anchor)): new + [anchor]
-      case .insert(let new, _), .standFor(let new): new
+      case .insert(let new, _), .setEntries(let new): new
       case .remove(let entry): [entry]
       case .replace(let entry, let substitute): [entry, substitute]
-      case .standForNothing: []
+      case .clear: []
       }
     return named.contains { $0.node === node }
   }
 
-  /// The edit with other entities in the place of those that it names.
-  /// - Parameter transform: Returns the entity to name, or `nil` for one that the edit cannot name any more.
-  /// - Returns: `nil` when nothing of the edit is left.
+  /// The edit with the named entities replaced.
+  /// - Parameter transform: Returns the entity to name, or `nil` when the edit must not name it any more.
+  /// - Returns: `nil` when the edit has no entity left.
   func mapped(_ transform: (Handle) -> Handle?) -> AliasEdit? {
     switch self {
     case .insert(let new, let anchor):
@@ -73,10 +73,10 @@ enum AliasEdit {
     case .replace(let entry, let substitute):
       guard let entry = transform(entry), let substitute = transform(substitute) else { return nil }
       return .replace(entry, with: substitute)
-    case .standFor(let list):
+    case .setEntries(let list):
       let left = Self.map(list, transform)
-      return left.isEmpty && !list.isEmpty ? nil : .standFor(left)
-    case .standForNothing:
+      return left.isEmpty && !list.isEmpty ? nil : .setEntries(left)
+    case .clear:
       return self
     }
   }
@@ -103,7 +103,7 @@ extension AliasEdit.Anchor {
   fileprivate func mapped(_ transform: (Handle) -> Handle?) -> Self {
     switch self {
     case .first, .last: self
-    // A removed entry may come back, and is in no list until then.
+    // A removed entry may be restored, and is in no list until then.
     case .before(let entry): .before(transform(entry) ?? entry)
     case .after(let entry): .after(transform(entry) ?? entry)
     }

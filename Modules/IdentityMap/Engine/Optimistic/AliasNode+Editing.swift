@@ -1,8 +1,8 @@
-/// An alias that optimistic changes edit, whatever it stands for.
+/// An alias with edits of optimistic changes, without the type of its content.
 protocol EditableAlias: Node {
   func revert(_ change: TentativeChange)
   func confirm(_ change: TentativeChange)
-  /// An entity was removed: no edit brings it back.
+  /// Removes the edits of a removed entity.
   func discard(_ entity: Node)
   /// Names other entities in the edits.
   func substitute(_ transform: (Handle) -> Handle?)
@@ -52,7 +52,7 @@ extension AliasNode: EditableAlias {
     overlay?.patches.filter { $0.change === change && !$0.isConfirmed }.flatMap(\.edit.newcomers).map(\.node) ?? []
   }
 
-  /// Gives an alias with edits other confirmed entities. The edits are applied on top of them again.
+  /// Sets the confirmed entities of an alias with edits, and applies the edits to them.
   func rebase(_ overlay: AliasOverlay<Content>, on nodes: [Node]) {
     applyOverlay(overlay.over(nodes.map { Handle.of($0) }))
   }
@@ -75,12 +75,12 @@ extension AliasNode: EditableAlias {
     let former = setOverlay(normalized.patches.isEmpty ? nil : normalized)
     defer { withExtendedLifetime(former) {} }
     let entries = normalized.visible
-    withExtendedLifetime(entries) { stand(for: entries?.map(\.node), form: normalized.form) }
+    withExtendedLifetime(entries) { setEntries(entries?.map(\.node), form: normalized.form) }
   }
 }
 
 extension TentativeChange {
-  /// Keeps an alias. A second edit of the same alias goes with the first.
+  /// Adds an alias. It is added once, however many edits it has.
   func add<Content: Sendable>(_ alias: AliasNode<Content>) {
     add(
       Participant(

@@ -1,20 +1,20 @@
 extension AliasNode {
-  /// The same with edits of optimistic changes on top of the content.
+  /// Stores the content of an alias with edits, below the edits.
   func put(_ content: Content, below overlay: AliasOverlay<Content>, stamp: Stamp?, mode: ChildCollector.Mode) {
-    note(stamp)
+    setStamp(stamp)
     var collector = ChildCollector(core: core, stamp: stamp, mode: mode)
     shape.collect(content, &collector)
     // Storing may run code that ends the edits.
     rebase(self.overlay ?? AliasOverlay(overlay.form, base: nil, patches: []), on: collector.children)
   }
 
-  /// The entities that the alias stands for; `nil` when it stands for nothing.
+  /// The entities of the alias; `nil` without content.
   var entries: [Handle]? {
     content == nil ? nil : relations?.children.map { Handle.of($0.child) } ?? []
   }
 
-  /// Lets the alias stand for entities that are stored already, or for nothing.
-  func stand(for nodes: [Node]?, form: AliasForm<Content>) {
+  /// Sets the content to stored entities, or to `nil`.
+  func setEntries(_ nodes: [Node]?, form: AliasForm<Content>) {
     let (former, children) = (content, relations?.children.map { ObjectIdentifier($0.child) } ?? [])
     defer { withExtendedLifetime(former) {} }
     content = nodes.flatMap(form.make)

@@ -1,9 +1,9 @@
-/// Edits of an alias by optimistic changes, over the entities that it stands for by confirmed changes.
+/// The edits of an alias by optimistic changes, over its confirmed entities.
 ///
-/// The edits are applied in the order in which they were made. A confirmed edit stays in this order until no open one is
-/// before it, so that to confirm changes in another order than they were made moves no entry.
+/// Edits are applied in the order in which they were made. A confirmed edit keeps its position in this order until all
+/// earlier edits are confirmed, so that the order of the confirmations moves no entry.
 final class AliasOverlay<Content> {
-  /// The confirmed entities below all edits; `nil` when the alias stands for nothing by them.
+  /// The confirmed entities below all edits; `nil` for an alias without content.
   let base: [Handle]?
   /// In the order in which they were made.
   let patches: [Patch]
@@ -21,10 +21,10 @@ final class AliasOverlay<Content> {
     self.patches = patches
   }
 
-  /// The entities that the alias stands for with all edits.
+  /// The entities after all edits.
   var visible: [Handle]? { entries { _ in true } }
 
-  /// The entities that the alias stands for by what is confirmed.
+  /// The entities after the confirmed edits alone.
   var confirmed: [Handle]? { entries(where: \.isConfirmed) }
 
   private func entries(where isApplied: (Patch) -> Bool) -> [Handle]? {
@@ -60,21 +60,21 @@ final class AliasOverlay<Content> {
   func appending(_ new: [Handle]) -> AliasOverlay {
     let replacing = patches.lastIndex {
       switch $0.edit {
-      case .standFor, .standForNothing: $0.isConfirmed
+      case .setEntries, .clear: $0.isConfirmed
       case .insert, .remove, .replace: false
       }
     }
     guard let replacing else { return with(base: (base ?? []) + new, patches) }
-    // What the edit stands for hides the base.
+    // The list of the edit replaces the base.
     var edited = patches
     var entries: [Handle]? = []
     edited[replacing].edit.apply(to: &entries)
     edited[replacing] = Patch(
-      change: patches[replacing].change, edit: .standFor((entries ?? []) + new), isConfirmed: true)
+      change: patches[replacing].change, edit: .setEntries((entries ?? []) + new), isConfirmed: true)
     return with(base: base, edited)
   }
 
-  /// Without the edits of a change that is taken back.
+  /// Without the edits of a reverted change.
   func without(_ change: TentativeChange) -> AliasOverlay {
     with(base: base, patches.filter { $0.change !== change || $0.isConfirmed })
   }
@@ -85,7 +85,7 @@ final class AliasOverlay<Content> {
       patches.map { $0.change === change ? Patch(change: change, edit: $0.edit, isConfirmed: true) : $0 })
   }
 
-  /// With other entities in the place of those that the edits name.
+  /// With the entities that the edits name replaced.
   func substituting(_ transform: (Handle) -> Handle?) -> AliasOverlay {
     with(
       base: base,
@@ -96,8 +96,8 @@ final class AliasOverlay<Content> {
       })
   }
 
-  /// Without an entity that was removed. An open edit that has lost its entity is none any more; a confirmed one has
-  /// still taken away what was there before it.
+  /// Without a removed entity. An open edit that needs the entity is dropped; a confirmed one still removes the entries
+  /// that it replaced.
   func without(_ node: Node) -> AliasOverlay {
     func unlessRemoved(_ handle: Handle) -> Handle? { handle.node === node ? nil : handle }
     var left = base?.compactMap(unlessRemoved)
@@ -110,7 +110,7 @@ final class AliasOverlay<Content> {
       })
   }
 
-  /// The same with the confirmed edits that no open one is before in the base.
+  /// The same, with the leading confirmed edits applied to the base.
   var normalized: AliasOverlay {
     let count = patches.prefix(while: \.isConfirmed).count
     guard count > 0 else { return self }
@@ -127,12 +127,12 @@ struct AliasForm<Content> {
   /// Makes a content of nodes.
   let make: ([Node]) -> Content?
 
-  /// What a confirmed edit does that has lost an entity.
+  /// The remaining effect of a confirmed edit whose entity was removed.
   fileprivate func remains(of edit: AliasEdit, _ removed: Node) -> AliasEdit? {
     switch edit {
     case .replace(let entry, _) where entry.node !== removed: .remove(entry)
-    case .standFor: isList ? .standFor([]) : .standForNothing
-    case .insert, .remove, .replace, .standForNothing: nil
+    case .setEntries: isList ? .setEntries([]) : .clear
+    case .insert, .remove, .replace, .clear: nil
     }
   }
 }

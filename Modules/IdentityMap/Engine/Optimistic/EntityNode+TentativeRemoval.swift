@@ -1,14 +1,14 @@
-/// What has to be done in a node's own type when an entity is removed for the time being.
+/// The operations of a tentative removal that depend on the type of a node.
 protocol TentativelyRemovable: Node {
   func patch(removing other: Node?, for change: TentativeChange)
-  /// The changes by which the entity is removed for the time being.
+  /// The changes that have tentatively removed the entity.
   var removals: [TentativeChange] { get }
-  /// Whether the entity stays as it is when another one is removed that is in it.
+  /// Whether the policy of an aggregate keeps the last value of a removed entity.
   func keeps(_ other: Node) -> Bool
 }
 
 extension EntityNode: TentativelyRemovable {
-  /// Removes the entity itself, or another one out of it, for the time being.
+  /// Removes the entity, or another entity from its value, tentatively.
   func patch(removing other: Node?, for change: TentativeChange) {
     let table = core.table(of: T.self)
     table.patch(self, .init(change: change, effect: other.map { .without($0) } ?? .removal))
@@ -21,11 +21,11 @@ extension EntityNode: TentativelyRemovable {
 
   func keeps(_ other: Node) -> Bool {
     guard core.table(of: T.self).effect(ofRemoving: other, on: refreshed()).isNone else { return false }
-    core.keepsRemoved = true
+    core.graph.keepsRemoved = true
     return true
   }
 
-  /// Another entity is removed for good: out of the sure value too, and no more for the time being.
+  /// Removes another entity, which was finally removed, from the confirmed value and from the tentative removals.
   func discard(_ other: Node) {
     guard let overlay else { return }
     let patches = overlay.patches.filter { if case .without(let taken) = $0.effect { taken !== other } else { true } }
@@ -39,7 +39,7 @@ extension EntityNode: TentativelyRemovable {
       base = confirmed
       if contents.count < overlay.contents.count, table.contents(of: confirmed).contains(where: { $0 === other }) {
         // The confirmed value keeps the last value of the removed entity.
-        core.keepsRemoved = true
+        core.graph.keepsRemoved = true
         contents = overlay.contents
       }
     }
@@ -47,18 +47,18 @@ extension EntityNode: TentativelyRemovable {
     if isAbsent, patches.count < overlay.patches.count, table.exists(by: left) {
       return table.setOverlay(left, of: self)
     }
-    // What is shown is without it already, whatever the changes put in.
+    // The visible value does not contain the entity, even where changes add it.
     let former = setOverlay(patches.isEmpty ? nil : left)
     withExtendedLifetime(former) {}
   }
 }
 
 extension Node {
-  /// Says whether the node stands for an entity that is removed for the time being.
+  /// Marks the node as tentatively removed or not, and counts it.
   func setTentativelyRemoved(_ isTentativelyRemoved: Bool) {
     guard flags.contains(.tentativelyRemoved) != isTentativelyRemoved else { return }
     if isTentativelyRemoved { flags.insert(.tentativelyRemoved) } else { flags.remove(.tentativelyRemoved) }
-    core.tentativelyRemovedCount += isTentativelyRemoved ? 1 : -1
+    core.optimistic.countTentativelyRemoved(isTentativelyRemoved)
   }
 
   /// The aggregates that the node is in, each once.

@@ -4,9 +4,9 @@ final class EntityOverlay<T> {
   let base: T?
   /// In the order in which they were made.
   let patches: [Patch]
-  /// The nested entities of the confirmed value, kept so that they still exist when it is shown again.
+  /// The nested entities of the confirmed value, kept so that they exist when it becomes visible again.
   let contents: [Handle]
-  /// The last value of an entity that was removed, while changes let there be one again.
+  /// The last value of a removed entity, while a tentative change stores it again.
   let last: T?
 
   struct Patch {
@@ -29,9 +29,9 @@ final class EntityOverlay<T> {
     case value(T)
     /// The value for an entity without one, brought along in another entity.
     case nested(T)
-    /// None any more.
+    /// Removes the entity.
     case removal
-    /// Another entity is taken out, which is tentatively removed.
+    /// Removes a tentatively removed entity from the value.
     case without(Node)
   }
 

@@ -1,5 +1,5 @@
 extension EntityTable {
-  /// Changes an entity for the time being.
+  /// Adds a tentative change of an entity.
   func patch(_ node: EntityNode<T>, _ patch: EntityOverlay<T>.Patch) {
     core.record(node)
     let overlay = node.overlay ?? EntityOverlay(base: node.read(), contents: node.contents)
@@ -9,9 +9,9 @@ extension EntityTable {
       of: node)
   }
 
-  /// Changes an entity for the time being, and the entities in it that the change changes.
+  /// Adds a tentative change of an entity and of its nested entities.
   func draft(_ change: @escaping (inout T) -> Void, of node: EntityNode<T>, _ tentative: TentativeChange) {
-    // Found out before anything is changed.
+    // Determined before any change.
     let given = node.refreshed()
     let edits = nestedEdits(change, in: given, of: node)
     patch(node, .init(change: tentative, effect: .change(change)))
@@ -31,7 +31,7 @@ extension EntityTable {
     return NestedEdits(from: given, to: changed, of: node, self).list
   }
 
-  /// Stores an entity for the time being.
+  /// Stores an entity tentatively.
   func storeTentatively(_ entity: T, _ patch: EntityOverlay<T>.Patch) -> EntityNode<T> {
     if node(entity.id) == nil, tentativelyRemovedNode(entity.id) == nil { storeNestedEntities(entity, patch.change) }
     // It may be in itself.
@@ -45,7 +45,7 @@ extension EntityTable {
     return node
   }
 
-  /// Entities that a change brings along in a value are part of the change, unless they are confirmed.
+  /// Stores the nested entities of a tentative value. Entities that the store does not have become tentative.
   /// - Parameter contents: The entities of the confirmed value.
   func storeNestedEntities(_ value: T, _ change: TentativeChange, with contents: [Handle] = []) {
     guard traits.isAggregate, !change.isEnding else { return }
@@ -53,8 +53,8 @@ extension EntityTable {
     visit(value, NestedEntityInsertion(by: change, keepingRemoved: retainedRemoved))
   }
 
-  /// Stores an entity that a change brings along. An existing entity is left as it is; when another change has brought
-  /// it along, it stays until both have ended.
+  /// Stores a nested entity tentatively. An existing entity keeps its value; if another change has stored it, it exists
+  /// until both changes have ended.
   func storeNestedTentatively(_ entity: T, _ change: TentativeChange) {
     guard tentativelyRemovedNode(entity.id) == nil else { return }
     guard let node = node(entity.id) else {
@@ -67,11 +67,11 @@ extension EntityTable {
     change.add(node, self)
   }
 
-  /// A confirmed value replaces the former one; the tentative changes are applied on top of it again.
+  /// Replaces the confirmed value and applies the tentative changes to it.
   func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
-    node.note(stamp)
-    // A value that takes the place of a change has the change in it.
-    let patches = (node.overlay?.patches ?? []).filter { $0.change !== core.replacedChange }
+    node.setStamp(stamp)
+    // A value that replaces a change contains its effect already.
+    let patches = (node.overlay?.patches ?? []).filter { $0.change !== core.optimistic.replacedChange }
     let visible = node.refreshed()
     if traits.isAggregate {
       setAggregate(
@@ -92,7 +92,7 @@ extension EntityTable {
     return base
   }
 
-  /// Takes back what a change did to an entity.
+  /// Reverts the effects of a change on an entity.
   func revert(_ change: TentativeChange, of node: EntityNode<T>) {
     guard let overlay = node.overlay, overlay.hasPatches(of: change) else { return }
     core.record(node)
@@ -113,8 +113,8 @@ extension EntityTable {
     setOverlay(EntityOverlay(base: base, patches: patches, contents: contents), of: node)
   }
 
-  /// Updates an entity that exists by tentative changes alone: the update ends with the last of them. The nested entities
-  /// may be confirmed, and their updates are.
+  /// Updates an entity that exists by tentative changes alone: the update ends with the last of them. The nested
+  /// entities may be confirmed, and their updates are.
   func updateTentative(_ node: EntityNode<T>, from given: T?, to value: T, stamp: Stamp?) {
     guard let change = node.overlay?.patches.last?.change else { return }
     let edits = given.map { NestedEdits(from: $0, to: value, of: node, self).list } ?? []

@@ -1,14 +1,14 @@
-/// Entities that are removed for the time being: there is no such entity, but its node has what is needed to bring it
-/// back, and takes the sure values that come meanwhile.
+/// Tentatively removed entities. Lookups do not find them; the node keeps the value and receives confirmed values, so
+/// that a rollback can restore the entity.
 extension EntityTable {
-  /// The node of an entity that is removed for the time being.
+  /// Returns the node of a tentatively removed entity.
   func tentativelyRemovedNode(_ id: T.ID) -> EntityNode<T>? {
     guard let node = anyNode(id), node.flags.contains(.tentativelyRemoved) else { return nil }
     return node
   }
 
-  /// Lets there be no entity any more, for the time being.
-  /// - Parameter value: What it will be when it is back. The caller keeps what it was.
+  /// Marks an entity as tentatively removed.
+  /// - Parameter value: The value after a restoration. The caller retains the former value.
   func markTentativelyRemoved(_ node: EntityNode<T>, as value: T) {
     let wasThere = !node.isAbsent
     _ = node.exchange(for: value)
@@ -17,7 +17,7 @@ extension EntityTable {
     node.setTentativelyRemoved(true)
     node.flags.insert(.absent)
     guard wasThere else {
-      guard core.keepsRemoved else { return }
+      guard core.graph.keepsRemoved else { return }
       // Aggregates that keep its value keep the last one.
       node.advanceVersion()
       return core.propagate(from: node)
@@ -25,19 +25,19 @@ extension EntityTable {
     didRemove(node, id: value.id, forNow: true)
     node.advanceVersion()
     core.propagate(from: node)
-    core.checkRelease(node)
+    core.pending.addReleaseCandidate(node)
   }
 
-  /// Lets there be an entity again. Its value is set afterwards.
+  /// Makes a tentatively removed entity present again. Its value is set afterwards.
   func restorePresence(_ node: EntityNode<T>) {
     node.setTentativelyRemoved(false)
     node.flags.remove(.absent)
     didRestore(node)
   }
 
-  /// An aggregate that has come with something that is removed for the time being does not show it either.
+  /// Removes tentatively removed entities from an aggregate that has just been stored with them.
   func excludeTentativelyRemoved(from node: EntityNode<T>) {
-    guard core.tentativelyRemovedCount > 0, let relations = node.relations else { return }
+    guard core.optimistic.tentativelyRemovedCount > 0, let relations = node.relations else { return }
     var met: Set<ObjectIdentifier> = []
     for child in relations.children.map(\.child) where child.flags.contains(.tentativelyRemoved) {
       guard met.insert(ObjectIdentifier(child)).inserted, !node.keeps(child) else { continue }
@@ -56,20 +56,19 @@ extension EntityTable {
       && value.id == id
   }
 
-  /// Another entity is removed that what is shown cannot be without. If the sure value can, that is shown from now on: the
-  /// changes cannot be right.
-  /// - Returns: Whether there is such a value.
+  /// Shows the confirmed value when the visible value needs a removed entity and the confirmed one does not: the
+  /// tentative changes are obsolete then.
+  /// - Returns: Whether such a value exists.
   func fallBackToConfirmed(_ node: EntityNode<T>, without other: Node) -> Bool {
     guard let overlay = node.overlay, var base = overlay.base else { return false }
     guard remove(other, from: &base) else { return false }
-    // Removals stay, whatever the value is.
+    // Removals do not depend on the value.
     let patches = overlay.patches.filter { !$0.mayAddEntities }
     setOverlay(EntityOverlay(base: base, patches: patches, contents: overlay.contents), of: node)
     return true
   }
 
-  /// The nodes of the entities in a value, in the order in which they are met, whether there are such entities any more
-  /// or not.
+  /// Returns the nodes of the entities in a value, in their order, present or absent.
   func contents(of value: T) -> [Node] {
     guard let plan = plan(for: value) else { return [] }
     var collector = ChildCollector(core: core, stamp: nil, mode: .lookingUp)

@@ -1,10 +1,10 @@
-/// What is shown of an entity: the sure value with the changes that are not sure on top of it.
+/// The visible value of an entity: the confirmed value with the tentative changes applied.
 extension EntityTable {
-  /// - Parameter former: What was shown until now; the node's value, if nothing is said.
+  /// - Parameter former: The visible value until now; by default the node's value.
   func setOverlay(_ overlay: EntityOverlay<T>, of node: EntityNode<T>, instead former: T? = nil) {
     let (formerValue, formerOverlay) = (node.value, node.setOverlay(overlay.patches.isEmpty ? nil : overlay))
     defer { withExtendedLifetime((formerValue, formerOverlay)) {} }
-    // Where something was shown that the node has not any more, it has the sure value for now.
+    // When the visible value differs from the node's value, the node has the confirmed one, which must not be read.
     let (visible, exists) =
       former == nil ? outcome(of: overlay) : core.whileInconsistent(node) { outcome(of: overlay) }
     guard let visible else { return removeTentativeEntity(node, leaving: overlay.last) }
@@ -15,7 +15,7 @@ extension EntityTable {
     }
   }
 
-  /// The value that the changes make of the sure one, and whether there is such an entity then.
+  /// Returns the confirmed value with the changes applied, and whether the entity exists then.
   private func outcome(of overlay: EntityOverlay<T>) -> (value: T?, exists: Bool) {
     var (visible, exists) = (overlay.base, true)
     for patch in overlay.patches {
@@ -25,8 +25,8 @@ extension EntityTable {
     return (visible, exists)
   }
 
-  /// Ends an entity that existed by changes alone.
-  /// - Parameter last: The value before, which aggregates keep of an entity that had been removed already.
+  /// Removes an entity that existed by tentative changes alone.
+  /// - Parameter last: The value of an entity that was removed before, which aggregates keep.
   private func removeTentativeEntity(_ node: EntityNode<T>, leaving last: T?) {
     if let last {
       node.setChildren([])
@@ -48,20 +48,20 @@ extension EntityTable {
       _ = node.exchange(for: value)
     }
     guard wasRemoved || !areEqual(before, node.refreshed(), of: node) else {
-      if !areSame(before, node.refreshed()) { core.propagateSilently(from: node) }
+      if !areIdentical(before, node.refreshed()) { core.propagateSilently(from: node) }
       return
     }
     didChangeValue(of: node)
     if former == nil, core.isLogging { core.reportStored(T.self, node.value.id) }
   }
 
-  /// Whether a value is shown already, in every field.
+  /// Whether a value is the visible one in every field.
   private func isVisible(_ value: T, by node: EntityNode<T>) -> Bool {
     let visible = node.read()
-    return areEqual(visible, value, of: node) && areSame(visible, value)
+    return areEqual(visible, value, of: node) && areIdentical(visible, value)
   }
 
-  /// There is no such entity for the time being, and what it is in cannot show it any more either.
+  /// Removes an entity tentatively, also from the aggregates with it.
   private func removeTentatively(_ node: EntityNode<T>, leaving value: T) {
     markTentativelyRemoved(node, as: value)
     for change in node.removals where !change.isEnding {
@@ -71,19 +71,19 @@ extension EntityTable {
 
   // MARK: The effects
 
-  /// Whether there is such an entity by the changes.
+  /// Whether the entity exists after the changes.
   func exists(by overlay: EntityOverlay<T>) -> Bool {
     var visible = overlay.base
     return overlay.patches.reduce(true) { _, patch in apply(patch.effect, to: &visible) }
   }
 
-  /// The changes after which there is no such entity.
+  /// The changes after which the entity does not exist.
   func removals(by overlay: EntityOverlay<T>) -> [TentativeChange] {
     var visible = overlay.base
     return overlay.patches.filter { !apply($0.effect, to: &visible) }.map(\.change)
   }
 
-  /// - Returns: Whether there is an entity then.
+  /// - Returns: Whether the entity exists then.
   func apply(_ effect: EntityOverlay<T>.Effect, to value: inout T?) -> Bool {
     switch effect {
     case .value(let entity):

@@ -1,5 +1,5 @@
-/// The entities that a closure changed in a value, at any of their places. Of two different changes of one entity the
-/// later place counts, and the logger receives an error.
+/// The changes of a closure to nested entities. Of two different changes of one entity, the later counts, and the
+/// logger receives an error.
 final class NestedEdits: EntityVisitor {
   /// A changed entity. Its handling depends on its type, so it is two closures.
   struct Edit {
@@ -14,14 +14,14 @@ final class NestedEdits: EntityVisitor {
   private let changed = Changes()
   private var path: Set<ObjectIdentifier>
 
-  /// By node, the value at the last place that the closure changed.
+  /// By node, the value of the last changed occurrence.
   private final class Changes {
     var values: [ObjectIdentifier: Any] = [:]
   }
 
   /// - Parameters:
-  ///   - given: What the closure was given of an entity.
-  ///   - value: What the closure made of it.
+  ///   - given: The value that the closure received.
+  ///   - value: The value that the closure made from it.
   init<T: Identifiable & Sendable>(from given: T, to value: T, of node: EntityNode<T>, _ table: EntityTable<T>) {
     self.given = GivenEntities(in: given, of: node, table)
     path = [ObjectIdentifier(node)]
@@ -30,7 +30,7 @@ final class NestedEdits: EntityVisitor {
 
   func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
     guard let node = table.node(entity.id) else {
-      // There may be others in a new one.
+      // A new entity may contain others.
       table.visit(entity, self)
       return EntityNode(entity, core: table.core)
     }
@@ -57,7 +57,7 @@ final class NestedEdits: EntityVisitor {
             tentative.add(node, table)
           }))
     }
-    if (former as? T).map({ areSame($0, entity) }) != true {
+    if (former as? T).map({ areIdentical($0, entity) }) != true {
       table.core.reportRejected(T.self, entity.id, EntityError.differentChanges)
     }
   }

@@ -4,9 +4,8 @@ protocol Projecting {
   func change<C: Identifiable & Sendable>(of type: C.Type) -> (inout C) -> Void
 }
 
-/// A change of an aggregate that changes entities in it, for each of them as a change of its own, which can be applied again to
-/// another value of the entity: the value is put to its places in the aggregate as it was, the aggregate is changed, and the
-/// entity is taken out of it.
+/// A change of an aggregate as a change of one of its entities, which can be applied to another value of the entity:
+/// the value is written into the former aggregate, the aggregate is changed, and the entity is read from the result.
 struct Projection<T: Identifiable & Sendable>: Projecting {
   let whole: T
   let table: EntityTable<T>
@@ -24,7 +23,7 @@ struct Projection<T: Identifiable & Sendable>: Projecting {
   }
 }
 
-/// Puts a value of an entity to all its places.
+/// Writes a value of an entity at all its occurrences.
 private final class Substitution<C: Identifiable & Sendable>: EntityVisitor {
   private let part: C
 
@@ -38,7 +37,7 @@ private final class Substitution<C: Identifiable & Sendable>: EntityVisitor {
   }
 }
 
-/// Finds the last place at which an entity has another value than it had.
+/// Finds the last occurrence of an entity with a changed value.
 private final class ChangedPart<C: Identifiable & Sendable>: EntityVisitor {
   private let given: C
   private(set) var found: C?
@@ -47,7 +46,7 @@ private final class ChangedPart<C: Identifiable & Sendable>: EntityVisitor {
 
   func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
     if T.self == C.self, let entity = entity as? C, entity.id == given.id {
-      if !areSame(entity, given) { found = entity }
+      if !areIdentical(entity, given) { found = entity }
     } else {
       table.visit(entity, self)
     }

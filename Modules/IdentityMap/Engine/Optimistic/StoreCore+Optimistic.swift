@@ -1,24 +1,22 @@
 extension StoreCore {
   /// After a rollback.
   func revertAbandonedChanges() {
-    let abandoned = abandonedChanges
-    abandonedChanges = []
-    for change in abandoned { change.revert() }
+    for change in optimistic.takeAbandoned() { change.revert() }
   }
 
-  /// An entity was removed: no change that is taken back brings it back in what it was in.
+  /// Removes an entity from all open changes, so that no rollback of a change restores it.
   func discardFromChanges(_ entity: Node) {
-    // A rollback puts everything back by itself.
-    guard !isRollingBack else { return }
-    for change in openChanges { change.discard(entity) }
+    // A rollback restores the participants by itself.
+    guard !undo.isRollingBack else { return }
+    for change in optimistic.openChanges { change.discard(entity) }
   }
 
-  /// Lets a closure see the store as it is without the changes that are not sure.
+  /// Runs a closure with all tentative changes reverted temporarily.
   func withConfirmedValues<R: Sendable>(_ body: () -> R) -> R {
-    if openChanges.isEmpty { return body() }
+    if optimistic.openChanges.isEmpty { return body() }
     do throws(TemporaryResult<R>) {
       return try undoable { () throws(TemporaryResult<R>) -> R in
-        for change in openChanges.reversed() { change.revertTemporarily() }
+        for change in optimistic.openChanges.reversed() { change.revertTemporarily() }
         throw TemporaryResult(result: body())
       }
     } catch {
@@ -28,9 +26,9 @@ extension StoreCore {
 }
 
 extension StoreCore {
-  /// Whether there are changes that are not sure of nodes, or of what is in them.
+  /// Whether nodes, or nodes nested in them, have tentative changes.
   func hasTentativeChanges(in nodes: [Node]) -> Bool {
-    guard !openChanges.isEmpty else { return false }
+    guard !optimistic.openChanges.isEmpty else { return false }
     var met: Set<ObjectIdentifier> = []
     var stack = nodes
     while let node = stack.popLast() {
@@ -42,7 +40,7 @@ extension StoreCore {
   }
 }
 
-/// What was seen in a transaction that is undone for that.
+/// A result that leaves a transaction as an error, so that the transaction is rolled back.
 private struct TemporaryResult<R: Sendable>: Error {
   let result: R
 }

@@ -1,5 +1,5 @@
 extension TentativeChange {
-  /// Takes an entity that is removed for the time being out of another aggregate, which goes too if it has to.
+  /// Tentatively removes an entity from an aggregate, and the aggregate too if it needs the entity.
   func exclude(_ entity: Node, from aggregate: some Node & TentativelyRemovable) {
     guard !aggregate.keeps(entity) else { return }
     StackSpace.forLevel {
@@ -9,8 +9,7 @@ extension TentativeChange {
     }
   }
 
-  /// Removes an entity for the time being: from the aggregates that it is in, and then itself. Aggregates that cannot be
-  /// without it are removed with it.
+  /// Removes an entity tentatively: from its aggregates first. Aggregates that need the entity are removed with it.
   func remove(_ entity: some Node & TentativelyRemovable) {
     var doomed: [any Node & TentativelyRemovable] = [entity]
     var next = 0
@@ -22,7 +21,7 @@ extension TentativeChange {
         if parent.isAbsent { doomed.append(parent) }
       }
     }
-    // The entities after the aggregates, which need them when everything is taken back: the last is the first then.
+    // Aggregates first, so that a reversion, which runs backwards, restores the entities before them.
     for node in doomed.reversed() where !node.isAbsent { node.patch(removing: nil, for: self) }
   }
 }

@@ -1,4 +1,5 @@
-/// The entities that an optimistic change has touched, kept until it is sure or taken back.
+/// The engine's side of an optimistic change: the nodes that the change has touched, kept until it is confirmed or
+/// reverted.
 // Sendable because it is touched under the store's lock only.
 final class TentativeChange: @unchecked Sendable {
   struct Participant {
@@ -10,14 +11,14 @@ final class TentativeChange: @unchecked Sendable {
     var alias: (any EditableAlias)?
   }
 
-  /// There as long as somebody has the change, or it has entities.
+  /// Unowned: the user's change retains the core, and so do the handles of the participants.
   unowned let core: StoreCore
   private(set) var participants: [Participant] = [] {
     didSet { noteOpenness(wasOpen: !oldValue.isEmpty) }
   }
-  /// It is being taken back or made sure, so it takes nothing out of anything any more.
+  /// Whether the change is being reverted or confirmed. Then it excludes no entities.
   private(set) var isEnding = false
-  /// Nobody has the change any more who could end it.
+  /// Whether the user's change was released, so that only the store can revert this one.
   private var isAbandoned = false
 
   init(core: StoreCore) {
@@ -26,11 +27,11 @@ final class TentativeChange: @unchecked Sendable {
 
   private func noteOpenness(wasOpen: Bool) {
     if wasOpen == participants.isEmpty {
-      wasOpen ? core.openChanges.removeAll { $0 === self } : core.openChanges.append(self)
+      wasOpen ? core.optimistic.close(self) : core.optimistic.open(self)
     }
   }
 
-  /// Keeps an entity. A second change of the same entity goes with the first.
+  /// Adds an entity. It is added once, however many changes it has.
   func add<T: Identifiable & Sendable>(_ node: EntityNode<T>, _ table: EntityTable<T>) {
     add(
       Participant(
@@ -51,13 +52,13 @@ final class TentativeChange: @unchecked Sendable {
 
   // MARK: The end
 
-  /// Takes everything back.
+  /// Reverts all effects and ends the change.
   func revert() {
     revertTemporarily()
     releaseParticipants()
   }
 
-  /// Takes everything back in a transaction that will be undone.
+  /// Reverts all effects, in a transaction that is rolled back.
   func revertTemporarily() {
     isEnding = true
     for entry in participants.reversed() { entry.revert() }
@@ -71,18 +72,18 @@ final class TentativeChange: @unchecked Sendable {
     releaseParticipants()
   }
 
-  /// Takes everything back, because nobody can end the change any more; again, when a transaction undoes that.
+  /// Reverts the change after the release of the user's object; again when a rollback undoes the reversion.
   func abandon() {
     isAbandoned = true
     revert()
   }
 
-  /// The change is over: nothing is kept any more.
+  /// Ends the change and releases its nodes.
   private func releaseParticipants() {
     guard !participants.isEmpty else { return }
     core.record { [self, participants] in
       self.participants = participants
-      if isAbandoned { core.abandonedChanges.append(self) }
+      if isAbandoned { core.optimistic.addAbandoned(self) }
     }
     participants = []
   }

@@ -9,16 +9,16 @@ final class DeferredReleases<Value> {
   }
 
   deinit {
-    // What was let go last goes first: what contains others comes after them, and would take them along, each of them
-    // what is in it, and so on.
+    // The last value is released first: containers are appended after their contents, and releasing a container first
+    // would recurse through all of them.
     guard let first = others.first else { return }
     others.append(last)
     last = first
     while others.popLast() != nil {}
   }
 
-  /// One of the very same bytes keeps no other objects than the last one does, and need not wait too: what many aggregates
-  /// had of one entity is mostly that.
+  /// One of the very same bytes keeps no other objects than the last one does, and need not wait too: what many
+  /// aggregates had of one entity is mostly that.
   @inlinable @inline(__always)
   func append(_ value: Value) {
     if !hasSameBytesAsLast(value) { keep(value) }
@@ -50,23 +50,22 @@ final class DeferredReleases<Value> {
 }
 
 extension StoreCore {
-  /// Lets go of something when the lock is free: its end can run code of others.
+  /// Releases a value when the lock is free: its `deinit` can run foreign code.
   @inlinable func releaseLater<Value>(_ value: Value) {
     let type = ObjectIdentifier(Value.self)
-    if let last = lastDeferredReleases, last.type == type {
+    if let last = pending.lastDeferredReleases, last.type == type {
       return Unmanaged<DeferredReleases<Value>>.fromOpaque(last.list)._withUnsafeGuaranteedRef { $0.append(value) }
     }
     deferRelease(DeferredReleases(value), of: type)
   }
 
-  /// The same for what there may not be.
+  /// Releases an optional value when the lock is free.
   func releaseLater<Value>(_ value: Value?) {
     if let value { releaseLater(value) }
   }
 
   @usableFromInline func deferRelease(_ list: AnyObject, of type: ObjectIdentifier) {
-    lastDeferredReleases = (type, Unmanaged.passUnretained(list).toOpaque())
-    deferred.deferredReleases.append(list)
-    hasWork = true
+    pending.lastDeferredReleases = (type, Unmanaged.passUnretained(list).toOpaque())
+    pending.release(list)
   }
 }

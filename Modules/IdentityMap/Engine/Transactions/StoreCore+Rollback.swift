@@ -1,14 +1,14 @@
 extension StoreCore {
-  /// Runs operations that are undone, all of them, when they throw.
+  /// Runs operations and rolls all of them back when they throw.
   func undoable<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    // What cannot throw needs nothing to be kept for it.
+    // Without a possible error, nothing has to be recorded.
     if E.self == Never.self { return try body() }
-    let isOutermost = undoLog == nil
-    if isOutermost { undoLog = UndoLog() } else { unmark() }
-    let start = point
+    let isOutermost = undo.log == nil
+    if isOutermost { undo.log = UndoLog() } else { unmark() }
+    let start = savepoint
     defer {
       unmark()
-      if isOutermost { endJournal() }
+      if isOutermost { endUndoLog() }
     }
     do {
       return try body()
@@ -18,15 +18,15 @@ extension StoreCore {
     }
   }
 
-  /// What was kept goes last: its end can run code that uses the store.
-  private func endJournal() {
-    let ended = undoLog
-    undoLog = nil
+  /// The recorded values are released last: their `deinit` can run code that uses the store.
+  private func endUndoLog() {
+    let ended = undo.log
+    undo.log = nil
     for table in tables.withQueries { table.commitQueries() }
     ended?.clearLogs()
   }
 
-  /// How far everything has come that a rollback shortens.
+  /// The lengths of all lists that a rollback truncates.
   private struct Savepoint {
     let entries: Int
     let newlyObserved: Int
@@ -37,66 +37,66 @@ extension StoreCore {
     let records: Int
   }
 
-  private var point: Savepoint {
+  private var savepoint: Savepoint {
     Savepoint(
-      entries: undoLog?.entries.count ?? 0, newlyObserved: undoLog?.newlyObserved.count ?? 0,
-      versions: undoLog?.versions.count ?? 0, changed: changed.count, events: deferred.events.count, history: history,
-      records: history.count)
+      entries: undo.log?.entries.count ?? 0, newlyObserved: undo.log?.newlyObserved.count ?? 0,
+      versions: undo.log?.versions.count ?? 0, changed: pending.changed.count, events: pending.deferred.events.count,
+      history: instrumentation.history, records: instrumentation.history.count)
   }
 
-  /// From here on nodes are recorded anew.
+  /// Lets nodes be recorded again, for an inner transaction with a rollback of its own.
   private func unmark() {
     closeLeafLog()
-    guard let undoLog else { return }
-    for entry in undoLog.entries[undoLog.marked...] { entry.unmark() }
-    undoLog.marked = undoLog.entries.count
+    guard let log = undo.log else { return }
+    for entry in log.entries[log.marked...] { entry.unmark() }
+    log.marked = log.entries.count
   }
 
   private func rollBack(to start: Savepoint) {
     closeLeafLog()
-    guard let undoLog else { return }
-    let undone = undoLog.entries[start.entries...]
+    guard let log = undo.log else { return }
+    let undone = log.entries[start.entries...]
     defer { withExtendedLifetime(undone) {} }
-    undoLog.entries.removeSubrange(start.entries...)
-    undoLog.marked = min(undoLog.marked, start.entries)
+    log.entries.removeSubrange(start.entries...)
+    log.marked = min(log.marked, start.entries)
     for entry in undone { entry.unmark() }
-    // What is put back is not written down again.
-    self.undoLog = nil
-    isRollingBack = true
+    // The restoration itself is not recorded.
+    undo.log = nil
+    undo.isRollingBack = true
     for entry in undone.reversed() { entry.restore() }
-    isRollingBack = false
-    self.undoLog = undoLog
+    undo.isRollingBack = false
+    undo.log = log
     discardNotifications(since: start)
     for table in tables.withQueries { table.rerunNewQueries() }
-    notifyNewObservers(since: start, undoLog)
+    notifyNewObservers(since: start, log)
     revertAbandonedChanges()
   }
 
-  /// Nobody is told of what did not happen.
+  /// Discards the notifications, log events and history of rolled back changes.
   private func discardNotifications(since start: Savepoint) {
-    let untold = changed[start.changed...]
-    changed.removeSubrange(start.changed...)
-    for node in untold { node.flags.remove(.changed) }
-    // A node that is out of date tells nobody a second time, because they have been told. These have not.
-    for node in untold { refresh(node) }
-    deferred.events.removeSubrange(start.events...)
-    if history === start.history { history.forget(from: start.records) }
+    let discarded = pending.removeChanged(from: start.changed)
+    // A dirty node notifies its ancestors no more, because they count as notified. The discarded notifications must be
+    // possible again, so the nodes are brought up to date.
+    for node in discarded { refresh(node) }
+    pending.removeEvents(from: start.events)
+    if instrumentation.history === start.history { instrumentation.history.truncate(to: start.records) }
   }
 
-  /// Who was told of what did not happen is told what there is, and who knows it already is not.
-  private func notifyNewObservers(since start: Savepoint, _ undoLog: UndoLog) {
+  /// Notifies observers of the restored value when they have received a value of the transaction. Observers that know
+  /// the restored value are not notified.
+  private func notifyNewObservers(since start: Savepoint, _ log: UndoLog) {
     var met: Set<ObjectIdentifier> = []
-    for (node, version) in undoLog.versions[start.versions...] where met.insert(ObjectIdentifier(node)).inserted {
+    for (node, version) in log.versions[start.versions...] where met.insert(ObjectIdentifier(node)).inserted {
       for group in node.relations?.observerGroups ?? [] { group.skip(from: version, to: node.version) }
     }
-    undoLog.versions.removeSubrange(start.versions...)
-    // They stay in the journal: an outer transaction that is undone too forgets again that they are to be told.
-    for node in undoLog.newlyObserved[start.newlyObserved...] { enqueue(node) }
+    log.versions.removeSubrange(start.versions...)
+    // The nodes stay in the log: a rollback of an outer transaction discards this notification, and has to repeat it.
+    for node in log.newlyObserved[start.newlyObserved...] { pending.addChanged(node) }
   }
 
-  /// A watched node is about to change.
+  /// Records the version of an observed node before a change.
   func noteVersion(of node: Node) {
     guard let relations = node.relations, relations.hasObservers else { return }
-    undoLog?.versions.append((node, node.version))
+    undo.log?.versions.append((node, node.version))
   }
 }

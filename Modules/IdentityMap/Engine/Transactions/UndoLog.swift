@@ -1,18 +1,18 @@
 /// What nodes were before a transaction, so that it can be rolled back.
 final class UndoLog {
   var entries: [Entry] = []
-  /// From where on the entries' nodes are marked as being in the journal.
+  /// The entries before this index are not marked as recorded any more.
   var marked = 0
   /// Nodes with observers that began in the transaction, or that wait for its end.
   var newlyObserved: [Node] = []
-  /// Watched nodes that have changed, each with its version before.
+  /// Changed nodes with observers, each with its version before.
   var versions: [(node: Node, version: UInt32)] = []
 
   enum Entry {
     case node(Node, restore: () -> Void)
-    /// Something that is no node.
+    /// State outside of the nodes.
     case other(restore: () -> Void)
-    /// Leaves that are in the log of their table.
+    /// A range in the log of a table.
     case leaves(AnyLeafUndoLog, Range<Int>)
 
     func unmark() {
@@ -31,42 +31,8 @@ final class UndoLog {
     }
   }
 
-  /// Every log ends where this journal began.
+  /// Empties the logs of the tables, which belong to this log.
   func clearLogs() {
     for case .leaves(let log, _) in entries { log.clear() }
-  }
-}
-
-extension StoreCore {
-  /// Keeps what a node is now, if it has not been kept in this transaction.
-  func record(_ node: Node) {
-    guard let undoLog, !node.flags.contains(.recorded) else { return }
-    closeLeafLog()
-    node.flags.insert(.recorded)
-    undoLog.entries.append(.node(node, restore: node.makeRestoration()))
-  }
-
-  /// Keeps how something is put back that is no node.
-  func record(restore: @escaping () -> Void) {
-    guard let undoLog else { return }
-    closeLeafLog()
-    undoLog.entries.append(.other(restore: restore))
-  }
-
-  // MARK: Leaves
-
-  /// From here on leaves are kept in a table's log.
-  @usableFromInline func begin(_ log: AnyLeafUndoLog) {
-    closeLeafLog()
-    undoLog?.entries.append(.leaves(log, log.count..<log.count))
-    openLeafLog = log
-  }
-
-  /// What comes next does not go with the leaves that were kept last.
-  func closeLeafLog() {
-    guard let openLeafLog else { return }
-    self.openLeafLog = nil
-    guard let undoLog, case .leaves(let log, let range) = undoLog.entries.popLast() else { return }
-    undoLog.entries.append(.leaves(log, range.lowerBound..<openLeafLog.count))
   }
 }

@@ -1,0 +1,14 @@
+/// Facts about the graph as a whole, by which operations skip work that no node needs.
+struct GraphState {
+  /// The number of nodes with the flag `inconsistent`. While any exist, values that contain them are not rebuilt.
+  var inconsistentNodes = 0
+  /// The number of links that close a cycle. Without such links, a value is current when its node is not dirty, and no
+  /// group of nodes keeps itself alive.
+  var cycleLinks = 0
+  /// The number of nodes with handles. While any exist, the core retains itself, because handles do not.
+  var handledNodes = 0
+  /// Whether an aggregate may refuse the removal of an entity. Never reset: plans of key paths are not counted.
+  var mayRefuse = false
+  /// Whether an aggregate may have the last value of a removed entity. Never reset.
+  var keepsRemoved = false
+}

@@ -1,0 +1,34 @@
+/// The optimistic changes, neither confirmed nor reverted so far.
+struct OptimisticLedger {
+  /// In the order in which they were made. A change is open exactly while it has participants.
+  var openChanges: [TentativeChange] = []
+  /// Changes whose end a rollback has undone although no user can end them any more.
+  private var abandonedChanges: [TentativeChange] = []
+  /// The number of nodes with the flag `tentativelyRemoved`.
+  var tentativelyRemovedCount = 0
+  /// The change that the values replace which are being stored.
+  var replacedChange: TentativeChange?
+
+  mutating func open(_ change: TentativeChange) {
+    openChanges.append(change)
+  }
+
+  mutating func close(_ change: TentativeChange) {
+    openChanges.removeAll { $0 === change }
+  }
+
+  mutating func addAbandoned(_ change: TentativeChange) {
+    abandonedChanges.append(change)
+  }
+
+  /// Returns the abandoned changes, once.
+  mutating func takeAbandoned() -> [TentativeChange] {
+    defer { abandonedChanges = [] }
+    return abandonedChanges
+  }
+
+  /// Counts a node whose flag `tentativelyRemoved` has changed.
+  mutating func countTentativelyRemoved(_ isRemoved: Bool) {
+    tentativelyRemovedCount += isRemoved ? 1 : -1
+  }
+}

@@ -1,0 +1,50 @@
+extension TentativeChange {
+  /// Stores the server's values in the place of the change's effects on entities, and confirms its edits of aliases.
+  /// - Parameter temporaries: For each value, the identifier of the entity whose entries the value takes; without it,
+  ///   the pairs are found where they are unambiguous.
+  func replace<T: Identifiable & Sendable>(
+    with values: [T], stamp: Stamp?, temporaries: [T.ID]? = nil
+  ) -> [EntityNode<T>] {
+    let table = core.table(of: T.self)
+    let replaced = temporaries.map { $0.map { table.knownNode($0) } } ?? temporaryNodes(for: values)
+    let stored = store(values, stamp: stamp)
+    // Storing a value may evict nodes that nothing keeps.
+    let kept = stored.map { Handle.of($0) }
+    var substitutes: [ObjectIdentifier: Handle?] = [:]
+    for (node, value) in zip(replaced, kept) {
+      guard let node, node !== value.node else { continue }
+      substitutes[ObjectIdentifier(node)] = .some(value.node.isRemoved ? nil : value)
+    }
+    confirmAliasEdits(substituting: substitutes)
+    revert()
+    return withExtendedLifetime(kept) { stored }
+  }
+
+  private func store<T: Identifiable & Sendable>(_ values: [T], stamp: Stamp?) -> [EntityNode<T>] {
+    let outer = core.optimistic.replacedChange
+    core.optimistic.replacedChange = self
+    defer { core.optimistic.replacedChange = outer }
+    return values.map { core.store($0, stamp: stamp, ifPresent: nil) }
+  }
+
+  /// For each value, the entity that exists by the change alone and whose entries the value takes; `nil` without one.
+  private func temporaryNodes<T: Identifiable & Sendable>(for values: [T]) -> [EntityNode<T>?] {
+    let touched = Set(participants.compactMap { ($0.handle.node as? EntityNode<T>)?.value.id })
+    var met = Set(values.map(\.id))
+    let temporaries = participants.flatMap { $0.alias?.newcomers(by: self) ?? [] }.compactMap { $0 as? EntityNode<T> }
+      .filter { $0.isTentative && met.insert($0.value.id).inserted }
+    guard values.count(where: { !touched.contains($0.id) }) == temporaries.count else { return [] }
+    var next = temporaries.makeIterator()
+    return values.map { touched.contains($0.id) ? nil : next.next() }
+  }
+
+  /// Other changes may name the temporary entities too.
+  private func confirmAliasEdits(substituting substitutes: [ObjectIdentifier: Handle?]) {
+    if !substitutes.isEmpty {
+      for entry in core.optimistic.openChanges.flatMap(\.participants) {
+        entry.alias?.substitute { handle in substitutes[ObjectIdentifier(handle.node)] ?? handle }
+      }
+    }
+    for entry in participants where entry.alias != nil { entry.confirm() }
+  }
+}
