@@ -47,13 +47,6 @@ struct SourceTidinessTests {
     #expect(places == [], "Do it, or leave the note out.")
   }
 
-  @Test func `no test waits for time to pass`() throws {
-    let places = try repository.sources(in: "Tests", "Tools/Tests").flatMap { file in
-      file.places { !Self.waits.isDisjoint(with: Self.calls(of: $0)) }
-    }
-    #expect(places == [], "Wait for what is to happen, not for time.")
-  }
-
   @Test func `file names say a subject`() throws {
     let empty = ["Utils", "Util", "Utilities", "Helpers", "Helper", "Misc", "Common"]
     let vague = try repository.sources(in: "Modules", "Backends", "Tests", "Tools/Sources").filter { file in
@@ -65,7 +58,6 @@ struct SourceTidinessTests {
   private static let traps: Set<Substring> = [
     "assert", "assertionFailure", "precondition", "preconditionFailure", "fatalError",
   ]
-  private static let waits: Set<Substring> = ["sleep", "usleep", "nanosleep", "asyncAfter"]
 
   private static func words(of line: String) -> [Substring] {
     line.split { !$0.isLetter }
