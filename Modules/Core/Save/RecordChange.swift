@@ -1,6 +1,6 @@
 /// What a save wants to change of one record: what the record says, unless other terms were found for it.
 struct RecordChange {
-  // The gatherer of the change keeps the record, for as long as it is in use, so that references need not be counted.
+  // Safety of `Unmanaged`: the gatherer of the change keeps the record, for as long as it is in use, so that references need not be counted.
   private let unmanaged: Unmanaged<PendingRecord>
   /// The values to write instead of the record's own.
   private let terms: Terms?

@@ -8,6 +8,13 @@
 /// out and goes under the lock when its node is whole again, so that the end of an object in it may use the store. What
 /// aggregates still have of it is taken out when they are made up to date, one by one and in place, and waits.
 // Sendable because its state is only touched inside of `exclusively`, which the callers in this module keep to.
+//
+// Safety of `@exclusivity(unchecked)` in this module: the lock admits one thread at a time, and each access is over before
+// the next begins.
+// Safety of `Unmanaged`, `unowned(unsafe)` and `unsafelyUnwrapped` in this module: the core keeps each node until the node
+// leaves the graph, which happens under the lock, and a handle outside of the store keeps the core.
+// Safety of `unsafeDowncast` and `unsafeBitCast` in this module: a table, an alias and a query have nodes of one type, and
+// other casts follow a comparison of the types.
 @usableFromInline
 final class StoreCore: @unchecked Sendable {
   let lock = StoreLock()

@@ -13,7 +13,8 @@ final class ModelSave<Model: Codable & SendableMetatype>: RowExpectation {
   private var context: ManagedObjectContext { binding.table.context }
   private var result = SaveResult()
 
-  // What is touched for every record goes without the runtime's check of overlapping access.
+  // Safety of `@exclusivity(unchecked)`, on the properties that every record touches: one reading uses the save, and no
+  // callee of an access knows the save.
   /// Whether a model has a record.
   @exclusivity(unchecked) private var isMatched: [Bool]
   /// The models that have several records.

@@ -20,7 +20,8 @@ final class MergeScan: RowExpectation {
   private let options: MergeOptions
   private let targets: MergeTargets
   private let refuseIfCanceled: () throws -> Void
-  // What is touched for every record goes without the runtime's check of overlapping access.
+  // Safety of `@exclusivity(unchecked)`, on the properties that every record touches: one reading uses the scan, and no
+  // callee of an access knows the scan.
   @exclusivity(unchecked) private var index: MergeIndex
 
   private(set) var changes: [Change] = []
