@@ -12,6 +12,7 @@ final class SQLiteStatement {
   let handle: OpaquePointer
   private let connection: OpaquePointer
   /// Where texts stay while a run uses them.
+  // Safety of `@exclusivity(unchecked)`: one thread at a time uses a connection and its statements.
   @exclusivity(unchecked) private var texts = TextArena()
 
   init(_ text: String, in database: Database) throws {

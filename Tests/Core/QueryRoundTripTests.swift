@@ -91,6 +91,7 @@ private struct RandomPredicates: RandomNumberGenerator {
     case 4: .string(text())
     case 5: .data(Data((0..<number(below: 9)).map { _ in UInt8(truncatingIfNeeded: next()) }))
     case 6: .date(Timestamp(microseconds: Int64(bitPattern: next())))
+    // Every pattern of 16 bytes is a `uuid_t`.
     case 7: .uuid(UUID(uuid: unsafeBitCast((next(), next()), to: uuid_t.self)))
     default:
       .decimal(Decimal(sign: choice([.plus, .minus]), exponent: number(below: 40) - 20, significand: Decimal(next())))

@@ -9,16 +9,6 @@ struct SourceTidinessTests {
     #expect(long == [], "Split these files by subject.")
   }
 
-  @Test func `every promise that the compiler cannot check has its reason beside it`() throws {
-    let places = try repository.sources(in: "Modules", "Backends", "Tests", "Tools/Sources").flatMap { file in
-      file.lines.indices.filter {
-        Self.isUncheckedPromise(file.lines[$0]) && !Self.hasComment(besideLine: $0, of: file)
-      }
-      .map { "\(file.path):\($0 + 1)" }
-    }
-    #expect(places == [], "Say in a comment why this is safe.")
-  }
-
   @Test func `contexts and objects do not trap without a sentence in release builds`() throws {
     let places = try repository.sources(in: "Modules/Core/Context", "Modules/Core/Reading", "Modules/Core/Objects")
       .flatMap { file in
@@ -48,13 +38,6 @@ struct SourceTidinessTests {
     #expect(places == [], "Do it, or leave the note out.")
   }
 
-  @Test func `no test waits for time to pass`() throws {
-    let places = try repository.sources(in: "Tests", "Tools/Tests").flatMap { file in
-      file.places { !Self.waits.isDisjoint(with: Self.calls(of: $0)) }
-    }
-    #expect(places == [], "Wait for what is to happen, not for time.")
-  }
-
   @Test func `file names say a subject`() throws {
     let empty = ["Utils", "Util", "Utilities", "Helpers", "Helper", "Misc", "Common"]
     let vague = try repository.sources(in: "Modules", "Backends", "Tests", "Tools/Sources").filter { file in
@@ -66,7 +49,6 @@ struct SourceTidinessTests {
   private static let traps: Set<Substring> = [
     "assert", "assertionFailure", "precondition", "preconditionFailure", "fatalError",
   ]
-  private static let waits: Set<Substring> = ["sleep", "usleep", "nanosleep", "asyncAfter"]
 
   private static func words(of line: String) -> [Substring] {
     line.split { !$0.isLetter }
@@ -78,25 +60,6 @@ struct SourceTidinessTests {
       let words = line[..<index].split { !$0.isLetter }
       // A declaration is no call.
       return words.dropLast().last == "func" ? nil : words.last
-    }
-  }
-
-  private static func isUncheckedPromise(_ line: String) -> Bool {
-    // Without what a comment or a string says about it.
-    guard let code = line.split(separator: "//", maxSplits: 1, omittingEmptySubsequences: false).first,
-      !code.contains("\"")
-    else { return false }
-    return code.contains("@unchecked " + "Sendable") || code.contains("nonisolated" + "(unsafe)")
-  }
-
-  /// A comment on the line, directly above (attributes may come between) or, for a type, first thing inside. What a
-  /// declaration is for is no reason: a documentation comment counts only where it speaks of sendability.
-  private static func hasComment(besideLine index: Int, of file: SourceFile) -> Bool {
-    if file.lines[index].contains("//") { return true }
-    let above = file.lines[..<index].reversed().first { !trimmed($0).hasPrefix("@") }
-    let below = file.lines[(index + 1)...].first
-    return [above, below].compactMap { $0.map(trimmed) }.contains { line in
-      line.hasPrefix("///") ? line.contains("Sendable") : line.hasPrefix("//")
     }
   }
 

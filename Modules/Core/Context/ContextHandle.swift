@@ -7,6 +7,8 @@ import CoherenceRuntime
 /// under the lock under which others take their reference.
 package final class ContextHandle: @unchecked Sendable {
   // Sendable: `address` is used under `lock` only.
+  // Safety of `Unmanaged`: the context clears the address before its memory is freed, and the runtime refuses a reference
+  // to a context whose deinitialisation has begun.
   private let lock = Lock()
   private var address: UnsafeMutableRawPointer?
 

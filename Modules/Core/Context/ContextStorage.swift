@@ -4,6 +4,9 @@ import Synchronization
 final class ContextStorage: @unchecked Sendable {
   // Sendable: the unsaved records are changed by the context's owner under `pendingLock` and read by others under it;
   // everything else mutable is used by the owner alone, which `confinement` checks.
+  // Safety of `@exclusivity(unchecked)`: one thread at a time is the owner, and its accesses follow each other.
+  // Safety of `_unsafeLock` and `_unsafeUnlock`: each pair stands in one function, on one thread.
+  // Safety of `Unmanaged`: `sequence` keeps the records whose addresses `table` has.
 
   let confinement: Confinement
   let registry = ObjectRegistry()

@@ -8,6 +8,9 @@ import Synchronization
 /// deinitialisation has begun.
 final class ObjectRegistry: @unchecked Sendable {
   // Sendable: `table` is used under `lock` only.
+  // Safety of `@exclusivity(unchecked)`: `lock` admits one access at a time.
+  // Safety of `Unmanaged`: an object removes its address before its memory is freed.
+  // Safety of `_unsafeLock` and `_unsafeUnlock`: `locked` has both calls, on one thread.
   private let lock = Mutex(())
   @exclusivity(unchecked) private var table = IDTable()
   /// Fresh objects not in the table yet: most are saved before any lookup of them, and get their permanent identifiers

@@ -7,6 +7,8 @@ final class PendingRecord {
 
   // The fields that bulk work touches for every record come first, to share cache lines, and do without the runtime's
   // check of overlapping access.
+  // Safety of `@exclusivity(unchecked)`: one thread at a time is inside of the context, and its accesses follow each other.
+  // Safety of `unowned(unsafe)`: entities live as long as the process.
   @exclusivity(unchecked) var id: ManagedObjectID
   unowned(unsafe) let entity: EntityDescription
   @exclusivity(unchecked) var kind: Kind

@@ -25,6 +25,9 @@ final class CachedStore {
 
 /// Rows in the order in which they were entered, by identifier. The cache's lock guards them.
 final class RowGeneration {
+  // Safety of `Unmanaged`: the table has a reference to each row, which `taken` and `deinit` give back.
+  // Safety of `@exclusivity(unchecked)`: the cache's lock admits one access at a time.
+
   /// The addresses of the rows' buffers, each with a reference of its own.
   @exclusivity(unchecked) private var table = IDTable()
   private(set) var count = 0

@@ -6,6 +6,9 @@ import CoherenceRuntime
 /// ``ObjectRegistry``.
 final class RowTable: @unchecked Sendable {
   // Sendable: `keys` is used under `lock` only.
+  // Safety of `Unmanaged`: a row removes its address before its memory is freed, and the runtime refuses a reference to a
+  // row whose deinitialisation has begun.
+  // Safety of `@exclusivity(unchecked)`: `lock`, which is not re-entrant, admits one access at a time.
   private let lock = Lock()
   @exclusivity(unchecked) private var keys = KeyTable()
 

@@ -1,7 +1,7 @@
 /// An entity of a model in use. Immutable; lives as long as the process.
 public final class EntityDescription: @unchecked Sendable {
-  // Sendable: a model links its descriptions before it lets them out; nothing changes them afterwards. For the same
-  // reason the runtime need not check accesses, which bulk work makes for every record.
+  // Sendable: a model links its descriptions before it lets them out; nothing changes them afterwards.
+  // Safety of `@exclusivity(unchecked)`: for the same reason accesses are reads, which bulk work makes for every record.
 
   public let name: String
   public let isAbstract: Bool

@@ -143,6 +143,7 @@ extension ManagedObject {
     let birth = ObjectBirth(entity: entity, id: .temporary(for: entity), storage: storage, row: nil)
     let object = entity.objectClass.init(birth)
     object.flags.formUnion([.gone, .unavailable])
+    // The entity was chosen for its class, which is a `Member`.
     return unsafeDowncast(object, to: Member.self)
   }
 

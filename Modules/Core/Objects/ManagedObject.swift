@@ -12,13 +12,15 @@ import Synchronization
 open class ManagedObject {
   /// The record's entity.
   public final var entity: EntityDescription { unmanagedEntity.takeUnretainedValue() }
-  // Descriptions live as long as the process.
+  // Safety of `Unmanaged`: entities live as long as the process; the other references are used while the object keeps their
+  // targets.
   final let unmanagedEntity: Unmanaged<EntityDescription>
   /// The entity's, at hand for property keys.
   final let entityToken: UInt32
   /// The number of the object's ``FetchGroup``; zero for none.
   final var groupNumber: UInt32
-  // Confinement is checked at every access; the runtime's own check of overlapping access would cost as much again.
+  // Safety of `@exclusivity(unchecked)`: confinement is checked at every access; the runtime's own check of overlapping
+  // access would cost as much again.
   @exclusivity(unchecked) final var id: ManagedObjectID
   /// Set once, before the object is anybody else's, so that it may be read from anywhere.
   @exclusivity(unchecked) final var storage: ContextStorage?

@@ -7,6 +7,7 @@ import Synchronization
 ///
 /// Two plain words: an identifier is copied without counting references, because spaces live as long as the process.
 public struct ManagedObjectID: Sendable, Hashable {
+  // Safety of `Unmanaged`: spaces live as long as the process.
   @usableFromInline let unmanagedSpace: Unmanaged<IDSpace>
   /// The key within the space.
   public let key: Int64

@@ -9,6 +9,10 @@ import Synchronization
 ///
 /// Beyond ``limit`` objects the earliest are released. Objects of one read are released together.
 final class KeptReads {
+  // Safety of `Unmanaged`: `young` or `old` keeps each object whose address is in `targets`.
+  // Safety of `@exclusivity(unchecked)`: the owner of the context alone uses these objects, and its accesses follow each
+  // other.
+
   /// The greatest number of retained objects, without those of the last read.
   static let limit = 32_768
 

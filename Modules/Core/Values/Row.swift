@@ -6,6 +6,7 @@
 public struct Row: @unchecked Sendable {
   // Sendable: the storage is filled before `make` returns and afterwards changed only by who holds the one reference to
   // it, see `Row+Drafting`.
+  // Safety of `unsafeDowncast`: `create` makes an instance of the class that it is called on.
   @usableFromInline var storage: RowStorage
 
   @inlinable init(storage: RowStorage) { self.storage = storage }
@@ -51,6 +52,7 @@ public struct Row: @unchecked Sendable {
   /// The number of slots.
   @inlinable public var count: Int { Int(content.count) }
 
+  // Safety of `Unmanaged`: the address serves while the caller keeps the buffer.
   @inlinable @inline(__always) var content: RowStorage.Header {
     withExtendedLifetime(storage) { storage.content.pointee }
   }
@@ -82,7 +84,7 @@ public struct Row: @unchecked Sendable {
 @usableFromInline final class RowStorage: ManagedBuffer<RowStorage.Header, AttributeValue> {
   @usableFromInline struct Header {
     @usableFromInline var id: ManagedObjectID
-    // Models live as long as the process, so their descriptions need no counting.
+    // Safety of `unowned(unsafe)`: models live as long as the process, so their descriptions need no counting.
     @usableFromInline unowned(unsafe) let entity: EntityDescription
     @usableFromInline var version: Int64
     @usableFromInline var count: Int32 = 0

@@ -47,6 +47,7 @@ enum DiskVFS {
 /// A file that SQLite opened on a ``Disk``. It lies in memory that SQLite gives, with the file of the layer below after it.
 private struct DiskFile {
   var head: sqlite3_file
+  // Safety of `Unmanaged`: opening the file retains the place, and closing it releases the place.
   var place: Unmanaged<Place>
 
   final class Place {

@@ -8,6 +8,7 @@ func inline<T>(_ body: () throws -> T) rethrows -> T { try body() }
 
 /// Runs a block on a new thread, and waits until the thread has ended and released its objects.
 func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) throws -> T {
+  // Safety of `Unmanaged`: `work` lives until the thread was joined.
   let work = ThreadWork { Result { try body() } }
   var thread = pthread_t()
   let code = pthread_create(

@@ -19,6 +19,7 @@ final class Confinement: @unchecked Sendable {
   // The queue of a private context: see `Confinement+Queue`.
   let pool: WorkerPool
   let lock = Lock()
+  // Safety of `@exclusivity(unchecked)`: `lock`, which is not re-entrant, admits one access at a time.
   @exclusivity(unchecked) var entries = EntryList()
   @exclusivity(unchecked) var state = QueueState.idle
 

@@ -73,6 +73,7 @@ package struct Lock: ~Copyable, @unchecked Sendable {
 package final class Locked<Value>: @unchecked Sendable {
   // Sendable: `value` is used under `lock` only.
   private let lock = Lock()
+  // Safety of `@exclusivity(unchecked)`: `lock` is not re-entrant, so that no second access begins.
   @exclusivity(unchecked) private var value: Value
 
   package init(_ value: Value) { self.value = value }

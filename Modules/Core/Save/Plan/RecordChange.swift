@@ -1,7 +1,7 @@
 /// A save's change of one record: the values of the record, or the values that the save has resolved for it.
 struct RecordChange {
-  // Unmanaged: bulk saves pass over their changes several times, and counting a reference for each record would take a
-  // good part of the time. `RecordKeeper` proves that the record outlives the change.
+  // Safety of `Unmanaged`: `RecordKeeper` proves that the record outlives the change. Bulk saves pass over their changes
+  // several times, and counting a reference for each record would take a good part of the time.
   private let unmanaged: Unmanaged<PendingRecord>
   /// The resolved values; `nil` for the record's own.
   private let resolved: Resolved?
