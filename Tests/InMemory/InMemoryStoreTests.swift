@@ -12,6 +12,10 @@ import Testing
     #expect(try first.metadata().versionHashes.keys.sorted() == ["Album", "Artist", "Genre", "LiveAlbum"])
   }
 
+  @Test func `a store in memory reads beside a save and is neither durable nor shared nor a file`() throws {
+    #expect(try MusicFixture().store.capabilities == .concurrentReads)
+  }
+
   @Test func `user info is kept with the metadata`() throws {
     let store = try MusicFixture().store
     try store.setUserInfo(["last": "1"])

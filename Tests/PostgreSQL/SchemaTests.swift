@@ -24,6 +24,10 @@ import Testing
     #expect(try again.fetch("Person").map(\.values) == [row.values])
   }
 
+  @Test func `a store on a server is durable and shared and reads beside a save and is no file`() throws {
+    #expect(try schema.open(try PeopleModel.make()).capabilities == [.durable, .shared, .concurrentReads])
+  }
+
   @Test func `processes that make a store at once make one`() async throws {
     let model = try PeopleModel.make()
     let schema = schema

@@ -146,4 +146,22 @@ import Testing
     #expect(error?.code == .storeCorrupt)
     #expect(error?.message.contains("Column 'name' of table 'Thing'") == true)
   }
+
+  @Test func `an integer that another program wrote into a column of doubles is read as the same number`() throws {
+    let model = try ManagedObjectModel { Entity("Thing") { Attribute("size", .double) } }
+    let store = try place.open(model)
+    let row = try store.insert("Thing", ["size": .double(0.5)])
+    let size = try #require(row.entity.attribute(named: "size")).slot
+    let other = try DatabaseQueue(path: place.path)
+    try other.write { try $0.execute(sql: "UPDATE Thing SET size = 7") }
+    #expect(try store.current(row)?[size] == .double(7))
+    // No double is this number.
+    try other.write { try $0.execute(sql: "UPDATE Thing SET size = 9007199254740993") }
+    let error = #expect(throws: CoherenceError.self) { try store.current(row) }
+    #expect(error?.code == .storeCorrupt)
+  }
+
+  @Test func `a store in a file has every capability`() throws {
+    #expect(try place.open(model).capabilities == [.durable, .shared, .concurrentReads, .file])
+  }
 }
