@@ -23,6 +23,7 @@ actor Librarian {
 struct ContextsGuideTests {
   @Test func `a background task returns values and an identifier leads to the object in the view`() async throws {
     let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
     let id = try await container.performBackgroundTask { context in
       let album = try Album(context: context)
       album.title = "Silk & Soul"
@@ -36,6 +37,7 @@ struct ContextsGuideTests {
 
   @Test func `a context is used on the calling thread`() async throws {
     let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
     let context = container.newBackgroundContext()
     let count = try context.performAndWait { try context.count(for: FetchRequest(Album.self)) }
     #expect(count == 3)
@@ -43,6 +45,7 @@ struct ContextsGuideTests {
 
   @Test func `an actor keeps the objects of its context`() async throws {
     let container = try Catalogue.container()
+    defer { withExtendedLifetime(container) {} }
     let librarian = Librarian(in: container)
     try await librarian.add("Silk & Soul")
     #expect(await librarian.latestTitle == "Silk & Soul")
@@ -50,6 +53,7 @@ struct ContextsGuideTests {
 
   @Test func `a stream reports the records that a save inserted`() async throws {
     let container = try Catalogue.container()
+    defer { withExtendedLifetime(container) {} }
     let changes = try container.entityChanges(of: "Album")
     let follower = Task {
       for await change in changes { return change.inserted.count }
@@ -64,6 +68,7 @@ struct ContextsGuideTests {
 
   @Test func `two reads of a snapshot see one state`() async throws {
     let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
     let context = container.newBackgroundContext()
     let counts = try await context.perform {
       try context.withSnapshot {
@@ -75,6 +80,7 @@ struct ContextsGuideTests {
 
   @Test func `a child context saves into its parent alone`() async throws {
     let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
     let context = container.newBackgroundContext()
     let form = ManagedObjectContext(parent: context)
     try await form.perform {

@@ -86,11 +86,13 @@ struct MappingGuideTests {
     let adults = try await manager.fetchModels(
       visitors, where: visitors[\.age] >= 18, sort: [visitors.order(\.name)])
     #expect(adults == [ada])
+    var isRefused = false
     do {
       try await manager.save(visitors, models: [ada, ada], shouldOverwrite: false, duplicates: .refused)
     } catch ErrorCode.duplicateUid {
-      // Nothing was saved.
+      isRefused = true  // and nothing was saved
     }
+    #expect(isRefused)
     #expect(try await manager.fetchModel(visitors, uid: bea.id) == bea)
   }
 

@@ -5,6 +5,7 @@ import Testing
 struct SavingGuideTests {
   @Test func `a validation error lists every failure and a rollback drops the changes`() async throws {
     let container = try Catalogue.container()
+    defer { withExtendedLifetime(container) {} }
     let (names, hasChanges) = try await container.performBackgroundTask { context in
       var names: [String] = []
       try Artist(context: context).name = ""
@@ -21,6 +22,7 @@ struct SavingGuideTests {
 
   @Test func `a change on outdated values is a conflict`() async throws {
     let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
     let (mine, theirs) = (container.newBackgroundContext(), container.newBackgroundContext())
     let first = FetchRequest(Album.self).sort(\.title).limit(1)
     let titles = try mine.performAndWait {
@@ -51,11 +53,10 @@ struct SavingGuideTests {
 
   @Test func `a policy of one's own chooses the values`() async throws {
     let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
     let context = container.newBackgroundContext()
     context.mergePolicy = .custom { conflict in
-      // Without a row in the store there is nothing to keep; the saver's changes are given up.
-      guard let store = conflict.store else { return nil }
-      return (0..<store.count).map { store[$0] }
+      conflict.store?.values  // without a row in the store the changes are given up
     }
     let first = FetchRequest(Album.self).sort(\.title).limit(1)
     try await context.perform {
@@ -84,6 +85,7 @@ struct SavingGuideTests {
 
   @Test func `a code is matched in a catch clause`() async throws {
     let container = try await Catalogue.filledContainer()
+    defer { withExtendedLifetime(container) {} }
     let context = container.newBackgroundContext()
     var isTaken = false
     try context.performAndWait {

@@ -55,6 +55,7 @@ struct StrategiesGuideTests {
 
   @MainActor private func check<Strategy: ContextStrategyType>(_ strategy: Strategy.Type) async throws {
     let container = GenericPersistentContainer<Strategy>(name: "Catalogue", managedObjectModel: try Catalogue.model())
+    defer { withExtendedLifetime(container) {} }
     try container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     let view = container.viewContext
     try await container.performBackgroundTask { context in
@@ -67,6 +68,7 @@ struct StrategiesGuideTests {
   @MainActor @Test func `an independent view sees a background save after a refresh`() async throws {
     let container = GenericPersistentContainer<ContextStrategy.DirectIndependent>(
       name: "Catalogue", managedObjectModel: try Catalogue.model())
+    defer { withExtendedLifetime(container) {} }
     try container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     let view = container.viewContext
     let id = try await container.performBackgroundTask { context in
