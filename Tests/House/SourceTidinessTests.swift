@@ -19,8 +19,10 @@ struct SourceTidinessTests {
     #expect(places == [], "Say in a comment why this is safe.")
   }
 
-  @Test func `contexts and objects do not trap without a sentence in release builds`() throws {
-    let places = try repository.sources(in: "Modules/Core/Context", "Modules/Core/Objects").flatMap { file in
+  @Test func `contexts, objects and saves do not trap without a sentence in release builds`() throws {
+    let places = try repository.sources(
+      in: "Modules/Core/Context", "Modules/Core/Objects", "Modules/Core/Save"
+    ).flatMap { file in
       file.places { !Self.traps.isDisjoint(with: Self.calls(of: $0)) }
     }
     #expect(places == [], "Throw an error, or use `Misuse`.")
