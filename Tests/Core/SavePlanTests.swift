@@ -48,7 +48,7 @@ import Testing
     #expect(try steps(changes) == ["insert Firm 1", "insert Employee 1"])
   }
 
-  @Test func `a reference to a row of the same entity that comes later is filled in after the inserts`() throws {
+  @Test func `a reference to a later row of the same entity is filled in after the inserts`() throws {
     var changes = RowChanges()
     changes.insert(staff.row(staff.person, 1, ["mentor": reference(staff.person, 2)]))
     changes.insert(staff.row(staff.person, 2))
@@ -161,7 +161,7 @@ import Testing
     #expect(links == [Link(source: 1, target: 2, sourcePosition: 7, targetPosition: 9)])
   }
 
-  @Test func `updates of the same slots of an entity are one step, whatever comes between them`() throws {
+  @Test func `updates of the same slots of an entity are one step`() throws {
     let stored = (1...4).map { staff.row(staff.person, $0, ["name": .string("\($0)"), "age": .int(1)]) }
     var changes = RowChanges()
     for base in stored {

@@ -9,11 +9,11 @@ struct SourceTidinessTests {
     #expect(long == [], "Split these files by subject.")
   }
 
-  @Test func `contexts and objects do not trap without a sentence in release builds`() throws {
-    let places = try repository.sources(in: "Modules/Core/Context", "Modules/Core/Reading", "Modules/Core/Objects")
-      .flatMap { file in
-        file.places { !Self.traps.isDisjoint(with: Self.calls(of: $0)) }
-      }
+  @Test func `contexts, objects, reads and saves do not trap without a sentence in release builds`() throws {
+    let folders = ["Context", "Objects", "Reading", "Save"].map { "Modules/Core/\($0)" }
+    let places = try folders.flatMap { try repository.sources(in: $0) }.flatMap { file in
+      file.places { !Self.traps.isDisjoint(with: Self.calls(of: $0)) }
+    }
     #expect(places == [], "Throw an error, or use `Misuse`.")
   }
 

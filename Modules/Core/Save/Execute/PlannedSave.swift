@@ -9,7 +9,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - entity: The entity of the work. The stores that hold it keep other writers out.
-  ///   - startsExcluding: Whether the first run is the last one, for stores that are able to keep other writers out.
+  ///   - startsExcluding: Whether the stores keep other writers out from the first run on, if all of them are able to.
   ///   - work: Leaves the context without changes when it throws, and can run again.
   /// - Throws: The error of the work. ``ErrorCode/versionConflict`` with ``CoherenceError/isRetryable`` set when the work
   ///   has lost every race, in a store that is not a ``WriterExcluding``.

@@ -68,7 +68,7 @@ struct RecordChange {
   private var overtaken: OvertakenEdits? {
     if let resolved { resolved.overtaken } else { unmanaged._withUnsafeGuaranteedRef { $0.overtaken } }
   }
-  /// The state that the changes were made on: the base, except for edits that were made on an older row.
+  /// The state below the changes: the base, with older values in the slots of overtaken edits.
   var ancestor: Row? {
     guard let base, let overtaken else { return base }
     return overtaken.ancestor(of: base)
