@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoherenceCore
 
-/// What contexts keep of a walk that are used without `perform`: on the main actor, and on a thread.
+/// The objects that contexts used without `perform` retain during a walk: on the main actor, and on a thread.
 @Suite struct DirectWalkTests {
   private let options: [String: OptionValue] = [
     InMemoryOption.sharedName: .string("walk \(UInt64.random(in: 0...(.max)))")
@@ -64,7 +64,7 @@ import Testing
 
   // MARK: A thread
 
-  @Test func `a thread's context keeps a target until its next fetch`() throws {
+  @Test func `a thread's context retains a target until its next fetch`() throws {
     let coordinator = try coordinator()
     try fill(coordinator)
     let context = ManagedObjectContext(concurrencyType: .currentThread, coordinator: coordinator)
@@ -75,7 +75,7 @@ import Testing
     #expect(nodeCount(context) == 0)
   }
 
-  @Test func `a thread's context sees what another context has saved, without a fetch`() throws {
+  @Test func `a thread's context sees the values that another context has saved, without a fetch`() throws {
     let coordinator = try coordinator()
     try fill(coordinator)
     let context = ManagedObjectContext(concurrencyType: .currentThread, coordinator: coordinator)
@@ -85,7 +85,7 @@ import Testing
     #expect(try nodeName(of: leaf) == "new")
   }
 
-  @Test func `a thread's context sees what another process has saved after its next fetch`() throws {
+  @Test func `a thread's context sees the values that another process has saved, after its next fetch`() throws {
     let coordinator = try coordinator()
     try fill(coordinator)
     let context = ManagedObjectContext(concurrencyType: .currentThread, coordinator: coordinator)
@@ -96,7 +96,7 @@ import Testing
     #expect(try nodeName(of: leaf) == "new")
   }
 
-  @Test func `members that were read along for a thread's context are read again after a save`() throws {
+  @Test func `members read together with those of a neighbour are read again after a save`() throws {
     let coordinator = try coordinator()
     try fill(coordinator)
     let context = ManagedObjectContext(concurrencyType: .currentThread, coordinator: coordinator)
@@ -118,7 +118,7 @@ import Testing
     await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
   }
 
-  @MainActor @Test func `the main actor's context keeps a target for the turn of the main queue`() async throws {
+  @MainActor @Test func `the main actor's context retains a target for the turn of the main queue`() async throws {
     let coordinator = try coordinator()
     try fill(coordinator)
     let context = ManagedObjectContext(concurrencyType: .mainQueue, coordinator: coordinator)
@@ -131,7 +131,9 @@ import Testing
     #expect(try nodeName(of: leaf) == "new")
   }
 
-  @MainActor @Test func `the main actor's context sees in the same turn what another context has saved`() throws {
+  @MainActor @Test func `the main actor's context sees in the same turn the values that another context has saved`()
+    throws
+  {
     let coordinator = try coordinator()
     try fill(coordinator)
     let context = ManagedObjectContext(concurrencyType: .mainQueue, coordinator: coordinator)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoherenceCore
 
-/// What a context keeps of a walk.
+/// The objects that a context retains during a walk over relationships.
 @Suite struct WalkMemoryTests {
   private let context: ManagedObjectContext
 
@@ -32,9 +32,9 @@ import Testing
       for number in 0..<nodes {
         let node = try writer.insertNewObject(forEntityName: "Node")
         try node.setValue("\(number)", for: "name")
-        for place in 0..<leaves {
+        for index in 0..<leaves {
           let leaf = try writer.insertNewObject(forEntityName: "Leaf")
-          try leaf.setValue("\(number)-\(place)", for: "name")
+          try leaf.setValue("\(number)-\(index)", for: "name")
           try leaf.setObject(node, for: "node")
         }
       }
@@ -44,7 +44,7 @@ import Testing
 
   private func nodes() throws -> [ManagedObject] { try context.fetch(FetchRequest(entityName: "Node")) }
 
-  @Test func `a walk over more records than are kept has a bounded number of objects at any time`() throws {
+  @Test func `a walk over more records than a context retains has a bounded number of objects at any time`() throws {
     let (count, leaves) = (20_000, 5)
     try fill(nodes: count, leaves: leaves)
     try context.performAndWait {
@@ -57,8 +57,8 @@ import Testing
     }
   }
 
-  @Test func `a walk over owners with many members reads no more of them together than the budget`() throws {
-    // 64 owners would bring 19,200 members.
+  @Test func `a walk over owners with many members reads no more members together than the budget`() throws {
+    // A read for 64 owners would return 19,200 members.
     try fill(nodes: 70, leaves: 300)
     try context.performAndWait {
       for node in try nodes() {
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func `what a unit of work has read goes at its end`() throws {
+  @Test func `objects that a unit of work has read are released at its end`() throws {
     try fill(nodes: 10, leaves: 10)
     try context.performAndWait {
       for node in try nodes() { _ = try node.objects(for: "leaves") }
@@ -77,7 +77,7 @@ import Testing
     context.performAndWait { #expect(context.registeredObjects.isEmpty) }
   }
 
-  @Test func `a context that is released in the middle of its work leaves no object behind`() throws {
+  @Test func `a context that is released in the middle of a walk releases its objects`() throws {
     try fill(nodes: 2, leaves: 2)
     weak var leaf: ManagedObject?
     try {
@@ -90,7 +90,7 @@ import Testing
     #expect(leaf == nil)
   }
 
-  @Test func `an object that was deleted is not handed out by what is kept`() throws {
+  @Test func `a deleted object is not returned from the retained reads`() throws {
     try fill(nodes: 1, leaves: 2)
     try context.performAndWait {
       let node = try #require(try nodes().first)
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `objects that are inserted while a walk goes on are found after their save by their new identifiers`()
+  @Test func `objects inserted during a walk are found after their save by their new identifiers`()
     throws
   {
     try fill(nodes: 1, leaves: 0)

@@ -11,7 +11,7 @@ final class FetchGroup {
     case targets
   }
 
-  /// The number of faults of a fetch that are loaded together.
+  /// The number of faults of a fetch to load together.
   static let faultWindow = 256
   /// The number of neighbours in the first window, the factor from window to window, and the greatest number.
   private static let (first, step, most) = (64, 16, 16_384)

@@ -23,7 +23,7 @@ struct InheritedRecord {
 }
 
 extension ManagedObjectContext {
-  /// The unsaved record of the nearest parent that has one; `nil` for none.
+  /// The unsaved record of the nearest parent with unsaved changes; `nil` for none.
   final func inheritedRecord(of id: ManagedObjectID) -> InheritedRecord? {
     var ancestor = parent
     while let context = ancestor {
@@ -46,7 +46,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Returns the rows of inherited records, with one read for each store for the records that may be behind it.
+  /// Returns the rows of inherited records, with one read for each store for records possibly behind it.
   final func rows(of records: [InheritedRecord]) throws -> [Row] {
     let behind = records.filter(\.mayBeBehind)
     guard !behind.isEmpty else { return records.map(\.row) }

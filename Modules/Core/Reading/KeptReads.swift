@@ -50,7 +50,7 @@ final class KeptReads {
     isWatching = true
   }
 
-  /// Drops the lists that were read under another lease than the present one.
+  /// Drops the lists read under another lease than the present one.
   @inline(__always) func belong(to lease: Int) {
     guard listLease != lease else { return }
     listLease = lease
@@ -146,7 +146,7 @@ final class KeptReads {
     lists[relationship]?.removeValue(forKey: owner)
   }
 
-  /// The lists that were not yet handed to their owners.
+  /// The lists still to be handed to their owners.
   func waitingLists(of relationship: RelationshipDescription) -> some Collection<KeptList> {
     lists[relationship, default: [:]].values
   }

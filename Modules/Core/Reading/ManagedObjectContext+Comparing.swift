@@ -4,7 +4,7 @@ extension ManagedObjectContext {
   /// Compares the records that a request finds with an expectation, which receives the rows that differ.
   ///
   /// Unsaved changes count as in ``fetch(_:)``: the rows have the unsaved values. Order and range of the request have
-  /// no effect. A store that is ``RowComparing`` makes no rows of equal records.
+  /// no effect. A ``RowComparing`` store makes no rows of equal records.
   ///
   /// - Throws: As ``fetch(_:)``, and errors of the expectation, which end the read.
   package final func compare<R: ManagedObject>(_ request: FetchRequest<R>, with expectation: any RowExpectation) throws
@@ -46,7 +46,7 @@ private struct ComparisonSink: FetchSink {
   }
 }
 
-/// Passes rows to an expectation without the records that have unsaved changes: their stored values do not count.
+/// Passes rows to an expectation, except rows of records with unsaved changes: their stored values do not count.
 /// Counts the rows.
 private final class ExpectationScreen: RowExpectation {
   let expectation: any RowExpectation

@@ -40,7 +40,7 @@ extension ManagedObjectContext {
 
   /// Returns the number of records that a fetch would return, within its limit and offset.
   ///
-  /// Makes no objects. Where unsaved changes cannot matter, a store that can count exactly returns no rows.
+  /// Makes no objects. Where unsaved changes cannot matter, a store with an exact count returns no rows.
   ///
   /// - Throws: As ``fetch(_:)``.
   public final func count<Result: ManagedObject>(for request: FetchRequest<Result>) throws -> Int {

@@ -2,7 +2,7 @@
 
 extension ManagedObjectContext {
   /// Notes records that a load did not find. Their objects stay as they are until the context next processes its inbox,
-  /// which loads them again and removes the objects of records that are still missing.
+  /// which loads them again and removes the objects of records still missing.
   ///
   /// Nothing is noted in a snapshot, which cannot find records newer than itself, nor of records that a parent deletes:
   /// the parent may roll back.
@@ -38,7 +38,7 @@ extension ManagedObjectContext {
     outdateLists(of: gone)
   }
 
-  /// Invalidates the loaded lists that may contain deleted records.
+  /// Invalidates the loaded lists possibly containing deleted records.
   ///
   /// - Parameter withoutInverse: Whether only lists of relationships without an inverse are invalidated. Other lists
   ///   are updated through the inverse.

@@ -37,7 +37,7 @@ extension ManagedObjectContext {
     return zip(candidates, storage.registry.objects(for: candidates)).compactMap { $1 == nil ? $0 : nil }
   }
 
-  /// Makes and retains the objects of identifiers: faults that are loaded together, or, where only the row names a
+  /// Makes and retains the objects of identifiers: faults to be loaded together, or, where only the row names a
   /// record's entity, loaded objects.
   private final func makeObjects(of ids: [ManagedObjectID], entity: EntityDescription) throws {
     let group = storage.groups.make(.targets)

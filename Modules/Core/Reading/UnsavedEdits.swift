@@ -15,7 +15,7 @@ package struct UnsavedEdits: Sendable {
 }
 
 extension ManagedObjectContext {
-  /// Returns the unsaved edits of this context, without those of its parents, of the given records that have any. May
+  /// Returns the unsaved edits of this context, without those of its parents, of the given records with edits. May
   /// be called from any thread.
   package final func unsavedEdits(of ids: some Sequence<ManagedObjectID>) -> [ManagedObjectID: UnsavedEdits] {
     storage.withPending {

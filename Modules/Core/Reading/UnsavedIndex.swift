@@ -32,7 +32,7 @@ struct UnsavedIndex {
 
   mutating func note(_ record: PendingRecord) { changed.append(record) }
 
-  /// Returns the records of a hierarchy that may have one of some values in a slot, each once.
+  /// Returns the candidates of a hierarchy for one of some values in a slot, each once.
   ///
   /// - Parameter all: The unsaved records of the context.
   mutating func records(
