@@ -30,7 +30,7 @@ public struct ConnectService: Service {
   ///
   /// - Parameters:
   ///   - connect: A stopped Connect.
-  ///   - drainLimit: The longest time that actions may run after the begin of the shutdown.
+  ///   - drainLimit: The longest time that actions may run after the start of the shutdown.
   ///   - cancelLimit: The longest time that actions may run after their cancellation. The service group's own limit must not
   ///     be shorter than both limits together.
   ///   - logger: Logs a shutdown that exceeds a limit.

@@ -21,7 +21,7 @@ struct CallbackQueueTests {
     }
   }
 
-  /// A block that records its begin and waits for a release.
+  /// A block that records its start and waits for a release.
   private final class Blocker: Sendable {
     private let begun = DispatchSemaphore(value: 0)
     private let gate = DispatchSemaphore(value: 0)
@@ -56,7 +56,7 @@ struct CallbackQueueTests {
     let blockers = [Blocker(), Blocker()]
     for blocker in blockers { queue.add { blocker.block() } }
     blockers[0].untilBegun()
-    // The first check may see the begin of the blocked block; the second finds no begin.
+    // The first check may see the start of the blocked block; the second finds no start.
     looks.callAll()
     looks.callAll()
     blockers[1].untilBegun()

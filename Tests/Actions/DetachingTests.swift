@@ -117,7 +117,7 @@ struct DetachingTests {
       ClosureAction(ManagedObject.self, entityName: "First") { [connect] _ in
         try connect.detach(persistentStore: store)
       })
-    await #expect { try await handle.value } throws: { ErrorCode.actionWaitsForItself ~= $0 }
+    await #expect { try await handle.value } throws: { ErrorCode.deadlock ~= $0 }
     #expect(try isManaged("First"))
     try await connect.detach(persistentStore: store)
     #expect(stores.isEmpty)

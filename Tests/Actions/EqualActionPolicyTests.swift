@@ -92,7 +92,7 @@ struct EqualActionPolicyTests {
     }
     let outer = try connect.execute(
       Nested(connect: connect, isOuter: true), options: ActionOptions(uniqueKey: "nested"))
-    await #expect { try await outer.value } throws: { ErrorCode.actionWaitsForItself ~= $0 }
+    await #expect { try await outer.value } throws: { ErrorCode.deadlock ~= $0 }
   }
 
   // MARK: Replacing

@@ -281,7 +281,7 @@ struct StoppingTests {
     let store = try #require(stores.first)
     let handle = try connect.execute(
       EntityTaskAction { [connect] _ in try await connect.detach(persistentStore: store) })
-    await #expect { try await handle.value } throws: { ErrorCode.actionWaitsForItself ~= $0 }
+    await #expect { try await handle.value } throws: { ErrorCode.deadlock ~= $0 }
     #expect(stores.count == 1)
     #expect(connect.isManaged(try stack.entity("ConnectEntity1")))
   }

@@ -8,7 +8,7 @@ import Testing
 struct WaitingActionTests {
   private let stack: ConnectStack
   private var connect: TestConnect { stack.connect }
-  private let waitsForItself: @Sendable (any Error) -> Bool = { ErrorCode.actionWaitsForItself ~= $0 }
+  private let isDeadlock: @Sendable (any Error) -> Bool = { ErrorCode.deadlock ~= $0 }
 
   init() throws {
     stack = try ConnectStack.started(options: ConnectOptions(maximumConcurrentGenericActions: 2))
@@ -75,14 +75,14 @@ struct WaitingActionTests {
     async let stopping: Void = connect.stop(.drain)
     for await case .stateChanged(.stopping) in events { break }
     script.release()
-    await #expect(performing: { try await handle.value }, throws: waitsForItself)
+    await #expect(performing: { try await handle.value }, throws: isDeadlock)
     try await stopping
   }
 
   @Test func `an action that awaits itself throws`() async throws {
     let handle = try connect.execute(
       TaskAction { try await AnyActionHandle.current?.waitUntilFinished() })
-    await #expect(performing: { try await handle.value }, throws: waitsForItself)
+    await #expect(performing: { try await handle.value }, throws: isDeadlock)
     #expect(handle.completionStatus == .failed)
   }
 
@@ -90,7 +90,7 @@ struct WaitingActionTests {
     let runs = Mutex<[ActionHandle<Void>]>([])
     let again = Again(connect: connect) { handle in runs.withLock { $0.append(handle) } }
     let handle = try connect.execute(again)
-    await #expect(performing: { try await handle.value }, throws: waitsForItself)
+    await #expect(performing: { try await handle.value }, throws: isDeadlock)
     let second = try #require(runs.withLock { $0.first })
     try await second.value
   }
@@ -136,7 +136,7 @@ struct WaitingActionTests {
     var refused = 0
     for handle in submitted {
       try await handle.waitUntilFinished()
-      if let error = handle.error, waitsForItself(error) { refused += 1 }
+      if let error = handle.error, isDeadlock(error) { refused += 1 }
     }
     #expect(refused == 1)
   }
@@ -147,7 +147,7 @@ struct WaitingActionTests {
         let dependencies = AnyActionHandle.current.map { [$0] } ?? []
         try await connect.execute(TaskAction {}, options: ActionOptions(dependencies: dependencies)).value
       })
-    await #expect(performing: { try await handle.value }, throws: waitsForItself)
+    await #expect(performing: { try await handle.value }, throws: isDeadlock)
   }
 
   @Test func `actions that occupy every lane and await an action behind them throw`() async throws {
@@ -160,14 +160,14 @@ struct WaitingActionTests {
     connect.suspended = false
     try await behind.value
     for handle in waiting { try await handle.waitUntilFinished() }
-    #expect(waiting.contains { $0.error.map(waitsForItself) == true })
+    #expect(waiting.contains { $0.error.map(isDeadlock) == true })
   }
 
   @Test func `actions that hold all slots of a limit and await an action without a slot throw`() async throws {
     let options = ActionOptions(limit: ConcurrencyLimit("host", 1))
     let handle = try connect.execute(
       TaskAction { [connect] in try await connect.execute(TaskAction {}, options: options).value }, options: options)
-    await #expect(performing: { try await handle.value }, throws: waitsForItself)
+    await #expect(performing: { try await handle.value }, throws: isDeadlock)
   }
 
   @Test func `a detached task of an action may await the action`() async throws {

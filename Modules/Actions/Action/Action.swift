@@ -24,7 +24,7 @@ public protocol Action: Sendable {
   ///
   /// Called at most once, and not for a finished action: after a cancellation on the canceling thread, after a timeout on
   /// a thread of its own. The work may still run on another thread, or may just have ended. The call is part of the
-  /// action: waiting here for an action that depends on this one throws ``ErrorCode/actionWaitsForItself``, and `stop` of
+  /// action: waiting here for an action that depends on this one throws ``ErrorCode/deadlock``, and `stop` of
   /// the Connect returns at once.
   func cancel()
 

@@ -40,7 +40,7 @@ public protocol ActionProxy: AnyObject, Sendable {
   /// Waits for the end of the action. Canceling the waiting task ends the wait and not the action.
   ///
   /// - Throws: `CancellationError` when the waiting task is canceled before the end of the action;
-  ///   ``ErrorCode/actionWaitsForItself`` when the caller is an action and the awaited action cannot finish before the
+  ///   ``ErrorCode/deadlock`` when the caller is an action and the awaited action cannot finish before the
   ///   caller, because it is the same action, depends on the caller, or needs a queue or slot that the caller occupies.
   func waitUntilFinished() async throws
 }

@@ -21,7 +21,7 @@ extension [AnyActionHandle] {
 
   /// Blocks the calling thread until all actions have finished. A wait inside of an action is checked for deadlock.
   ///
-  /// - Throws: ``ErrorCode/actionWaitsForItself``; ``ErrorCode/illegalState`` on the main actor, when one of the actions
+  /// - Throws: ``ErrorCode/deadlock``; ``ErrorCode/illegalState`` on the main actor, when one of the actions
   ///   waits for the main actor.
   func waitUntilFinished() throws {
     try AnyActionHandle.current.map { try WaitGraph.begin($0, for: self) }
@@ -33,7 +33,7 @@ extension [AnyActionHandle] {
 
   /// Suspends the calling task until all actions have finished.
   ///
-  /// - Throws: ``ErrorCode/actionWaitsForItself``.
+  /// - Throws: ``ErrorCode/deadlock``.
   func waitUntilFinished() async throws {
     try AnyActionHandle.current.map { try WaitGraph.begin($0, for: self) }
     await withCheckedContinuation { continuation in

@@ -9,7 +9,7 @@ enum WaitGraph {
 
   /// Records that a running action waits for other actions. Each call is paired with a call of `end`.
   ///
-  /// - Throws: ``ErrorCode/actionWaitsForItself`` when one of the other actions cannot finish before the waiting action.
+  /// - Throws: ``ErrorCode/deadlock`` when one of the other actions cannot finish before the waiting action.
   ///   Nothing is recorded then.
   static func begin(_ waiter: AnyActionHandle, for awaited: [AnyActionHandle]) throws {
     try waits.withLock { waits in
@@ -18,9 +18,9 @@ enum WaitGraph {
       }
       for handle in awaited where !detector.canFinish(handle) {
         throw CoherenceError(
-          .actionWaitsForItself,
+          .deadlock,
           "The action '\(type(of: waiter.action))' would wait for '\(type(of: handle.action))', which cannot end before "
-            + "it has ended itself; let the action end, and wait elsewhere: in a detached task, or in whoever submits.")
+            + "it has ended itself; let the action end, and wait elsewhere: in a detached task, or in the submitter.")
       }
       waits[ObjectIdentifier(waiter), default: []] += awaited
     }

@@ -9,7 +9,7 @@ final class ConnectStop: Sendable {
   private let content = Mutex(Content())
 
   private struct Content {
-    /// The accepted and unfinished actions at the begin of the stop.
+    /// The accepted and unfinished actions at the start of the stop.
     var handles: [AnyActionHandle] = []
     var result: Result<Void, any Error>?
     var completions: [Completion] = []

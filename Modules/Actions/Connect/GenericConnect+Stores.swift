@@ -36,7 +36,7 @@ extension GenericConnect {
   /// The call first waits for the unfinished actions on entities that no other store holds, and cancels them unless the
   /// Connect is stopping.
   ///
-  /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached here; ``ErrorCode/actionWaitsForItself`` when one
+  /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached here; ``ErrorCode/deadlock`` when one
   ///   of these actions calls this, or waits for the caller; ``ErrorCode/illegalState`` on the main actor when one of the
   ///   actions waits for the main actor. The store stays attached then. Errors of closing the store are thrown too.
   public final func detach(persistentStore: any PersistentStore) throws {

@@ -150,8 +150,8 @@ extension ErrorCode {
   public static let dependencyFailed = ErrorCode("dependencyFailed")
   /// An action was canceled because an equal one, submitted later, takes its place.
   public static let actionReplaced = ErrorCode("actionReplaced")
-  /// An action would wait for an event that its own end must precede.
-  public static let actionWaitsForItself = ErrorCode("actionWaitsForItself")
+  /// An action would wait for an action that cannot finish before it: the two would wait for each other.
+  public static let deadlock = ErrorCode("deadlock")
   /// The state of the Connect does not allow the call.
   public static let illegalState = ErrorCode("illegalState")
 }

@@ -5,7 +5,7 @@ import Synchronization
 
 struct MockError: Error {}
 
-/// The behavior of a mock action: signals its begin, waits for a release, and may throw.
+/// The behavior of a mock action: signals its start, waits for a release, and may throw.
 final class MockScript: Sendable {
   private let waits: Bool
   private let fails: Bool
@@ -28,7 +28,7 @@ final class MockScript: Sendable {
   var cancelCount: Int { cancels.load(ordering: .sequentiallyConsistent) }
   var runCount: Int { runs.load(ordering: .sequentiallyConsistent) }
 
-  /// Waits for the begin of the action.
+  /// Waits for the start of the action.
   func untilBegun() async { for await _ in stream { return } }
 
   /// Waits for the cancellation of the action.
