@@ -19,7 +19,9 @@ public struct PartialIdentifiableKeyPath<Root> {
   @usableFromInline let keyPath: PartialKeyPath<Root>
   @usableFromInline let kind: Kind
   @usableFromInline var removal: RemovalPolicy
-  /// Only called for new key paths, because it takes longer than a comparison of key paths.
+  /// Makes the accessor of the engine. It is part of this type, so that the static types of the key path are still
+  /// known where the accessor is compiled; only this ties the model to the engine. Called for new key paths only,
+  /// because it takes longer than a comparison of key paths.
   @usableFromInline let make: (PartialKeyPath<Root>) -> NestedAccessor<Root>
 
   @inlinable init<Part>(

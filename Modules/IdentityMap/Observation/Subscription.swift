@@ -1,3 +1,5 @@
+// Observation is below the store. The public name of the subscription is nested in the store all the same, so this
+// extension and the results of type `EntityStore.Subscription` are its only uses of the store.
 extension EntityStore {
   /// An observation, which lasts until this is released or unsubscribed, or the store is cleared. It keeps the entity.
   // Sendable because all of it is: the closures only do what the store does under its lock.

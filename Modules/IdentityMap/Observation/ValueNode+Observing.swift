@@ -1,5 +1,5 @@
 extension ValueNode {
-  /// Calls an observer with the value and from now on with each change.
+  /// Calls an observer with the value, and then with each new one.
   final func observe(
     on queue: DeliveryQueue, keeping handle: Handle, _ actions: ObserverActions<Value>
   ) -> EntityStore.Subscription {

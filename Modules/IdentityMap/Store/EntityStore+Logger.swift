@@ -4,7 +4,7 @@ extension EntityStore {
   public protocol Logger: Sendable {
     /// An entity was stored, alone or in an aggregate.
     func didStore<T: Identifiable>(_ type: T.Type, id: T.ID)
-    /// An entity was refused: ``StampError`` or ``EntityError``.
+    /// A value was rejected: ``StampError`` or ``EntityError``.
     func didFailedToStore<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error)
     /// An entity was not removed: ``RemovalRefusal``. Does nothing by default.
     func didFailToRemove<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error)

@@ -5,8 +5,8 @@ extension StoreCore {
     return EntityObserver(node)
   }
 
-  /// Finds an entity in a read.
-  /// - Returns: `nil` when that needs the lock.
+  /// Finds an entity in a shared read.
+  /// - Returns: `nil` when the read needs the lock.
   @inlinable func findShared<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>?? {
     guard let table = existingTable(of: type) else { return .some(nil) }
     return table._withUnsafeGuaranteedRef { table in

@@ -1,7 +1,7 @@
-/// The last changes of a store, for debugging. Kept only when asked for.
+/// The last changes of a store, for debugging. By default it keeps none.
 final class ChangeHistory {
   private let limit: Int
-  /// How many there have been.
+  /// The number of changes so far, overwritten ones included.
   private(set) var count = 0
   private var records: [ChangeRecord] = []
   /// The index of the oldest record, once the records are as many as the limit.
@@ -9,7 +9,7 @@ final class ChangeHistory {
 
   var isKept: Bool { limit > 0 }
 
-  /// From the first to the last.
+  /// In the order of the changes.
   var all: [ChangeRecord] { Array(records[start...] + records[..<start]) }
 
   init(keeping limit: Int = 0) {

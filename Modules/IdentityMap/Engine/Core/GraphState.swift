@@ -7,7 +7,8 @@ struct GraphState {
   var cycleLinks = 0
   /// The number of nodes with handles. While any exist, the core retains itself, because handles do not.
   var handledNodes = 0
-  /// Whether an aggregate may refuse the removal of an entity. Never reset: plans of key paths are not counted.
+  /// Whether an aggregate may refuse the removal of an entity. Never reset, because aggregates with such key paths are
+  /// not counted.
   var mayRefuse = false
   /// Whether an aggregate may have the last value of a removed entity. Never reset.
   var keepsRemoved = false

@@ -7,7 +7,7 @@ extension StoreCore {
 
   @usableFromInline func endReading(_ slot: ReaderSlot) { slot.leave() }
 
-  /// Under the lock: a read of a node, which could have gone without it, or not.
+  /// Counts a read with the lock that a shared read could have done, so that reads become shared.
   @usableFromInline func noteRead(of node: Unmanaged<Node>) {
     guard lock.isContended, lock.depth == 1 else { return }
     node._withUnsafeGuaranteedRef { node in

@@ -3,6 +3,6 @@ struct ObserverActions<Value: Sendable>: Sendable {
   let onChange: @Sendable (Value) -> Void
   /// Called when the entity is removed; `nil` for observers of values only.
   var onRemoval: (@Sendable () -> Void)?
-  /// Is called when the store ends the observation; see ``EntityStore/clear()``.
+  /// Called when the store ends the observation; see ``EntityStore/clear()``.
   var onEnd: (@Sendable () -> Void)?
 }

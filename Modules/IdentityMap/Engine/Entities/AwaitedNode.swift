@@ -33,7 +33,7 @@ final class AwaitedNode<T: Identifiable & Sendable>: ValueNode<T?> {
     core.table(of: T.self).awaited[id] = nil
   }
 
-  override var label: String { "whoever awaits \(T.self) \(id)" }
+  override var label: String { "observed identifier \(T.self) \(id)" }
 }
 
 extension StoreCore {

@@ -1,4 +1,4 @@
-/// Gathers the children of an aggregate during its storing, and stores them.
+/// Collects the children of an aggregate in the order of its value, and stores them.
 @usableFromInline
 struct ChildCollector {
   @usableFromInline let core: StoreCore
@@ -13,16 +13,16 @@ struct ChildCollector {
   /// The stamp of the aggregate and of all its entities.
   @usableFromInline let stamp: Stamp?
   @usableFromInline var children: [Node] = []
-  /// Of each child, the version of its value that the aggregate has.
+  /// For each child, the version of its value in the aggregate's value.
   @usableFromInline var versions: [UInt32] = []
 
   @usableFromInline enum Mode {
     case storing
-    /// A closure made the aggregate of the stored one: entities that it left as they were are no changes.
+    /// A closure made the aggregate from the stored one: entities that it left unchanged are not written.
     case updating
     /// Existing entities keep their values, even where the aggregate has others.
     case keepingExisting
-    /// Existing, removed and not yet stored entities are left as they are.
+    /// Existing entities keep their values; other entities get absent nodes.
     case lookingUp
   }
 
@@ -83,7 +83,7 @@ struct ChildCollector {
     }
     let result = table.put(entity, stamp: stamp, isUpdate: mode == .updating)
     children.append(result.node)
-    // A child with another value than the given value is to be written into the aggregate.
+    // A child whose value differs from the given one has to be written into the aggregate.
     versions.append(result.isInputValue ? result.node.version : result.node.version &- 1)
   }
 
@@ -102,7 +102,8 @@ struct ChildCollector {
     return mode == .keepingExisting || kept.contains(where: { $0 === node }) ? node : nil
   }
 
-  /// The node of a removed entity that stays removed: a closure that changed it in its value stores it again.
+  /// The node of a removed entity whose last value stays in the aggregate. An update that changes the value stores the
+  /// entity again.
   private func retainedNode<T: Identifiable & Sendable>(of entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
     guard !retainedRemoved.isEmpty, let node = table.anyNode(entity.id),
       node.isRemoved, retainedRemoved.contains(where: { $0 === node })
@@ -112,8 +113,7 @@ struct ChildCollector {
 
   // MARK: Updates
 
-  /// The node of an entity that a closure left as it was given. It keeps its value, its stamp, and what it is merged
-  /// of.
+  /// The node of an entity that a closure left unchanged. It keeps its value, its stamp, and its tentative changes.
   private func untouched<T: Identifiable & Sendable>(_ entity: T, in table: EntityTable<T>) -> EntityNode<T>? {
     guard let node = table.node(entity.id) ?? table.tentativelyRemovedNode(entity.id) else { return nil }
     guard !node.flags.contains(.beingStored), !node.isTentative else { return nil }

@@ -36,8 +36,8 @@ extension EntityNode: RemovableNode {
     core.pending.addReleaseCandidate(self)
   }
 
-  /// Removes the entity: from the aggregates, collections and aliases that it is in, and then itself. Aggregates that
-  /// cannot be without it are removed with it.
+  /// Removes the entity from aggregates, collections and aliases, and then itself. Aggregates that need it are removed
+  /// with it.
   func removeEverywhere() {
     // Removing the entity from optimistic changes can remove further entities.
     StackSpace.forLevel {

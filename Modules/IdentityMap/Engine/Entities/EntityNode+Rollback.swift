@@ -18,7 +18,7 @@ extension EntityNode {
       retention: core.table(of: T.self).retention)
   }
 
-  /// A closure that puts back what the node is now.
+  /// Returns a closure that restores the current state of the node.
   func restoration() -> () -> Void {
     let (value, stamp, state) = (value, stamp, state)
     return { [self] in
@@ -79,7 +79,7 @@ extension EntityNode {
     setTentativelyRemoved(false)
     let table = core.table(of: T.self)
     table.didRestore(self)
-    // The type may have got a lifetime in the meantime.
+    // The type may have a lifetime since.
     if table.retention != nil { table.retain(self) }
     return former
   }

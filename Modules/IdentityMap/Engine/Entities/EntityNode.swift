@@ -1,7 +1,7 @@
 /// The node of an entity.
 @usableFromInline
 final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
-  /// The value as the entities in it were when it was made; see the flags.
+  /// The value, with its nested entities as of the last rebuild; see the flag `dirty`.
   @exclusivity(unchecked) @usableFromInline var value: T
 
   @inlinable init(_ value: T, core: StoreCore) {

@@ -1,5 +1,5 @@
 extension StoreCore {
-  /// Whether two values of a type are known to be equal. Usable without the lock.
+  /// Returns the equality of a type. Usable without the lock.
   func equality<T: Identifiable & Sendable>(of type: T.Type) -> (T, T) -> Bool {
     let (policy, traits) = exclusively { (table(of: type).policy, table(of: type).traits) }
     return policy.areEqual ?? traits.areEqual

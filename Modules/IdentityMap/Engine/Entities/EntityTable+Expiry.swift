@@ -17,7 +17,7 @@ extension EntityTable {
     for node in nodes { retain(node) }
   }
 
-  /// An entity was written.
+  /// Records the time of a write, and makes the entity the most recently used.
   func noteWrite(of node: EntityNode<T>) {
     if node.flags.contains(.invalidated) { node.flags.remove(.invalidated) }
     if tracksTime { node.makeRelations().writtenAt = core.now() }
@@ -52,7 +52,7 @@ extension EntityTable {
     return !node.isRetained && !node.hasParents
   }
 
-  /// An entity was found, which makes it the one used last, but no younger.
+  /// Makes a found entity the most recently used. A time to live is not prolonged.
   func noteUse(of node: EntityNode<T>) {
     guard let retention else { return }
     if case .timeToLive = retention.lifetime { return }
@@ -61,7 +61,7 @@ extension EntityTable {
 
   func retain(_ node: EntityNode<T>) {
     let cost = if case .memory = retention?.lifetime { cost(of: node.value) } else { 0 }
-    // The closure that says the cost may have used the store.
+    // The closure of the policy may have used the store.
     guard let retention, !node.isAbsent || node.flags.contains(.tentativelyRemoved), !node.flags.contains(.evicted)
     else { return }
     retention.retain(node, cost: cost, now: tracksTime ? core.now() : .zero)
@@ -75,7 +75,7 @@ extension EntityTable {
     min(max(0, policy.cost(value)), 1 << 40)
   }
 
-  /// After a rollback an entity is kept as it was before, unless the type has got another lifetime.
+  /// Restores the position of an entity in the order of eviction, unless the type has another lifetime since.
   func restoreRetention(of node: EntityNode<T>, _ former: (cost: Int, deadline: Duration?)?, in list: RetentionList?) {
     guard let retention else { return }
     guard retention === list else { return retain(node) }

@@ -1,7 +1,7 @@
 /// Short paths for the most frequent case: leaves without relations, whose observers, policies and log need nothing.
 /// They are compiled into the calling module, specialized for its types. Every other case takes the general path.
 extension EntityTable {
-  /// Stores an entity, to which a handle is made at once; `nil` when it has to go the long way.
+  /// Stores a leaf, to which the caller makes a handle; `nil` when the general path has to store it.
   @inlinable func putLeaf(_ entity: T, stamp: Stamp?) -> Unmanaged<EntityNode<T>>? {
     guard storesPlainLeaves, core.instrumentation.isOff, stamp == nil else { return nil }
     let hash = index.hash(entity.id)
@@ -44,7 +44,7 @@ extension EntityTable {
     return node
   }
 
-  /// Changes an entity; `nil` when it has to go the long way.
+  /// Changes a leaf; `nil` when the general path has to change it.
   @inlinable func updateLeaf<E: Error>(
     _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
   ) throws(E) -> Bool? {

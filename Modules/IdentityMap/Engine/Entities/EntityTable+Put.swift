@@ -37,7 +37,7 @@ extension EntityTable {
     return node
   }
 
-  /// What the policy makes of the stored value and an incoming one.
+  /// Returns the merge of the stored and the incoming value by the policy.
   private func merged(_ entity: T, into node: EntityNode<T>) -> T {
     guard let merge = policy.merge, !isExpired(node) else { return entity }
     guard let stored = node.overlay == nil ? node.read() : confirmedValue(of: node) else { return entity }
@@ -217,7 +217,7 @@ extension EntityTable {
     return StoreResult(node: node, outcome: .created)
   }
 
-  /// Has everybody know that a node's value is another one.
+  /// Propagates and records the write of another value.
   func didWrite(_ node: EntityNode<T>) {
     didChangeValue(of: node)
     noteWrite(of: node)

@@ -20,7 +20,7 @@ extension EntityTable {
     queryCandidates.append(.init(node: node, isChanged: isChanged, isReported: isReported))
   }
 
-  /// What the queries will have to look at when the transaction ends.
+  /// The candidates that the queries evaluate at the end of the transaction, with the changes so far.
   var pendingQueryCandidates: [QueryNode<T>.Candidate] {
     queryCandidates
       + core.pending.changed.compactMap { node in

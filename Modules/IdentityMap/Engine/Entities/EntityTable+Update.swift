@@ -18,7 +18,7 @@ extension EntityTable {
       core.reportRejected(T.self, node.value.id, EntityError.identifierChanged)
       return false
     }
-    // It may have been removed or stored by the closure.
+    // The closure may have removed or stored the entity.
     guard !node.isAbsent, refusal(of: stamp, by: node) == nil else { return false }
     if node.isTentative {
       updateTentative(node, from: given, to: value, stamp: stamp)
@@ -35,7 +35,7 @@ extension EntityTable {
     node.isUnchanged(since: version) ? nil : GivenEntities(in: given, of: node, self)
   }
 
-  /// The value of an entity in what a closure is given.
+  /// The value of a nested entity in the value that a closure receives.
   func givenValue(of node: EntityNode<T>) -> T { confirmedValue(of: node) ?? node.refreshed() }
 
   /// The value that an update changes: the confirmed value with confirmed nested entities, because tentative changes

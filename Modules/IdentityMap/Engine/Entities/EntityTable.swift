@@ -25,7 +25,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   }
   /// The stamps of evicted entities, when the policy remembers them.
   @exclusivity(unchecked) var stampMemory: StampMemory<T.ID>?
-  /// The entities that their lifetime keeps, when it keeps any.
+  /// The entities that the lifetime of the type retains; `nil` without a lifetime.
   @exclusivity(unchecked) var retention: RetentionList?
 
   @usableFromInline init(core: StoreCore) {

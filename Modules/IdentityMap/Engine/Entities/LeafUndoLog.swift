@@ -1,5 +1,5 @@
-/// What leaves of one type were before a transaction: side by side, because a closure for each would take longer than
-/// to store the leaf.
+/// The states of the leaves of one type before a transaction. They are stored in blocks, because a closure for each
+/// leaf would take longer than the store of the leaf.
 @usableFromInline
 class AnyLeafUndoLog {
   /// A leaf, with the stamp that it had.
@@ -35,7 +35,7 @@ class AnyLeafUndoLog {
     entries.forEach(in: range) { entry in entry.node._withUnsafeGuaranteedRef { _ = $0.flags.remove(.recorded) } }
   }
 
-  /// Makes leaves what they were, the last first, and forgets them.
+  /// Restores leaves, the last first, and removes their entries.
   func restore(from start: Int) {}
 
   /// Removes all entries.
@@ -48,7 +48,7 @@ class AnyLeafUndoLog {
 
 @usableFromInline
 final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
-  /// Of each leaf, the value that it had; `nil` when it was not there.
+  /// The former values of the leaves; `nil` for leaves that did not exist.
   @exclusivity(unchecked) @usableFromInline var values = BlockList<T?>()
 
   deinit {

@@ -1,4 +1,4 @@
-/// The entities of a type that satisfy a condition, in an order, kept up to date.
+/// The entities of a type that satisfy a condition, in an order; updated at the end of each transaction.
 final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   typealias Order = @Sendable (T, T) -> Bool
 

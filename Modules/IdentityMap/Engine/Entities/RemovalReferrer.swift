@@ -1,4 +1,4 @@
-/// What the removal of an entity does to a value that it is in.
+/// The effect of an entity's removal on a value that contains it.
 struct RemovalEffect {
   /// The value cannot be without the entity.
   let isUseless: Bool

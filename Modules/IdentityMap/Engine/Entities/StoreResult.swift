@@ -2,7 +2,7 @@
 struct StoreResult<T: Identifiable & Sendable> {
   enum Outcome {
     case created, changed, equal
-    /// Fresher children that the store has were kept in it.
+    /// Fresher nested entities of the store were kept in the value.
     case adjusted
     case refused, closesCycle
   }
@@ -10,7 +10,7 @@ struct StoreResult<T: Identifiable & Sendable> {
   let node: EntityNode<T>
   let outcome: Outcome
 
-  /// Whether the stored value is now the given one.
+  /// Whether the stored value is the given one.
   var isInputValue: Bool {
     switch outcome {
     case .created, .changed: !node.flags.contains(.dirty) && node.relations?.overlay == nil

@@ -1,4 +1,4 @@
-/// What a store does with a table without knowing its type.
+/// The operations on a table that do not depend on its type.
 @usableFromInline
 class AnyEntityTable {
   @usableFromInline init() {}
@@ -18,17 +18,17 @@ class AnyEntityTable {
   /// Removes every entity.
   @usableFromInline func removeAll() {}
 
-  /// Removes every entity, and forgets the stamps.
+  /// Removes all entities and forgets their stamps.
   @usableFromInline func clear() {}
 
   @usableFromInline func forEachNode(_ body: (Node) -> Void) {}
 }
 
-/// The tables by the types of their entities: by the types themselves, not by their names.
+/// The tables by the metatypes of their entities.
 @usableFromInline
 final class TableDirectory {
   private var tables: [ObjectIdentifier: AnyEntityTable] = [:]
-  /// The tables used last, found by the bits of a type's address in which types differ.
+  /// The recently used tables, found by the address bits in which metatypes differ.
   @usableFromInline let recent: UnsafeMutablePointer<(type: ObjectIdentifier, table: Unmanaged<AnyEntityTable>)?>
   /// Tables with queries.
   @exclusivity(unchecked) var withQueries: [AnyEntityTable] = []
@@ -91,7 +91,7 @@ extension StoreCore {
     unretainedTable(of: type).takeUnretainedValue()
   }
 
-  /// The table, which is there as long as the store is.
+  /// Returns the table, which exists as long as the store.
   @inlinable func unretainedTable<T: Identifiable & Sendable>(of type: T.Type) -> Unmanaged<EntityTable<T>> {
     let key = ObjectIdentifier(type)
     if let entry = tables.recent[TableDirectory.slot(of: key)], entry.type == key {

@@ -1,4 +1,4 @@
-/// What a stored type is besides identifiable, found out once.
+/// The capabilities of a stored type, found once by casts.
 @usableFromInline
 class TypeTraits<T: Identifiable & Sendable> {
   var isAggregate: Bool { false }

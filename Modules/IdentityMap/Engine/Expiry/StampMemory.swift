@@ -2,7 +2,7 @@
 final class StampMemory<ID: Hashable> {
   let time: Duration
   private var known: [ID: (stamp: Stamp, until: Duration)] = [:]
-  /// In the order in which they will be forgotten.
+  /// In the order of expiry.
   private var order: [(id: ID, until: Duration)] = []
   /// How many of the order are forgotten already.
   private var forgotten = 0

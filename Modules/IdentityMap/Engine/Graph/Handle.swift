@@ -44,7 +44,7 @@ final class Handle: @unchecked Sendable {
     of(.passUnretained(node))
   }
 
-  /// How many references keep a node from outside. Under the lock.
+  /// The number of references that keep a node from outside. Under the lock.
   static func count(of node: Node) -> Int {
     // A handle in deallocation has no owner. The reference that this check takes does not count.
     guard let known = node.handle, let kept = swift_tryRetain(known.toOpaque()) else { return 0 }
@@ -53,7 +53,7 @@ final class Handle: @unchecked Sendable {
   }
 
   deinit {
-    // Until it is given up, the node and the core are there.
+    // The node and the core exist until the handle is released.
     let core = unretained._withUnsafeGuaranteedRef { $0.core }
     core.release(.passUnretained(self), of: unretained)
   }

@@ -93,7 +93,7 @@ struct LinkCursor {
 }
 
 extension LinkCursor {
-  /// Walks along nodes, without links to them, to take one out of them, or else to write their values.
+  /// Walks over nodes without links, to remove one of them or to write their values.
   static func walk<R>(over nodes: [Node], removing node: Node? = nil, _ body: (inout LinkCursor) -> R) -> R {
     var links = nodes.map { ChildLink(child: $0, parentIndex: 0, writtenVersion: $0.version &- 1, closesCycle: false) }
     return links.withUnsafeMutableBufferPointer { links in

@@ -73,7 +73,7 @@ extension Node {
     return false
   }
 
-  /// Makes the node higher than a height, and its ancestors higher than the node.
+  /// Makes the node higher than a given height, and its ancestors higher than the node.
   private func raise(above height: Int32) {
     makeRelations().height = height + 1
     var raised = [self]

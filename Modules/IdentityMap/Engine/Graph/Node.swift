@@ -9,12 +9,12 @@ class Node {
   @usableFromInline unowned(unsafe) final let core: StoreCore
   /// Missing in leaves without observers and aggregates.
   @exclusivity(unchecked) @usableFromInline final private(set) var relations: Relations?
-  /// The freshness of the value; not a number when it has no stamp.
+  /// The freshness of the value; not a number without a stamp.
   @exclusivity(unchecked) @usableFromInline final var stamp = Stamp.nan
   // Fields that every search reads come last, beside the value: one cache miss fetches both.
   /// The handle that keeps the node from outside, possibly in deallocation; see ``Handle``.
   @exclusivity(unchecked) final var handle: Unmanaged<Handle>?
-  /// Grows with each change of the value, and when the value has become out of date.
+  /// Advanced by each change of the value, and when the value becomes dirty.
   @exclusivity(unchecked) @usableFromInline final var version: UInt32 = 0
   @exclusivity(unchecked) @usableFromInline final var flags: NodeFlags = []
   /// The number of handles: the current one and those in deallocation.
@@ -47,10 +47,10 @@ class Node {
   /// Whether a shared read may read the value: it is up to date, and reading changes no state.
   @usableFromInline var isReadable: Bool { false }
 
-  /// A closure that puts back what the node is now.
+  /// Returns a closure that restores the current state of the node.
   @usableFromInline func makeRestoration() -> () -> Void { {} }
 
-  /// Who this is, for people who look at the store.
+  /// The description of the node in diagnostics.
   @usableFromInline var label: String { "node" }
 }
 
@@ -113,7 +113,7 @@ extension Node {
     core.pending.addStamped(self)
   }
 
-  /// Keeps the node for a reason inside of the store.
+  /// Keeps the node for a reason within the store.
   final func pin() {
     makeRelations().pins += 1
   }

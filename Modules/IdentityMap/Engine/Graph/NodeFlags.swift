@@ -6,7 +6,7 @@ struct NodeFlags: OptionSet, Sendable {
     self.rawValue = rawValue
   }
 
-  /// The value is out of date: a descendant has changed. Then all ancestors are out of date too.
+  /// The value is out of date, because a descendant has changed. All ancestors are dirty too.
   static let dirty = NodeFlags(rawValue: 1 << 0)
   /// In the list of nodes whose observers are notified.
   static let changed = NodeFlags(rawValue: 1 << 1)

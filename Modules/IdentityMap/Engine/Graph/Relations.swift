@@ -62,7 +62,7 @@ extension Relations {
     set { if rare != nil || newValue != nil { makeRare().lruEntry = newValue } }
   }
 
-  /// When the value was written, by the store's clock.
+  /// The time of the last write, by the store's clock.
   var writtenAt: Duration? {
     get { rare?.writtenAt }
     set { if rare != nil || newValue != nil { makeRare().writtenAt = newValue } }
@@ -73,7 +73,7 @@ extension Relations {
 @usableFromInline
 struct ChildLink {
   @usableFromInline unowned(unsafe) let child: Node
-  /// Where the link back is among the child's parents.
+  /// The index of the link back among the child's parents.
   var parentIndex: Int32
   /// The version of the child's value in the parent's value.
   @usableFromInline var writtenVersion: UInt32
@@ -92,7 +92,7 @@ extension ChildLink {
 /// From a child to a parent.
 struct ParentLink {
   unowned(unsafe) let parent: Node
-  /// Where the link is among the parent's children.
+  /// The index of the link among the parent's children.
   var childIndex: Int32
   let closesCycle: Bool
 }

@@ -1,5 +1,5 @@
 extension StoreCore {
-  /// A node has its first handle.
+  /// Counts a node with its first handle.
   func addHandledNode() {
     if graph.handledNodes == 0 { _ = Unmanaged.passRetained(self) }
     graph.handledNodes += 1

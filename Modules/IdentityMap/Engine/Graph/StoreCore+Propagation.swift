@@ -24,7 +24,7 @@ extension StoreCore {
     for link in links {
       link.withParent { parent in
         if link.closesCycle {
-          // Only readers of the parent itself see the change.
+          // The change is only visible to readers of the parent itself.
           parent.advanceVersion()
         } else if !parent.flags.contains(.dirty) || parent.isSilentlyDirty {
           parent.flags.insert(.dirty)
@@ -37,13 +37,13 @@ extension StoreCore {
     }
   }
 
-  /// Makes a node's value of its children's, where they have changed; children first.
+  /// Rebuilds a dirty node, after its dirty descendants.
   func refresh(_ node: Node) {
     guard node.flags.contains(.dirty) else { return }
     if graph.inconsistentNodes > 0 { return refreshConsistent(node) }
     guard let relations = node.relations, relations.height > 1 else { return rebuild(node) }
     if relations.height == 2 {
-      // All below are aggregates of leaves.
+      // All children are leaves or aggregates of leaves.
       for link in relations.children where !link.closesCycle {
         link.withChild { if $0.flags.contains(.dirty) { rebuild($0) } }
       }

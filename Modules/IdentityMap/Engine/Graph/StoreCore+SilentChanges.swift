@@ -22,7 +22,7 @@ extension StoreCore {
   private func noteSilentChange(of node: Node) {
     node.advanceVersionSilently()
     guard node.flags.contains(.queried) else { return }
-    // A condition or an order may look at every field.
+    // The condition or the order of a query may read every field.
     node.notifyQueries(isReported: false)
     pending.requireCommit()
   }

@@ -9,13 +9,13 @@ final class GivenEntities: EntityVisitor {
   /// Whether one of the entities has been removed from the store since.
   private(set) var hasRemoved = false
 
-  /// - Parameter value: What the closure is given of an entity.
+  /// - Parameter value: The value that the closure receives of an entity.
   init<T: Identifiable & Sendable>(in value: T, of node: EntityNode<T>, _ table: EntityTable<T>) {
     path = [ObjectIdentifier(node)]
     table.visit(value, self)
   }
 
-  /// - Parameter content: What the closure is given of an alias.
+  /// - Parameter content: The content that the closure receives of an alias.
   init<Content>(in content: Content, _ shape: NestedShape<Content>, _ core: StoreCore) {
     path = []
     var collector = ChildCollector(core: core, stamp: nil, visitor: self)
@@ -25,7 +25,7 @@ final class GivenEntities: EntityVisitor {
   /// Whether the closure received an entity.
   func contains<T>(_ node: EntityNode<T>) -> Bool { values[ObjectIdentifier(node)] != nil }
 
-  /// Whether the closure was given an entity with this value.
+  /// Whether the closure received an entity with this value.
   func contains<T>(_ entity: T, of node: EntityNode<T>) -> Bool {
     values[ObjectIdentifier(node)]?.contains { given in
       (given as? T).map { areIdentical($0, entity, differences) } ?? false

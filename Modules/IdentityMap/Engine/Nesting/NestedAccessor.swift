@@ -49,7 +49,7 @@ final class NestedAccessor<Root> {
   @inlinable static func part<Part>(_ keyPath: WritableKeyPath<Root, Part>, _ shape: NestedShape<Part>)
     -> NestedAccessor
   {
-    // Where the part lies in memory, when it is a plain stored property: a key path takes ten times as long.
+    // The offset of a plain stored property: a key path takes ten times as long.
     guard let offset = MemoryLayout<Root>.offset(of: keyPath) else { return computed(keyPath, shape) }
     func read(_ root: Root) -> Part {
       withUnsafePointer(to: root) {

@@ -33,7 +33,7 @@ extension NestedShape where Part: MutableCollection {
       },
       isRepetition: { part, former in
         if haveSameBytes(part, former) { return true }
-        // Other collections may have more to them than their elements.
+        // Other collections may have state beside their elements.
         guard Part.self == Array<Part.Element>.self, part.count == former.count else { return false }
         return zip(part, former).allSatisfy { shape.isRepetition($0.0, $0.1) }
       })
@@ -41,8 +41,8 @@ extension NestedShape where Part: MutableCollection {
 }
 
 extension NestedShape {
-  /// A set of entities. Its order changes when its elements do, so they are found by their identifiers. Of several
-  /// versions of one entity, as a set can have them, one counts.
+  /// A set of entities. Its order depends on its elements, so they are found by their identifiers. Of several versions
+  /// of one entity in the set, one counts.
   @inlinable static func set<T: Identifiable & Sendable & Hashable>() -> NestedShape where Part == Set<T> {
     NestedShape(
       collect: { part, collector in

@@ -2,7 +2,8 @@
 /// composed: an optional collection of entities is an optional of a collection of an entity.
 ///
 /// A shape consists of closures, not of overridden methods, because closures are specialized for the types at their
-/// creation.
+/// creation. The closures use the nodes and tables of entities, which in turn use shapes: a layer between the two would
+/// cost an existential call for each nested entity.
 @usableFromInline
 final class NestedShape<Part> {
   /// The number of entities, when every part has the same.
@@ -17,7 +18,7 @@ final class NestedShape<Part> {
   @usableFromInline let refreshAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
   /// Removes the removed entity; returns whether the part itself has to be removed, because it needs the entity.
   @usableFromInline let remove: (inout Part, inout LinkCursor) -> Bool
-  /// Whether two parts are known to be the same by their bytes, and those of their elements.
+  /// Whether two parts are known to be identical by their bytes and those of their elements.
   @usableFromInline let isRepetition: (Part, Part) -> Bool
 
   @inlinable init(

@@ -45,7 +45,7 @@ final class NestingPlan<T>: AnyNestingPlan {
     return own
   }
 
-  /// Whether two values are known to be the same: by their own bytes, and by those of the entities in them, which may
+  /// Whether two values are known to be identical: by their own bytes, and by those of the nested entities, which may
   /// be in other buffers.
   func isRepetition(_ value: T, of former: T) -> Bool {
     guard let ownBytes else { return false }
@@ -68,7 +68,7 @@ final class NestingPlan<T>: AnyNestingPlan {
     for accessor in accessors { accessor.refresh(&value, &cursor) }
   }
 
-  /// - Returns: Whether the whole value has to go.
+  /// - Returns: Whether the value needs the removed entity.
   func remove(from value: inout T, along cursor: inout LinkCursor) -> Bool {
     for accessor in accessors where accessor.remove(&value, &cursor) { return true }
     return false

@@ -1,5 +1,5 @@
-/// The entities directly in a value that a closure left there as they were given, while it removed them from the store.
-/// The removal counts. An entity that the closure changed in its value is stored again.
+/// The nested entities that a closure removed from the store and left unchanged in its value. The removal counts. An
+/// entity that the closure changed in its value is stored again.
 final class RemovedEntities: EntityVisitor {
   private let given: GivenEntities
   private var untouched: [Node] = []
@@ -55,8 +55,8 @@ extension EntityTable {
 }
 
 extension NestedShape {
-  /// The same for the content of an alias.
-  /// - Returns: `nil` when the content cannot be without the entities.
+  /// Returns the content of an alias without such entities.
+  /// - Returns: `nil` when the content needs the entities.
   func withoutRemoved(_ content: Part, given: GivenEntities, _ core: StoreCore) -> Part? {
     guard given.hasRemoved else { return content }
     let removed = RemovedEntities(given)

@@ -27,7 +27,7 @@ final class UpdateEdits {
 }
 
 extension StoreCore {
-  /// Stores the edits that a closure made in an aggregate or in the content of an alias.
+  /// Stores the edits of a closure in an aggregate or in the content of an alias.
   func withEdits<R>(_ made: UpdateEdits, _ body: () -> R) -> R {
     let outer = edits
     edits = made

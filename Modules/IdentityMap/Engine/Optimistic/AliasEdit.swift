@@ -39,7 +39,7 @@ enum AliasEdit {
     }
   }
 
-  /// The entities that the edit puts into the list.
+  /// The entities that the edit inserts into the list.
   var newcomers: [Handle] {
     switch self {
     case .insert(let new, _), .setEntries(let new): new

@@ -6,7 +6,7 @@ protocol EditableAlias: Node {
   func discard(_ entity: Node)
   /// Names other entities in the edits.
   func substitute(_ transform: (Handle) -> Handle?)
-  /// The entities that a change puts into the content.
+  /// The entities that a change inserts into the content.
   func newcomers(by change: TentativeChange) -> [Node]
 }
 
@@ -58,7 +58,7 @@ extension AliasNode: EditableAlias {
   }
 
   /// Appends entities to the confirmed ones of an alias with edits, below the edits.
-  /// - Returns: How many of them were no confirmed entries; `nil` when the alias has no edits.
+  /// - Returns: The number of new entries; `nil` when the alias has no edits.
   func append(_ nodes: [Node]) -> Int? {
     guard let overlay else { return nil }
     let confirmed = overlay.confirmed

@@ -51,12 +51,12 @@ final class AliasOverlay<Content> {
     with(base: base, patches + [Patch(change: change, edit: edit)])
   }
 
-  /// Over other confirmed entities, in which every confirmed edit is.
+  /// Over other confirmed entities, which contain all confirmed edits.
   func over(_ base: [Handle]?) -> AliasOverlay {
     with(base: base, patches.filter { !$0.isConfirmed })
   }
 
-  /// With entities at the end of the confirmed ones.
+  /// With entities appended to the confirmed ones.
   func appending(_ new: [Handle]) -> AliasOverlay {
     let replacing = patches.lastIndex {
       switch $0.edit {

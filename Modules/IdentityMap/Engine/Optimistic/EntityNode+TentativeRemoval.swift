@@ -61,7 +61,7 @@ extension Node {
     core.optimistic.countTentativelyRemoved(isTentativelyRemoved)
   }
 
-  /// The aggregates that the node is in, each once.
+  /// The aggregates that contain the entity, each once.
   var containers: [any Node & TentativelyRemovable] {
     var met: Set<ObjectIdentifier> = []
     return (relations?.parents.map(\.parent) ?? []).compactMap { parent in

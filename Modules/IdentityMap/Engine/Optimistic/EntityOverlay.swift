@@ -13,7 +13,7 @@ final class EntityOverlay<T> {
     let change: TentativeChange
     let effect: Effect
 
-    /// Whether the value may then have entities that it did not have.
+    /// Whether the value may contain further entities after the effect.
     var mayAddEntities: Bool {
       switch effect {
       case .change, .value, .nested: true
@@ -25,9 +25,9 @@ final class EntityOverlay<T> {
   enum Effect {
     /// Other fields.
     case change((inout T) -> Void)
-    /// Another value, also for an entity without one.
+    /// Replaces the value, or stores an absent entity.
     case value(T)
-    /// The value for an entity without one, brought along in another entity.
+    /// The value of an absent entity that was stored as a nested entity of another.
     case nested(T)
     /// Removes the entity.
     case removal

@@ -20,7 +20,7 @@ extension EntityTable {
     for edit in edits { edit.draft(projection, tentative) }
   }
 
-  /// What a change of an aggregate does to the entities in it.
+  /// The effect of an aggregate's change on its nested entities.
   private func nestedEdits(
     _ change: (inout T) -> Void, in given: T, of node: EntityNode<T>
   ) -> [NestedEdits.Edit] {
@@ -83,11 +83,11 @@ extension EntityTable {
     return StoreResult(node: node, outcome: .changed)
   }
 
-  /// The value without the tentative changes; `nil` when only these make the entity exist.
+  /// The value without the tentative changes; `nil` when the entity exists by them alone.
   func confirmedValue(of node: EntityNode<T>) -> T? {
     guard let overlay = node.overlay else { return node.refreshed() }
     guard var base = overlay.base, let plan = plan(for: base) else { return overlay.base }
-    // The entities in the value may have changed since.
+    // The nested entities may have changed since.
     LinkCursor.walk(over: contents(of: base)) { plan.refresh(&base, along: &$0) }
     return base
   }
@@ -113,8 +113,8 @@ extension EntityTable {
     setOverlay(EntityOverlay(base: base, patches: patches, contents: contents), of: node)
   }
 
-  /// Updates an entity that exists by tentative changes alone: the update ends with the last of them. The nested
-  /// entities may be confirmed, and their updates are.
+  /// Updates an entity that exists by tentative changes alone. The update is a part of the last of them; updates of
+  /// confirmed nested entities are confirmed.
   func updateTentative(_ node: EntityNode<T>, from given: T?, to value: T, stamp: Stamp?) {
     guard let change = node.overlay?.patches.last?.change else { return }
     let edits = given.map { NestedEdits(from: $0, to: value, of: node, self).list } ?? []

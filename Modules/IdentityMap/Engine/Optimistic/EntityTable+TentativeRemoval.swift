@@ -18,7 +18,7 @@ extension EntityTable {
     node.flags.insert(.absent)
     guard wasThere else {
       guard core.graph.keepsRemoved else { return }
-      // Aggregates that keep its value keep the last one.
+      // Aggregates that keep the last value get the new one.
       node.advanceVersion()
       return core.propagate(from: node)
     }
@@ -47,8 +47,8 @@ extension EntityTable {
     }
   }
 
-  /// Takes another entity out of a value.
-  /// - Returns: Whether the value can be without it, and is one of the same entity then. If not, it is of no use.
+  /// Removes another entity from a value.
+  /// - Returns: Whether the value remains usable: it does not need the entity, and its identifier is unchanged.
   func remove(_ other: Node, from value: inout T) -> Bool {
     guard let plan = plan(for: value) else { return true }
     let id = value.id

@@ -1,11 +1,11 @@
 /// The changes of a closure to nested entities. Of two different changes of one entity, the later counts, and the
 /// logger receives an error.
 final class NestedEdits: EntityVisitor {
-  /// A changed entity. Its handling depends on its type, so it is two closures.
+  /// A changed entity, with two closures in the place of its type.
   struct Edit {
     /// Applies the change as confirmed.
     let store: (Stamp?) -> Void
-    /// Makes a tentative change, given the projection that makes it of the entity's value.
+    /// Makes a tentative change of the entity by a projection.
     let draft: (any Projecting, TentativeChange) -> Void
   }
 

@@ -2,11 +2,11 @@
 struct OptimisticLedger {
   /// In the order in which they were made. A change is open exactly while it has participants.
   var openChanges: [TentativeChange] = []
-  /// Changes whose end a rollback has undone although no user can end them any more.
+  /// Changes whose end was rolled back after their user's object was released.
   private var abandonedChanges: [TentativeChange] = []
   /// The number of nodes with the flag `tentativelyRemoved`.
   var tentativelyRemovedCount = 0
-  /// The change that the values replace which are being stored.
+  /// The change that the stored values replace.
   var replacedChange: TentativeChange?
 
   mutating func open(_ change: TentativeChange) {

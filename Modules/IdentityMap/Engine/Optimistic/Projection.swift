@@ -1,6 +1,6 @@
-/// Makes changes of the entities in a value of one change of the whole.
+/// Makes changes of the nested entities from one change of an aggregate.
 protocol Projecting {
-  /// What the change of the whole does to an entity in it.
+  /// Returns the effect of the aggregate's change on a nested entity.
   func change<C: Identifiable & Sendable>(of type: C.Type) -> (inout C) -> Void
 }
 

@@ -38,7 +38,7 @@ extension TentativeChange {
     return values.map { touched.contains($0.id) ? nil : next.next() }
   }
 
-  /// Other changes may name the temporary entities too.
+  /// Edits of other changes may name the temporary entities too.
   private func confirmAliasEdits(substituting substitutes: [ObjectIdentifier: Handle?]) {
     if !substitutes.isEmpty {
       for entry in core.optimistic.openChanges.flatMap(\.participants) {

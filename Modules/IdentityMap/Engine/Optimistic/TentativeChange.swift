@@ -7,7 +7,7 @@ final class TentativeChange: @unchecked Sendable {
     let revert: () -> Void
     let confirm: () -> Void
     let discard: (Node) -> Void
-    /// The alias when it is not an entity.
+    /// The node, if it is an alias.
     var alias: (any EditableAlias)?
   }
 
@@ -45,7 +45,7 @@ final class TentativeChange: @unchecked Sendable {
     participants.append(entry)
   }
 
-  /// Another entity was removed.
+  /// Removes an entity from the effects of the change.
   func discard(_ entity: Node) {
     for entry in participants where entry.handle.node !== entity { entry.discard(entity) }
   }

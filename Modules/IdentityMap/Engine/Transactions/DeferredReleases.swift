@@ -1,4 +1,4 @@
-/// Values of one type that wait until the lock is free.
+/// Values of one type to release when the lock is free.
 @usableFromInline
 final class DeferredReleases<Value> {
   @exclusivity(unchecked) @usableFromInline var last: Value
@@ -17,15 +17,15 @@ final class DeferredReleases<Value> {
     while others.popLast() != nil {}
   }
 
-  /// One of the very same bytes keeps no other objects than the last one does, and need not wait too: what many
-  /// aggregates had of one entity is mostly that.
+  /// Adds a value, unless it has the bytes of the last one and so retains the same objects, as most copies in
+  /// aggregates do.
   @inlinable @inline(__always)
   func append(_ value: Value) {
-    if !hasSameBytesAsLast(value) { keep(value) }
+    if !hasSameBytesAsLast(value) { add(value) }
   }
 
   @inlinable @inline(never)
-  func keep(_ value: Value) {
+  func add(_ value: Value) {
     others.append(last)
     last = value
   }

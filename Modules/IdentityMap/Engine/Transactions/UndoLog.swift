@@ -1,9 +1,9 @@
-/// What nodes were before a transaction, so that it can be rolled back.
+/// The states of nodes before a transaction, for a rollback.
 final class UndoLog {
   var entries: [Entry] = []
   /// The entries before this index are not marked as recorded any more.
   var marked = 0
-  /// Nodes with observers that began in the transaction, or that wait for its end.
+  /// Nodes whose observation began in the transaction, and nodes whose observers wait for its end.
   var newlyObserved: [Node] = []
   /// Changed nodes with observers, each with its version before.
   var versions: [(node: Node, version: UInt32)] = []

@@ -1,4 +1,4 @@
-/// Whether and where changes are recorded, so that a transaction can be rolled back.
+/// The recording of changes for a rollback.
 @usableFromInline
 struct UndoState {
   /// The log of the running transaction; `nil` when nothing can be rolled back.
@@ -9,6 +9,6 @@ struct UndoState {
   @usableFromInline var isRecording = false
   /// Whether a rollback is restoring nodes.
   var isRollingBack = false
-  /// The log of a table that takes the leaves which are recorded next. The last entry of ``log`` is its range.
+  /// The log of the table whose leaves are recorded now. The last entry of ``log`` is its range.
   @usableFromInline var openLeafLog: AnyLeafUndoLog?
 }
