@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import Foundation
+import TestSupport
 
 /// An item as a server sends it: the outer `nil` of a property says nothing of it, the inner `nil` clears it.
 struct FormItem: Decodable {
@@ -56,7 +57,7 @@ struct FormItem: Decodable {
   ]
 
   /// An item whose every property says nothing, clears or sets, by chance.
-  static func random(using random: inout SeededGenerator) -> FormItem {
+  static func random(using random: inout SplitMix64) -> FormItem {
     func choose<Value>(_ values: [Value]) -> Value?? {
       switch Int.random(in: 0...3, using: &random) {
       case 0: nil
