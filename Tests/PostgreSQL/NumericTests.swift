@@ -1,6 +1,7 @@
 import CoherenceCore
 @testable import CoherencePostgreSQL
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct NumericTests {
@@ -28,7 +29,7 @@ import Testing
 
   @Test func `random numbers come back as they were`() throws {
     let seed = UInt64.random(in: .min ... .max)
-    var generator = SplitMix(state: seed)
+    var generator = SplitMix64(seed: seed)
     for _ in 0..<2000 {
       let digits = (0..<Int.random(in: 1...38, using: &generator)).map { _ in Int.random(in: 0...9, using: &generator) }
       let exponent = Int.random(in: -128...89, using: &generator)
@@ -57,18 +58,5 @@ import Testing
     let buffer = ByteBuffer()
     for field in [0, 0, UInt16(sign), 0] { buffer.append(field) }
     #expect(PostgreSQLBinary.decimal(UnsafeRawPointer(buffer.base), count: buffer.count) == nil)
-  }
-}
-
-/// A generator that a seed replays.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

@@ -397,7 +397,7 @@ import Testing
   /// A coordinator with a cache and a twin without one must show the same at each step, after writes of all origins.
   @Test(arguments: RowCacheTests.seeds)
   func `a coordinator with a cache shows what one without shows`(seed: UInt64) throws {
-    var random = StepNumbers(state: seed)
+    var random = SplitMix64(seed: seed)
     let twin = try anotherCoordinator()
     twin.rowCachePolicy = .off
     let third = try anotherCoordinator()
@@ -443,17 +443,4 @@ import Testing
   static let seeds: [UInt64] =
     ProcessInfo.processInfo.environment["COHERENCE_SEED"].flatMap { UInt64($0) }.map { [$0] }
     ?? (0..<4).map { _ in UInt64.random(in: 0..<1_000_000) }
-}
-
-/// Random numbers that a seed repeats.
-private struct StepNumbers {
-  var state: UInt64
-
-  mutating func next(below bound: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((mixed ^ (mixed >> 31)) % UInt64(bound))
-  }
 }

@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import Foundation
+import TestSupport
 
 /// An item from a server. The outer `nil` of a property keeps the stored value, and the inner `nil` clears it.
 struct FormItem: Decodable {
@@ -56,7 +57,7 @@ struct FormItem: Decodable {
   ]
 
   /// An item whose properties keep, clear or set their values at random.
-  static func random(using random: inout SeededGenerator) -> FormItem {
+  static func random(using random: inout SplitMix64) -> FormItem {
     func choose<Value>(_ values: [Value]) -> Value?? {
       switch Int.random(in: 0...3, using: &random) {
       case 0: nil

@@ -1,5 +1,6 @@
 import CoherenceActions
 import CoherenceCore
+import TestSupport
 import Testing
 
 @Suite("Merging records")
@@ -173,7 +174,7 @@ struct RecordMergeTests {
 
   @Test func `a replacing merge leaves the records of its input, for any stored records and any order`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = SeededGenerator(seed: seed)
+    var random = SplitMix64(seed: seed)
     for _ in 0..<20 {
       let ids = (0..<30).filter { _ in Bool.random(using: &random) }.shuffled(using: &random)
       let expected = Dictionary(uniqueKeysWithValues: ids.map { ($0, "\(Int.random(in: 0...3, using: &random))") })
@@ -188,18 +189,5 @@ struct RecordMergeTests {
       #expect(Dictionary(stored) { first, _ in first } == expected, "seed \(seed)")
       #expect(try merge(records.shuffled(using: &random), into: "Artist").unchanged == ids.count, "seed \(seed)")
     }
-  }
-}
-
-/// A random number generator with a seed: SplitMix64.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
   }
 }

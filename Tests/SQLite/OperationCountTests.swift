@@ -1,0 +1,132 @@
+import CoherenceCore
+import CoherenceSQLite
+import TestSupport
+import Testing
+
+/// The statements of everyday operations on 1,000 records, which cost the same in every run.
+@Suite struct OperationCountTests {
+  private let place: TemporaryStore
+  private let log = MessageLog()
+  private let context: ManagedObjectContext
+
+  private final class Word: ManagedObject {
+    static let textKey = AttributeKey<String>("text")
+    var text: String { self[Self.textKey] }
+  }
+
+  /// A statement of a save, by its first word, and how often it ran.
+  private struct Run: Equatable {
+    let verb: String
+    let times: Int
+
+    /// - Parameter message: A message of the log; other messages than those of saves give `nil`.
+    init?(_ message: String) {
+      let parts = message.split(separator: " ")
+      guard let end = parts.firstIndex(of: "times"), end >= 2, parts[end - 2] == "--", let times = Int(parts[end - 1])
+      else { return nil }
+      verb = String(parts[0])
+      self.times = times
+    }
+
+    init(_ verb: String, _ times: Int) {
+      self.verb = verb
+      self.times = times
+    }
+  }
+
+  init() throws {
+    place = try TemporaryStore()
+    let model = try ManagedObjectModel {
+      Entity("Word", class: Word.self) {
+        Attribute("number", .int64)
+        Attribute("text", .string)
+      }
+    }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model, logger: log.logger)
+    try coordinator.addPersistentStore(type: .sqlite, at: place.url)
+    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    let writer = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    try writer.performAndWait {
+      try Self.insert(1_000, into: writer)
+      try writer.save()
+    }
+    log.removeAll()
+  }
+
+  private static func insert(_ count: Int, into context: ManagedObjectContext) throws {
+    for number in 0..<count {
+      let word = try Word(context: context)
+      try word.setValue(number, for: "number")
+      try word.setValue("word \(number)", for: "text")
+    }
+  }
+
+  private var runs: [Run] { log.messages.compactMap(Run.init) }
+
+  @Test func `a fetch of 1,000 objects and a look at each of them send one statement`() throws {
+    let length = try context.performAndWait {
+      try context.fetch(FetchRequest(Word.self)).reduce(0) { $0 + $1.text.count }
+    }
+    #expect(length == 10 * 6 + 90 * 7 + 900 * 8)
+    #expect(log.reads.count == 1, "\(log.reads)")
+    #expect(runs == [])
+  }
+
+  @Test func `a count sends one statement and makes no object`() throws {
+    let (count, made) = try context.performAndWait {
+      (try context.count(for: FetchRequest(Word.self)), context.registeredObjects.count)
+    }
+    #expect(count == 1_000 && made == 0)
+    #expect(log.reads.count == 1, "\(log.reads)")
+  }
+
+  @Test func `a save of 1,000 inserts adds 32 rows with each run of a statement`() throws {
+    try context.performAndWait {
+      try Self.insert(1_000, into: context)
+      try context.save()
+    }
+    #expect(runs == [Run("INSERT", 31), Run("INSERT", 8)])
+  }
+
+  @Test func `a save of 1,000 updates prepares one statement and reads nothing`() throws {
+    try context.performAndWait {
+      let words = try context.fetch(FetchRequest(Word.self))
+      log.removeAll()
+      for word in words { try word.setValue(word.text + "!", for: "text") }
+      try context.save()
+    }
+    #expect(runs == [Run("UPDATE", 1_000)])
+    #expect(log.reads == [])
+  }
+
+  @Test func `a save of 1,000 deletes prepares one statement and reads nothing`() throws {
+    try context.performAndWait {
+      let words = try context.fetch(FetchRequest(Word.self))
+      log.removeAll()
+      for word in words { context.delete(word) }
+      try context.save()
+    }
+    #expect(runs == [Run("DELETE", 1_000)])
+    #expect(log.reads == [])
+  }
+
+  @Test func `a save after a change of one object among 1,000 runs one statement once`() throws {
+    try context.performAndWait {
+      let words = try context.fetch(FetchRequest(Word.self))
+      log.removeAll()
+      try words[500].setValue("changed", for: "text")
+      try context.save()
+    }
+    #expect(runs == [Run("UPDATE", 1)])
+    #expect(log.reads == [])
+  }
+
+  @Test func `a save without changes sends nothing`() throws {
+    try context.performAndWait {
+      _ = try context.fetch(FetchRequest(Word.self))
+      log.removeAll()
+      try context.save()
+    }
+    #expect(runs == [] && log.reads == [])
+  }
+}
