@@ -1,0 +1,35 @@
+import CoherenceCore
+import Testing
+
+@Suite("Sets of slots")
+struct SlotSetTests {
+  /// On both sides of each bound between words.
+  private static let slots = [0, 1, 62, 63, 64, 65, 126, 127, 128, 129, 191, 192, 500]
+
+  @Test(arguments: slots)
+  func `a slot that is inserted is the only one in the set until it is removed`(slot: Int) {
+    var set = SlotSet([slot])
+    #expect(!set.isEmpty && set.count == 1 && Array(set) == [slot])
+    for other in 0..<600 { #expect(set.contains(other) == (other == slot)) }
+    set.remove(slot)
+    #expect(set.isEmpty && set.count == 0 && set == SlotSet() && Array(set) == [])
+  }
+
+  @Test(arguments: slots)
+  func `removing one slot keeps the others`(slot: Int) {
+    var set = SlotSet(Self.slots)
+    set.remove(slot)
+    #expect(Array(set) == Self.slots.filter { $0 != slot })
+    #expect(set == SlotSet(Self.slots.filter { $0 != slot }))
+    #expect(set.count == Self.slots.count - 1)
+    set.remove(1000)
+    #expect(set.count == Self.slots.count - 1)
+  }
+
+  @Test func `a union has the slots of both sets in ascending order`() {
+    let (low, high) = (SlotSet([63, 3]), SlotSet([200, 64, 3]))
+    #expect(Array(low.union(high)) == [3, 63, 64, 200])
+    #expect(low.union(high) == high.union(low))
+    #expect(low.union(SlotSet()) == low && SlotSet().union(low) == low)
+  }
+}
