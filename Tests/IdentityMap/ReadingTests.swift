@@ -44,7 +44,7 @@ struct ReadingTests {
   func `shared reads see all of a transaction or nothing`() {
     let held = store.store(entities: (0..<200).map { Leaf($0, "0") }, named: .all)
     let alias = store.find(named: .all)
-    let isExpired = Atomic<Bool>(false)
+    let isOver = Atomic<Bool>(false)
     let mixed = Told<[String?]>()
     DispatchQueue.concurrentPerform(iterations: 4) { thread in
       guard thread > 0 else {
@@ -53,9 +53,9 @@ struct ReadingTests {
             for id in 0..<200 { store.update(Leaf.self, id: id) { $0.text = "\(round)" } }
           }
         }
-        return isExpired.store(true, ordering: .releasing)
+        return isOver.store(true, ordering: .releasing)
       }
-      while !isExpired.load(ordering: .acquiring) {
+      while !isOver.load(ordering: .acquiring) {
         let lists = [held.current, alias.current ?? [], store.find(named: .all).value ?? []]
         for list in lists where Set(list.map(\.text)).count != 1 { mixed.append(list.map(\.text)) }
       }

@@ -10,14 +10,14 @@ protocol OperationLog: AnyObject, Sendable {
 /// The log of operations and the history of changes of a store.
 @usableFromInline
 struct Instrumentation {
-  let log: (any OperationLog)?
+  /// Whether neither a log nor a history exists, in one byte for the short path of leaves.
+  @usableFromInline var isOff = true
+  var log: (any OperationLog)?
   var history = ChangeHistory() {
     didSet { updateIsOff() }
   }
   /// The origin that the running transactions were given, for the history.
   var origin: String?
-  /// Whether neither a log nor a history exists, in one byte for the short path of leaves.
-  @usableFromInline var isOff = true
 
   init(log: (any OperationLog)?) {
     self.log = log

@@ -14,24 +14,24 @@
 /// through the core: so a node needs one pointer, and a part neither an allocation nor a reference count. Hence the
 /// core and each facet of the engine know each other. A mutating method of a part calls no other part, because two
 /// accesses of one part must not overlap, and checks of that at run time would cost more than the accesses. Properties
-/// that are read on short paths are not `private(set)`: the compiler may read a property that it must not set from a
-/// copy of the whole part.
+/// that are read on short paths are settable: the compiler may read other properties from a copy of the whole part.
 // Sendable because its state is only touched inside of `exclusively` and, for reading, between `beginReading` and
 // `endReading`, which the callers in this module keep to.
 @usableFromInline
 final class StoreCore: @unchecked Sendable {
+  // The state that every operation reads comes first, so that it shares few cache lines.
   let lock = BiasedLock()
-  let now: @Sendable () -> Duration
+  @usableFromInline let tables = TableDirectory()
+  @exclusivity(unchecked) @usableFromInline var undo = UndoState()
+  @exclusivity(unchecked) @usableFromInline var instrumentation: Instrumentation
+  @exclusivity(unchecked) @usableFromInline var pending = PendingWork()
+  @exclusivity(unchecked) var graph = GraphState()
+  @exclusivity(unchecked) var optimistic = OptimisticLedger()
+  @exclusivity(unchecked) var observers = ObserverRegistry()
+  var aliases = AliasDirectory()
   /// The queues of observers; immutable, so that they can be read without the lock.
   let queues: DeliveryQueues
-  @usableFromInline let tables = TableDirectory()
-  var aliases = AliasDirectory()
-  @exclusivity(unchecked) var graph = GraphState()
-  @exclusivity(unchecked) @usableFromInline var undo = UndoState()
-  @exclusivity(unchecked) @usableFromInline var pending = PendingWork()
-  @exclusivity(unchecked) var observers = ObserverRegistry()
-  @exclusivity(unchecked) var optimistic = OptimisticLedger()
-  @exclusivity(unchecked) @usableFromInline var instrumentation: Instrumentation
+  let now: @Sendable () -> Duration
   /// The edits of the closure whose result is being stored.
   var edits: UpdateEdits?
 

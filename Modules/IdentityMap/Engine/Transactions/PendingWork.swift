@@ -10,9 +10,9 @@ struct PendingWork {
   /// Nodes whose stamp the transaction has set; flag `stamped`.
   private var stamped: [Node] = []
   /// Nodes that may have lost the last reason to be kept; flag `releaseCandidate`.
-  private var releaseCandidates: [Node] = []
+  var releaseCandidates: [Node] = []
   /// The work that waits until the lock is free.
-  private(set) var deferred = DeferredWork()
+  var deferred = DeferredWork()
   /// The latest list of deferred releases, with its type: successive releases are mostly of one type.
   @usableFromInline var lastDeferredReleases: (type: ObjectIdentifier, list: UnsafeMutableRawPointer)?
 
@@ -61,8 +61,6 @@ struct PendingWork {
   }
 
   // MARK: Commit
-
-  var hasReleaseCandidates: Bool { !releaseCandidates.isEmpty }
 
   mutating func nextReleaseCandidate() -> Node? {
     guard let node = releaseCandidates.popLast() else { return nil }

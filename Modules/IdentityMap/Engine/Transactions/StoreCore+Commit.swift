@@ -14,7 +14,7 @@ extension StoreCore {
     return pending.finishCommit(isIncomplete: hasEvictions)
   }
 
-  private var hasEvictions: Bool { pending.hasReleaseCandidates || tables.hasOverdue }
+  private var hasEvictions: Bool { !pending.releaseCandidates.isEmpty || tables.hasOverdue }
 
   private func notifyObservers(of node: Node) {
     node.flags.remove(.changed)
