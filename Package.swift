@@ -6,6 +6,7 @@ import PackageDescription
 let strict: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .treatAllWarnings(as: .error),
 ]
@@ -72,6 +73,9 @@ let package = Package(
       name: "CoherenceStrategies", dependencies: ["CoherenceCore", logging], path: "Modules/Strategies",
       swiftSettings: strict),
     .target(
+      name: "CoherenceReconciliation", dependencies: ["CoherenceCore"], path: "Modules/Reconciliation",
+      swiftSettings: strict),
+    .target(
       name: "CoherenceIdentityMap", dependencies: ["CoherenceRuntime", openCombine], path: "Modules/IdentityMap",
       swiftSettings: strict),
     .macro(
@@ -85,10 +89,12 @@ let package = Package(
       name: "CoherenceMacros", dependencies: ["CoherenceIdentityMap", "CoherenceMacrosPlugin"], path: "Modules/Macros",
       exclude: ["Plugin"], swiftSettings: strict),
     .target(
-      name: "CoherenceActions", dependencies: ["CoherenceCore", "CoherenceStrategies", deques, logging],
+      name: "CoherenceActions",
+      dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", deques, logging],
       path: "Modules/Actions", swiftSettings: strict),
     .target(
-      name: "CoherenceMapping", dependencies: ["CoherenceCore", "CoherenceStrategies", logging],
+      name: "CoherenceMapping",
+      dependencies: ["CoherenceCore", "CoherenceReconciliation", "CoherenceStrategies", logging],
       path: "Modules/Mapping", swiftSettings: strict),
     .target(
       name: "CoherenceHTTP", dependencies: ["CoherenceCore", httpTypes, httpTypesFoundation, logging],

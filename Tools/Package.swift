@@ -18,6 +18,8 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let identityMap = Target.Dependency.product(name: "CoherenceIdentityMap", package: "coherence")
 let mapping = Target.Dependency.product(name: "CoherenceMapping", package: "coherence")
 let postgreSQL = Target.Dependency.product(name: "CoherencePostgreSQL", package: "coherence")
+/// Only for the mutants; the same version as the macros of the root package.
+func syntax(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-syntax") }
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 
@@ -26,9 +28,11 @@ let package = Package(
   name: "coherence-tools",
   platforms: [.macOS(.v15)],
   products: [
+    .executable(name: "coherence-api", targets: ["coherence-api"]),
     .executable(name: "coherence-demo", targets: ["coherence-demo"]),
     .executable(name: "coherence-bench", targets: ["coherence-bench"]),
     .executable(name: "coherence-chat", targets: ["coherence-chat"]),
+    .executable(name: "coherence-mutate", targets: ["coherence-mutate"]),
   ],
   dependencies: [
     .package(name: "coherence", path: ".."),
@@ -37,8 +41,10 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
   ],
   targets: [
+    .executableTarget(name: "coherence-api", path: "Sources/API", swiftSettings: strict),
     .target(name: "DemoService", dependencies: [flyingFox], path: "Sources/DemoService", swiftSettings: strict),
     .target(
       name: "DemoClient", dependencies: ["DemoService", coherence, coherenceHTTP, postgreSQL, httpTypes, logging],
@@ -57,6 +63,12 @@ let package = Package(
       path: "Sources/Bench", swiftSettings: strict),
     .executableTarget(
       name: "coherence-chat", dependencies: [argumentParser, identityMap], path: "Sources/Chat", swiftSettings: strict),
+    .target(
+      name: "Mutants", dependencies: [syntax("SwiftOperators"), syntax("SwiftParser"), syntax("SwiftSyntax")],
+      path: "Sources/Mutants", swiftSettings: strict),
+    .executableTarget(
+      name: "coherence-mutate", dependencies: ["Mutants", argumentParser], path: "Sources/Mutate",
+      swiftSettings: strict),
     .testTarget(
       name: "ChatTests", dependencies: ["coherence-chat", identityMap], path: "Tests/Chat", swiftSettings: strict),
     .testTarget(
@@ -65,5 +77,6 @@ let package = Package(
       name: "DemoTests", dependencies: ["DemoClient", "DemoService", coherence, coherenceHTTP, httpTypes],
       path: "Tests/Demo",
       swiftSettings: strict),
+    .testTarget(name: "MutantsTests", dependencies: ["Mutants"], path: "Tests/Mutants", swiftSettings: strict),
   ]
 )

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension StoreType {
   /// A store that keeps its records in memory, for as long as it is open.

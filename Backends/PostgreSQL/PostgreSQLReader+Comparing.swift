@@ -3,7 +3,7 @@ import CoherenceSQL
 
 extension PostgreSQLReader: RowComparing {
   func compare(_ query: StoreQuery, with expectation: any RowExpectation) throws -> Bool {
-    let plan = try store.planner.fetch(query)
+    let plan = try store.planner.select(query)
     guard plan.isPredicateExact else { return false }
     let decoder = PostgreSQLRowDecoder(plan.layout, spaces: store.spaces)
     let statement = plan.statement.rendered(by: PostgreSQLDialect())

@@ -34,7 +34,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   // MARK: StoreReader
 
   func fetch(_ query: StoreQuery) throws -> StoreFetch {
-    let plan = try store.planner.fetch(query)
+    let plan = try store.planner.select(query)
     let statement = plan.statement.rendered(by: PostgreSQLDialect())
     // A caller which has to filter up to a limit stops before the end, and continues to read in the same state.
     let isStoppable = query.limit != nil && !plan.isRangeExact

@@ -83,7 +83,7 @@ final class SQLiteReader: StoreReader {
   // MARK: StoreReader
 
   func fetch(_ query: StoreQuery) throws -> StoreFetch {
-    let plan = try store.planner.fetch(query)
+    let plan = try store.planner.select(query)
     let cursor = SQLiteRowCursor(self, SQLiteRowDecoder(plan.layout, spaces: store.spaces))
     // The first rows are read at once: they pin the state that the reader sees.
     try read { try cursor.start(plan.statement.rendered(by: SQLiteDialect()), $0) }

@@ -56,45 +56,43 @@ struct SQLiteSave {
     case .insert(let entity, let rows): try insert(rows, of: entity)
     case .update(let entity, let slots, let updates):
       try runAll(statements.update(entity, slots: slots), entity: entity, checkingVersion: true, updates) {
-        (update: RowUpdate) in Change(row: update.row, baseVersion: update.baseVersion)
+        (update: RowUpdate) in .row(update.row, baseVersion: update.baseVersion)
       }
     case .fix(let entity, let slots, let rows):
       guard let statement = try statements.fix(entity, slots: slots) else { return }
-      try runAll(statement, entity: entity, rows) { (row: Row) in Change(row: row) }
+      try runAll(statement, entity: entity, rows) { (row: Row) in .row(row, baseVersion: 0) }
     case .delete(let entity, let deletes):
       for reference in store.schema.leftOutReferences(to: entity) where !reference.retainsTarget {
         try runAll(statements.clear(reference), entity: nil, deletes) {
-          (delete: RowDelete) in Change(id: delete.id, baseVersion: 0)
+          (delete: RowDelete) in .record(delete.id, baseVersion: 0)
         }
       }
       try runAll(statements.delete(entity), entity: entity, checkingVersion: true, deletes) {
-        (delete: RowDelete) in Change(id: delete.id, baseVersion: delete.baseVersion)
+        (delete: RowDelete) in .record(delete.id, baseVersion: delete.baseVersion)
       }
     case .link(let table, let links):
-      try runAll(statements.link(table), entity: nil, links) { (link: Link) in Change(link: link) }
+      try runAll(statements.link(table), entity: nil, links) { (link: Link) in .link(link) }
     case .unlink(let table, let links):
-      try runAll(statements.unlink(table), entity: nil, links) { (link: Link) in Change(link: link) }
+      try runAll(statements.unlink(table), entity: nil, links) { (link: Link) in .link(link) }
     }
   }
 
-  /// What the parameters of one run are taken from.
-  private struct Change {
-    var row: Row?
-    var id: ManagedObjectID?
-    var baseVersion: Int64 = 0
-    var link: Link?
+  /// The subject of one run of a statement, whose values the parameters take.
+  private enum Change {
+    /// A row to write, and the version that the store must have; 0 for a statement that compares no version.
+    case row(Row, baseVersion: Int64)
+    /// A record to delete, and the version that the store must have; 0 for a statement that compares no version.
+    case record(ManagedObjectID, baseVersion: Int64)
+    case link(Link)
 
-    init(row: Row, baseVersion: Int64 = 0) {
-      self.row = row
-      self.baseVersion = baseVersion
+    /// What a refusal of the change names: the record, and the row that it would have.
+    var subject: (id: ManagedObjectID?, row: Row?) {
+      switch self {
+      case .row(let row, _): (row.id, row)
+      case .record(let id, _): (id, nil)
+      case .link: (nil, nil)
+      }
     }
-    init(id: ManagedObjectID, baseVersion: Int64) {
-      self.id = id
-      self.baseVersion = baseVersion
-    }
-    init(link: Link) { self.link = link }
-
-    var objectID: ManagedObjectID? { row?.id ?? id }
   }
 
   /// How many rows one run of a statement adds: beginning and ending a run costs SQLite a good part of what a row does.
@@ -112,7 +110,7 @@ struct SQLiteSave {
 
   private func insertOneByOne(_ rows: ArraySlice<Row>, of entity: EntityDescription) throws {
     guard !rows.isEmpty else { return }
-    try runAll(store.saveStatements.insert(entity), entity: entity, rows) { (row: Row) in Change(row: row) }
+    try runAll(store.saveStatements.insert(entity), entity: entity, rows) { (row: Row) in .row(row, baseVersion: 0) }
   }
 
   private func insertInRuns(_ rows: ArraySlice<Row>, of entity: EntityDescription, size: Int) throws {
@@ -124,7 +122,7 @@ struct SQLiteSave {
         let run = rows[start..<start + size]
         statement.beginParameters()
         for (place, row) in run.enumerated() {
-          try bind(parameters, after: place * parameters.count, to: statement, row)
+          try bind(row, baseVersion: 0, to: statement, parameters, after: place * parameters.count)
         }
         do {
           try statement.run()
@@ -141,17 +139,19 @@ struct SQLiteSave {
     _ template: SaveStatement, entity: EntityDescription?, checkingVersion: Bool = false, _ elements: Elements,
     _ change: (Elements.Element) -> Change
   ) throws {
+    let parameters = template.parameters[...]
     try running(template, entity: entity, times: elements.count) { statement in
       for element in elements {
         let change = change(element)
         do {
           statement.beginParameters()
-          try bind(template.parameters, to: statement, change)
+          try bind(change, to: statement, parameters)
           try statement.run()
         } catch let failure as SQLiteFailure where failure.isConstraint {
-          throw Refusal(id: change.objectID, row: change.row, failure: failure)
+          let (id, row) = change.subject
+          throw Refusal(id: id, row: row, failure: failure)
         }
-        if checkingVersion, statement.changes != 1 { throw Refusal(id: change.objectID) }
+        if checkingVersion, statement.changes != 1 { throw Refusal(id: change.subject.id) }
       }
     }
   }
@@ -169,40 +169,64 @@ struct SQLiteSave {
     try session.logged("\(template.text) -- \(times) times") { try body(statement) }
   }
 
-  /// Binds what a row is added with.
+  // MARK: Parameters
+
+  @inline(__always)
+  private func bind(_ change: Change, to statement: SQLiteStatement, _ parameters: ArraySlice<SaveParameter>) throws {
+    switch change {
+    case .row(let row, let baseVersion): try bind(row, baseVersion: baseVersion, to: statement, parameters, after: 0)
+    case .record(let id, let baseVersion): try bind(id, baseVersion: baseVersion, to: statement, parameters)
+    case .link(let link): try bind(link, to: statement, parameters)
+    }
+  }
+
+  /// Binds the values of a row.
   ///
-  /// - Parameter offset: How many parameters of the statement come before.
+  /// - Parameter offset: The number of the statement's parameters that come before.
   @inline(__always)
   private func bind(
-    _ parameters: ArraySlice<SaveParameter>, after offset: Int, to statement: SQLiteStatement, _ row: Row
+    _ row: Row, baseVersion: Int64, to statement: SQLiteStatement, _ parameters: ArraySlice<SaveParameter>,
+    after offset: Int
   ) throws {
     try row.withValues { values in
       for index in parameters.indices {
-        let place = CInt(offset + index + 1)
+        let position = CInt(offset + index + 1)
         switch parameters[index] {
-        case .slot(let slot, _): try statement.bindOnce(values[slot], at: place)
-        case .id: try statement.bind(row.key, at: place)
-        case .version: try statement.bind(row.version, at: place)
-        case .entity, .baseVersion, .source, .target, .sourcePosition, .targetPosition: break
+        case .slot(let slot, _): try statement.bindOnce(values[slot], at: position)
+        case .id: try statement.bind(row.key, at: position)
+        case .version: try statement.bind(row.version, at: position)
+        case .baseVersion: try statement.bind(baseVersion, at: position)
+        case .entity: break
+        case .source, .target, .sourcePosition, .targetPosition: preconditionFailure("A row has no end of a link.")
         }
       }
     }
   }
 
-  @inline(__always)
-  private func bind(_ parameters: [SaveParameter], to statement: SQLiteStatement, _ change: Change) throws {
+  private func bind(
+    _ id: ManagedObjectID, baseVersion: Int64, to statement: SQLiteStatement, _ parameters: ArraySlice<SaveParameter>
+  ) throws {
     for index in parameters.indices {
-      let place = CInt(index + 1)
+      let position = CInt(index + 1)
       switch parameters[index] {
-      case .slot(let slot, _): try statement.bindOnce(change.row![slot], at: place)
-      case .id: try statement.bind(change.row?.key ?? change.id!.key, at: place)
-      case .version: try statement.bind(change.row!.version, at: place)
-      case .baseVersion: try statement.bind(change.baseVersion, at: place)
+      case .id: try statement.bind(id.key, at: position)
+      case .baseVersion: try statement.bind(baseVersion, at: position)
       case .entity: break
-      case .source: try statement.bind(change.link!.source, at: place)
-      case .target: try statement.bind(change.link!.target, at: place)
-      case .sourcePosition: try statement.bind(position: change.link!.sourcePosition, at: place)
-      case .targetPosition: try statement.bind(position: change.link!.targetPosition, at: place)
+      case .slot, .version, .source, .target, .sourcePosition, .targetPosition:
+        preconditionFailure("A record to delete has a key and a version alone.")
+      }
+    }
+  }
+
+  private func bind(_ link: Link, to statement: SQLiteStatement, _ parameters: ArraySlice<SaveParameter>) throws {
+    for index in parameters.indices {
+      let position = CInt(index + 1)
+      switch parameters[index] {
+      case .source: try statement.bind(link.source, at: position)
+      case .target: try statement.bind(link.target, at: position)
+      case .sourcePosition: try statement.bind(position: link.sourcePosition, at: position)
+      case .targetPosition: try statement.bind(position: link.targetPosition, at: position)
+      case .id, .version, .baseVersion, .entity, .slot: preconditionFailure("A link has two ends and positions alone.")
       }
     }
   }

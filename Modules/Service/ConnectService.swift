@@ -1,10 +1,10 @@
-import CoherenceActions
+public import CoherenceActions
 import CoherenceCore
 import CoherenceStrategies
-import Logging
-import ServiceLifecycle
+public import Logging
+public import ServiceLifecycle
 
-/// A ``Connect`` as a service of a server: started when the service group runs, stopped when it shuts down.
+/// A ``Connect`` as a service of a server: started with the service group, and stopped at its shutdown.
 ///
 /// ```swift
 /// let group = ServiceGroup(
@@ -13,26 +13,27 @@ import ServiceLifecycle
 /// try await group.run()
 /// ```
 ///
-/// A group shuts its services down in reverse order: put the Connect in front of the services that submit actions, and
-/// it goes after them.
+/// A group shuts its services down in reverse order: put the Connect before the services that submit actions, so that it
+/// stops after them.
 ///
-/// On graceful shutdown the actions run to their end for as long as the limit allows; what is not finished then is
-/// canceled and waited for. When the task is cancelled, actions are canceled at once. Either way the stores are closed
-/// when `run` returns, and no action is left on them.
+/// A graceful shutdown drains the actions until the drain limit, and then cancels the unfinished actions. A canceled task
+/// cancels the actions at once. When `run` returns without an error, all actions have finished and the stores are closed.
 ///
-/// An action that ignores its cancellation is not waited for without end: when the second limit is over, `run` throws, and
-/// leaves the action the stores that it works on.
+/// After the cancel limit, an action that ignores its cancellation makes `run` throw. The stores stay open for that action.
 public struct ConnectService: Service {
   private let connect: any Connect
   private let drainLimit: Duration
   private let cancelLimit: Duration
   private let logger: Logger
 
+  /// Makes a service. The Connect is not started yet.
+  ///
   /// - Parameters:
-  ///   - connect: A Connect that is not started, with its stores attached or to be attached at the start.
-  ///   - drainLimit: How long actions may go on after shutdown began.
-  ///   - cancelLimit: How long actions may go on after they were canceled. Give the service group no less than both limits
-  ///     together.
+  ///   - connect: A stopped Connect.
+  ///   - drainLimit: The longest time that actions may run after the begin of the shutdown.
+  ///   - cancelLimit: The longest time that actions may run after their cancellation. The service group's own limit must not
+  ///     be shorter than both limits together.
+  ///   - logger: Logs a shutdown that exceeds a limit.
   public init(
     _ connect: any Connect, drainLimit: Duration = .seconds(30), cancelLimit: Duration = .seconds(10),
     logger: Logger = Logger(label: "coherence.service")
@@ -43,16 +44,16 @@ public struct ConnectService: Service {
     self.logger = logger
   }
 
-  /// Starts, waits for the end, and stops.
+  /// Starts the Connect, waits for the shutdown, and stops the Connect. Called by the service group.
   ///
-  /// - Throws: What starting and stopping throw: ``ErrorCode/timedOut`` when actions ignore their cancellation. A start
-  ///   that failed has attached nothing.
+  /// - Throws: The errors of starting and stopping; ``ErrorCode/timedOut`` when actions ignore their cancellation. A failed
+  ///   start has attached no store.
   public func run() async throws {
     try await connect.start()
     do {
       try await gracefulShutdown()
     } catch {
-      // Cancelled, not asked politely.
+      // The task was canceled: no graceful shutdown.
       return try await cancel()
     }
     try await drain()

@@ -3,7 +3,7 @@ import Logging
 import Metrics
 import Tracing
 
-/// One operation that is going on.
+/// The observation of one running operation: a span, which its end completes with metrics and a log entry.
 struct TelemetryObservation: StackObservation {
   let operation: StackOperation
   let span: any Span
@@ -32,7 +32,7 @@ struct TelemetryObservation: StackObservation {
   private func end(_ outcome: StackOutcome, _ failure: Failure?) {
     for (change, number) in outcome.records { span.attributes["coherence.records.\(change)"] = number }
     if let failure {
-      // Not the error itself: tracers tell its text.
+      // Not the error itself: a tracer records the description, which may contain values.
       span.attributes["error.type"] = failure.type
       if !failure.isCancellation { span.setStatus(SpanStatus(code: .error)) }
     }
@@ -67,7 +67,7 @@ struct TelemetryObservation: StackObservation {
   }
 }
 
-/// What of an error may be told.
+/// The parts of an error that contain no values: its type, and whether it is a cancellation.
 private struct Failure {
   let type: String
   let isCancellation: Bool

@@ -1,9 +1,9 @@
-import CoherenceCore
-import Logging
-import Metrics
-import Tracing
+public import CoherenceCore
+public import Logging
+public import Metrics
+public import Tracing
 
-/// Tells metrics, traces and a log what a stack does.
+/// Reports the operations of a stack to metrics, traces and a log.
 ///
 /// ```swift
 /// connect.persistentStoreCoordinator.observer = TelemetryObserver()
@@ -23,21 +23,24 @@ import Tracing
 /// - `coherence.records`: a counter, with `change` (`fetched`, `inserted`, `updated`, `deleted`, `unchanged`, `skipped`).
 ///
 /// Spans have the attributes `coherence.subject`, `coherence.records.<change>` and, after a failure, `error.type`: the
-/// ``ErrorCode``, or the type of an error of somebody else's. Spans nest as the operations do, and inside of the span that
-/// was current when the work was submitted. The log has the same at the level `debug`, failures at `info`.
+/// ``ErrorCode``, or the type of any other error. Spans nest like the operations, inside of the span that was current at
+/// the submission of the work. The log has the same data, successes at the level `debug` and failures at `info`.
 ///
-/// Values of records, predicates, messages of errors and passwords are in none of them.
+/// None of them contains values of records, predicates, messages of errors or passwords. May be used from any thread.
 public struct TelemetryObserver: StackObserver {
   private let sinks: TelemetrySinks
 
+  /// Makes an observer.
+  ///
   /// - Parameters:
-  ///   - metrics: Where metrics go; by default the factory in force when an operation ends.
-  ///   - tracer: What makes spans; by default the tracer in force when an operation begins.
-  ///   - logger: By default none: the other two tell more.
+  ///   - metrics: The factory of the metrics; by default the global factory at the end of each operation.
+  ///   - tracer: The tracer of the spans; by default the global tracer at the start of each operation.
+  ///   - logger: The logger of the operations; by default none.
   public init(metrics: (any MetricsFactory)? = nil, tracer: (any Tracer)? = nil, logger: Logger? = nil) {
     sinks = TelemetrySinks(metrics: metrics, tracer: tracer, logger: logger)
   }
 
+  /// Starts the span of an operation. Called by the stack.
   public func began(_ operation: StackOperation) -> any StackObservation {
     let tracer = sinks.tracer ?? InstrumentationSystem.tracer
     let span = tracer.startAnySpan("coherence.\(operation.kind.rawValue)", ofKind: operation.kind.spanKind)
@@ -45,17 +48,18 @@ public struct TelemetryObserver: StackObserver {
     return TelemetryObservation(operation: operation, span: span, sinks: sinks)
   }
 
+  /// The current service context, which the stack carries to another thread. Called by the stack.
   public func scope() -> (any StackScope)? { ServiceContext.current.map(TelemetryScope.init) }
 }
 
-/// Where what is observed goes.
+/// The destinations of the reports.
 struct TelemetrySinks: Sendable {
   let metrics: (any MetricsFactory)?
   let tracer: (any Tracer)?
   let logger: Logger?
 }
 
-/// The service context of one thread, to be taken to another.
+/// A service context, carried from one thread or task to another.
 struct TelemetryScope: StackScope {
   let context: ServiceContext
 
@@ -69,7 +73,7 @@ struct TelemetryScope: StackScope {
 }
 
 extension StackOperation.Kind {
-  /// Stores are asked by fetches, saves and attaching; the others are work of this process.
+  /// Fetches, saves and attaching call a store, as a client. Merges and actions are work of this process.
   var spanKind: SpanKind {
     switch self {
     case .attach, .fetch, .save: .client

@@ -39,6 +39,11 @@ let package = Package(
     .testTarget(
       name: "NotebookTests", dependencies: ["Notebook", core, conformance], path: "Tests/Notebook",
       swiftSettings: strict),
+    // The code of the articles in the documentation catalogs, as it stands there.
+    .testTarget(
+      name: "GuideTests",
+      dependencies: ["Notebook", coherence, core, identityMap, mapping, http, httpTypes, conformance],
+      path: "Tests/Guide", swiftSettings: strict),
     .testTarget(
       name: "IdentityMapClientTests", dependencies: [identityMap], path: "Tests/IdentityMap", swiftSettings: strict),
     // In the language mode of those who come from another library, whose code does not speak of sendability.

@@ -1,5 +1,5 @@
 import CoherenceCore
-import CoherenceHTTP
+public import CoherenceHTTP
 import Foundation
 import HTTPTypes
 import Testing

@@ -46,11 +46,20 @@ struct SourceFile {
   let lines: [String]
 
   init(_ url: URL, under root: URL) throws {
-    path = String(url.resolvingSymlinksInPath().path.dropFirst(root.path.count + 1))
-    var lines = try String(contentsOf: url, encoding: .utf8).components(separatedBy: "\n")
+    self.init(
+      path: String(url.resolvingSymlinksInPath().path.dropFirst(root.path.count + 1)),
+      text: try String(contentsOf: url, encoding: .utf8))
+  }
+
+  init(path: String, text: String) {
+    self.path = path
+    var lines = text.components(separatedBy: "\n")
     if lines.last?.isEmpty == true { lines.removeLast() }
     self.lines = lines
   }
+
+  /// The lines without comments and without the contents of strings.
+  var code: [String] { CodeScanner.lines(of: lines.joined(separator: "\n")) }
 
   var name: String { String((path as NSString).lastPathComponent.dropLast(".swift".count)) }
 

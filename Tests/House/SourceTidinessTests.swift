@@ -20,10 +20,23 @@ struct SourceTidinessTests {
   }
 
   @Test func `contexts and objects do not trap without a sentence in release builds`() throws {
-    let places = try repository.sources(in: "Modules/Core/Context", "Modules/Core/Objects").flatMap { file in
-      file.places { !Self.traps.isDisjoint(with: Self.calls(of: $0)) }
-    }
+    let places = try repository.sources(in: "Modules/Core/Context", "Modules/Core/Reading", "Modules/Core/Objects")
+      .flatMap { file in
+        file.places { !Self.traps.isDisjoint(with: Self.calls(of: $0)) }
+      }
     #expect(places == [], "Throw an error, or use `Misuse`.")
+  }
+
+  @Test func `the core names a backend only as the default of a configuration`() throws {
+    let names = ["sqlite", "postgres", "inmemory"]
+    let places = try repository.sources(in: "Modules/Core").flatMap { file in
+      file.lines.map(Self.trimmed).filter { line in
+        !line.hasPrefix("//") && names.contains { line.lowercased().contains($0) }
+      }
+      .map { "\(file.path): \($0)" }
+    }
+    let allowed = "Modules/Core/Store/StoreConfiguration.swift: public static let type: StoreType = \"SQLite\""
+    #expect(places == [allowed], "Ask the store for its capabilities.")
   }
 
   @Test func `nothing is left to be done later`() throws {

@@ -122,75 +122,77 @@ struct ExpansionTests {
   }
 
   @Test func `an enum gets a property for each associated value`() {
-    expectExpansion(
-      of: """
-        @EntityWrapper enum Media {
-          case book(Book), nothing
-          case pair(of: Book, with: Game?, count: Int)
-        }
-        """,
-      """
-      enum Media {
-        case book(Book), nothing
-        case pair(of: Book, with: Game?, count: Int)
-      }
-
-      extension Media: CoherenceIdentityMap.EntityWrapper {
-        nonisolated func wrappedEntitiesKeyPaths<Root>(
-          relativeTo parent: WritableKeyPath<Root, Self>
-        ) -> [CoherenceIdentityMap.PartialIdentifiableKeyPath<Root>] {
-          CoherenceMacros.NestedPlaces<Root>(
-            CoherenceMacros.NestedPlaces<Root>.at(parent.appending(\\.bookValue)),
-            CoherenceMacros.NestedPlaces<Root>.at(parent.appending(\\.pairValue0)),
-            CoherenceMacros.NestedPlaces<Root>.at(parent.appending(\\.pairValue1))
-          ).keyPaths
-        }
-
-        private nonisolated var bookValue: Optional<Book> {
-          get {
-            if case .book(let value) = self {
-              value
-            } else {
-              nil
-            }
-          }
-          set {
-            if case .book = self, let newValue {
-              self = .book(newValue)
-            }
-          }
-        }
-
-        private nonisolated var pairValue0: Optional<Book> {
-          get {
-            if case .pair(of: let value, with: _, count: _) = self {
-              value
-            } else {
-              nil
-            }
-          }
-          set {
-            if case .pair(of: _, with: let value1, count: let value2) = self, let newValue {
-              self = .pair(of: newValue, with: value1, count: value2)
-            }
-          }
-        }
-
-        private nonisolated var pairValue1: Game? {
-          get {
-            if case .pair(of: _, with: let value, count: _) = self {
-              value
-            } else {
-              nil
-            }
-          }
-          set {
-            if case .pair(of: let value0, with: _, count: let value2) = self {
-              self = .pair(of: value0, with: newValue, count: value2)
-            }
-          }
-        }
-      }
-      """)
+    expectExpansion(of: Self.media, Self.mediaExpansion)
   }
+
+  private static let media = """
+    @EntityWrapper enum Media {
+      case book(Book), nothing
+      case pair(of: Book, with: Game?, count: Int)
+    }
+    """
+
+  private static let mediaExpansion = """
+    enum Media {
+      case book(Book), nothing
+      case pair(of: Book, with: Game?, count: Int)
+    }
+
+    extension Media: CoherenceIdentityMap.EntityWrapper {
+      nonisolated func wrappedEntitiesKeyPaths<Root>(
+        relativeTo parent: WritableKeyPath<Root, Self>
+      ) -> [CoherenceIdentityMap.PartialIdentifiableKeyPath<Root>] {
+        CoherenceMacros.NestedPlaces<Root>(
+          CoherenceMacros.NestedPlaces<Root>.at(parent.appending(\\.bookValue)),
+          CoherenceMacros.NestedPlaces<Root>.at(parent.appending(\\.pairValue0)),
+          CoherenceMacros.NestedPlaces<Root>.at(parent.appending(\\.pairValue1))
+        ).keyPaths
+      }
+
+      private nonisolated var bookValue: Optional<Book> {
+        get {
+          if case .book(let value) = self {
+            value
+          } else {
+            nil
+          }
+        }
+        set {
+          if case .book = self, let newValue {
+            self = .book(newValue)
+          }
+        }
+      }
+
+      private nonisolated var pairValue0: Optional<Book> {
+        get {
+          if case .pair(of: let value, with: _, count: _) = self {
+            value
+          } else {
+            nil
+          }
+        }
+        set {
+          if case .pair(of: _, with: let value1, count: let value2) = self, let newValue {
+            self = .pair(of: newValue, with: value1, count: value2)
+          }
+        }
+      }
+
+      private nonisolated var pairValue1: Game? {
+        get {
+          if case .pair(of: _, with: let value, count: _) = self {
+            value
+          } else {
+            nil
+          }
+        }
+        set {
+          if case .pair(of: let value0, with: _, count: let value2) = self {
+            self = .pair(of: value0, with: newValue, count: value2)
+          }
+        }
+      }
+    }
+    """
 }

@@ -21,7 +21,8 @@ struct LostRaceTests {
   }
 
   private func interfere(_ stack: MappingStack, times: Int = 1, _ work: @escaping @Sendable () throws -> Void) {
-    stack.manager.container.persistentStoreCoordinator.observer = SaveInterference(times: times, work)
+    stack.manager.container.persistentStoreCoordinator.observer = SaveInterference(
+      times: times, reportingTo: { Issue.record($0) }, work)
   }
 
   @Test(arguments: Backend.available)

@@ -48,6 +48,17 @@ struct ConnectServiceTests {
     #expect(connect.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
+  @Test func `a service group starts the Connect and stops it`() async throws {
+    let connect = try makeConnect()
+    let logger = Logger(label: "coherence.tests")
+    let group = ServiceGroup(services: [ConnectService(connect, drainLimit: .seconds(20))], logger: logger)
+    async let run: Void = group.run()
+    await wait(for: .started, of: connect)
+    await group.triggerGracefulShutdown()
+    try await run
+    #expect(connect.state == .stopped)
+  }
+
   @Test func `shutdown lets actions run to their end`() async throws {
     let connect = try makeConnect()
     let service = ConnectService(connect)

@@ -1,4 +1,4 @@
-internal import Foundation
+import Foundation
 
 /// Runs each job on a thread of its own, which may block.
 package final class ThreadExecutor: TaskExecutor {

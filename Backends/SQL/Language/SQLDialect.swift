@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// How one engine's SQL differs from another's.
 package protocol SQLDialect: Sendable {

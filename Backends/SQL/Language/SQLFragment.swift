@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// A piece of SQL: text, names and values, kept apart until a dialect renders them.
 ///

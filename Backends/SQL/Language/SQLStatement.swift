@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// A rendered statement: its text, and the values of its parameters in order.
 package struct SQLStatement: Sendable {

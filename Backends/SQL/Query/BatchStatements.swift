@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// The statements of batch requests, over a set of keys that a query selects.
 package struct BatchStatements: Sendable {

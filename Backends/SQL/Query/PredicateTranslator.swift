@@ -27,7 +27,7 @@ struct PredicateTranslator {
   }
 
   /// The condition in a scope; `nil` when it cannot be said exactly.
-  func condition(_ predicate: FetchPredicate, in scope: inout QueryScope, isTotal: Bool = false) -> SQLFragment? {
+  func condition(_ predicate: FetchPredicate, in scope: inout JoinScope, isTotal: Bool = false) -> SQLFragment? {
     switch predicate {
     case .constant(let value):
       return dialect.boolean(value)
@@ -52,7 +52,7 @@ struct PredicateTranslator {
   }
 
   private func joined(
-    _ parts: [FetchPredicate], separator: SQLFragment, empty: Bool, in scope: inout QueryScope, isTotal: Bool
+    _ parts: [FetchPredicate], separator: SQLFragment, empty: Bool, in scope: inout JoinScope, isTotal: Bool
   ) -> SQLFragment? {
     guard !parts.isEmpty else { return dialect.boolean(empty) }
     if parts.count == 1 { return condition(parts[0], in: &scope, isTotal: isTotal) }
@@ -72,7 +72,7 @@ struct PredicateTranslator {
     case operand(QueryOperand)
   }
 
-  private func side(_ expression: FetchExpression, in scope: inout QueryScope) -> Side? {
+  private func side(_ expression: FetchExpression, in scope: inout JoinScope) -> Side? {
     switch expression {
     case .value(let value): .constant(value)
     case .path(let path): operand(path, in: &scope).map(Side.operand)
@@ -81,7 +81,7 @@ struct PredicateTranslator {
   }
 
   /// What a path leads to, as a column.
-  func operand(_ path: PropertyPath, in scope: inout QueryScope) -> QueryOperand? {
+  func operand(_ path: PropertyPath, in scope: inout JoinScope) -> QueryOperand? {
     guard let resolved = try? ResolvedPath(path, from: scope.entity),
       let alias = scope.alias(following: resolved.steps)
     else { return nil }
@@ -119,7 +119,7 @@ struct PredicateTranslator {
     schema.table(for: property.entity)?.column(of: property)?.name
   }
 
-  private func count(_ path: PropertyPath, in scope: inout QueryScope) -> QueryOperand? {
+  private func count(_ path: PropertyPath, in scope: inout JoinScope) -> QueryOperand? {
     guard let members = members(path, in: &scope) else { return nil }
     return QueryOperand(
       sql: "(SELECT COUNT(*) FROM \(members.tables) WHERE \(members.condition))", storage: .int64, isNullable: false)
@@ -139,7 +139,7 @@ struct PredicateTranslator {
 
   private func comparison(
     _ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression, _ options: StringOptions,
-    in scope: inout QueryScope
+    in scope: inout JoinScope
   ) -> Comparison? {
     guard let leftSide = side(left, in: &scope), let rightSide = side(right, in: &scope) else { return nil }
     switch (leftSide, rightSide) {
@@ -274,7 +274,7 @@ struct PredicateTranslator {
   // MARK: Membership
 
   private func membership(
-    _ expression: FetchExpression, _ values: [AttributeValue], _ options: StringOptions, in scope: inout QueryScope
+    _ expression: FetchExpression, _ values: [AttributeValue], _ options: StringOptions, in scope: inout JoinScope
   ) -> Comparison? {
     guard case .operand(let plain)? = side(expression, in: &scope), let operand = folded(plain, options) else {
       return nil
@@ -303,17 +303,17 @@ struct PredicateTranslator {
   private struct Members {
     var tables: SQLFragment
     var condition: SQLFragment
-    var scope: QueryScope
+    var scope: JoinScope
   }
 
   /// The tables and the condition under which the members of a relationship are found.
-  private func members(_ path: PropertyPath, in scope: inout QueryScope, readingMembers: Bool = false) -> Members? {
+  private func members(_ path: PropertyPath, in scope: inout JoinScope, readingMembers: Bool = false) -> Members? {
     guard let resolved = try? ResolvedPath(path, from: scope.entity), case .toMany(let relationship) = resolved.target,
       let owner = scope.alias(following: resolved.steps), let table = schema.table(for: relationship.destination)
     else { return nil }
     let ownerID = SQLFragment.column(SQLTable.id, of: owner)
     let alias = scope.subqueryAlias()
-    let memberScope = QueryScope(
+    let memberScope = JoinScope(
       table, entity: relationship.destination, alias: alias, schema: schema,
       maximumJoins: dialect.maximumJoins - 1)
     switch relationship.storage {
@@ -338,7 +338,7 @@ struct PredicateTranslator {
 
   private func quantified(
     _ quantifier: FetchPredicate.Quantifier, _ path: PropertyPath, _ predicate: FetchPredicate,
-    in scope: inout QueryScope
+    in scope: inout JoinScope
   ) -> SQLFragment? {
     guard var members = members(path, in: &scope, readingMembers: true),
       let inner = nested(by: 12)?.condition(predicate, in: &members.scope, isTotal: quantifier == .all)

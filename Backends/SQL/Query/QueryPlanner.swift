@@ -1,15 +1,6 @@
-import CoherenceCore
+package import CoherenceCore
 
-/// A fetch as SQL, with what the statement promises.
-package struct FetchPlan: Sendable {
-  package var statement: SQLFragment
-  package var layout: RowLayout
-  package var isPredicateExact: Bool
-  package var isOrderExact: Bool
-  package var isRangeExact: Bool
-}
-
-/// Turns what a store is asked for into statements.
+/// Translates queries of a store into SELECT statements.
 package struct QueryPlanner: Sendable {
   private let schema: SQLSchema
   private let dialect: any SQLDialect
@@ -23,11 +14,14 @@ package struct QueryPlanner: Sendable {
 
   // MARK: Fetches
 
-  /// The statement of a fetch. What it cannot say exactly it leaves out: more rows may come then, never fewer.
-  package func fetch(_ query: StoreQuery) throws -> FetchPlan {
+  /// Returns the statement of a fetch. A condition without an exact translation is left out of the statement, which may
+  /// return more rows than match, never fewer.
+  ///
+  /// - Throws: ``ErrorCode/noStore`` for an entity that the store does not hold.
+  package func select(_ query: StoreQuery) throws -> SelectPlan {
     let table = try schema.requireTable(for: query.entity)
     let layout = RowLayout(table, entities: query.entities)
-    var scope = QueryScope(
+    var scope = JoinScope(
       table, entity: query.entity, schema: schema, maximumJoins: dialect.maximumJoins)
     let filter = filter(query, in: table, scope: &scope)
     let order = order(query.sortKeys, scope: &scope)
@@ -36,7 +30,7 @@ package struct QueryPlanner: Sendable {
     if let order { statement += " ORDER BY \(order)" }
     let canLimit = filter.isExact && order != nil
     if canLimit { statement += range(query) }
-    return FetchPlan(
+    return SelectPlan(
       statement: statement, layout: layout, isPredicateExact: filter.isExact, isOrderExact: order != nil,
       isRangeExact: canLimit)
   }
@@ -55,7 +49,7 @@ package struct QueryPlanner: Sendable {
 
   private func matching(_ query: StoreQuery, select: SQLFragment) throws -> SQLFragment? {
     let table = try schema.requireTable(for: query.entity)
-    var scope = QueryScope(
+    var scope = JoinScope(
       table, entity: query.entity, schema: schema, maximumJoins: dialect.maximumJoins)
     let filter = filter(query, in: table, scope: &scope)
     guard filter.isExact else { return nil }
@@ -112,7 +106,7 @@ package struct QueryPlanner: Sendable {
   }
 
   /// The conditions of a query. The parts of its predicate that AND joins at the top are translated one by one.
-  private func filter(_ query: StoreQuery, in table: SQLTable, scope: inout QueryScope) -> Filter {
+  private func filter(_ query: StoreQuery, in table: SQLTable, scope: inout JoinScope) -> Filter {
     var filter = Filter(conditions: entityCondition(query, in: table, alias: scope.alias), isExact: true)
     let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
     var bindings = query.entities.count
@@ -141,7 +135,7 @@ package struct QueryPlanner: Sendable {
   }
 
   /// What stands after ORDER BY; `nil` when a sort key cannot be said exactly.
-  private func order(_ sortKeys: [SortKey], scope: inout QueryScope) -> SQLFragment? {
+  private func order(_ sortKeys: [SortKey], scope: inout JoinScope) -> SQLFragment? {
     let translator = PredicateTranslator(schema: schema, dialect: dialect, spaces: spaces)
     var terms: [SQLFragment] = []
     var attempt = scope

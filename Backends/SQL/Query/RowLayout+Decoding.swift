@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 // What decoders of rows have in common but for how a cell is read, which is each store's own.
 

@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// The columns of a statement that reads rows: key, version, the entity where it can vary, and then the properties.
 package struct RowLayout: Sendable {

@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// The statements about the numbers of members that owners have.
 package struct MemberCountStatements: Sendable {

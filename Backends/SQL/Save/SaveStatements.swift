@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 import Synchronization
 
 /// A statement of a save: its text, and where each parameter's value comes from.

@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// What a row of a refused save has in a unique index, to find out which other record has the same.
 package struct UniqueValues {

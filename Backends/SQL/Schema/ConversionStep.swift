@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// Statements of a migration, and the conversion that follows them.
 package struct SchemaStage: Sendable {

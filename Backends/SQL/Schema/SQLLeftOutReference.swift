@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// A to-one relationship that a store keeps for other models than the present one.
 package struct SQLLeftOutReference: Sendable {

@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// The tables of a store: where each entity, property and link is kept.
 ///

@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 
 /// The table of an entity hierarchy.
 package final class SQLTable: Sendable {

@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 import Foundation
 import Logging
 

@@ -1,4 +1,4 @@
-import CoherenceCore
+package import CoherenceCore
 import Foundation
 
 /// What a SQL store has written down of itself, in its metadata table.

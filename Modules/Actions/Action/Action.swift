@@ -1,10 +1,9 @@
-import CoherenceCore
+public import CoherenceCore
 
-/// A piece of work that a ``Connect`` executes and keeps account of.
+/// A unit of work that a ``Connect`` executes and records statistics about.
 ///
-/// An action is `Sendable`: it is made by its submitter, runs on another thread, and may be canceled from a third. An
-/// action with immutable properties is a structure. An action with state of its own while it runs keeps it behind a
-/// lock:
+/// An action is `Sendable`: its submitter, the thread that runs it and a canceling thread may all differ. An action with
+/// immutable properties is best a structure. An action with mutable state keeps the state behind a lock:
 ///
 /// ```swift
 /// final class Import: GenericAction {
@@ -21,47 +20,49 @@ import CoherenceCore
 /// }
 /// ```
 public protocol Action: Sendable {
-  /// Asks the work to end early: because a caller canceled the action, or because its time is up.
+  /// Requests that the work ends early, because a caller canceled the action or its timeout has passed.
   ///
-  /// Called at most once, on the canceling thread, while the work may be running on another, or may just have ended.
-  /// Not called for a finished action. Runs as part of the action. Waiting here for an action that depends on this one
-  /// throws ``ErrorCode/actionWaitsForItself``; stopping the Connect here returns at once.
+  /// Called at most once, and not for a finished action: after a cancellation on the canceling thread, after a timeout on
+  /// a thread of its own. The work may still run on another thread, or may just have ended. The call is part of the
+  /// action: waiting here for an action that depends on this one throws ``ErrorCode/actionWaitsForItself``, and `stop` of
+  /// the Connect returns at once.
   func cancel()
 
-  /// How the action wants to be executed.
+  /// The options of a submission that passes none.
   var options: ActionOptions { get }
 }
 
 extension Action {
-  /// Does nothing: an uninterruptible action runs to its end, and counts as canceled.
+  /// Does nothing: the work continues to its end, and the action counts as canceled.
   public func cancel() {}
 
-  /// Nothing in particular.
+  /// The default options.
   public var options: ActionOptions { ActionOptions() }
 }
 
-/// An action not bound to an entity. Up to five run at once, unless ``ConnectOptions`` say otherwise.
+/// An action without an entity. By default up to five run at once; ``ConnectOptions`` can change the number.
 public protocol GenericAction: Action {
-  /// Does the work. May block; runs on a thread of its own.
+  /// Does the work. May block: the call has a thread of its own. A thrown error fails the action.
   func execute() throws
 }
 
-/// An action on the records of one entity. Actions on entities of one hierarchy run one after the other, in the order in
-/// which they were submitted.
+/// An action on the records of one entity. Actions on entities of one hierarchy run one after the other, by priority and
+/// then in the order of their submissions.
 public protocol EntityAction: Action {
-  /// The class of the entity's objects, by which the entity is found.
+  /// The class of the entity's objects, which identifies the entity.
   associatedtype ManagedObjectType: ManagedObject
-  /// The name of the entity, for entities without a class of their own; `nil` to find it by the class.
+  /// The name of the entity, for an entity without a class of its own; `nil` to find the entity by its class.
   var entityName: String? { get }
 
-  /// Does the work. May block; runs on a thread of its own, not in the context: use `context.performAndWait`.
+  /// Does the work. May block: the call has a thread of its own, outside of the context. Use `context.performAndWait`.
+  /// A thrown error fails the action.
   ///
-  /// - Parameter context: Made for this execution. Its saves are durable, and the view context sees them. Changes that
-  ///   the action has not saved are lost when it ends; the log warns of them, and
-  ///   ``ActionStatistics/hasUnsavedChanges`` is true.
+  /// - Parameter context: A context of this attempt. Its saves are durable, and the view context sees them. Unsaved
+  ///   changes are lost at the end; then the log has a warning, and ``ActionStatistics/hasUnsavedChanges`` is true.
   func execute(context: ActionContext) throws
 }
 
 extension EntityAction {
+  /// `nil`: the class identifies the entity.
   public var entityName: String? { nil }
 }

@@ -9,23 +9,23 @@ import Synchronization
 /// print(try await handle.value)
 /// ```
 ///
-/// May be used from any thread. Keeping it does not keep the action in its queue, nor the Connect.
+/// May be used from any thread. Releasing the handle does not cancel the action, and keeping it does not keep the Connect.
 public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked Sendable {
   // Sendable: as the base class is; what changes here is behind a mutex.
 
   private let body: ActionBody<Output>
   private let output = Mutex<Output?>(nil)
 
-  init(_ action: any Action, _ body: ActionBody<Output>, in submission: ActionSubmission) {
+  init(_ action: any Action, _ body: ActionBody<Output>, _ configuration: Configuration) {
     self.body = body
-    super.init(action, in: submission)
+    super.init(action, configuration)
   }
 
-  /// The result of the action, waited for. Canceling the task that waits ends the waiting, and not the action: see
-  /// ``AnyActionHandle/cancel()`` for that.
+  /// Waits for the end of the action and returns its result. Canceling the waiting task ends the wait and not the action;
+  /// ``AnyActionHandle/cancel()`` cancels the action.
   ///
-  /// - Throws: What the action threw; `CancellationError` when it was canceled and did not throw; and what
-  ///   ``waitUntilFinished()`` throws.
+  /// - Throws: The error of the action, ``ActionProxy/error``; `CancellationError` when the action was canceled and did
+  ///   not throw; the errors of ``ActionProxy/waitUntilFinished()``.
   public var value: Output {
     get async throws {
       try await waitUntilFinished()
@@ -40,12 +40,12 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
   override func attempt(inLane lane: Int) -> UInt64? {
     switch body {
     case .blocking(let body):
-      let beginning = DispatchTime.now().uptimeNanoseconds
+      let startTime = DispatchTime.now().uptimeNanoseconds
       let error = Self.$executing.withValue(self) {
-        MainDemand.working(for: dispatcher) { failure { try body(self) } }
+        MainDemand.working(for: scheduler) { catchError { try body(self) } }
       }
-      let time = DispatchTime.now().uptimeNanoseconds - beginning
-      end(throwing: error)
+      let time = DispatchTime.now().uptimeNanoseconds - startTime
+      endAttempt(throwing: error)
       return time
     case .asynchronous(let body):
       start(body, inLane: lane)
@@ -54,20 +54,21 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
   }
 
   private func start(_ body: @escaping @Sendable (AnyActionHandle) async throws -> Output, inLane lane: Int) {
-    // Detached, for it may be started by the task of the action before, whose task-local values are no affair of this one.
+    // Detached: the task of the previous action may start this one, which must not inherit its task-local values.
     let task = Task.detached { [self] in
-      let beginning = DispatchTime.now().uptimeNanoseconds
+      let startTime = DispatchTime.now().uptimeNanoseconds
       let error = await Self.$executing.withValue(self) {
-        await MainDemand.working(for: dispatcher) { await failure { try await body(self) } }
+        await MainDemand.working(for: scheduler) { await catchError { try await body(self) } }
       }
-      let time = DispatchTime.now().uptimeNanoseconds - beginning
-      end(throwing: error)
-      queue.laneIsFree(lane, after: time)
+      let time = DispatchTime.now().uptimeNanoseconds - startTime
+      endAttempt(throwing: error)
+      queue.laneDidFinish(lane, after: time)
     }
     didStart(task)
   }
 
-  private func failure(of work: () throws -> Output) -> (any Error)? {
+  /// Stores the result of the work, or returns its error.
+  private func catchError(of work: () throws -> Output) -> (any Error)? {
     do {
       let value = try work()
       output.withLock { $0 = value }
@@ -77,7 +78,7 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
     }
   }
 
-  private func failure(of work: () async throws -> Output) async -> (any Error)? {
+  private func catchError(of work: () async throws -> Output) async -> (any Error)? {
     do {
       let value = try await work()
       output.withLock { $0 = value }

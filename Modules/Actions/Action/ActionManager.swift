@@ -1,18 +1,20 @@
-/// Executes actions.
+/// Submits actions for execution.
 ///
-/// A completion block is called once for each call of `execute`, after the action finished and after
-/// `ActionDidFinishExecuting` was posted, on a thread that neither actions nor tasks need. A block that blocks delays the
-/// beginning and the end of no action. It delays other actions' completion blocks by about a millisecond, until as many
-/// blocks as ``ConnectOptions/maximumConcurrentCompletionBlocks`` are blocked at once: further blocks wait until one of
-/// them returns. Blocks that return at once share one thread. Completion blocks begin in the order in which their actions
-/// finished; those of one action are called one after the other, in the order of the calls of `execute`.
+/// `execute` returns at once, and may be called from any thread. `options` replace the action's own ``Action/options`` for
+/// one submission; `nil` keeps them.
 ///
-/// `options` say how this one execution differs from the action's own ``Action/options``; `nil` for no difference. When
-/// an equal action, with the same ``ActionOptions/uniqueKey``, is on its way, its handle is returned: the two are one
-/// from then on, with arguments and options of the first, and canceling one cancels both. The options may have the equal
-/// action replaced, joined only while it waits, or raised in priority: see ``EqualActionPolicy``.
+/// While an equal action with the same ``ActionOptions/uniqueKey`` is unfinished, `execute` by default returns the handle
+/// of that action: both submissions share its arguments, options and end, and canceling one cancels both. Other policies
+/// replace the equal action, or join it only while it waits; see ``EqualActionPolicy``.
+///
+/// A completion block is called once for each call of `execute`, after the action has finished and
+/// `ActionDidFinishExecuting` was posted. Completion blocks begin in the order in which their actions finished. The blocks
+/// of one action are called one after the other, in the order of the submissions. They run on threads that neither actions
+/// nor tasks use, so that a blocked completion block delays no action. It delays other completion blocks by about a
+/// millisecond. Once ``ConnectOptions/maximumConcurrentCompletionBlocks`` blocks are blocked, further blocks wait until one
+/// of them returns. Blocks that return at once share one thread.
 public protocol ActionManager {
-  /// Submits an action. Before the start of the Connect it waits for it.
+  /// Submits an action. The action waits for the start of the Connect.
   @discardableResult
   func execute<A: GenericAction>(
     _ action: A, options: ActionOptions?, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
@@ -20,14 +22,14 @@ public protocol ActionManager {
 
   /// Submits an action on an entity.
   ///
-  /// - Throws: ``ErrorCode/unmanagedEntity`` when the entity is not managed, which no entity is before `start()` and
+  /// - Throws: ``ErrorCode/unmanagedEntity`` when the entity is not managed. No entity is managed before `start()` and
   ///   after `stop()`.
   @discardableResult
   func execute<A: EntityAction>(
     _ action: A, options: ActionOptions?, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
   ) throws -> ActionHandle<Void>
 
-  /// Submits an asynchronous action. Before the start of the Connect it waits for it.
+  /// Submits an asynchronous action. The action waits for the start of the Connect.
   @discardableResult
   func execute<A: AsyncGenericAction>(
     _ action: A, options: ActionOptions?, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
@@ -35,7 +37,7 @@ public protocol ActionManager {
 
   /// Submits an asynchronous action on an entity.
   ///
-  /// - Throws: As for an ``EntityAction``.
+  /// - Throws: ``ErrorCode/unmanagedEntity``, as for an ``EntityAction``.
   @discardableResult
   func execute<A: AsyncEntityAction>(
     _ action: A, options: ActionOptions?, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)?
@@ -45,6 +47,7 @@ public protocol ActionManager {
 // MARK: - With the action's own options
 
 extension ActionManager {
+  /// Submits an action with its own options.
   @discardableResult
   public func execute<A: GenericAction>(
     _ action: A, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)? = nil
@@ -52,6 +55,7 @@ extension ActionManager {
     try execute(action, options: nil, completionBlock: completionBlock)
   }
 
+  /// Submits an action on an entity with its own options.
   @discardableResult
   public func execute<A: EntityAction>(
     _ action: A, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)? = nil
@@ -59,6 +63,7 @@ extension ActionManager {
     try execute(action, options: nil, completionBlock: completionBlock)
   }
 
+  /// Submits an asynchronous action with its own options.
   @discardableResult
   public func execute<A: AsyncGenericAction>(
     _ action: A, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)? = nil
@@ -66,6 +71,7 @@ extension ActionManager {
     try execute(action, options: nil, completionBlock: completionBlock)
   }
 
+  /// Submits an asynchronous action on an entity with its own options.
   @discardableResult
   public func execute<A: AsyncEntityAction>(
     _ action: A, completionBlock: (@Sendable (_ actionProxy: any ActionProxy) -> Void)? = nil
@@ -77,16 +83,19 @@ extension ActionManager {
 // MARK: - Without a completion block
 
 extension ActionManager {
+  /// Submits an action with options and without a completion block.
   @discardableResult
   public func execute<A: GenericAction>(_ action: A, options: ActionOptions) throws -> ActionHandle<Void> {
     try execute(action, options: options, completionBlock: nil)
   }
 
+  /// Submits an action on an entity with options and without a completion block.
   @discardableResult
   public func execute<A: EntityAction>(_ action: A, options: ActionOptions) throws -> ActionHandle<Void> {
     try execute(action, options: options, completionBlock: nil)
   }
 
+  /// Submits an asynchronous action with options and without a completion block.
   @discardableResult
   public func execute<A: AsyncGenericAction>(
     _ action: A, options: ActionOptions
@@ -94,6 +103,7 @@ extension ActionManager {
     try execute(action, options: options, completionBlock: nil)
   }
 
+  /// Submits an asynchronous action on an entity with options and without a completion block.
   @discardableResult
   public func execute<A: AsyncEntityAction>(
     _ action: A, options: ActionOptions

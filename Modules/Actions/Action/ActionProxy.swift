@@ -1,61 +1,46 @@
-import Foundation
+public import Foundation
 
-/// The state of a submitted action. May be asked from any thread, and always shows one consistent state.
+/// The state of a submitted action, and its cancellation. May be used from any thread.
 ///
-/// What becomes known when an action finished, in this order:
-/// 1. State, status, error and statistics change, all at once, and permanently.
-/// 2. ``Connect/events`` has the event, and then `ActionDidFinishExecuting` is posted; both after those of the start.
+/// The end of an action becomes visible in this order:
+/// 1. State, status, error and statistics change at once, and never again.
+/// 2. ``Connect/events`` has the event, and then `ActionDidFinishExecuting` is posted. Both follow those of the start.
 /// 3. The completion blocks are called, in the order of the submissions; see ``ActionManager`` for their threads.
 ///
-/// ``waitUntilFinished()`` and ``ActionHandle/value`` return after 1, and do not wait for 2 or 3.
+/// ``waitUntilFinished()`` and ``ActionHandle/value`` return after step 1, and do not wait for steps 2 and 3.
 public protocol ActionProxy: AnyObject, Sendable {
+  /// The submitted action.
   var action: any Action { get }
+  /// The present state.
   var state: ActionState { get }
+  /// The way in which the action ended; ``ActionCompletionStatus/canceled`` from a cancellation on.
   var completionStatus: ActionCompletionStatus { get }
-  /// What the action threw, even when it counts as canceled.
+  /// The error that the action threw, even if the action counts as canceled; ``ErrorCode/timedOut``,
+  /// ``ErrorCode/actionReplaced`` or ``ErrorCode/dependencyFailed`` where one of these was the reason for the end.
   var error: (any Error)? { get }
-  /// Times and counts up to now; they grow while the action runs, and are there for failed and canceled actions too.
+  /// The times and counts so far. They grow while the action runs, and failed and canceled actions have them too.
   var statistics: ActionStatistics { get }
 
-  /// How far the action is. The action sets it, by way of ``AnyActionHandle/current`` or ``ActionContext/progress``; to
-  /// cancel the progress is to cancel the action. Its counts may be read and written from any thread. The rest, Foundation reads
-  /// without a lock on Linux: take the fraction from ``progressUpdates``, and ask the proxy whether it was canceled.
-  /// Children cannot be added to it.
+  /// The progress of the action, which the action sets by ``AnyActionHandle/current`` or ``ActionContext/progress``.
+  /// Canceling the progress cancels the action.
+  ///
+  /// The counts may be read and written from any thread. Foundation reads the other properties without a lock on Linux:
+  /// take the fraction from ``progressUpdates``, and the cancellation from ``completionStatus``. The progress cannot have
+  /// children.
   var progress: Progress { get }
-  /// How far the action is: the present state, then the latest of the changes since the last look, until the action
-  /// finished. Every access makes a sequence of its own.
+  /// A new stream of the present progress and of later changes, until the end of the action. A slow reader receives only
+  /// the latest change.
   var progressUpdates: AsyncStream<ActionProgress> { get }
 
-  /// Asks the action to end early. One that waits is taken out of its queue and finishes at once, without running; one
-  /// that runs is asked through ``Action/cancel()``, and finishes when it has ended. What it saved stays saved. Once
-  /// finished, nothing changes any more.
+  /// Cancels the action. A waiting action finishes at once without running. A running action is notified by
+  /// ``Action/cancel()`` and finishes at the end of its work; its earlier saves are kept. A finished action does not
+  /// change.
   func cancel()
 
-  /// Waits until the action finished. Canceling the task that waits ends the waiting, and not the action.
+  /// Waits for the end of the action. Canceling the waiting task ends the wait and not the action.
   ///
-  /// - Throws: `CancellationError` when the task that waits is canceled before the action finished;
-  ///   ``ErrorCode/actionWaitsForItself`` when an action calls this, and the awaited one cannot begin or end
-  ///   before the caller has: it is the same action, or waits for a place that the caller holds.
+  /// - Throws: `CancellationError` when the waiting task is canceled before the end of the action;
+  ///   ``ErrorCode/actionWaitsForItself`` when the caller is an action and the awaited action cannot finish before the
+  ///   caller, because it is the same action, depends on the caller, or needs a queue or slot that the caller occupies.
   func waitUntilFinished() async throws
-}
-
-/// Where an action is on its way.
-public enum ActionState: Sendable, Hashable {
-  /// Not submitted yet.
-  case created
-  /// Waiting: in its queue, for the actions that it depends on, for a concurrency limit, for its next attempt, or for
-  /// the start of the Connect.
-  case pending
-  case executing
-  case finished
-}
-
-/// How an action ended.
-public enum ActionCompletionStatus: Sendable, Hashable {
-  /// It did not end yet.
-  case unknown
-  case successful
-  /// It was canceled before its end, whether it succeeded or failed then.
-  case canceled
-  case failed
 }

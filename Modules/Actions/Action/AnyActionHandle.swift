@@ -1,102 +1,122 @@
 import CoherenceCore
-import Foundation
+public import Foundation
 import Synchronization
 
-/// The handle of an action with any type of result: ``ActionHandle`` without the value.
+/// The handle of an action with any type of result: an ``ActionHandle`` without the value.
+///
+/// May be used from any thread. A handle that is kept after the end of its action keeps neither the Connect nor its stores
+/// alive.
 public class AnyActionHandle: ActionProxy, @unchecked Sendable {
   // Sendable: every property is immutable, or behind the mutex; the compiler cannot check a non-final class.
 
-  /// The handle of the action that the current thread or task executes.
+  /// The handle of the action that the current thread or task executes; `nil` outside of actions.
   ///
-  /// A task that an action makes with `Task { }` or in a group is part of it; one made with `Task.detached` is not.
+  /// A task that an action makes with `Task { }` or in a task group is part of the action. A task made with
+  /// `Task.detached` is not.
   public static var current: AnyActionHandle? { executing }
   @TaskLocal static var executing: AnyActionHandle?
 
   public final let action: any Action
-  final let queue: ActionQueue
-  final let dispatcher: ActionDispatcher
-  /// `nil` for a generic action.
+  final let queue: ActionQueue<AnyActionHandle>
+  final let scheduler: any ActionScheduler
+  /// The entity of an entity action; `nil` for a generic action.
   final let entity: EntityDescription?
-  /// `nil` for an action that asks for nothing in particular.
-  final let terms: ActionTerms?
-  final let life: Mutex<ActionLife>
+  /// The options of the submission; `nil` for the default options.
+  final let resolvedOptions: ResolvedOptions?
+  final let lifecycle: Mutex<LifecycleState<ActionCompletion>>
 
-  init(_ action: any Action, in submission: ActionSubmission) {
+  /// The surroundings of a submitted action.
+  struct Configuration {
+    let queue: ActionQueue<AnyActionHandle>
+    let scheduler: any ActionScheduler
+    let entity: EntityDescription?
+    let resolvedOptions: ResolvedOptions?
+    let completion: ActionCompletion?
+  }
+
+  init(_ action: any Action, _ configuration: Configuration) {
     self.action = action
-    queue = submission.queue
-    dispatcher = submission.dispatcher
-    entity = submission.entity
-    terms = submission.terms
-    life = Mutex(ActionLife(completions: submission.completions))
+    queue = configuration.queue
+    scheduler = configuration.scheduler
+    entity = configuration.entity
+    resolvedOptions = configuration.resolvedOptions
+    lifecycle = Mutex(LifecycleState(completions: configuration.completion.map { [$0] } ?? []))
   }
 
   // MARK: State
 
-  public final var state: ActionState { life.withLock { $0.state } }
-  public final var completionStatus: ActionCompletionStatus { life.withLock { $0.status } }
-  public final var error: (any Error)? { life.withLock { $0.error } }
-  public final var statistics: ActionStatistics { life.withLock { $0.statistics } }
-  /// Whether the action was asked to end.
-  final var hasToEnd: Bool { life.withLock { $0.hasToEnd } }
-  final var priority: ActionPriority { terms?.priority ?? .normal }
+  public final var state: ActionState { lifecycle.withLock { $0.state } }
+  public final var completionStatus: ActionCompletionStatus { lifecycle.withLock { $0.status } }
+  public final var error: (any Error)? { lifecycle.withLock { $0.error } }
+  public final var statistics: ActionStatistics { lifecycle.withLock { $0.statistics } }
+  final var isPending: Bool { state == .pending }
+  final var isCanceledOrExpired: Bool { lifecycle.withLock { $0.isCanceledOrExpired } }
+  final var priority: ActionPriority { resolvedOptions?.priority ?? .normal }
 
   public final var progress: Progress { sharedProgress }
   public final var progressUpdates: AsyncStream<ActionProgress> { sharedProgress.updates() }
 
-  /// Made when it is first asked for: most actions do without.
+  /// Made at the first access, because few actions report progress.
   private final var sharedProgress: SharedProgress {
-    life.withLock { life in
-      if let progress = life.progress { return progress }
-      let progress = SharedProgress(of: life) { [weak self] in self?.cancel() }
-      life.progress = progress
+    lifecycle.withLock { lifecycle in
+      if let progress = lifecycle.progress { return progress }
+      let progress = SharedProgress(state: lifecycle.state, isCanceled: lifecycle.status == .canceled) { [weak self] in
+        self?.cancel()
+      }
+      lifecycle.progress = progress
       return progress
     }
   }
+
+  public final func cancel() { complete(markCanceled()) }
 
   // MARK: Waiting
 
   public final func waitUntilFinished() async throws {
     if state == .finished { return }
-    let waiter = Self.executing
-    try waiter.map { try WaitGraph.begin($0, for: [self]) }
-    defer { if let waiter { WaitGraph.end(waiter, for: [self]) } }
-    let wait = FinishWait()
-    defer { life.withLock { $0.waits[ObjectIdentifier(wait)] = nil } }
+    let waitingAction = Self.executing
+    try waitingAction.map { try WaitGraph.begin($0, for: [self]) }
+    defer { if let waitingAction { WaitGraph.end(waitingAction, for: [self]) } }
+    let waiter = FinishWaiter()
+    defer { lifecycle.withLock { $0.waiters[ObjectIdentifier(waiter)] = nil } }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-        wait.begin(continuation)
-        join(wait)
+        waiter.suspend(continuation)
+        resumeWhenFinished(waiter)
       }
     } onCancel: {
-      wait.end(.failure(CancellationError()))
+      waiter.resume(with: .failure(CancellationError()))
     }
   }
 
-  /// Ends a wait once the action finished: at once, if it did already.
-  private final func join(_ wait: FinishWait) {
-    let isFinished = life.withLock { life in
-      if life.state != .finished { life.waits[ObjectIdentifier(wait)] = wait }
-      return life.state == .finished
+  /// Resumes a waiter at the end of the action: at once, if the action has finished.
+  private final func resumeWhenFinished(_ waiter: FinishWaiter) {
+    let isFinished = lifecycle.withLock { lifecycle in
+      if lifecycle.state != .finished { lifecycle.waiters[ObjectIdentifier(waiter)] = waiter }
+      return lifecycle.state == .finished
     }
-    if isFinished { wait.end(.success(())) }
+    if isFinished { waiter.resume(with: .success(())) }
   }
 
-  /// Calls a block once the action finished: at once, if it did already.
+  /// Calls a block at the end of the action: at once, if the action has finished. The block must not block.
   final func whenFinished(_ block: @escaping @Sendable () -> Void) {
-    let isFinished = life.withLock { life in
-      if life.state != .finished { life.observers.append(block) }
-      return life.state == .finished
+    let isFinished = lifecycle.withLock { lifecycle in
+      if lifecycle.state != .finished { lifecycle.observers.append(block) }
+      return lifecycle.state == .finished
     }
     if isFinished { block() }
   }
 
-  // MARK: Running
+  // MARK: Overridden by the handle with a result
 
   /// Whether the work needs a thread of its own.
   var mayBlock: Bool { true }
 
-  /// Does the work once.
+  /// Runs one attempt of a claimed action.
   ///
-  /// - Returns: How long it took, in nanoseconds; `nil` when it ends later, and says so to the lane by itself.
+  /// - Returns: The execution time in nanoseconds; `nil` when the attempt continues in a task, which notifies the queue
+  ///   at its end.
   func attempt(inLane lane: Int) -> UInt64? { preconditionFailure("Only handles with a result are made.") }
 }
+
+extension AnyActionHandle: QueuedAction, ActionExecution {}

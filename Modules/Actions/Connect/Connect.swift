@@ -1,75 +1,85 @@
-import CoherenceCore
-import CoherenceStrategies
+public import CoherenceCore
+public import CoherenceStrategies
 
-/// A persistent container with managed entities, on which actions are executed.
+/// A persistent container that manages entities and executes actions on them.
 ///
-/// An entity is *managed* while a started store holds it, it is not abstract, and it names the attributes that identify
-/// its records: by `userInfo["uniquenessAttributes"]`, a list of attribute names separated by commas, of its own or of
-/// the nearest ancestor with such a list, or else by the shortest of its uniqueness constraints. The stores keep the
-/// listed attributes unique too; see `EntityDescription.keySetting`.
+/// An entity is *managed* while the Connect is started, one of its stores holds the entity, the entity is not abstract, and
+/// the model names the attributes that identify the entity's records. These attributes are, in this order:
+/// 1. `userInfo["uniquenessAttributes"]` of the entity or of its nearest ancestor with this setting, a list of attribute
+///    names separated by commas; see `EntityDescription.keySetting`. The stores keep these attributes unique.
+/// 2. the shortest of the entity's uniqueness constraints.
 ///
 /// May be used from any thread. ``ConnectState`` lists the effect of each call in each state.
 public protocol Connect: PersistentContainer {
-  /// Begins to manage the entities of the attached stores. Stores that an earlier `stop` closed are attached again;
-  /// without any, the default store is attached. Does nothing when started. Blocks while stores are opened.
+  /// Starts the Connect: attaches the stores that an earlier `stop` detached, or the default store when no store is known,
+  /// and begins to manage the entities of all attached stores. Does nothing, with a warning in the log, when started.
   ///
-  /// - Throws: What attaching a store throws. The Connect is not started then, and no store is attached by the call.
-  ///   ``ErrorCode/illegalState`` when an action calls this while the Connect waits for the action's end to stop.
+  /// Blocks while stores are opened. When the Connect is stopping, the call first waits for the stop.
+  ///
+  /// - Throws: The errors of attaching a store; the Connect is stopped then, and the call has attached no store.
+  ///   ``ErrorCode/illegalState`` when an action of this Connect calls `start` while the Connect is stopping, because the
+  ///   stop waits for the action; or on the main actor, when the stop waits for an action that waits for the main actor.
   func start() throws
 
-  /// Starts without blocking a thread; see `start()` without `async`.
+  /// Starts the Connect without blocking a thread. Effect and errors are those of the blocking form.
   func start() async throws
 
-  /// Starts without blocking the caller, and calls the block with `nil` or the error, on a thread where the block may
-  /// block. Calls of this kind are carried out in the order in which they are made.
+  /// Starts the Connect without blocking the caller. Asynchronous starts and stops take place in the order of their calls.
+  ///
+  /// - Parameter block: Called once with `nil` or the error, on a thread where the block may block.
   func start(block: @escaping @Sendable ((any Error)?) -> Void)
 
-  /// Ends the management of entities and detaches all stores, which `start` attaches again. Does nothing when stopped.
+  /// Stops the Connect: ends the management of entities, waits for all actions, and detaches all stores. `start` attaches
+  /// the stores again. Does nothing, with a warning in the log, when stopped.
   ///
-  /// The stores are detached when the actions have finished, entity actions and generic ones, and not before: no action
-  /// is ever left on closed stores. Completion blocks may still be on their way.
+  /// The stores are detached after all entity actions and generic actions have finished, so that an action never works on
+  /// closed stores. Completion blocks may be called later.
   ///
-  /// Called by an action of this Connect, `stop` does not wait, for it would wait for its caller: the stop continues by
-  /// itself, and its errors are reported to the error handler.
+  /// In an action of this Connect, `stop` returns at once, because the stop waits for the action. The stop then continues
+  /// in the background and reports its errors to the error handler.
   ///
-  /// Called on the main actor, this form blocks the main actor. An action that waits for a main-queue context could not
-  /// end then: the call throws, and the stop goes on by itself. An action that waits for the main actor otherwise, by
-  /// `MainActor.run` for instance, cannot be told from one that takes long. The asynchronous form blocks nothing, and is
-  /// the one to call on the main actor.
+  /// On the main actor, this form blocks the main actor. When an action waits for a main-queue context, neither could
+  /// continue: the call throws, and the stop continues in the background. Other waits for the main actor, for instance by
+  /// `MainActor.run`, are not detected and block the call for ever. On the main actor, prefer the asynchronous form.
   ///
   /// - Parameters:
-  ///   - mode: How unfinished actions are treated.
-  ///   - limit: How long to wait; `nil` for as long as it takes.
-  /// - Throws: ``ErrorCode/timedOut`` when the limit is over, and ``ErrorCode/illegalState`` on the main actor when an
-  ///   action waits for the main actor; the stop goes on then, and another call joins it. Otherwise the first error of
-  ///   closing a store; the others are closed all the same.
+  ///   - mode: The treatment of unfinished actions. In a running stop, `.cancel` cancels the actions that a `.drain` waits
+  ///     for.
+  ///   - limit: The longest time to wait; `nil` for no limit.
+  /// - Throws: ``ErrorCode/timedOut`` after the limit, and ``ErrorCode/illegalState`` on the main actor when an action
+  ///   waits for the main actor. In both cases the stop continues in the background, and another call joins it. Otherwise
+  ///   the first error of closing a store; the other stores are closed nevertheless.
   func stop(_ mode: StopMode, within limit: Duration?) throws
 
-  /// Stops without blocking a thread; see `stop(_:within:)` without `async`. When the task is canceled before the end,
-  /// actions are drained no longer, but canceled.
+  /// Stops the Connect without blocking a thread. Effect and errors are those of the blocking form. Canceling the task
+  /// cancels the actions that a draining stop waits for.
   func stop(_ mode: StopMode, within limit: Duration?) async throws
 
-  /// Stops without blocking the caller, and calls the block with `nil` or the error, on a thread where the block may
-  /// block.
+  /// Stops the Connect without blocking the caller.
+  ///
+  /// - Parameters:
+  ///   - mode: The treatment of unfinished actions.
+  ///   - block: Called once with `nil` or the error, on a thread where the block may block.
   func stop(_ mode: StopMode, block: @escaping @Sendable ((any Error)?) -> Void)
 
-  /// Closes several stores without blocking a thread; see ``PersistentContainer/detach(persistentStores:)``.
+  /// Closes several stores without blocking a thread, after the actions on their entities have finished. When one of the
+  /// stores is not attached here, none is closed.
   func detach(persistentStores: [any PersistentStore]) async throws
 
-  /// Where the Connect is between stopped and started.
+  /// The present state.
   var state: ConnectState { get }
 
-  /// Whether waiting actions continue to wait. Actions are accepted all the same, and running actions continue.
+  /// Whether waiting actions continue to wait. A suspended Connect accepts actions, and its running actions continue.
   var suspended: Bool { get set }
 
-  /// The events from now on, in order, until the Connect is released. Every access makes a sequence of its own, which
-  /// keeps all events not yet taken out of it.
+  /// A new stream of the events from now on, in order, until the Connect is released. The stream keeps every event until
+  /// it is read.
   var events: AsyncStream<ConnectEvent> { get }
 
-  /// Whether entity actions are executed for the entity, and its records can be merged.
+  /// Whether the entity is managed: its actions are accepted, and its records can be merged.
   func isManaged(_ entity: EntityDescription) -> Bool
 
-  /// The attributes that identify the entity's records, for managed and other entities. Empty when the model names
+  /// The attributes that identify the entity's records, whether the entity is managed or not. Empty when the model names
   /// none.
   func uniquenessAttributes(for entity: EntityDescription) -> [String]
 }
@@ -77,22 +87,22 @@ public protocol Connect: PersistentContainer {
 // MARK: - Without arguments
 
 extension Connect {
-  /// Cancels actions and stops; see ``stop(_:within:)-1``.
+  /// Cancels all actions and stops, without a time limit. Blocks; see `stop(_:within:)`.
   public func stop() throws { try stop(.cancel, within: nil) }
 
-  /// Stops, and waits as long as it takes.
+  /// Stops without a time limit. Blocks; see `stop(_:within:)`.
   public func stop(_ mode: StopMode) throws { try stop(mode, within: nil) }
 
-  /// Cancels actions and stops, without blocking a thread.
+  /// Cancels all actions and stops without a time limit, without blocking a thread.
   public func stop() async throws { try await stop(.cancel, within: nil) }
 
-  /// Stops without blocking a thread, and waits as long as it takes.
+  /// Stops without a time limit, without blocking a thread.
   public func stop(_ mode: StopMode) async throws { try await stop(mode, within: nil) }
 
-  /// Cancels actions and stops, without blocking the caller.
+  /// Cancels all actions and stops, without blocking the caller; see `stop(_:block:)`.
   public func stop(block: @escaping @Sendable ((any Error)?) -> Void) { stop(.cancel, block: block) }
 
-  /// Closes a store without blocking a thread.
+  /// Closes a store without blocking a thread, after the actions on its entities have finished.
   public func detach(persistentStore: any PersistentStore) async throws {
     try await detach(persistentStores: [persistentStore])
   }

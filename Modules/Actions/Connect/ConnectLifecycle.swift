@@ -1,13 +1,16 @@
-/// The state of a Connect, and the running stop.
+/// The state of a Connect, with the present stop.
 struct ConnectLifecycle {
   private(set) var state = ConnectState.stopped
-  /// There while stopping.
+  /// The present stop; `nil` in other states than `stopping`.
   private(set) var stop: ConnectStop?
-  /// The starts that wait for the stop to end. A stop called for after them comes after them.
-  var startsInLine = 0
+  /// The number of starts that wait for the present stop. A later stop follows these starts, and must not join the present
+  /// stop.
+  var waitingStartCount = 0
 
-  /// Takes a transition, if it is legal now.
-  mutating func take(_ transition: ConnectTransition, stop: ConnectStop? = nil) -> Bool {
+  /// Applies a transition, if it is legal in the present state.
+  ///
+  /// - Returns: Whether the transition was legal.
+  mutating func apply(_ transition: ConnectTransition, stop: ConnectStop? = nil) -> Bool {
     guard let target = transition.target(from: state) else { return false }
     state = target
     self.stop = stop

@@ -1,14 +1,14 @@
-/// How a ``GenericConnect`` executes actions.
+/// The limits and the clock with which a ``GenericConnect`` executes actions.
 public struct ConnectOptions: Sendable {
-  /// How many generic actions run at once; at least one.
+  /// The maximum number of simultaneous generic actions; at least one.
   public var maximumConcurrentGenericActions: Int
-  /// How many completion blocks may be blocked at once before further blocks wait; at least one. Each blocked one keeps a
-  /// thread. Blocks that return at once share one thread, whatever the number.
+  /// The maximum number of blocked completion blocks before further blocks wait; at least one. Each blocked block occupies
+  /// a thread. Blocks that return at once share one thread.
   public var maximumConcurrentCompletionBlocks: Int
-  /// The clock that timeouts, and the time between attempts, are measured with. A manual clock makes tests that do not
-  /// have to wait.
+  /// The clock of timeouts and retry delays. With a manual clock, tests need not wait.
   public var clock: any Clock<Duration>
 
+  /// Makes options. Numbers below one count as one.
   public init(
     maximumConcurrentGenericActions: Int = 5, maximumConcurrentCompletionBlocks: Int = 64,
     clock: any Clock<Duration> = ContinuousClock()

@@ -3,27 +3,28 @@ import Dispatch
 import Synchronization
 
 extension ConnectStop {
-  /// Blocks until the stop has finished, or until the time limit.
+  /// Blocks the calling thread until the end of the stop or the time limit.
   ///
-  /// - Throws: ``ErrorCode/illegalState`` when an action waits for the main actor, which the call would block.
+  /// - Throws: ``ErrorCode/illegalState`` on the main actor when an action waits for the main actor.
   func wait(within limit: Duration? = nil, of dispatcher: ActionDispatcher) throws -> Result<Void, any Error> {
     let done = DispatchSemaphore(value: 0)
     let waiter = Waiter { _ in done.signal() }
-    listen(waiter, within: limit, of: dispatcher)
-    try BlockedMain.wait(for: done, of: dispatcher)
+    finish(waiter, within: limit, of: dispatcher)
+    try MainActorWait.block(until: done, for: dispatcher)
     return waiter.result ?? .success(())
   }
 
-  /// Calls a block with the outcome, or with an error when the time limit comes first.
-  func whenFinished(within limit: Duration?, of dispatcher: ActionDispatcher, _ answer: @escaping Answer) {
-    listen(Waiter(answer), within: limit, of: dispatcher)
+  /// Calls a completion with the result of the stop, or with ``ErrorCode/timedOut`` if the time limit passes first.
+  func whenFinished(within limit: Duration?, of dispatcher: ActionDispatcher, _ completion: @escaping Completion) {
+    finish(Waiter(completion), within: limit, of: dispatcher)
   }
 
-  private func listen(_ waiter: Waiter, within limit: Duration?, of dispatcher: ActionDispatcher) {
-    let timer = limit.map { limit in dispatcher.after(limit) { waiter.answer(.failure(Self.timedOut)) } }
+  /// Finishes a waiter at the end of the stop or at the time limit.
+  private func finish(_ waiter: Waiter, within limit: Duration?, of dispatcher: ActionDispatcher) {
+    let timer = limit.map { limit in dispatcher.after(limit) { waiter.finish(with: .failure(Self.timedOut)) } }
     whenFinished { result in
       timer?.cancel()
-      waiter.answer(result)
+      waiter.finish(with: result)
     }
   }
 
@@ -34,22 +35,22 @@ extension ConnectStop {
         + "them, or `stop` again to go on waiting.", isRetryable: true)
   }
 
-  /// Takes the first outcome.
+  /// A caller of `stop`, which receives only the first of result and timeout.
   private final class Waiter: Sendable {
-    private let block: Answer
+    private let completion: Completion
     private let first = Mutex<Result<Void, any Error>?>(nil)
 
-    init(_ block: @escaping Answer) { self.block = block }
+    init(_ completion: @escaping Completion) { self.completion = completion }
 
     var result: Result<Void, any Error>? { first.withLock { $0 } }
 
-    func answer(_ result: Result<Void, any Error>) {
+    func finish(with result: Result<Void, any Error>) {
       let isFirst = first.withLock { first in
         guard first == nil else { return false }
         first = result
         return true
       }
-      if isFirst { block(result) }
+      if isFirst { completion(result) }
     }
   }
 }

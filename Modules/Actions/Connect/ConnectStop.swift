@@ -2,55 +2,56 @@ import CoherenceCore
 import Dispatch
 import Synchronization
 
-/// One stop of a Connect, shared by all callers of `stop` until its end.
+/// One stop of a Connect. All callers of `stop` share the stop until its end.
 final class ConnectStop: Sendable {
-  typealias Answer = @Sendable (Result<Void, any Error>) -> Void
+  typealias Completion = @Sendable (Result<Void, any Error>) -> Void
 
   private let content = Mutex(Content())
 
   private struct Content {
+    /// The accepted and unfinished actions at the begin of the stop.
     var handles: [AnyActionHandle] = []
     var result: Result<Void, any Error>?
-    var answers: [Answer] = []
+    var completions: [Completion] = []
   }
 
-  /// These are the actions to wait for.
-  func note(_ handles: [AnyActionHandle]) { content.withLock { $0.handles = handles } }
+  /// Sets the actions that the stop waits for.
+  func setActions(_ handles: [AnyActionHandle]) { content.withLock { $0.handles = handles } }
 
-  /// Calls a block on the queue when all actions have finished.
+  /// Calls a block on a queue after all actions have finished.
   func whenActionsFinished(on queue: DispatchQueue, _ block: @escaping @Sendable () -> Void) {
     content.withLock { $0.handles }.whenAllFinished(on: queue, block)
   }
 
-  /// Ends draining.
+  /// Cancels all actions.
   func cancelAll() {
     content.withLock { $0.handles }.cancelAll()
   }
 
-  /// Cancels the actions that wait in a suspended queue, which could not run before the queue is resumed.
+  /// Cancels the actions that wait in a suspended queue. They could not run before the queue is resumed.
   func cancelSuspended() {
     for handle in content.withLock({ $0.handles }) where handle.isPending && handle.queue.isSuspended {
       handle.cancel()
     }
   }
 
-  /// The stores are detached.
+  /// Ends the stop, and calls the completions with the result of detaching the stores.
   func finish(_ result: Result<Void, any Error>) {
-    let answers = content.withLock { content in
+    let completions = content.withLock { content in
       content.result = result
       content.handles = []
-      defer { content.answers = [] }
-      return content.answers
+      defer { content.completions = [] }
+      return content.completions
     }
-    for answer in answers { answer(result) }
+    for completion in completions { completion(result) }
   }
 
-  /// Calls a block with the outcome: at once, if it is known.
-  func whenFinished(_ answer: @escaping Answer) {
+  /// Calls a completion with the result at the end of the stop: at once, if the stop has ended.
+  func whenFinished(_ completion: @escaping Completion) {
     let result = content.withLock { content in
-      if content.result == nil { content.answers.append(answer) }
+      if content.result == nil { content.completions.append(completion) }
       return content.result
     }
-    if let result { answer(result) }
+    if let result { completion(result) }
   }
 }

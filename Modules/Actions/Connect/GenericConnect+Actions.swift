@@ -9,7 +9,7 @@ extension GenericConnect: ActionManager {
   ) throws -> ActionHandle<Void> {
     let observation = ActionObservation(of: action, in: persistentStoreCoordinator)
     return try dispatcher.submit(
-      ActionOrder(
+      Submission(
         action: action, options: options, completion: completionBlock,
         body: .blocking { _ in try observation.attempt { try action.execute() } }))
   }
@@ -20,7 +20,7 @@ extension GenericConnect: ActionManager {
   ) throws -> ActionHandle<A.Output> {
     let observation = ActionObservation(of: action, in: persistentStoreCoordinator)
     return try dispatcher.submit(
-      ActionOrder(
+      Submission(
         action: action, options: options, completion: completionBlock,
         body: .asynchronous { _ in try await observation.attempt { try await action.execute() } }))
   }
@@ -31,11 +31,11 @@ extension GenericConnect: ActionManager {
   ) throws -> ActionHandle<Void> {
     let observation = ActionObservation(of: action, in: persistentStoreCoordinator)
     return try dispatcher.submit(
-      ActionOrder(
+      Submission(
         action: action, entity: try entity(named: action.entityName, of: A.ManagedObjectType.self), options: options,
         completion: completionBlock,
         body: .blocking { [weak self] handle in
-          let stack = try ActionStack(of: self, for: handle)
+          let stack = try ExecutionStack(of: self, for: handle)
           try withExtendedLifetime(stack) {
             try observation.attempt { try action.execute(context: stack.context) }
             stack.noteUnsavedChanges(of: handle)
@@ -49,11 +49,11 @@ extension GenericConnect: ActionManager {
   ) throws -> ActionHandle<A.Output> {
     let observation = ActionObservation(of: action, in: persistentStoreCoordinator)
     return try dispatcher.submit(
-      ActionOrder(
+      Submission(
         action: action, entity: try entity(named: action.entityName, of: A.ManagedObjectType.self), options: options,
         completion: completionBlock,
         body: .asynchronous { [weak self] handle in
-          let stack = try ActionStack(of: self, for: handle)
+          let stack = try ExecutionStack(of: self, for: handle)
           defer { withExtendedLifetime(stack) {} }
           let output = try await observation.attempt { try await action.execute(context: stack.context) }
           stack.noteUnsavedChanges(of: handle)
@@ -69,13 +69,15 @@ extension GenericConnect: ActionManager {
   }
 }
 
-/// The context of an entity action, and the stores, which are not closed as long as this is referenced, even when the
-/// Connect is released.
-private struct ActionStack {
+/// The context of one attempt of an entity action, and the container whose stores stay open while the stack is referenced,
+/// even when the Connect is released.
+private struct ExecutionStack {
   let context: ActionContext
   private let container: any PersistentContainer
 
-  /// The stack for an attempt that begins.
+  /// Makes the stack of an attempt that begins.
+  ///
+  /// - Throws: ``ErrorCode/illegalState`` when the Connect is released.
   init<Strategy>(of connect: GenericConnect<Strategy>?, for handle: AnyActionHandle) throws {
     guard let connect else {
       throw CoherenceError(.illegalState, "The Connect is gone; keep it while its actions are to be executed.")
@@ -84,13 +86,14 @@ private struct ActionStack {
     context = connect.newActionContext()
     context.execution = handle
     let counter = context.counter
-    handle.life.withLock { $0.counters.append(counter) }
+    handle.lifecycle.withLock { $0.contextCounters.append(counter) }
   }
 
-  /// Notes what an attempt that succeeded has left unsaved. Whoever was asked to end early is not blamed.
+  /// Records and logs unsaved changes of a successful attempt. A canceled or expired action gets no warning: its end was
+  /// requested before it could save.
   func noteUnsavedChanges(of handle: AnyActionHandle) {
-    guard context.hasUnsavedRecords, !handle.hasToEnd else { return }
-    handle.life.withLock { $0.hasUnsavedChanges = true }
-    handle.dispatcher.events.didLeaveChanges(handle)
+    guard context.hasUnsavedRecords, !handle.isCanceledOrExpired else { return }
+    handle.lifecycle.withLock { $0.hasUnsavedChanges = true }
+    handle.scheduler.didLeaveUnsavedChanges(handle)
   }
 }

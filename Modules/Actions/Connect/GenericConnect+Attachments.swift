@@ -2,9 +2,10 @@ import CoherenceCore
 import CoherenceStrategies
 import Foundation
 
-/// The stores of a Connect over stop and start.
+/// Attaching at a start and detaching at a stop.
 extension GenericConnect {
-  /// Attaches the stores that an earlier stop detached, or the default store when none are known: all of them, or none.
+  /// Attaches the stores that an earlier stop detached, or the default store when the Connect has no attachments. When one
+  /// store fails, none is attached.
   func attachMissing(_ attachments: inout [StoreAttachment]) throws {
     var wanted = attachments
     if wanted.isEmpty, persistentStoreCoordinator.persistentStores.isEmpty {
@@ -16,7 +17,7 @@ extension GenericConnect {
         let store = try container.attachPersistentStore(
           at: wanted[index].directory, for: wanted[index].configuration)
         wanted[index].store = store
-        wanted[index].former = nil
+        wanted[index].detachedStore = nil
         fresh.append(store)
       }
     } catch {
@@ -26,7 +27,10 @@ extension GenericConnect {
     attachments = wanted
   }
 
-  /// Detaches every store of the coordinator and remembers it, also stores added without this Connect.
+  /// Detaches every store of the coordinator and keeps its attachment, also for stores that were added to the coordinator
+  /// directly.
+  ///
+  /// - Throws: The first error of closing a store. The other stores are closed nevertheless.
   func detachAll(_ attachments: inout [StoreAttachment]) throws {
     let stores = persistentStoreCoordinator.persistentStores
     attachments.removeAll { known in known.store.map { store in !stores.contains { $0 === store } } == true }
@@ -38,16 +42,16 @@ extension GenericConnect {
       } catch {
         failure = failure ?? error
       }
-      let place = index ?? attachments.endIndex
+      let position = index ?? attachments.endIndex
       if index == nil { attachments.append(attachment(of: store)) }
-      attachments[place].store = nil
-      attachments[place].former = store
+      attachments[position].store = nil
+      attachments[position].detachedStore = store
     }
-    attachments.removeAll { $0.leaving > 0 }
+    attachments.removeAll { $0.pendingDetachCount > 0 }
     if let failure { throw failure }
   }
 
-  /// The attachment of a store added without this Connect.
+  /// Makes the attachment of a store that was added to the coordinator directly.
   func attachment(of store: any PersistentStore) -> StoreAttachment {
     let configuration = StoreConfiguration(
       name: store.configurationName, type: store.type, options: store.environment.options, location: store.url)

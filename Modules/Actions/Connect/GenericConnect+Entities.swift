@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 import CoherenceStrategies
 import Synchronization
 
@@ -11,10 +11,12 @@ extension GenericConnect {
     }
   }
 
-  /// Whether actions on the entity's hierarchy wait, for its own sake or because the Connect is suspended.
+  /// Whether waiting actions on the entity's hierarchy continue to wait, because the hierarchy or the Connect is suspended.
+  /// May be called from any thread.
   public final func isSuspended(_ entity: EntityDescription) -> Bool { dispatcher.isSuspended(entity) }
 
-  /// Suspends, or resumes, the actions on one hierarchy. Those of a suspended Connect wait all the same.
+  /// Suspends or resumes the waiting actions on one hierarchy. Running actions continue. While the whole Connect is
+  /// suspended, resuming a hierarchy has no effect yet. May be called from any thread.
   public final func setSuspended(_ isSuspended: Bool, for entity: EntityDescription) {
     dispatcher.setSuspended(isSuspended, for: entity)
     if isSuspended { lifecycle.withLock { $0.stop }?.cancelSuspended() }
@@ -26,23 +28,25 @@ extension GenericConnect {
     EntityUniqueness(entity: entity).attributes
   }
 
-  /// Makes the context of an entity action: it may merge managed entities, counts what it does, and in a conflict the
-  /// properties that the action set win.
+  /// Makes the context of an entity action. The context may merge managed entities, counts its work, and resolves conflicts
+  /// in favor of the properties that the action has set.
   package final func newActionContext() -> ActionContext {
     let context = container.newGenericBackgroundContext(ActionContext.self)
     context.mergePolicy = .objectTrumps
-    context.managed = dispatcher.served
+    context.managed = dispatcher.mergeable
     context.view = viewContext
     return context
   }
 
-  /// Manages the entities of the attached stores but for stores about to be detached, if started.
+  /// Manages the entities of the attached stores if the Connect is started. Stores that are being detached do not count.
+  ///
+  /// - Parameter stores: The stores whose entities are logged.
   func manageEntities(of attachments: [StoreAttachment], logging stores: [any PersistentStore] = []) {
     guard state == .started else { return }
-    let staying = persistentStoreCoordinator.persistentStores.filter { store in
-      !attachments.contains { $0.store === store && $0.leaving > 0 }
+    let remaining = persistentStoreCoordinator.persistentStores.filter { store in
+      !attachments.contains { $0.store === store && $0.pendingDetachCount > 0 }
     }
-    let managed = ManagedEntities(of: staying, model: managedObjectModel)
+    let managed = ManagedEntities(of: remaining, model: managedObjectModel)
     for store in stores { managed.log(store, model: managedObjectModel, to: logger) }
     dispatcher.manage(managed, model: managedObjectModel)
   }

@@ -5,8 +5,9 @@ import Foundation
 import Logging
 import Synchronization
 
-// The work is in two parts that never wait for each other's end: `beginStart` and `beginStop`, which block for as long as
-// stores are opened and no longer, and the waiting for a stop, which the callers do in their own ways.
+// Starting and stopping have two parts. `beginStart` and `beginStop` change the state under the lock of the attachments,
+// and block only while stores are opened. The wait for the end of a stop happens outside of the lock: each public form
+// waits in its own way.
 
 extension GenericConnect {
   public final var state: ConnectState { lifecycle.withLock { $0.state } }
@@ -28,31 +29,31 @@ extension GenericConnect {
   }
 
   public final func start(block: @escaping @Sendable ((any Error)?) -> Void) {
-    startInBackground(mayWait: true, answer(to: block))
+    startInBackground(mayWait: true, completion(calling: block))
   }
 
-  private func startInBackground(mayWait: Bool, _ answer: @escaping ConnectStop.Answer) {
+  private func startInBackground(mayWait: Bool, _ completion: @escaping ConnectStop.Completion) {
     lifecycleQueue.async {
       do {
-        guard let stop = try self.beginStart() else { return answer(.success(())) }
+        guard let stop = try self.beginStart() else { return completion(.success(())) }
         guard mayWait else { throw Self.waitsForCaller }
-        self.lifecycle.withLock { $0.startsInLine += 1 }
+        self.lifecycle.withLock { $0.waitingStartCount += 1 }
         stop.whenFinished { _ in
-          self.startInBackground(mayWait: mayWait, answer)
-          self.lifecycle.withLock { $0.startsInLine -= 1 }
+          self.startInBackground(mayWait: mayWait, completion)
+          self.lifecycle.withLock { $0.waitingStartCount -= 1 }
         }
       } catch {
-        answer(.failure(error))
+        completion(.failure(error))
       }
     }
   }
 
-  /// Starts, if stopped.
+  /// Starts a stopped Connect.
   ///
-  /// - Returns: The stop to wait for first.
+  /// - Returns: The present stop, which the caller has to wait for first; `nil` when the Connect is started.
   private func beginStart() throws -> ConnectStop? {
     try attachments.withLock { attachments in
-      guard take(.start) else {
+      guard apply(.start) else {
         let stop = lifecycle.withLock { $0.stop }
         if stop == nil { logger.warning("Already started.", metadata: ["connect": "\(name)"]) }
         return stop
@@ -60,10 +61,10 @@ extension GenericConnect {
       do {
         try attachMissing(&attachments)
       } catch {
-        _ = take(.startFailed)
+        _ = apply(.startFailed)
         throw error
       }
-      _ = take(.startSucceeded)
+      _ = apply(.startSucceeded)
       manageEntities(of: attachments, logging: persistentStoreCoordinator.persistentStores)
       dispatcher.open()
       logger.info("Started.", metadata: ["connect": "\(name)"])
@@ -92,26 +93,27 @@ extension GenericConnect {
         }
       }
     } onCancel: {
-      // Behind the block that begins the stop, so that a stop exists to be hurried.
+      // On the same queue, behind the block that begins the stop.
       lifecycleQueue.async { self.lifecycle.withLock { $0.stop }?.cancelAll() }
     }
   }
 
   public final func stop(_ mode: StopMode, block: @escaping @Sendable ((any Error)?) -> Void) {
-    let answer = answer(to: block)
+    let completion = completion(calling: block)
     stopInBackground(mode) { stop in
-      if let stop { stop.whenFinished(answer) } else { answer(.success(())) }
+      if let stop { stop.whenFinished(completion) } else { completion(.success(())) }
     }
   }
 
-  /// Calls a block of the program with the outcome, where it may block.
-  private func answer(to block: @escaping @Sendable ((any Error)?) -> Void) -> ConnectStop.Answer {
+  /// A completion that calls a block of the program on a thread where the block may block.
+  private func completion(calling block: @escaping @Sendable ((any Error)?) -> Void) -> ConnectStop.Completion {
     { [callbacks = dispatcher.callbacks] result in callbacks.add { block(result.failure) } }
   }
 
+  /// Begins or joins a stop on the lifecycle queue, after the starts that wait for the present stop.
   private func stopInBackground(_ mode: StopMode, _ block: @escaping @Sendable (ConnectStop?) -> Void) {
     lifecycleQueue.async {
-      guard let stop = self.lifecycle.withLock({ $0.startsInLine > 0 ? $0.stop : nil }) else {
+      guard let stop = self.lifecycle.withLock({ $0.waitingStartCount > 0 ? $0.stop : nil }) else {
         return block(self.beginStop(mode))
       }
       if mode == .cancel { stop.cancelAll() }
@@ -119,21 +121,21 @@ extension GenericConnect {
     }
   }
 
-  /// Ends the management of entities and begins to wait for actions, or joins the running stop.
+  /// Begins a stop, or joins the present one. With `.cancel`, the actions are canceled in both cases.
   ///
-  /// - Returns: `nil` for a Connect that needs no stop.
+  /// - Returns: The stop; `nil` for a stopped Connect.
   private func beginStop(_ mode: StopMode) -> ConnectStop? {
     let (stop, isFirst) = attachments.withLock { _ in
       let fresh = ConnectStop()
-      guard take(.stop, stop: fresh) else { return (lifecycle.withLock { $0.stop }, false) }
-      fresh.note(dispatcher.close())
+      guard apply(.stop, stop: fresh) else { return (lifecycle.withLock { $0.stop }, false) }
+      fresh.setActions(dispatcher.close())
       return (fresh, true)
     }
     guard let stop else {
       logger.warning("Already stopped.", metadata: ["connect": "\(name)"])
       return nil
     }
-    // Without the lock: actions are asked to end, and may want something of the Connect before they do.
+    // Without the lock: `cancel` of an action is code of the program and may call the Connect.
     if mode == .cancel { stop.cancelAll() }
     if isFirst {
       stop.cancelSuspended()
@@ -142,17 +144,18 @@ extension GenericConnect {
     return stop
   }
 
-  /// The actions have finished.
+  /// Detaches the stores and ends the stop. The actions have finished.
   private func finish(_ stop: ConnectStop) {
     let result = attachments.withLock { attachments in
       let result = Result { try detachAll(&attachments) }
-      _ = take(.stopFinished)
+      _ = apply(.stopFinished)
       return result
     }
     logger.info("Stopped.", metadata: ["connect": "\(name)"])
     stop.finish(result)
   }
 
+  /// Passes the error of a stop without a waiting caller to the error handler.
   private func reportFailure(of stop: ConnectStop) {
     stop.whenFinished { [errorHandler] result in
       if let error = result.failure { errorHandler(error) }
@@ -161,16 +164,18 @@ extension GenericConnect {
 
   // MARK: States
 
-  /// Takes a transition, if it is legal now, and sends its event.
-  private func take(_ transition: ConnectTransition, stop: ConnectStop? = nil) -> Bool {
+  /// Applies a transition, if it is legal in the present state, and publishes the new state.
+  ///
+  /// - Returns: Whether the transition was legal.
+  private func apply(_ transition: ConnectTransition, stop: ConnectStop? = nil) -> Bool {
     lifecycle.withLock { lifecycle in
-      guard lifecycle.take(transition, stop: stop) else { return false }
+      guard lifecycle.apply(transition, stop: stop) else { return false }
       dispatcher.events.didChange(lifecycle.state)
       return true
     }
   }
 
-  private var isCalledByOwnAction: Bool { AnyActionHandle.current?.dispatcher === dispatcher }
+  private var isCalledByOwnAction: Bool { AnyActionHandle.current?.scheduler === dispatcher }
 
   private func refuseToWaitForCaller() throws {
     if isCalledByOwnAction { throw Self.waitsForCaller }

@@ -1,10 +1,11 @@
-import CoherenceCore
+public import CoherenceCore
 import CoherenceStrategies
-import Foundation
+public import Foundation
 import Synchronization
 
 extension GenericConnect {
-  /// Opens a store, and manages its entities when started; see ``PersistentContainer/attachPersistentStore(at:for:)``.
+  /// Opens a store, and manages its entities if the Connect is started; see
+  /// ``PersistentContainer/attachPersistentStore(at:for:)`` for parameters and errors. Blocks while the store is opened.
   @discardableResult
   public final func attachPersistentStore(
     at url: URL, for configuration: StoreConfiguration
@@ -12,7 +13,8 @@ extension GenericConnect {
     try attachPersistentStores(at: url, for: [configuration])[0]
   }
 
-  /// Opens several stores, or none, and manages their entities when started.
+  /// Opens several stores, and manages their entities if the Connect is started. When one store fails, none is attached;
+  /// see ``PersistentContainer/attachPersistentStores(at:for:)``.
   @discardableResult
   public final func attachPersistentStores(
     at url: URL, for configurations: [StoreConfiguration]
@@ -21,7 +23,7 @@ extension GenericConnect {
       let wanted = configurations.isEmpty ? [StoreConfiguration()] : configurations
       let stores = try container.attachPersistentStores(at: url, for: wanted)
       for (configuration, store) in zip(wanted, stores) {
-        attachments.removeAll { $0.isWaiting(for: configuration, at: url) }
+        attachments.removeAll { $0.awaitsStart(for: configuration, at: url) }
         attachments.append(StoreAttachment(directory: url, configuration: configuration, store: store))
       }
       manageEntities(of: attachments, logging: stores)
@@ -29,53 +31,57 @@ extension GenericConnect {
     }
   }
 
-  /// Closes a store and forgets it. Actions on entities that no other store holds are canceled and waited for first; while
-  /// the Connect is stopping, they are waited for. A store that a stop closed is forgotten, and not attached again.
+  /// Closes a store, so that the next start does not attach it again.
   ///
-  /// - Throws: Also ``ErrorCode/actionWaitsForItself`` when one of these actions calls this, or waits for the one that
-  ///   does. Nothing is detached then.
+  /// The call first waits for the unfinished actions on entities that no other store holds, and cancels them unless the
+  /// Connect is stopping.
+  ///
+  /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached here; ``ErrorCode/actionWaitsForItself`` when one
+  ///   of these actions calls this, or waits for the caller; ``ErrorCode/illegalState`` on the main actor when one of the
+  ///   actions waits for the main actor. The store stays attached then. Errors of closing the store are thrown too.
   public final func detach(persistentStore: any PersistentStore) throws {
     try detach(persistentStores: [persistentStore])
   }
 
-  /// Closes several stores and forgets them. When one of them is not attached here, none is closed.
+  /// Closes several stores; see ``detach(persistentStore:)``. When one of them is not attached here, none is closed.
   public final func detach(persistentStores: [any PersistentStore]) throws {
     do {
-      try release(persistentStores).waitUntilFinished()
+      try beginDetaching(persistentStores).waitUntilFinished()
     } catch {
-      keep(persistentStores)
+      cancelDetaching(persistentStores)
       throw error
     }
-    try forget(persistentStores)
+    try finishDetaching(persistentStores)
   }
 
-  /// Closes several stores without blocking a thread, and forgets them.
+  /// Closes several stores without blocking a thread; see ``detach(persistentStore:)``.
   public final func detach(persistentStores: [any PersistentStore]) async throws {
     do {
-      try await release(persistentStores).waitUntilFinished()
+      try await beginDetaching(persistentStores).waitUntilFinished()
     } catch {
-      keep(persistentStores)
+      cancelDetaching(persistentStores)
       throw error
     }
-    try forget(persistentStores)
+    try finishDetaching(persistentStores)
   }
 }
 
-// MARK: - The way out
+// MARK: - The steps of detaching
 
 extension GenericConnect {
-  /// Ends the management of the entities that only these stores hold, also while others attach or detach stores.
+  /// Ends the management of the entities that only these stores hold. The mark in the attachments keeps concurrent calls
+  /// of attach and detach from managing these entities again.
   ///
   /// - Returns: The actions to wait for before the stores are closed.
-  private func release(_ stores: [any PersistentStore]) throws -> [AnyActionHandle] {
+  private func beginDetaching(_ stores: [any PersistentStore]) throws -> [AnyActionHandle] {
     let (handles, isStopping) = try attachments.withLock { attachments in
       try refuseUnknown(stores, attachments)
       for store in stores { mark(store, in: &attachments) }
       manageEntities(of: attachments)
-      let going = ManagedEntities(of: stores, model: managedObjectModel)
-      return (dispatcher.unfinished(of: going), state == .stopping)
+      let entities = ManagedEntities(of: stores, model: managedObjectModel)
+      return (dispatcher.unfinished(of: entities), state == .stopping)
     }
-    // An action that a stop lets run to its end is not canceled for a store that the same stop detaches.
+    // A draining stop lets its actions run to their end, and detaches the stores anyway.
     if !isStopping, !handles.contains(where: { $0 === AnyActionHandle.current }) { handles.cancelAll() }
     return handles
   }
@@ -83,7 +89,7 @@ extension GenericConnect {
   private func refuseUnknown(_ stores: [any PersistentStore], _ attachments: [StoreAttachment]) throws {
     let attached = persistentStoreCoordinator.persistentStores
     for store in stores
-    where !attached.contains(where: { $0 === store }) && !attachments.contains(where: { $0.former === store }) {
+    where !attached.contains(where: { $0 === store }) && !attachments.contains(where: { $0.detachedStore === store }) {
       throw CoherenceError(
         .storeDetached, "Store '\(store.identifier)' is not attached to '\(name)'; none of the stores was detached.")
     }
@@ -91,26 +97,26 @@ extension GenericConnect {
 
   private func mark(_ store: any PersistentStore, in attachments: inout [StoreAttachment]) {
     if let index = attachments.firstIndex(where: { $0.isAttachment(of: store) }) {
-      attachments[index].leaving += 1
+      attachments[index].pendingDetachCount += 1
     } else {
       var attachment = attachment(of: store)
-      attachment.leaving = 1
+      attachment.pendingDetachCount = 1
       attachments.append(attachment)
     }
   }
 
-  /// The stores stay after all.
-  private func keep(_ stores: [any PersistentStore]) {
+  /// Removes the marks of `beginDetaching`: the stores stay attached.
+  private func cancelDetaching(_ stores: [any PersistentStore]) {
     attachments.withLock { attachments in
       for index in attachments.indices where stores.contains(where: { attachments[index].isAttachment(of: $0) }) {
-        attachments[index].leaving -= 1
+        attachments[index].pendingDetachCount -= 1
       }
       manageEntities(of: attachments)
     }
   }
 
-  /// Closes the stores, but for stores that a stop or another call has closed.
-  private func forget(_ stores: [any PersistentStore]) throws {
+  /// Closes the stores, except for stores that a stop or another call has closed already.
+  private func finishDetaching(_ stores: [any PersistentStore]) throws {
     try attachments.withLock { attachments in
       attachments.removeAll { known in stores.contains(where: known.isAttachment) }
       defer { manageEntities(of: attachments) }

@@ -1,11 +1,11 @@
-import CoherenceCore
-import CoherenceStrategies
+public import CoherenceCore
+public import CoherenceStrategies
 import Dispatch
-import Foundation
-import Logging
+public import Foundation
+public import Logging
 import Synchronization
 
-/// A ``Connect`` whose contexts are connected as a strategy says.
+/// A ``Connect`` with the contexts of a strategy.
 ///
 /// ```swift
 /// let connect = GenericConnect<ContextStrategy.Mixed>(name: "Music", managedObjectModel: model)
@@ -15,26 +15,27 @@ import Synchronization
 ///
 /// May be used from any thread. Submitting an action never waits for the opening or closing of a store.
 ///
-/// ``ConnectOptions`` say how many actions run at once, five generic ones by default. Each execution may have
-/// ``ActionOptions``; without, an action has one attempt, no timeout, and equals no other action.
+/// ``ConnectOptions`` limit the number of simultaneous actions; by default five generic actions run at once. Each
+/// submission may have ``ActionOptions``. Without options, an action has one attempt, no timeout, and no equal action.
 ///
-/// When the last reference to a Connect is released, its actions are canceled. Running actions keep their stores until
-/// they have ended; to wait for them, stop the Connect first.
+/// The release of the last reference to a Connect cancels its actions. Running actions keep the stores open until their
+/// end. To wait for them, stop the Connect first.
 open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Sendable {
-  // Sendable: every property is immutable and Sendable, what changes is behind locks; the compiler cannot check an open
-  // class.
+  // Sendable: every property is immutable and Sendable, and mutable state is behind locks; the compiler cannot check an
+  // open class.
 
   let container: GenericPersistentContainer<Strategy>
   let dispatcher: ActionDispatcher
   let logger: Logger
   let lifecycle = Mutex(ConnectLifecycle())
-  /// The stores, attached and remembered. Held while stores are opened and closed, so that this happens one at a time,
-  /// and taken before the lock of the lifecycle.
+  /// The attached stores, and the stores of the next start. The lock is held while stores are opened and closed, so that
+  /// two calls do so one after the other. It is acquired before the lock of the lifecycle.
   let attachments = Mutex<[StoreAttachment]>([])
-  /// The queue on which non-blocking starts and stops begin, in the order in which they were called for.
+  /// The queue on which asynchronous starts and stops begin, in the order of their calls.
   let lifecycleQueue = DispatchQueue(label: "connect.queue.synchronization", qos: .userInitiated)
 
-  /// Makes a Connect for the model registered by its name.
+  /// Makes a Connect for the model that is registered under the Connect's name; see
+  /// ``init(name:managedObjectModel:storeLocation:asyncErrorBlock:registry:logger:options:)`` for the parameters.
   ///
   /// - Throws: ``ErrorCode/modelNotFound``, listing the registered names.
   public convenience init(
@@ -49,11 +50,14 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
   /// Makes a Connect. Nothing is opened or started.
   ///
   /// - Parameters:
-  ///   - storeLocation: The directory for stores whose place is not given at attach; ``defaultStoreLocation()`` without.
-  ///   - asyncErrorBlock: Called, on a serial queue of its own, with errors that no caller receives, after they were
-  ///     logged.
-  ///   - registry: Where store types given by a bare name are looked up; the registry in force without.
-  ///   - options: How actions are executed.
+  ///   - name: The name of the Connect, with which the names of its stores' files begin.
+  ///   - model: The model of all stores.
+  ///   - storeLocation: The directory of stores that are attached without a directory; ``defaultStoreLocation()`` by
+  ///     default.
+  ///   - asyncErrorBlock: Called on a serial queue of its own with errors that no caller receives, after they were logged.
+  ///   - registry: Resolves store types that have only a name; by default the current registry.
+  ///   - logger: By default a logger with the label `coherence.connect`.
+  ///   - options: The limits and the clock of the actions.
   public required init(
     name: String, managedObjectModel model: ManagedObjectModel, storeLocation: URL? = nil,
     asyncErrorBlock: AsyncErrorHandlerBlock? = nil, registry: StoreRegistry? = nil, logger: Logger? = nil,
@@ -64,13 +68,17 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
     container = GenericPersistentContainer(
       name: name, managedObjectModel: model, storeLocation: storeLocation ?? Self.defaultStoreLocation(),
       asyncErrorBlock: asyncErrorBlock, registry: registry, logger: logger)
-    dispatcher = ActionDispatcher(options: options, logger: logger)
-    dispatcher.events.setSource(self)
+    let events = EventPublisher(
+      logger: logger, maximumBlockedCompletions: options.maximumConcurrentCompletionBlocks)
+    dispatcher = ActionDispatcher(
+      events: events, maximumConcurrentGenericActions: options.maximumConcurrentGenericActions, clock: options.clock)
+    events.setSender(self)
   }
 
-  deinit { dispatcher.end() }
+  deinit { dispatcher.shutDown() }
 
-  /// `$XDG_DATA_HOME/Coherence`, or `~/.local/share/Coherence`; the application support directory on Apple's platforms.
+  /// The default directory of stores: `$XDG_DATA_HOME/Coherence`, or `~/.local/share/Coherence`; the
+  /// application support directory on Apple's platforms.
   open class func defaultStoreLocation() -> URL { GenericPersistentContainer<Strategy>.defaultStoreLocation() }
 
   // MARK: The container
@@ -83,16 +91,18 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
   public final var viewContext: ManagedObjectContext { container.viewContext }
   public final func newBackgroundContext() -> BackgroundContext { container.newBackgroundContext() }
 
-  /// Makes a context of any kind for work off the main actor: `let context: ImportContext = …`.
+  /// Makes a context of a subclass of `BackgroundContext` for work off the main actor: `let context: ImportContext = …`.
   public final func newGenericBackgroundContext<T: BackgroundContext>(_ type: T.Type = T.self) -> T {
     container.newGenericBackgroundContext(type)
   }
 
-  // MARK: What happens
+  // MARK: Events
 
   public final var events: AsyncStream<ConnectEvent> { events(.unbounded) }
 
-  /// The events from now on, with a policy for the number of events kept for a slow listener.
+  /// A new stream of the events from now on.
+  ///
+  /// - Parameter policy: The number of events that the stream keeps for a slow reader.
   public final func events(
     _ policy: AsyncStream<ConnectEvent>.Continuation.BufferingPolicy
   ) -> AsyncStream<ConnectEvent> { dispatcher.events.stream(policy) }

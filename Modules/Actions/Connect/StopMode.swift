@@ -1,7 +1,7 @@
-/// How unfinished actions are treated when a ``Connect`` is stopped: canceled by `stop()` without arguments.
+/// The treatment of unfinished actions by a stop of a ``Connect``. `stop()` without arguments cancels them.
 public enum StopMode: Sendable, Hashable {
-  /// They run to their end, in order. Those that wait while the Connect is suspended are canceled, for they cannot run.
+  /// The actions run to their end, in order. Actions that wait in a suspended queue cannot run, and are canceled.
   case drain
-  /// Those that wait are canceled; those that run are asked to end.
+  /// All actions are canceled. Waiting actions finish at once, running actions at the end of their work.
   case cancel
 }

@@ -1,16 +1,17 @@
 import CoherenceCore
 import Foundation
 
-/// A store that a Connect attached, remembered until it is detached.
+/// A store that a Connect has attached. A stop detaches the store and keeps the attachment for the next start; only
+/// `detach` removes the attachment.
 struct StoreAttachment: Sendable {
   var directory: URL
   var configuration: StoreConfiguration
-  /// The store; `nil` while the Connect is stopped.
+  /// The attached store; `nil` while the Connect is stopped.
   var store: (any PersistentStore)?
-  /// The store that a stop detached, so that a caller can have it forgotten before the next start.
-  weak var former: (any PersistentStore)?
-  /// The number of calls about to detach the store, which wait for its actions first.
-  var leaving = 0
+  /// The store that a stop has detached, by which `detach` finds the attachment before the next start.
+  weak var detachedStore: (any PersistentStore)?
+  /// The number of `detach` calls that wait for the store's actions.
+  var pendingDetachCount = 0
 
   init(directory: URL, configuration: StoreConfiguration, store: (any PersistentStore)? = nil) {
     self.directory = directory
@@ -18,11 +19,11 @@ struct StoreAttachment: Sendable {
     self.store = store
   }
 
-  /// Whether this is, or was, the attachment of a store.
-  func isAttachment(of store: any PersistentStore) -> Bool { self.store === store || former === store }
+  /// Whether the store is attached by this attachment, or was before a stop.
+  func isAttachment(of store: any PersistentStore) -> Bool { self.store === store || detachedStore === store }
 
-  /// Whether this is the same store, detached by a stop.
-  func isWaiting(for configuration: StoreConfiguration, at directory: URL) -> Bool {
+  /// Whether the next start would attach this configuration in this directory.
+  func awaitsStart(for configuration: StoreConfiguration, at directory: URL) -> Bool {
     store == nil && self.configuration == configuration && self.directory == directory
   }
 }

@@ -1,47 +1,50 @@
-import CoherenceCore
+public import CoherenceCore
+import CoherenceReconciliation
 
 extension ActionContext {
-  /// Makes the records of an entity equal to the given objects, told apart by the entity's uniqueness attributes, and
-  /// saves. Without options, records that no object has the key of are deleted, for an empty array all of them, as in
-  /// Coherence 5; with options they are deleted in the mode ``MergeOptions/Mode/replace`` alone.
+  /// Makes the stored records of an entity equal to the given objects, matched by the entity's uniqueness attributes, and
+  /// saves.
   ///
-  /// Objects whose key no record has are inserted: the instances themselves, so they must not belong to a context. Of
-  /// other objects the attributes are copied, those that differ only; relationships are not. The order of the objects
-  /// does not matter; merging the same objects again writes nothing.
+  /// Without options, a merge deletes the records whose key no object has, and all records for an empty array, as in
+  /// Coherence 5. With options, only the mode ``MergeOptions/Mode/replace`` deletes.
   ///
-  /// The merge finds out all that is to be done before it does any of it, from one state of each store, and looks at
-  /// cancellation on the way. Records that are as they should be cost neither an object nor memory. All changes are one
-  /// save, one transaction for each store. Other changes that the context has are saved along.
+  /// An object with a new key is inserted itself, so it must not belong to a context. From other objects, the merge copies
+  /// the attributes that differ, and no relationships. The order of the objects does not matter, and a second merge of the
+  /// same objects writes nothing.
   ///
-  /// Other writers may save between the plan and the save. A merge that loses such a race is rolled back and planned again
-  /// from the records that there are by then, as if it had begun after the other save; the last time the stores keep other
-  /// writers out meanwhile, so that the merge comes through. A lost race is an inserted key, a changed key, a record that
-  /// the condition or the filter protects by the time of the save, and any conflict under the policy
-  /// ``MergePolicy/error``; with another policy, conflicts over records are resolved as the policy says. When the context
-  /// has other changes, the merge is planned once: a protected record is left out of the save, and other lost races are
-  /// thrown. A condition or a filter that looks at other records keeps writers out from the first plan on.
+  /// The merge plans all changes from one state of each store before it makes the first, and checks for cancellation
+  /// meanwhile. A record that equals the input costs neither an object nor memory. One save writes all changes, with other
+  /// changes of the context, in one transaction for each store.
   ///
-  /// Objects whose insertion lost a race cannot be used again: copies of them are inserted in their place.
+  /// Another writer may save between the plan and the save. A merge that loses such a race is rolled back and planned again
+  /// from the newer records, as if it had begun after the other save. During the last attempt the stores keep other writers
+  /// out. A lost race is an inserted key, a changed key, a record that the condition or the filter protects at the time of
+  /// the save, and any conflict under the policy ``MergePolicy/error``; other policies resolve conflicts over records. In a
+  /// context with other changes the merge is planned once: the save leaves out a protected record, and other lost races are
+  /// thrown. With a condition or a filter that reads related records, the stores keep other writers out from the first
+  /// plan on.
   ///
-  /// May be called from anywhere: the work is done in the context.
+  /// An object whose insertion lost a race cannot be used again; the merge inserts a copy of it.
+  ///
+  /// May be called on any thread; the context does the work. The cost is one pass over the compared rows, an object for each
+  /// difference, and one save.
   ///
   /// - Parameters:
-  ///   - ignoreAttributes: Attributes that are not copied to records that exist. For records, names of relationships
-  ///     too.
-  ///   - subsetFilter: Limits deletion to the records that satisfy it. Objects are matched with all records. For the
+  ///   - ignoreAttributes: The attributes that existing records keep.
+  ///   - subsetFilter: Limits deletion to the records that satisfy the filter. Objects are matched with all records. For the
   ///     mode ``MergeOptions/Mode/replace`` alone.
-  ///   - condition: Records that do not satisfy it are neither changed nor deleted. `existing.name` and plain `name`
-  ///     are looked up at the record, `incoming.name` is the attribute of the object. For a record that is to be
-  ///     deleted everything incoming is missing, and a comparison with it is false.
-  /// - Throws: ``ErrorCode/unmanagedEntity``; ``ErrorCode/invalidMergeKey`` for objects without a key, or with the same
-  ///   one, and for records with the same one, unless the options allow it; ``ErrorCode/wrongContext`` for an object of
-  ///   a context; ``ErrorCode/unknownProperty`` for an ignored name that the entity does not have;
-  ///   ``ErrorCode/excessiveDeletion`` when more would be deleted than the options allow,
-  ///   ``ErrorCode/invalidMergeOption`` for options that contradict the other arguments; ``ErrorCode/cancelled`` when
-  ///   the action or its task was canceled; ``ErrorCode/versionConflict`` with `isRetryable` set when every race was lost,
-  ///   which happens only with stores that cannot keep other writers out; errors of fetching and saving. The stores are as
-  ///   they were then. A context without other changes is rolled back, and objects that were inserted cannot be used
-  ///   again; one with other changes is rolled back only if the caller does it.
+  ///   - condition: Protects the records that do not satisfy it from being changed or deleted. `existing.name` and plain
+  ///     `name` read the stored record, `incoming.name` reads the object. For a record to delete, every incoming value is
+  ///     missing, and a comparison with a missing value is false.
+  /// - Returns: The counts of the merge.
+  /// - Throws: ``ErrorCode/unmanagedEntity``; ``ErrorCode/invalidMergeKey`` for missing and duplicate keys, unless the options
+  ///   allow them; ``ErrorCode/wrongContext`` for an object of a context; ``ErrorCode/unknownProperty`` for an ignored name
+  ///   without a property; ``ErrorCode/excessiveDeletion`` above the deletion limit of the options;
+  ///   ``ErrorCode/invalidMergeOption`` for options that contradict the other arguments; ``ErrorCode/cancelled`` when the
+  ///   action or its task was cancelled; ``ErrorCode/versionConflict`` with `isRetryable` set when the merge lost every race,
+  ///   with stores that cannot keep other writers out; errors of fetching and saving. The stores are unchanged then. A
+  ///   context without other changes is rolled back, and inserted objects cannot be used again. A context with other changes
+  ///   keeps the changes of the merge until the caller rolls it back.
   @discardableResult
   public func merge<O: ManagedObject>(
     objects: [O], for entity: EntityDescription, ignoreAttributes: [String] = [], subsetFilter: FetchPredicate? = nil,
@@ -53,19 +56,25 @@ extension ActionContext {
     return try merge(scope, excludesWriters: ObjectInput.areRelated(objects)) { try ObjectInput(objects, layout: $0) }
   }
 
-  /// Updates the records of an entity with the given ones, told apart by the entity's uniqueness attributes, inserts
-  /// those that are new, and saves. Nothing is deleted, unless the options have the mode ``MergeOptions/Mode/replace``:
-  /// then all records are that the input does not name. For content that comes in pages see
+  /// Updates the stored records of an entity with the given records, matched by the entity's uniqueness attributes, inserts
+  /// the new ones, and saves.
+  ///
+  /// The merge deletes nothing, unless the options have the mode ``MergeOptions/Mode/replace``: then it deletes every record
+  /// that the input does not contain. For content in pages, see
   /// ``mergePages(_:for:ignoreAttributes:subsetFilter:condition:options:)``.
   ///
-  /// Relationships are set by the keys of their destinations, which must exist or be among the given records, and must
-  /// not be deleted by the same merge. A merge that loses a race to another writer is planned again, see
+  /// Links set relationships by the keys of the destinations, which must be stored or among the given records, and must not
+  /// be deleted by the same merge. For races with other writers, threads and cost, see
   /// ``merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)``.
   ///
+  /// - Parameters:
+  ///   - ignoreAttributes: The attributes and relationships that existing records keep.
+  ///   - subsetFilter: Limits deletion, as for objects.
+  ///   - condition: Protects stored records, as for objects.
+  /// - Returns: The counts of the merge.
   /// - Throws: As for objects; also ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` and
-  ///   ``ErrorCode/invalidValue`` for values that do not fit, ``ErrorCode/objectNotFound`` for a key that no record
-  ///   of the destination has or whose record the merge would delete, and ``ErrorCode/contradictoryLinks`` for records
-  ///   whose links contradict each other.
+  ///   ``ErrorCode/invalidValue`` for values that do not fit, ``ErrorCode/objectNotFound`` for a link to a record that is not
+  ///   stored or that the merge would delete, and ``ErrorCode/contradictoryLinks`` for links that contradict each other.
   @discardableResult
   public func merge(
     records: [MergeRecord], for entity: EntityDescription, ignoreAttributes: [String] = [],
@@ -78,8 +87,8 @@ extension ActionContext {
     return try merge(scope) { RecordInput(records, layout: $0) }
   }
 
-  /// Updates and inserts records by values of attributes; see
-  /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-1``.
+  /// Updates and inserts records that are given as values by attribute; see
+  /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-([MergeRecord],_,_,_,_,_)``.
   @discardableResult
   public func merge(
     records: [[String: any AttributeConvertible]], for entity: EntityDescription, ignoreAttributes: [String] = [],
@@ -91,11 +100,11 @@ extension ActionContext {
       subsetFilter: subsetFilter, condition: condition, options: options)
   }
 
-  /// Updates and inserts decoded records, by the names of their properties; see
+  /// Updates and inserts records that are given as decoded values, by the names of their properties; see
   /// ``MergeRecord/init(properties:for:leavingOut:)`` and
-  /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-1``.
+  /// ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-([MergeRecord],_,_,_,_,_)``.
   ///
-  /// - Parameter leavingOut: The properties of the records that the entity does not have.
+  /// - Parameter leavingOut: The properties of the values that are not merged.
   @discardableResult
   public func merge<Record: Decodable>(
     records: [Record], for entity: EntityDescription, leavingOut: Set<String> = [], ignoreAttributes: [String] = [],
@@ -107,55 +116,50 @@ extension ActionContext {
       ignoreAttributes: ignoreAttributes, subsetFilter: subsetFilter, condition: condition, options: options)
   }
 
-  // MARK: The work
+  // MARK: Planning and saving
 
   private func merge(
-    _ scope: MergeScope, excludesWriters: Bool = false, _ input: (MergeLayout) throws -> any MergeInput
+    _ scope: MergeScope, excludesWriters: Bool = false, _ makeInput: (MergeLayout) throws -> any MergeInput
   ) throws -> MergeResult {
     var known: (any MergeInput)?
     return try reconcile(scope, excludesWriters: excludesWriters) { layout, localEdits in
-      let input = try known ?? input(layout)
+      let input = try known ?? makeInput(layout)
       known = input
       var merge = try Merge(in: self, scope: scope, layout: layout, input: input, localEdits: localEdits)
       return try merge.run()
     }
   }
 
-  /// Applies changes to the stored records, and saves them as the options say. What failed is rolled back. When the save
-  /// loses a race to another writer, the changes are planned again.
+  /// Makes changes from the stored records, and saves them as the options say. After an error the changes are rolled back;
+  /// after a lost race to another writer they are planned again.
   ///
   /// - Parameters:
-  ///   - excludesWriters: Whether the first plan has to be the last one.
+  ///   - excludesWriters: Whether the changes cannot be planned twice.
   ///   - makeChanges: Makes the changes in the context.
   func reconcile(
-    _ scope: MergeScope, excludesWriters: Bool = false, _ makeChanges: (MergeLayout, LocalEdits?) throws -> PlannedMerge
+    _ scope: MergeScope, excludesWriters: Bool = false, _ makeChanges: (MergeLayout, LocalEdits?) throws -> UnsavedMerge
   ) throws -> MergeResult {
     try performMerge(of: scope.entity) {
       let layout = try layout(of: scope)
       let localEdits = scope.options.conflictResolution == .localWins ? LocalEdits(view: view) : nil
-      func changes() throws -> PlannedMerge { try makeChanges(layout, localEdits) }
-      // Other changes of the context cannot be planned again, and a rollback would lose them.
-      guard scope.options.saves, !hasChanges else { return try reconcileOnce(scope, changes) }
-      let startsExcluding = try excludesWriters || scope.looksAtOtherRecords(layout, in: self)
-      return try planningAgain(afterRacesOver: layout.entity, startsExcluding: startsExcluding) {
-        try reconcileOnce(scope, changes)
+      let changes = PlannedChanges(in: self, savesParents: false)
+      func attempt() throws -> MergeResult {
+        let hadChanges = hasChanges
+        return try changes.rollingBackOnError {
+          var merge = try makeChanges(layout, localEdits)
+          merge.check?.plansAgain = !hadChanges
+          try refuseIfCanceled()
+          if scope.options.saves, hasChanges { try save(&merge, scope.options) }
+          return merge.result
+        }
       }
-    }
-  }
-
-  private func reconcileOnce(
-    _ scope: MergeScope, _ changes: () throws -> PlannedMerge
-  ) throws -> MergeResult {
-    let hadChanges = hasChanges
-    do {
-      var planned = try changes()
-      planned.check?.isRepeatable = !hadChanges
-      try refuseIfCanceled()
-      if scope.options.saves, hasChanges { try save(&planned, scope.options) }
-      return planned.result
-    } catch {
-      if !hadChanges { rollback() }
-      throw error
+      guard scope.options.saves else { return try attempt() }
+      return try changes.planningAgain(
+        afterRacesOver: layout.entity,
+        startsExcluding: try excludesWriters || scope.readsRelatedRecords(layout, in: self)
+      ) {
+        try attempt()
+      }
     }
   }
 
@@ -175,7 +179,7 @@ extension ActionContext {
 
   func refuseIfCanceled() throws {
     if isCanceled || Task.isCancelled {
-      throw CoherenceError(.cancelled, "The action was canceled, or its time is over; nothing was merged.")
+      throw CoherenceError(.cancelled, "The action was cancelled, or exceeded its time limit; nothing was merged.")
     }
   }
 }

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Guards a merge against deleting more records than its caller expects.
+/// Refuses a merge that would delete more records than its caller allows.
 struct DeletionLimit {
   private let entity: EntityDescription
   private let maximumShare: Double?
@@ -11,9 +11,9 @@ struct DeletionLimit {
   }
 
   /// - Parameters:
-  ///   - deletedCount: The records to delete.
-  ///   - storedCount: The records that were there before.
-  ///   - isInputEmpty: Whether the input names no record.
+  ///   - deletedCount: The number of records to delete.
+  ///   - storedCount: The number of records that were stored before the merge.
+  ///   - isInputEmpty: Whether the input contains no record.
   /// - Throws: ``ErrorCode/excessiveDeletion``.
   func check(_ deletedCount: Int, of storedCount: Int, isInputEmpty: Bool) throws(CoherenceError) {
     guard deletedCount > 0 else { return }
@@ -21,9 +21,9 @@ struct DeletionLimit {
       entityName: entity.name, deletedCount: deletedCount, storedCount: storedCount, maximumShare: maximumShare)
     if let maximumShare {
       if refusal.share <= maximumShare { return }
-      throw error(refusal, "more than the share of \(maximumShare) that it may delete")
+      throw error(refusal, "which is more than the allowed share of \(maximumShare)")
     } else if isInputEmpty {
-      throw error(refusal, "because its input names none")
+      throw error(refusal, "because its input contains no record")
     }
   }
 
@@ -31,7 +31,7 @@ struct DeletionLimit {
     CoherenceError(
       .excessiveDeletion,
       "The merge would delete \(refusal.deletedCount) of \(refusal.storedCount) records of '\(entity.name)', "
-        + "\(reason); none was deleted. Check the input, or give a larger `maximumDeletedShare`.",
+        + "\(reason); no record was deleted. Check the input, or raise `maximumDeletedShare`.",
       underlying: refusal)
   }
 }

@@ -1,4 +1,4 @@
-/// The numbers of a merge that was refused because it would delete too much: the `underlying` error of
+/// The numbers of a merge that was refused because it would delete too many records: the `underlying` error of
 /// ``ErrorCode/excessiveDeletion``.
 public struct ExcessiveDeletion: Error, Sendable, Hashable {
   /// The name of the merge's entity.
@@ -7,9 +7,9 @@ public struct ExcessiveDeletion: Error, Sendable, Hashable {
   public let deletedCount: Int
   /// The number of stored records in the merge's filter before the merge.
   public let storedCount: Int
-  /// ``MergeOptions/maximumDeletedShare``; `nil` when there was none and the input named no record.
+  /// ``MergeOptions/maximumDeletedShare``; `nil` for a merge without a limit whose input contained no record.
   public let maximumShare: Double?
 
-  /// The share of the records that the merge would delete.
+  /// The share of the records that the merge would delete, from 0 to 1.
   public var share: Double { Double(deletedCount) / Double(max(storedCount, 1)) }
 }

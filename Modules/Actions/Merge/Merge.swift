@@ -1,6 +1,7 @@
 import CoherenceCore
+import CoherenceReconciliation
 
-/// One merge at work. It plans every change before it makes the first.
+/// The execution of one merge, which plans all changes before it makes the first.
 struct Merge {
   private let context: ActionContext
   private let scope: MergeScope
@@ -8,17 +9,14 @@ struct Merge {
   private let input: any MergeInput
   private let condition: MergeCondition
   private let localEdits: LocalEdits?
+  private let index: InputIndex
   private var result = MergeResult()
-  /// Input records that are left out.
-  private var left: PlaceSet
-  /// How many stored records the merge may keep or delete, in the mode ``MergeOptions/Mode/replace``.
+  /// The number of stored records that the merge may keep or delete, in the mode ``MergeOptions/Mode/replace``.
   private var storedCount = 0
-  /// The changes that were planned last.
-  private var planned: MergeWork?
-  /// The places of the input records by key.
-  private var index: MergeIndex?
+  /// The plan of ``run()``.
+  private var plan: MergePlan?
 
-  /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate`` for a condition that cannot be asked.
+  /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate`` for an invalid condition.
   init(
     in context: ActionContext, scope: MergeScope, layout: MergeLayout, input: any MergeInput, localEdits: LocalEdits?
   ) throws {
@@ -28,188 +26,183 @@ struct Merge {
     self.layout = layout
     self.input = input
     condition = try MergeCondition(scope.condition, layout: layout, context: context)
-    left = PlaceSet(capacity: input.count)
+    index = InputIndex(input, keyWidth: layout.keys.count)
   }
 
-  /// Makes the merge's changes in the context.
-  mutating func run() throws -> PlannedMerge {
-    let work = try prepare()
-    planned = work
+  /// Plans the merge, and makes its changes in the context. Called once.
+  mutating func run() throws -> UnsavedMerge {
+    let plan = try makePlan()
+    self.plan = plan
     try context.refuseIfCanceled()
-    if !work.isEmpty {
-      let unwritten = try MergeWriter(context: context, input: input, layout: layout).write(work)
+    if !plan.isEmpty {
+      let unwritten = try MergeWriter(context: context, input: input, layout: layout).apply(plan)
       result.updated -= unwritten
       result.skipped += unwritten
     }
-    return PlannedMerge(result: result, check: try commitCheck(work))
+    return UnsavedMerge(result: result, check: try commitCheck(plan))
   }
 
-  private func commitCheck(_ work: MergeWork) throws -> CommitCheck? {
-    guard let index, !work.updates.isEmpty || !work.deletes.isEmpty else { return nil }
+  private func commitCheck(_ plan: MergePlan) throws -> CommitCheck? {
+    guard !plan.updates.isEmpty || !plan.deletes.isEmpty else { return nil }
     return try CommitCheck(
-      of: work, scope: scope, condition: condition, layout: layout, index: index, input: input, context: context)
+      of: plan, scope: scope, condition: condition, layout: layout, index: index, input: input, context: context)
   }
 
-  // MARK: Admitting
+  // MARK: Keys and links of the input
 
-  /// Looks at the key of each input record, and notes what input links to.
-  private mutating func admit() throws -> (MergeIndex, [RelationshipDescription: Set<MergeKey>]) {
-    var index = MergeIndex(input, keyCount: layout.keys.count)
+  /// Adds every input record to the index by its key.
+  ///
+  /// - Returns: The keys that the input links to, by relationship.
+  private mutating func indexInput() throws -> [RelationshipDescription: Set<MergeKey>] {
     var links: [RelationshipDescription: Set<MergeKey>] = [:]
     var key = [AttributeValue](repeating: .null, count: layout.keys.count)
-    for place in 0..<input.count {
-      if place % 1024 == 0 { try context.refuseIfCanceled() }
-      try input.readKey(place, into: &key)
+    let replacesEarlier = scope.options.duplicates == .lastWins
+    for record in 0..<input.count {
+      if record % 1024 == 0 { try context.refuseIfCanceled() }
+      try input.readKey(record, into: &key)
       if key.isIncompleteKey {
-        try leaveOut(withoutKey: place)
-      } else if let other = try index.enter(place, key: key, replacing: scope.options.duplicates == .lastWins) {
-        try leaveOut(scope.options.duplicates == .lastWins ? other : place)
+        if scope.options.missingKeys == .fail { throw missingKeyError }
+        index.exclude(record)
+      } else if try index.insert(record, key: key, replacesEarlier: replacesEarlier),
+        scope.options.duplicates == .fail
+      {
+        throw duplicateKeyError
       }
-      for (relationship, link) in try input.links(place) where !left.contains(place) {
+      for (relationship, link) in try input.links(record) where !index.isExcluded(record) {
         links[relationship, default: []].formUnion(link.keys)
       }
     }
-    result.skipped += left.count
-    return (index, links)
+    result.skipped += index.excludedCount
+    return links
   }
 
-  private mutating func leaveOut(withoutKey place: Int) throws {
-    guard scope.options.missingKeys == .skip else {
-      throw CoherenceError(
-        .invalidMergeKey,
-        "A record for '\(layout.entity.name)' lacks a value of \(layout.keyNames); give it one, or set `missingKeys` to "
-          + "`.skip`.")
-    }
-    left.insert(place)
+  private var missingKeyError: CoherenceError {
+    CoherenceError(
+      .invalidMergeKey,
+      "An input record for '\(layout.entity.name)' lacks a value for its key \(layout.keyNames); give it the value, or set "
+        + "`missingKeys` to `.skip`.")
   }
 
-  private mutating func leaveOut(_ place: Int) throws {
-    guard scope.options.duplicates != .fail else {
-      throw CoherenceError(
-        .invalidMergeKey,
-        "Two records for '\(layout.entity.name)' have the same \(layout.keyNames); send one, or choose a policy for "
-          + "`duplicates`.")
-    }
-    left.insert(place)
+  private var duplicateKeyError: CoherenceError {
+    CoherenceError(
+      .invalidMergeKey,
+      "Two input records for '\(layout.entity.name)' have the same key \(layout.keyNames); send one of them, or choose a "
+        + "policy for `duplicates`.")
   }
 
-  // MARK: Preparing
+  // MARK: Planning
 
-  private mutating func prepare() throws -> MergeWork {
-    var (index, links) = try admit()
-    self.index = index
-    try MergeLinkAgreement(input: input, layout: layout, left: left).check(Set(links.keys))
-    let targets = try MergeTargets(links, layout: layout, context: context) { try index.place(of: $0) }
-    let scan = MergeScan(
-      input, index: index, layout: layout, options: scope.options, targets: targets,
-      refuseIfCanceled: context.refuseIfCanceled)
+  private mutating func makePlan() throws -> MergePlan {
+    let links = try indexInput()
+    try LinkConsistency(input: input, layout: layout, index: index).check(Set(links.keys))
+    let targets = try MergeTargets(links, layout: layout, context: context, inputIndex: index)
+    let expectation = MergeExpectation(input, layout: layout, targets: targets)
+    let scan = RowScan(
+      layout.storedRows(in: context), index: index, expected: expectation, options: scope.scanOptions(layout))
     try read(scan)
-    let lists = try MergeLists(input: input, layout: layout, targets: targets, context: context)
-      .open(among: scan.listed)
-    return try work(scan, targets, lists)
+    let lists = try MemberComparison(input: input, layout: layout, targets: targets, context: context)
+      .differing(of: expectation.listOwners)
+    return try plan(scan, targets, lists)
   }
 
-  /// Puts to the scan all records that may concern it: those that may be deleted, then those that match.
-  private mutating func read(_ scan: MergeScan) throws {
-    let reach = MergeReach(
-      context: context, entity: layout.entity, keyAttributes: layout.keys.map(\.description))
+  /// Scans the rows that the merge may delete, then the rows of the input's keys.
+  private mutating func read(_ scan: RowScan) throws {
     if scope.options.mode == .replace {
-      scan.collectsSurplus = true
-      try reach.visitAll(where: scope.subsetFilter, with: scan)
-      try scan.resolveDuplicates { _, collector in try reach.visitAll(where: scope.subsetFilter, with: collector) }
+      try scan.readAll(where: scope.subsetFilter)
+      try scan.resolveDuplicates(where: scope.subsetFilter)
       storedCount = scan.matched.count + scan.surplus.count
-      scan.settle()
-      // What was not found among all records is not there.
+      // A record that is missing among all rows is not stored.
       if scope.subsetFilter == nil { return }
     }
-    try reach.visit(try keys(withoutMatchIn: scan), with: scan)
-    try scan.resolveDuplicates(reach.visit)
+    try scan.readUnmatched()
+    try scan.resolveDuplicates()
   }
 
-  private func keys(withoutMatchIn scan: MergeScan) throws -> [MergeKey] {
-    try (0..<input.count).filter { !left.contains($0) && !scan.matched.contains($0) }.map { try key(at: $0) }
-  }
-
-  /// What the condition allows of what was found.
-  private mutating func work(
-    _ scan: MergeScan, _ targets: MergeTargets, _ lists: [MergeLists.Wish]
-  ) throws -> MergeWork {
-    let wishes = Dictionary(grouping: lists, by: \.place)
-    let changedPlaces = Set(scan.changes.map(\.place))
-    let relisted = try context.rows(of: lists.filter { !changedPlaces.contains($0.place) }.map(\.owner))
-    var updates = scan.changes.map { MergeWork.Update(place: $0.place, row: $0.row, lists: wishes[$0.place] ?? []) }
-    for (place, group) in wishes.sorted(by: { $0.key < $1.key }) where !changedPlaces.contains(place) {
-      guard let row = relisted[group[0].owner] else { continue }
-      updates.append(MergeWork.Update(place: place, row: row, lists: group))
-    }
-    let admitted = try condition.admitted(updates, row: \.row, place: \.place, input: input)
-    let deletes = try condition.admitted(scan.surplus, row: { $0 }, place: { _ in nil }, input: input)
-    let inserts = (0..<input.count).filter { !left.contains($0) && !scan.matched.contains($0) }
+  /// Plans the changes that the condition, the deletion limit and the local edits allow.
+  private mutating func plan(
+    _ scan: RowScan, _ targets: MergeTargets, _ lists: [MemberComparison.ExpectedMembers]
+  ) throws -> MergePlan {
+    let updates = try updates(scan, lists)
+    let allowedUpdates = try condition.filter(updates, row: \.row, index: \.index, input: input)
+    let deletes = try condition.filter(scan.surplus, row: { $0 }, index: { _ in nil }, input: input)
     if scope.options.mode == .replace {
       try DeletionLimit(scope).check(
-        deletes.count, of: max(storedCount, deletes.count), isInputEmpty: left.count == input.count)
+        deletes.count, of: max(storedCount, deletes.count), isInputEmpty: index.excludedCount == input.count)
     }
-    let protected = Set(updates.map(\.place)).subtracting(admitted.map(\.place))
+    let protected = Set(updates.map(\.index)).subtracting(allowedUpdates.map(\.index))
     try refuseLinks(to: deletes, matched: scan.matched, protected: protected, targets)
-    let wanted = MergeWork(inserts: inserts, updates: admitted, deletes: deletes, targets: targets)
-    let work = localEdits?.allowed(of: wanted) ?? wanted
-    result.inserted = work.inserts.count
-    result.updated = work.updates.count
+    let full = MergePlan(
+      inserts: index.indexes(notIn: scan.matched), updates: allowedUpdates, deletes: deletes, targets: targets)
+    let plan = localEdits?.remainder(of: full) ?? full
+    result.inserted = plan.inserts.count
+    result.updated = plan.updates.count
     result.unchanged = scan.matched.count - updates.count
-    result.deleted = work.deletes.count
-    result.skipped += updates.count - admitted.count + scan.surplus.count - deletes.count + wanted.count - work.count
-    return work
+    result.deleted = plan.deletes.count
+    result.skipped +=
+      updates.count - allowedUpdates.count + scan.surplus.count - deletes.count + full.count - plan.count
+    return plan
   }
 
-  /// A link of the input must not lead to a record that the same merge deletes: the link would be cleared, and the same
-  /// input could not be merged again.
+  /// The updates of records whose attributes, to-one relationships or members differ.
+  private func updates(
+    _ scan: RowScan, _ lists: [MemberComparison.ExpectedMembers]
+  ) throws -> [MergePlan.Update] {
+    let listsByIndex = Dictionary(grouping: lists, by: \.index)
+    let changed = Set(scan.changes.map(\.index))
+    let rows = try context.rows(of: lists.filter { !changed.contains($0.index) }.map(\.owner))
+    var updates = scan.changes.map { change in
+      MergePlan.Update(index: change.index, row: change.row, lists: listsByIndex[change.index] ?? [])
+    }
+    for (index, group) in listsByIndex.sorted(by: { $0.key < $1.key }) where !changed.contains(index) {
+      guard let row = rows[group[0].owner] else { continue }
+      updates.append(MergePlan.Update(index: index, row: row, lists: group))
+    }
+    return updates
+  }
+
+  /// Refuses input that links to a record which the same merge deletes: the link would be cleared, and a second merge of
+  /// the same input would fail.
   ///
   /// - Parameters:
-  ///   - matched: The places of the input records that have a stored record.
-  ///   - protected: The places of those that the condition leaves as they are.
+  ///   - matched: The input records that have a row.
+  ///   - protected: The input records whose rows the condition protects.
   private func refuseLinks(
-    to deletes: [Row], matched: PlaceSet, protected: Set<Int>, _ targets: MergeTargets
+    to deletes: [Row], matched: IndexBits, protected: Set<Int>, _ targets: MergeTargets
   ) throws {
     guard !deletes.isEmpty else { return }
     let deletedIDs = Set(deletes.map(\.id))
-    let ownLinks = layout.relationships.filter {
-      $0.destination.root === layout.entity.root && !targets.existingIDs(of: $0).isDisjoint(with: deletedIDs)
-    }
-    guard !ownLinks.isEmpty else { return }
+    let affected = layout.ownRelationships.filter { !targets.existingIDs(of: $0).isDisjoint(with: deletedIDs) }
+    guard !affected.isEmpty else { return }
     var linked: Set<ManagedObjectID> = []
-    for place in 0..<input.count where !left.contains(place) && !protected.contains(place) {
-      for (relationship, link) in try input.links(place) where ownLinks.contains(relationship) {
-        if layout.ignores(relationship), matched.contains(place) { continue }
+    for record in 0..<input.count where !index.isExcluded(record) && !protected.contains(record) {
+      for (relationship, link) in try input.links(record) where affected.contains(relationship) {
+        if layout.ignores(relationship), matched.contains(record) { continue }
         for case .existing(let id)? in link.keys.map({ targets.target($0, of: relationship) }) { linked.insert(id) }
       }
     }
     linked.formIntersection(deletedIDs)
-    if !linked.isEmpty { throw layout.deletedTargets(linked) }
+    if !linked.isEmpty { throw layout.deletedTargetsError(linked) }
   }
 }
 
 // MARK: - Pages
 
 extension Merge {
-  /// The names that the input gave to records, for the deletion at the end of a paged merge. Known after ``run()``.
-  func names() throws -> PagedNames {
-    var names = PagedNames()
-    for place in 0..<input.count {
-      let key = try key(at: place)
-      if !key.isIncomplete { names.keys.insert(key) }
+  /// Returns the keys and the link destinations of the input, for the deletion at the end of a paged merge. Called after
+  /// ``run()``.
+  func pageKeys() throws -> PagedKeys {
+    var keys = PagedKeys()
+    for record in 0..<input.count {
+      let key = try key(at: record)
+      if !key.isIncomplete { keys.all.insert(key) }
     }
-    guard let planned else { return names }
-    for place in planned.inserts { names.insertedKeys.insert(try key(at: place)) }
-    for relationship in layout.relationships
-    where relationship.destination.root === layout.entity.root && !layout.ignores(relationship) {
-      names.linkedIDs.formUnion(planned.targets.existingIDs(of: relationship))
+    guard let plan else { return keys }
+    for record in plan.inserts { keys.inserted.insert(try key(at: record)) }
+    for relationship in layout.ownRelationships where !layout.ignores(relationship) {
+      keys.linkedIDs.formUnion(plan.targets.existingIDs(of: relationship))
     }
-    return names
+    return keys
   }
 
-  private func key(at place: Int) throws -> MergeKey {
-    var key = [AttributeValue](repeating: .null, count: layout.keys.count)
-    try input.readKey(place, into: &key)
-    return MergeKey(values: key)
-  }
+  private func key(at record: Int) throws -> MergeKey { MergeKey(values: try index.key(at: record)) }
 }

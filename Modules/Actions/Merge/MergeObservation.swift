@@ -1,7 +1,7 @@
 import CoherenceCore
 
 extension ActionContext {
-  /// Merges in this context, as an operation that the stack's observer is told of: what was done to how many records.
+  /// Merges in this context, and reports the merge and its counts to the stack's observer.
   func performMerge(of entity: EntityDescription, _ merge: () throws -> MergeResult) throws -> MergeResult {
     guard let coordinator = persistentStoreCoordinator else { return try performAndWait(merge) }
     return try coordinator.observed(StackOperation(.merge, entity.name)) {

@@ -1,21 +1,21 @@
-/// What a merge did, in records.
+/// The counts of a merge, in records.
 public struct MergeResult: Sendable, Hashable {
   public internal(set) var inserted = 0
-  /// Records of which something really changed.
+  /// Records with at least one changed property.
   public internal(set) var updated = 0
-  /// Records that were as the input says already; they were not written.
+  /// Records that were equal to the input. They were not written.
   public internal(set) var unchanged = 0
   public internal(set) var deleted = 0
-  /// Records that the condition protected, and input records that were left out by a policy.
+  /// Records that the condition protected, and input records that a policy left out.
   public internal(set) var skipped = 0
-  /// Records that somebody else changed or deleted while the merge was at work, so that the context's merge policy
-  /// decided. They are among the updated and deleted ones, unless the policy gave up what the merge wanted of them.
+  /// Records that another writer changed or deleted during the merge, so that the context's merge policy decided. They also
+  /// count as updated or deleted, unless the policy gave up the merge's change.
   public internal(set) var conflicts = 0
 
-  /// Nothing was done.
+  /// The result of a merge without any change.
   public init() {}
 
-  /// What two merges did together, page by page say.
+  /// Adds the counts of another merge, for example of the next page.
   public static func += (left: inout MergeResult, right: MergeResult) {
     left.inserted += right.inserted
     left.updated += right.updated

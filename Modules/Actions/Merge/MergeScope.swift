@@ -1,6 +1,7 @@
 import CoherenceCore
+import CoherenceReconciliation
 
-/// The entity that a merge is about, and the caller's limits and choices.
+/// The arguments of a merge: its entity, and the caller's limits and options.
 struct MergeScope {
   var entity: EntityDescription
   var ignoredAttributes: Set<String>
@@ -8,14 +9,32 @@ struct MergeScope {
   var condition: FetchPredicate
   var options: MergeOptions
 
-  /// Whether the condition or the filter looks at other records than those of the entity. Then other writers are kept out
-  /// while the merge is planned: what they change of other records is no conflict at the save.
+  /// Whether the condition or the filter reads related records. Then the stores keep other writers out from the first plan
+  /// on, because a change of a related record is no conflict at the save.
   ///
-  /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate`` for a condition that cannot be asked.
-  func looksAtOtherRecords(_ layout: MergeLayout, in context: ActionContext) throws -> Bool {
-    if try MergeCondition(condition, layout: layout, context: context).looksAtOtherRecords { return true }
+  /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate`` for an invalid condition.
+  func readsRelatedRecords(_ layout: MergeLayout, in context: ActionContext) throws -> Bool {
+    if try MergeCondition(condition, layout: layout, context: context).readsRelatedRecords { return true }
     guard let subsetFilter else { return false }
     return try !PreparedPredicate(subsetFilter, for: layout.entity).dependencies.relationships.isEmpty
+  }
+
+  /// The choices of the scan of the stored rows.
+  func scanOptions(_ layout: MergeLayout) -> ScanOptions {
+    let duplicates: ScanOptions.Duplicates =
+      switch options.storedDuplicates {
+      case .fail:
+        .refuse(
+          CoherenceError(
+            .invalidMergeKey,
+            "Several stored records of '\(layout.entity.name)' have the same key \(layout.keyNames); delete all but one, or "
+              + "choose a policy for `storedDuplicates`."))
+      case .keep: .keep
+      case .delete: .remove
+      }
+    return ScanOptions(
+      duplicates: duplicates, includesSubentities: options.includesSubentities,
+      includesIncompleteKeys: options.deletesRecordsWithoutKey)
   }
 
   /// Refuses arguments that contradict each other, are out of range, or name no property.
@@ -25,13 +44,13 @@ struct MergeScope {
     for name in ignoredAttributes.sorted() where entity.composites[name] == nil { _ = try entity.property(named: name) }
     if let share = options.maximumDeletedShare, !(0...1).contains(share) {
       throw CoherenceError(
-        .invalidMergeOption, "`maximumDeletedShare` is \(share); a share is a number from 0 to 1.")
+        .invalidMergeOption, "`maximumDeletedShare` is \(share); give it a number from 0 to 1.")
     }
     if subsetFilter != nil, options.mode == .upsertOnly {
       throw CoherenceError(
         .invalidMergeOption,
-        "A merge into '\(entity.name)' has a `subsetFilter`, which limits deletion, and deletes nothing; give it the "
-          + "mode `.replace`, or leave the filter out.")
+        "A merge into '\(entity.name)' has a `subsetFilter`, which limits deletion, in a mode that deletes nothing; "
+          + "choose the mode `.replace`, or leave out the filter.")
     }
   }
 }

@@ -1,15 +1,16 @@
-/// What makes two actions equal: while an action with a key is not finished, another one of its type with the same key
-/// is not executed, but shares the first one's handle. ``EqualActionPolicy`` has other choices.
+/// The key that makes actions of one type equal. While an action with a key is unfinished, a later submission of an equal
+/// action by default joins the first one and shares its handle. ``EqualActionPolicy`` has other choices.
 ///
-/// Nothing but type and key is compared: actions whose properties differ are equal when their keys are. Put every
-/// property into the key that makes a difference, or choose a policy with which the later action runs.
+/// Only type and key are compared, not the other properties of the actions. Make every relevant property a part of the
+/// key, or choose a policy with which the later action runs.
 ///
-/// A key is any comparable and hashable value: `ActionKey("albums")`, `ActionKey(album.objectID)`, or simply the text
-/// `"albums"`.
+/// A key is any hashable value: `ActionKey("albums")`, `ActionKey(album.objectID)`, or the literal `"albums"`.
 public struct ActionKey: Sendable, Hashable, ExpressibleByStringLiteral {
   private let value: any Hashable & Sendable
 
+  /// Makes a key of a value. Keys are equal when their values are.
   public init(_ value: some Hashable & Sendable) { self.value = value }
+  /// Makes a key of a text.
   public init(stringLiteral text: String) { value = text }
 
   public static func == (one: ActionKey, other: ActionKey) -> Bool {

@@ -1,4 +1,4 @@
-/// Which of the waiting actions in a queue begins first. Actions of one priority begin in the order in which they came.
+/// The priority of a waiting action within its queue. Actions of one priority begin in the order of their submissions.
 public enum ActionPriority: Int, Sendable, Hashable, CaseIterable, Comparable {
   case veryLow
   case low

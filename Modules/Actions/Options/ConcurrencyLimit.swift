@@ -1,4 +1,5 @@
-/// How many actions that share a name may run at once, over all queues: actions that access one host, say.
+/// The maximum number of simultaneous actions that share a name, over all queues: for example, of actions that access one
+/// host.
 ///
 /// ```swift
 /// extension ConcurrencyLimit {
@@ -6,12 +7,15 @@
 /// }
 /// ```
 ///
-/// The limit is that of one Connect. Where actions of one name differ in their maximum, that of the latest counts.
+/// A limit counts within one Connect. If limits of one name have different maxima, the latest submission's maximum counts.
 public struct ConcurrencyLimit: Sendable, Hashable {
+  /// The name that the limited actions share.
   public let name: String
-  /// At least one.
+  /// The maximum number of simultaneous actions; at least one.
   public let maximum: Int
 
+  /// Makes a limit.
+  ///
   /// - Parameter maximum: A number below one counts as one.
   public init(_ name: String, _ maximum: Int) {
     self.name = name

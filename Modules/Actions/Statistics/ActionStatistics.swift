@@ -1,28 +1,27 @@
-import Foundation
+public import Foundation
 
-/// When an action ran, and what it did in its context.
+/// The times of an action, and the counts of the work in its contexts.
 public struct ActionStatistics: Sendable, Hashable {
-  /// When the action began; `nil` before.
+  /// The start of the first attempt; `nil` before. For an action that never ran, the time of its end.
   public internal(set) var startTime: Date?
-  /// When the action ended; `nil` before.
+  /// The end; `nil` before.
   public internal(set) var finishTime: Date?
-  /// How often the action was begun; zero before, and for one that never ran.
+  /// The number of started attempts; zero for an action that never ran.
   public internal(set) var attempts = 0
-  /// `nil` for generic actions, and before an entity action begins.
+  /// The work in the contexts of all attempts; `nil` for a generic action, and before an entity action begins.
   public internal(set) var contextStatistics: ContextStatistics?
 
-  /// Whether an entity action has succeeded and left changes in its context that were never saved, and are lost. The log
-  /// has a warning of it.
+  /// Whether an entity action has succeeded with unsaved changes in its context. The changes are lost, and the log has a
+  /// warning.
   public internal(set) var hasUnsavedChanges = false
 
-  /// How many later submissions of equal actions have joined this one; see ``EqualActionPolicy``.
+  /// The number of later submissions that have joined this action; see ``EqualActionPolicy``.
   public internal(set) var joins = 0
 
-  /// Whether a later equal action has taken the place of this one, which then counts as canceled; see
-  /// ``EqualActionPolicy/replace``.
+  /// Whether a later equal action has replaced this one, which counts as canceled; see ``EqualActionPolicy/replace``.
   public internal(set) var isReplaced = false
 
-  /// Seconds from start to finish; zero until both are known.
+  /// The seconds from start to finish; zero before the end.
   public var executionTime: TimeInterval {
     guard let startTime, let finishTime else { return 0 }
     return finishTime.timeIntervalSince(startTime)

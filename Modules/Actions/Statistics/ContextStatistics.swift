@@ -1,22 +1,24 @@
 import CoherenceCore
-import Foundation
+public import Foundation
 import Synchronization
 
-/// What an action did in its context.
+/// The counts and times of the work in a context. Counts are records; times are seconds.
 public struct ContextStatistics: Sendable, Hashable {
-  /// The records saved for the first time.
+  /// The number of inserted records in successful saves.
   public internal(set) var inserts = 0
+  /// The number of updated records in successful saves.
   public internal(set) var updates = 0
+  /// The number of deleted records in successful saves.
   public internal(set) var deletes = 0
-  /// Records, not requests.
+  /// The number of fetched records, not of requests.
   public internal(set) var fetches = 0
-  /// Seconds in `perform` and `performAndWait`, nested calls counted once.
+  /// The seconds in `perform` and `performAndWait`. Nested calls count once.
   public internal(set) var contextBlockTime: TimeInterval = 0
-  /// Seconds in fetches, failed ones too.
+  /// The seconds in fetches, including failed fetches.
   public internal(set) var fetchTime: TimeInterval = 0
-  /// Seconds in saves, failed ones too.
+  /// The seconds in saves, including failed saves.
   public internal(set) var saveTime: TimeInterval = 0
-  /// Seconds in the context spent neither fetching nor saving.
+  /// The seconds in the context outside of fetches and saves.
   public var otherTime: TimeInterval { max(0, contextBlockTime - fetchTime - saveTime) }
 
   /// Adds the work of another context.
@@ -44,9 +46,10 @@ extension ContextStatistics: CustomStringConvertible {
   }
 }
 
+/// A number of seconds with four decimals.
 func seconds(_ interval: TimeInterval) -> String { String(format: "%.4f", interval) }
 
-/// Counts what one context does.
+/// Counts the work in one context.
 final class ContextActivityCounter: ContextActivityObserver {
   private let counts = Mutex(ContextStatistics())
 

@@ -166,7 +166,7 @@ extension ManagedObjectContext {
     storage.confinement.submit { [storage] in storage.context?.inside {} }
   }
 
-  /// Takes in the changes of a notification of ``Foundation/Notification/Name/managedObjectContextDidSave``; see
+  /// Takes in the changes of a notification of `Notification.Name.managedObjectContextDidSave`; see
   /// ``mergeChanges(fromContextDidSave:)-(ChangeSet)``. Any other notification is passed over.
   public final func mergeChanges(fromContextDidSave notification: Notification) {
     guard let changes = notification.userInfo?[NotificationKey.changes] as? ChangeSet else { return }

@@ -183,7 +183,7 @@ extension ManagedObject {
 
   /// The value that the record had when the object was last saved or loaded.
   ///
-  /// - Throws: As ``value(for:)-2``.
+  /// - Throws: As ``value(for:)``.
   public final func committedValue(for name: String) throws -> AttributeValue {
     check()
     let slot = try slot(named: name)
@@ -210,7 +210,7 @@ extension ManagedObject {
 extension ManagedObject {
   /// The value of a `codable` attribute, decoded.
   ///
-  /// - Throws: ``ErrorCode/wrongType`` when the text cannot be decoded as that type; as ``value(for:)-2`` otherwise.
+  /// - Throws: ``ErrorCode/wrongType`` when the text cannot be decoded as that type; as ``value(for:)`` otherwise.
   public final func codable<V: Codable>(for name: String, as type: V.Type = V.self) throws -> V? {
     if let slots = entity.composites[name] { return try CompositeCoding.decode(V.self, from: self, slots: slots) }
     guard let text: String = try value(for: name, as: String?.self) else { return nil }

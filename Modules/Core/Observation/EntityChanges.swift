@@ -89,12 +89,12 @@ struct EntityChangeList {
 
   /// Adds the changes that were saved into one store. The unit's changes must not be retired yet.
   mutating func add(_ unit: UnitOfWork) {
-    for group in unit.inserts.groups { add(group.rows.lazy.map(\.id), of: group.entity, as: .inserted) }
+    for group in unit.rows.inserts { add(group.rows.lazy.map(\.id), of: group.entity, as: .inserted) }
     let updates = Dictionary(grouping: unit.updates) { ObjectIdentifier($0.entity) }.values
     for group in updates.sorted(by: { $0[0].entity.position < $1[0].entity.position }) {
       add(group.lazy.map(\.id), of: group[0].entity, as: .updated)
     }
-    for group in unit.deletes.groups { add(group.changes.lazy.map(\.id), of: group.entity, as: .deleted) }
+    for group in unit.rows.deletes { add(group.deletes.lazy.map(\.id), of: group.entity, as: .deleted) }
     addOwners(of: unit)
   }
 

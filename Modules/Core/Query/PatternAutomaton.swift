@@ -48,68 +48,72 @@ struct PatternAutomaton: Sendable {
   }
 
   private func run(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-    let size = program.count
-    return withUnsafeTemporaryAllocation(of: Int.self, capacity: 5 * size) { room -> Bool in
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: 5 * program.count) { room in
       room.initialize(repeating: 0)
       // The program has an instruction at least.
-      let base = room.baseAddress!
-      var current = base
-      var next = base + size
-      // The last step in which a thread came to each instruction.
-      let visits = base + 2 * size
-      let stack = base + 3 * size
-      var step = 1
-      var isMatch = false
-
-      // Adds a thread, and all threads that it leads to without reading.
-      func add(_ start: Int, to threads: UnsafeMutablePointer<Int>, _ count: inout Int, at index: Int) {
-        stack[0] = start
-        var depth = 1
-        while depth > 0 {
-          depth -= 1
-          let place = stack[depth]
-          if visits[place] == step { continue }
-          visits[place] = step
-          var target: Int?
-          switch program[place] {
-          case .scalar:
-            threads[count] = place
-            count += 1
-          case .split(let first, let second):
-            stack[depth] = first
-            depth += 1
-            target = second
-          case .jump(let place): target = place
-          case .textStart: target = index == 0 ? place + 1 : nil
-          case .textEnd: target = Self.isEnd(index, of: text) ? place + 1 : nil
-          case .match: isMatch = true
-          }
-          if let target {
-            stack[depth] = target
-            depth += 1
-          }
-        }
-      }
-
-      var count = 0
-      var index = 0
-      add(0, to: current, &count, at: 0)
-      while index < text.count {
-        if count == 0 { return false }
-        let (scalar, end) = Self.scalar(in: text, at: index)
-        step += 1
-        isMatch = false
-        var found = 0
-        for thread in 0..<count {
-          let place = current[thread]
-          if case .scalar(let set) = program[place], contains(scalar, set) { add(place + 1, to: next, &found, at: end) }
-        }
-        swap(&current, &next)
-        count = found
-        index = end
-      }
-      return isMatch
+      return run(text, in: room.baseAddress!)
     }
+  }
+
+  /// - Parameter base: Room for five numbers per instruction, all of them 0.
+  private func run(_ text: UnsafeBufferPointer<UInt8>, in base: UnsafeMutablePointer<Int>) -> Bool {
+    let size = program.count
+    var current = base
+    var next = base + size
+    // The last step in which a thread came to each instruction.
+    let visits = base + 2 * size
+    let stack = base + 3 * size
+    var step = 1
+    var isMatch = false
+
+    // Adds a thread, and all threads that it leads to without reading.
+    func add(_ start: Int, to threads: UnsafeMutablePointer<Int>, _ count: inout Int, at index: Int) {
+      stack[0] = start
+      var depth = 1
+      while depth > 0 {
+        depth -= 1
+        let place = stack[depth]
+        if visits[place] == step { continue }
+        visits[place] = step
+        var target: Int?
+        switch program[place] {
+        case .scalar:
+          threads[count] = place
+          count += 1
+        case .split(let first, let second):
+          stack[depth] = first
+          depth += 1
+          target = second
+        case .jump(let place): target = place
+        case .textStart: target = index == 0 ? place + 1 : nil
+        case .textEnd: target = Self.isEnd(index, of: text) ? place + 1 : nil
+        case .match: isMatch = true
+        }
+        if let target {
+          stack[depth] = target
+          depth += 1
+        }
+      }
+    }
+
+    var count = 0
+    var index = 0
+    add(0, to: current, &count, at: 0)
+    while index < text.count {
+      if count == 0 { return false }
+      let (scalar, end) = Self.scalar(in: text, at: index)
+      step += 1
+      isMatch = false
+      var found = 0
+      for thread in 0..<count {
+        let place = current[thread]
+        if case .scalar(let set) = program[place], contains(scalar, set) { add(place + 1, to: next, &found, at: end) }
+      }
+      swap(&current, &next)
+      count = found
+      index = end
+    }
+    return isMatch
   }
 
   @inline(__always) private func contains(_ scalar: UInt32, _ set: Int) -> Bool {

@@ -15,8 +15,8 @@ extension FetchPredicate {
   /// - Values: numbers; `'text'` and `"text"` with `\\` `\"` `\'` `\n` `\r` `\t` `\uXXXX`; `TRUE` `FALSE` `YES` `NO`
   ///   `NULL` `NIL`; `CAST("…", "UUID")`, and so for `Decimal`, `Double`, `Data` (base 64) and `Date` (a number:
   ///   microseconds since 1970).
-  /// - Names: `title`, `artist.name`, `SELF`; `#any` or `` `any` `` for a name spelled like a keyword: `isLive == no`
-  ///   compares with the constant, `isLive == #no` with the property `no`.
+  /// - Names: `title`, `artist.name`, `SELF`; `#any`, or `any` in backticks, for a name spelled like a keyword:
+  ///   `isLive == no` compares with the constant, `isLive == #no` with the property `no`.
   /// - Arguments: `%@`, `%d`, `%ld` and other specifiers for a value; `%@` after `IN` and `BETWEEN` for an array; `%K`
   ///   for a path.
   ///

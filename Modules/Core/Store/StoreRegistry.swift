@@ -3,7 +3,7 @@ import Synchronization
 /// The available backends, by the name of their store type.
 ///
 /// A configuration that names its type by a bare name is looked up here: in the registry passed to the coordinator, else
-/// in the one bound to the current task with ``withValue(_:operation:)``, else in ``shared``.
+/// in the one bound to the current task with ``withValue(operation:)``, else in ``shared``.
 public final class StoreRegistry: Sendable {
   /// The registry of this process. It knows the backends of the module `Coherence` wherever this is linked; registered
   /// types take precedence over them.
@@ -55,21 +55,15 @@ public final class StoreRegistry: Sendable {
 
   /// The factory of a store type: its own, or the one registered by its name.
   ///
-  /// - Throws: ``ErrorCode/unknownStoreType``, listing the known types and what brings in the missing one.
+  /// - Throws: ``ErrorCode/unknownStoreType``, with the known types and two ways to add the missing one.
   public func factory(for type: StoreType) throws -> any StoreFactory {
     if let factory = type.factory { return factory }
     if let factory = factories.withLock({ $0[type.name] }) ?? defaults()[type.name]?.factory { return factory }
     let known = registeredTypes.joined(separator: ", ")
-    let hint =
-      switch type.name {
-      case "SQLite", "InMemory", "PostgreSQL":
-        "Add `import Coherence\(type.name)` and give or register `StoreType.\(Self.memberName[type.name]!)`; "
-          + "the module `Coherence` knows SQLite and InMemory by name."
-      default: "Register its backend with `StoreRegistry.shared.register(_:factory:)`."
-      }
     throw CoherenceError(
-      .unknownStoreType, "Store type '\(type)' is unknown (known: \(known.isEmpty ? "none" : known)). \(hint)")
+      .unknownStoreType,
+      "Store type '\(type)' is unknown (known: \(known.isEmpty ? "none" : known)). "
+        + "Link the module of its backend and name the type as that module declares it, or register the backend with "
+        + "`StoreRegistry.shared.register(_:factory:)`.")
   }
-
-  private static let memberName = ["SQLite": "sqlite", "InMemory": "inMemory", "PostgreSQL": "postgreSQL"]
 }

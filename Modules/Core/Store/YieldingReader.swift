@@ -14,9 +14,10 @@ public protocol YieldingReader: StoreReader {
   var stateNumber: Int { get }
 
   /// Offers the connection, in its present state, to the save that the calling thread begins. The reader is not read
-  /// from any more, and ``finish()`` is called after the save. Until then the store may take the connection back.
+  /// from any more, and ``StoreReader/finish()`` is called after the save. Until then the store may take the
+  /// connection back.
   ///
-  /// - Returns: `false` when the reader has nothing to offer. ``finish()`` is called at once then.
+  /// - Returns: `false` when the reader has nothing to offer. ``StoreReader/finish()`` is called at once then.
   func offerToSave() -> Bool
 }
 

@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTypes
+public import HTTPTypes
 
 /// What a server gave to tell later whether its content changed: an entity tag, a date, or both.
 public struct HTTPValidator: Sendable, Hashable, Codable {

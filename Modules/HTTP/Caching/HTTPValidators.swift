@@ -1,5 +1,5 @@
 import Foundation
-import HTTPTypes
+public import HTTPTypes
 import Synchronization
 
 /// The validators of what was merged, by address.

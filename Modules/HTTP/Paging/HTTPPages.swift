@@ -1,6 +1,6 @@
 import CoherenceCore
-import Foundation
-import HTTPTypes
+public import Foundation
+public import HTTPTypes
 
 /// The pages of some content, one after the other: each is asked for when it is wanted.
 ///

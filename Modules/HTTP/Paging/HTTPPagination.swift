@@ -1,6 +1,6 @@
 import CoherenceCore
 import Foundation
-import HTTPTypes
+public import HTTPTypes
 
 /// How a service divides content into pages: what is asked for after a page.
 public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {

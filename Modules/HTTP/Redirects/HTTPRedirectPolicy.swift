@@ -1,6 +1,6 @@
 import CoherenceCore
 import Foundation
-import HTTPTypes
+public import HTTPTypes
 
 /// Which redirects are followed, and what of a request goes with them.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import HTTPTypes
 
 /// A request and its reply, as they are recorded: without credentials, as the ``HTTPRedaction`` says.

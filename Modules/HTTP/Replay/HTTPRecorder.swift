@@ -1,6 +1,6 @@
 import CoherenceCore
-import Foundation
-import HTTPTypes
+public import Foundation
+public import HTTPTypes
 import Synchronization
 
 /// Passes requests on to a client and records what comes back, for an ``HTTPReplay`` to replay in tests.

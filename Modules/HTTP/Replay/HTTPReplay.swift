@@ -1,6 +1,6 @@
 import CoherenceCore
-import Foundation
-import HTTPTypes
+public import Foundation
+public import HTTPTypes
 import Synchronization
 
 /// Answers requests from a recording, without a network.

@@ -1,7 +1,7 @@
 import CoherenceCore
-import Foundation
-import HTTPTypes
-import Logging
+public import Foundation
+public import HTTPTypes
+public import Logging
 
 /// Sends requests again that failed for a reason that may pass.
 public struct RetryingClient: HTTPClient {

@@ -1,14 +1,14 @@
 import CoherenceCore
-import Foundation
-import HTTPTypes
+public import Foundation
+public import HTTPTypes
 
 /// Gives up on a request when its reply is not complete in time, and cancels the transfer.
 ///
 /// The time is that of the transfers: it begins with the call, includes redirects, and stands still while the request
 /// waits for its turn in a ``URLSessionClient``, which sends a limited number of requests to one origin at once. So a
 /// hundred requests at once may have a limit that fits one of them. A client of your own that has a queue keeps the wait
-/// out of the limit with ``withoutCounting(_:)``. How long a request may take as a whole, its turn included, is the
-/// business of the task that sends it: cancel the task.
+/// out of the limit with ``withoutCounting(isolation:_:)``. How long a request may take as a whole, its turn
+/// included, is the business of the task that sends it: cancel the task.
 public struct TimeLimitedClient: HTTPClient {
   private let base: any HTTPClient
   private let limit: Duration

@@ -1,4 +1,4 @@
-import Dispatch
+public import Dispatch
 
 /// Where and in which order observers are called.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The freshness of a value: of two values of one entity, the value with the higher stamp is newer.
 ///

@@ -1,4 +1,4 @@
-import Observation
+public import Observation
 import Synchronization
 
 /// An entity, a list or an alias for frameworks with observation tracking: a reader of ``value`` that Observation

@@ -1,4 +1,4 @@
-import Dispatch
+public import Dispatch
 
 /// A single source of truth for structs: it keeps one value of each entity, and every aggregate, list and alias with
 /// the entity has that value.

@@ -89,7 +89,8 @@ public final class OptimisticChange: Sendable {
     }
   }
 
-  /// Stores the server's values for entities with temporary identifiers; see ``commit(replacingWith:modifiedAt:)``.
+  /// Stores the server's values for entities with temporary identifiers; see
+  /// ``commit(replacingWith:modifiedAt:)->EntityObserver<T>``.
   /// - Parameters:
   ///   - values: The values by the temporary identifiers. Each takes the entries of its entity in edits of aliases.
   ///   - modifiedAt: The stamp of the values.

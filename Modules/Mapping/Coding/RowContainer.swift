@@ -1,4 +1,5 @@
 import CoherenceCore
+import CoherenceReconciliation
 
 /// The values of a record by their keys.
 struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
@@ -36,7 +37,7 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let child = try child(key)
     guard let field = child.field else { return try T(from: decoder(key)) }
     let value = row.value(field)
-    if row.isJSON(field) { return try JSONText.decoded(T.self, from: value) }
+    if row.isJSON(field) { return try JSONText.decode(T.self, from: value) }
     return try RowValueContainer(value: value, codingPath: codingPath + [key]).decode(T.self)
   }
 

@@ -1,4 +1,5 @@
 public import CoherenceCore
+import CoherenceReconciliation
 import CoherenceStrategies
 
 extension PersistenceManager {
@@ -82,17 +83,13 @@ extension PersistenceManager {
       if let fate = TransactionFate.of(context) {
         return try fate.deciding { try body(PersistenceTransaction(context: context, fate: fate)) }
       }
-      let untouched = context.lineage.filter { context in context.performAndWait { !context.hasChanges } }
-      do {
+      return try PlannedChanges(in: context, savesParents: true).rollingBackOnError {
         let fate = TransactionFate()
         let result = try fate.begin(in: context) { try body(PersistenceTransaction(context: context, fate: fate)) }
         try fate.check()
         // Not a part of the transaction any more: who hears of the save may save something else.
         try fate.isStrict ? context.strictly { try context.saveUpwards() } : context.saveUpwards()
         return result
-      } catch {
-        for context in untouched { context.performAndWait { context.rollback() } }
-        throw error
       }
     }
   }
@@ -106,11 +103,12 @@ extension PersistenceManager {
     _ entityName: String, in given: ManagedObjectContext?, _ body: (PersistenceTransaction) throws -> T
   ) throws -> T {
     try working(in: given) { context in
-      let isUntouched = context.lineage.allSatisfy { context in context.performAndWait { !context.hasChanges } }
-      guard isUntouched, TransactionFate.of(context) == nil,
+      guard TransactionFate.of(context) == nil,
         let entity = container.managedObjectModel.entitiesByName[entityName]
       else { return try writing(in: context, body) }
-      return try context.planningAgain(afterRacesOver: entity) { try writing(in: context, body) }
+      return try PlannedChanges(in: context, savesParents: true).planningAgain(afterRacesOver: entity) {
+        try writing(in: context, body)
+      }
     }
   }
 
@@ -157,14 +155,9 @@ extension ManagedObjectContext {
 
   /// Does something with the merge policy ``MergePolicy/error``.
   fileprivate func strictly(_ body: () throws -> Void) rethrows {
-    let policies = lineage.map { ($0, $0.mergePolicy) }
+    let policies = savedLineage.map { ($0, $0.mergePolicy) }
     for (context, _) in policies { context.mergePolicy = .error }
     defer { for (context, policy) in policies { context.mergePolicy = policy } }
     try body()
-  }
-
-  /// The context and those that a save of it goes on to.
-  fileprivate var lineage: [ManagedObjectContext] {
-    [self] + (savesThroughParent ? [] : parent?.lineage ?? [])
   }
 }

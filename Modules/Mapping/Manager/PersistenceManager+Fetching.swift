@@ -27,7 +27,8 @@ extension PersistenceManager {
   ///     not come in the order of the uids.
   ///   - includesDeleted: Whether records marked as deleted, whose delete the server has yet to receive, are models
   ///     too.
-  /// - Throws: As ``fetchRecords(predicate:sortDescriptors:context:)``, ``ErrorCode/invalidUid``, and what `toModel` throws.
+  /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``, ``ErrorCode/invalidUid``, and
+  ///   what `toModel` throws.
   public final func fetchModels<T: RecordToModel>(
     entity: T.Type, uids: [T.UidType]? = nil, includesDeleted: Bool = false, context: ManagedObjectContext? = nil
   ) throws -> [T.ModelType] {
@@ -70,7 +71,7 @@ extension PersistenceManager {
 
   /// Counts the records that satisfy a predicate, records marked as deleted included.
   ///
-  /// - Throws: As ``fetchRecords(predicate:sortDescriptors:context:)``.
+  /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``.
   public final func count<T: DataRecord>(
     entity: T.Type, predicate: FetchPredicate? = nil, context: ManagedObjectContext? = nil
   ) throws -> Int {
@@ -79,7 +80,7 @@ extension PersistenceManager {
 
   /// Whether a record has the uid, marked as deleted or not.
   ///
-  /// - Throws: As ``fetchRecords(predicate:sortDescriptors:context:)``, and ``ErrorCode/invalidUid``.
+  /// - Throws: As ``fetchRecords(entity:predicate:sortDescriptors:context:)``, and ``ErrorCode/invalidUid``.
   public final func exists<T: DataRecord>(
     entity: T.Type, uid: T.UidType, context: ManagedObjectContext? = nil
   ) throws -> Bool {

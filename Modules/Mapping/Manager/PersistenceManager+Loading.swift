@@ -39,7 +39,7 @@ extension PersistenceManager {
   /// Whether there are stores to work with.
   public final var isLoaded: Bool { !container.persistentStoreCoordinator.persistentStores.isEmpty }
 
-  /// Removes the stores with all of their content, at once, and loads empty ones elsewhere; see ``destroy()``.
+  /// Removes the stores with all of their content, at once, and loads empty ones elsewhere; see `destroy()`.
   ///
   /// - Parameter completion: As of ``load(completion:)``.
   /// - Throws: What removing throws; nothing is called then.

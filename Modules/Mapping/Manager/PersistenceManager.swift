@@ -28,7 +28,7 @@ open class PersistenceManager: @unchecked Sendable {
   public final let modelName: String
   /// How a save deals with records that somebody else changed. What sets marks of synchronisation does not ask it.
   public final let mergePolicy: MergePolicy
-  /// What ``load()`` attaches.
+  /// What `load()` attaches.
   public final let storeConfigurations: [StoreConfiguration]
   final let threadContexts = ThreadContexts()
   /// Loading and destroying take turns on it.
@@ -43,7 +43,7 @@ open class PersistenceManager: @unchecked Sendable {
 
   /// Makes a manager for the model that is registered by that name. No store is opened yet.
   ///
-  /// A model that is not registered by now is looked for again by ``load()``, which reports when there is none.
+  /// A model that is not registered by now is looked for again by `load()`, which reports when there is none.
   ///
   /// - Parameters:
   ///   - storeConfigurations: The stores to load; no configurations mean the default one.
@@ -186,7 +186,7 @@ open class PersistenceManager: @unchecked Sendable {
 
   // MARK: Clearing
 
-  /// The names of the entities that ``clear()`` empties: all that have records. A subclass leaves out what is to stay.
+  /// The names of the entities that `clear()` empties: all that have records. A subclass leaves out what is to stay.
   open func entityNamesForClear() -> [String] {
     container.managedObjectModel.entities.filter { !$0.isAbstract }.map(\.name)
   }

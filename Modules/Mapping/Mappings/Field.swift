@@ -1,4 +1,5 @@
 public import CoherenceCore
+import CoherenceReconciliation
 
 /// A property of a model, and the attribute that it is kept in.
 ///
@@ -91,7 +92,7 @@ public struct Field<Model>: Sendable {
     json conversion: (@Sendable (AttributeValue) throws -> Value)?
   ) -> ValueConversion? {
     guard let conversion else { return nil }
-    return { try JSONText.encoded(conversion($0)) }
+    return { try JSONText.attributeValue(of: conversion($0)) }
   }
 
   @usableFromInline static func isOptional<Value>(_ type: Value.Type) -> Bool { Value.self is any OptionalValue.Type }

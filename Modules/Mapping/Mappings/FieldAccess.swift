@@ -1,4 +1,5 @@
 public import CoherenceCore
+import CoherenceReconciliation
 
 /// How a field's value is got out of a model and put into one.
 @usableFromInline
@@ -16,7 +17,7 @@ struct FieldAccess<Model>: Sendable {
 
   /// A property that is kept as JSON.
   init<Value: Codable & SendableMetatype>(json keyPath: any KeyPath<Model, Value> & Sendable) {
-    get = { try JSONText.encoded($0[keyPath: keyPath]) }
+    get = { try JSONText.attributeValue(of: $0[keyPath: keyPath]) }
     place = MemoryLayout<Model>.offset(of: keyPath).map { FieldPlace(offset: $0, json: Value.self) }
   }
 }
@@ -52,9 +53,9 @@ struct FieldPlace: Sendable {
   init<Value: Codable & SendableMetatype>(offset: Int, json type: Value.Type) {
     self.offset = offset
     self.type = ObjectIdentifier(Value.self)
-    load = { try JSONText.encoded($0.assumingMemoryBound(to: Value.self).pointee) }
+    load = { try JSONText.attributeValue(of: $0.assumingMemoryBound(to: Value.self).pointee) }
     initialize = { place, value in
-      guard let value = try? JSONText.decoded(Value.self, from: value.move()) else { return false }
+      guard let value = try? JSONText.decode(Value.self, from: value.move()) else { return false }
       place.initializeMemory(as: Value.self, to: value)
       return true
     }

@@ -1,13 +1,19 @@
 import CoherenceCore
+import CoherenceReconciliation
 
-/// A save of models through their records' class. It finds out first which record each model is for.
+/// A save of models through their records' class.
+///
+/// `fromModel` needs an object, and only the object tells whether a record may be replaced. So the save fetches objects
+/// instead of comparing rows in the store.
 struct RecordSave<Record: RecordFromModel> {
   private let table: UidTable
   private let models: [Record.ModelType]
-  private let index: UidIndex
+  private let uids: [AttributeValue]
+  private let index: InputIndex
   private let marks: any SaveMarks<Record>
   private var result = SaveResult()
 
+  /// - Throws: ``ErrorCode/invalidUid``; ``ErrorCode/duplicateUid``.
   init(
     _ models: [Record.ModelType], in context: ManagedObjectContext, duplicates: DuplicateUids,
     marks: some SaveMarks<Record>
@@ -15,52 +21,60 @@ struct RecordSave<Record: RecordFromModel> {
     table = try UidTable(Record.self, in: context)
     self.models = models
     self.marks = marks
-    index = try UidIndex(models.count, of: table, duplicates: duplicates) { models[$0].uid.attributeValue }
-    result.skipped = index.skipped
+    let input = try UidInput(models.count, of: table) { models[$0].uid.attributeValue }
+    uids = input.uids
+    index = try input.index(of: table, duplicates: duplicates)
+    result.skipped = index.excludedCount
   }
 
+  /// Makes the changes in the context.
+  ///
+  /// - Parameter shouldOverwrite: Whether records without a model are removed.
   mutating func run(shouldOverwrite: Bool) throws -> SaveResult {
     var matches: [Record?] = Array(repeating: nil, count: models.count)
-    var (surplus, doubles): ([Record], [Record]) = ([], [])
+    var (surplus, duplicates): ([Record], [Record]) = ([], [])
+    var key = [AttributeValue.null]
     for record in try stored(shouldOverwrite) {
-      guard let place = index[try record.value(at: table.key.slot)] else {
+      key[0] = try record.value(at: table.key.slot)
+      guard let model = try index.index(of: key) else {
         if try marks.mayReplace(record) { surplus.append(record) }
         continue
       }
-      guard let other = matches[place] else {
-        matches[place] = record
+      guard let other = matches[model] else {
+        matches[model] = record
         continue
       }
       let isPreferred = try isPreferred(record, to: other)
-      matches[place] = isPreferred ? record : other
-      doubles.append(isPreferred ? other : record)
+      matches[model] = isPreferred ? record : other
+      duplicates.append(isPreferred ? other : record)
     }
-    for record in doubles { table.context.delete(record) }
-    result.deleted = doubles.count
+    for record in duplicates { table.context.delete(record) }
+    result.deleted = duplicates.count
     for record in surplus where try marks.remove(record) { result.deleted += 1 }
-    for place in models.indices {
-      if let uid = index.uids[place] { try save(models[place], uid, in: matches[place]) }
+    for model in models.indices where !index.isExcluded(model) {
+      try save(models[model], uids[model], in: matches[model])
     }
     return result
   }
 
-  /// Which of two records of one uid is kept: the one that must not be replaced, else the older one.
+  /// Whether a record is kept rather than another record of its uid: first the record that must not be replaced, then the
+  /// older record.
   private func isPreferred(_ record: Record, to other: Record) throws -> Bool {
     let (mayReplace, mayReplaceOther) = (try marks.mayReplace(record), try marks.mayReplace(other))
     if mayReplace != mayReplaceOther { return mayReplaceOther }
     return record.objectID.isOlder(than: other.objectID)
   }
 
-  /// The records that a model may be for; when records are to be overwritten, all that there are.
+  /// Fetches all records, or the records of the models.
   private func stored(_ all: Bool) throws -> [Record] {
     if all { return try table.context.fetch(table.request(Record.self, where: nil)) }
-    return try table.records(Record.self, with: index.uids.compactMap { $0 })
+    return try table.records(Record.self, with: uids)
   }
 
   private mutating func save(_ model: Record.ModelType, _ uid: AttributeValue, in match: Record?) throws {
     guard let match else {
       result.inserted += 1
-      return try write(model, uid, to: fresh())
+      return try write(model, uid, to: insertRecord())
     }
     guard try marks.mayReplace(match) else {
       result.skipped += 1
@@ -70,10 +84,11 @@ struct RecordSave<Record: RecordFromModel> {
     if match.hasChanges { result.updated += 1 } else { result.unchanged += 1 }
   }
 
-  private func fresh() throws -> Record {
+  private func insertRecord() throws -> Record {
     guard let record = try table.context.insertNewObject(forEntityName: table.entity.name) as? Record else {
       throw CoherenceError(
-        .modelDoesNotFit, "Records of '\(table.entity.name)' are not of class '\(Record.self)'; name it in the model.")
+        .modelDoesNotFit,
+        "The records of '\(table.entity.name)' are not of class '\(Record.self)'; name the class in the entity.")
     }
     return record
   }
@@ -83,8 +98,8 @@ struct RecordSave<Record: RecordFromModel> {
     guard try record.value(at: table.key.slot) == uid else {
       throw CoherenceError(
         .modelDoesNotFit,
-        "'\(Record.self).fromModel' leaves another uid than the model's in '\(table.entity.name).\(table.key.name)'; "
-          + "it is to set all attributes, that one too.")
+        "'\(Record.self).fromModel' does not assign the model's uid to '\(table.entity.name).\(table.key.name)'; assign "
+          + "all attributes in it.")
     }
     try marks.note(record)
   }

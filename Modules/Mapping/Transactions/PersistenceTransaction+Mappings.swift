@@ -1,4 +1,5 @@
 public import CoherenceCore
+import CoherenceReconciliation
 
 extension PersistenceTransaction {
   /// Fetches models; see ``PersistenceManager/fetchModels(_:where:sort:limit:offset:context:)``.
@@ -19,7 +20,7 @@ extension PersistenceTransaction {
     let binding = try BoundMapping(mapping, in: context)
     let wanted = Set(try uids.map { try binding.table.checked($0.attributeValue) })
     return try models(binding) { maker in
-      try binding.table.reach(Array(wanted)) { predicate in
+      try binding.table.rows.forEachPredicate(matching: KeyColumns(Array(wanted))) { predicate in
         maker.wanted = predicate == nil ? wanted : nil
         try context.read(binding.table.request(ManagedObject.self, where: predicate), into: maker)
       }

@@ -1,10 +1,10 @@
-import Foundation
+package import Foundation
 
-/// The place for an application's data that the platform's conventions name.
+/// The directory of an application's data by the conventions of the platform.
 package enum DefaultStoreLocation {
   private static let directoryName = "Coherence"
 
-  /// The directory; it need not exist.
+  /// The directory, which need not exist.
   package static func url(environment: [String: String] = ProcessInfo.processInfo.environment) -> URL {
     dataHome(environment).appendingPathComponent(directoryName, isDirectory: true)
   }
@@ -12,7 +12,7 @@ package enum DefaultStoreLocation {
   #if canImport(Darwin)
     private static func dataHome(_ environment: [String: String]) -> URL { URL.applicationSupportDirectory }
   #else
-    /// The XDG Base Directory Specification: a relative path in the variable is ignored.
+    /// The XDG Base Directory Specification ignores a relative path in the variable.
     private static func dataHome(_ environment: [String: String]) -> URL {
       if let path = environment["XDG_DATA_HOME"], path.hasPrefix("/") {
         return URL(fileURLWithPath: path, isDirectory: true)

@@ -1,5 +1,5 @@
-import CoherenceCore
-import Foundation
+public import CoherenceCore
+public import Foundation
 import Logging
 
 extension GenericPersistentContainer {
@@ -8,13 +8,13 @@ extension GenericPersistentContainer {
     at url: URL, for configuration: StoreConfiguration
   ) throws -> any PersistentStore {
     let factory = try persistentStoreCoordinator.factory(for: configuration.type)
-    let place = configuration.resolveURL(
+    let location = configuration.resolveURL(
       defaultStorePrefix: name, storeLocation: url, usesFiles: factory.usesFiles)
     let preparation = StorePreparation(
-      factory: factory, logger: logger, environment: environment(for: configuration, at: place))
+      factory: factory, logger: logger, environment: environment(for: configuration, at: location))
     if configuration.overwriteIncompatibleStore { try preparation.setAsideIncompatibleStore() }
     try preparation.makeDirectory()
-    let store = try persistentStoreCoordinator.addPersistentStore(configuration, at: place)
+    let store = try persistentStoreCoordinator.addPersistentStore(configuration, at: location)
     logger.info("Attached a store.", metadata: ["store": "\(configuration)"])
     return store
   }
@@ -48,7 +48,8 @@ extension GenericPersistentContainer {
     }
     var failure: (any Error)?
     for store in stores {
-      // The rest goes too: a part of them would be neither what was asked for nor what was before.
+      // An error does not end the loop: with half of the stores detached, the result would be neither the requested state
+      // nor the previous one.
       do { try detach(persistentStore: store) } catch { failure = failure ?? error }
     }
     if let failure { throw failure }

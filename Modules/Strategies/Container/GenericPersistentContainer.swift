@@ -1,9 +1,9 @@
-import CoherenceCore
+public import CoherenceCore
 import Dispatch
-import Foundation
-import Logging
+public import Foundation
+public import Logging
 
-/// A container whose contexts are connected as a strategy says.
+/// A container with the contexts of a strategy.
 ///
 /// ```swift
 /// let container = GenericPersistentContainer<ContextStrategy.Mixed>(name: "Music", managedObjectModel: model)
@@ -11,11 +11,11 @@ import Logging
 /// try await container.performBackgroundTask { context in … try context.save() }
 /// ```
 ///
-/// Making a container opens nothing; when the last reference to it goes, its stores are closed. Contexts may outlive it;
-/// their fetches and saves throw from then on.
+/// Making a container opens no store. The release of the last reference closes its stores; fetches and saves of contexts
+/// that outlive the container throw. May be used from any thread.
 open class GenericPersistentContainer<Strategy: ContextStrategyType>: PersistentContainer, @unchecked Sendable {
-  // Sendable: every property is immutable and Sendable but the strategy, which is used under its lock; the compiler cannot check a class
-  // that is open.
+  // Sendable: every property is immutable and Sendable, except the strategy, which is used under its lock; the compiler
+  // cannot check an open class.
 
   public final let name: String
   public final let storeLocation: URL
@@ -23,13 +23,14 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
   public final let errorHandler: AsyncErrorHandlerBlock
   public final let viewContext: ManagedObjectContext
   private let strategy: Strategy
-  /// Held while the strategy is at work.
+  /// Held during calls of the strategy.
   private let strategyLock = Lock()
   let logger: Logger
 
-  /// Makes a container for the model that is registered by the container's name.
+  /// Makes a container for the model that is registered under the container's name; see
+  /// ``init(name:managedObjectModel:storeLocation:asyncErrorBlock:registry:logger:)`` for the parameters.
   ///
-  /// - Throws: ``ErrorCode/modelNotFound``, listing the names that are registered.
+  /// - Throws: ``ErrorCode/modelNotFound``, listing the registered names.
   public convenience init(
     name: String, storeLocation: URL? = nil, asyncErrorBlock: AsyncErrorHandlerBlock? = nil,
     registry: StoreRegistry? = nil, logger: Logger? = nil
@@ -39,12 +40,17 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
       asyncErrorBlock: asyncErrorBlock, registry: registry, logger: logger)
   }
 
-  /// Makes a container.
+  /// Makes a container without stores.
   ///
   /// - Parameters:
-  ///   - storeLocation: The directory for stores whose place is not given at attach; ``defaultStoreLocation()`` without.
-  ///   - asyncErrorBlock: Called, on a serial queue of its own, with errors that nobody waits for, after they were logged.
-  ///   - registry: Where store types that are given by a bare name are looked up; the registry in force without.
+  ///   - name: The name of the container, with which the names of its stores' files begin.
+  ///   - model: The model of all stores.
+  ///   - storeLocation: The directory of stores that are attached without a directory; ``defaultStoreLocation()`` by
+  ///     default.
+  ///   - asyncErrorBlock: Called on a serial queue of its own with errors that have no caller to throw to, after they were
+  ///     logged.
+  ///   - registry: Resolves store types that have only a name; by default the current registry.
+  ///   - logger: By default a logger with the label `coherence.container`.
   public required init(
     name: String, managedObjectModel model: ManagedObjectModel, storeLocation: URL? = nil,
     asyncErrorBlock: AsyncErrorHandlerBlock? = nil, registry: StoreRegistry? = nil, logger: Logger? = nil
@@ -71,7 +77,8 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
     }
   }
 
-  /// `$XDG_DATA_HOME/Coherence`, or `~/.local/share/Coherence`; the application support directory on Apple's platforms.
+  /// The default directory of stores: `$XDG_DATA_HOME/Coherence`, or `~/.local/share/Coherence`; the application support
+  /// directory on Apple's platforms.
   open class func defaultStoreLocation() -> URL { DefaultStoreLocation.url() }
 
   public final var managedObjectModel: ManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
@@ -79,17 +86,18 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
   /// Makes a context for work off the main actor.
   public final func newBackgroundContext() -> BackgroundContext { newGenericBackgroundContext() }
 
-  /// Makes a context of any kind for work off the main actor: `let context: ImportContext = …`.
+  /// Makes a context of a subclass of ``BackgroundContext`` for work off the main actor:
+  /// `let context: ImportContext = container.newGenericBackgroundContext()`.
   public final func newGenericBackgroundContext<T: BackgroundContext>(_ type: T.Type = T.self) -> T {
     strategyLock.withLock { strategy.newBackgroundContext() }
   }
 
   private static func handler(logger: Logger, block: AsyncErrorHandlerBlock?) -> AsyncErrorHandlerBlock {
-    // Serial, so that the block hears of errors in the order in which they happened. Without a global queue as its target,
-    // whose few threads all tasks share: a block that blocks delays later errors and nothing else.
+    // Serial, so that the block receives errors in the order of their occurrence. Not a global queue, whose few threads are
+    // shared by all tasks: a blocked block delays only later errors.
     let queue = DispatchQueue(label: "coherence.errors")
     return { error in
-      logger.error("An error that nobody waited for.", metadata: ["error": "\(error.logText)"])
+      logger.error("An error had no caller to throw to.", metadata: ["error": "\(error.logText)"])
       if let block { queue.async { block(error) } }
     }
   }

@@ -3,10 +3,12 @@ import CoherenceCore
 extension PersistentContainer {
   /// Runs a block in a background context of its own, without blocking the caller.
   ///
-  /// The block saves what it wants to keep; changes that it did not save are gone afterwards. What it answers is
-  /// `Sendable`: identifiers and values, not objects.
+  /// The block has to save its changes; unsaved changes are lost at its end. The result is `Sendable`: identifiers and
+  /// values, not objects.
   ///
-  /// - Throws: What the block throws, and `CancellationError` when the task was cancelled before the block began.
+  /// - Parameter body: Called once, in the context.
+  /// - Returns: The result of the block.
+  /// - Throws: The error of the block; `CancellationError` when the task was canceled before the block began.
   public func performBackgroundTask<T: Sendable>(
     _ body: @escaping @Sendable (BackgroundContext) throws -> T
   ) async throws -> T {
@@ -16,12 +18,12 @@ extension PersistentContainer {
 
   /// Starts a block in a background context of its own and returns at once.
   ///
-  /// The completion is always written, so that `performBackgroundTask { … }` is the form that is awaited wherever it
-  /// stands.
+  /// The completion has no default, so that `performBackgroundTask { … }` always means the asynchronous form.
   ///
   /// - Parameters:
-  ///   - completion: Called in the context after the block, with the error that it threw. With `nil`, an error goes to
-  ///     the container's error handler.
+  ///   - body: Called once, in the context. Unsaved changes are lost at its end.
+  ///   - completion: Called in the context after the block, with `nil` or the error of the block. Without a completion, the
+  ///     container's error handler receives the error.
   public func performBackgroundTask(
     _ body: @escaping @Sendable (BackgroundContext) throws -> Void,
     completion: (@Sendable ((any Error)?) -> Void)?

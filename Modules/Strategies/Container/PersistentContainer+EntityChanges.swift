@@ -1,11 +1,13 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension PersistentContainer {
-  /// The changes of all entities from now on, whatever context of the container saves them, under every strategy, and
-  /// whether or not the view has the objects; see ``PersistentStoreCoordinator/entityChanges()``.
+  /// A new stream of the saved changes of all entities from now on, by any context of the container; see
+  /// ``PersistentStoreCoordinator/entityChanges()``.
+  ///
+  /// The stream does not depend on the strategy, nor on the objects that the view has loaded.
   public func entityChanges() -> AsyncStream<EntityChanges> { persistentStoreCoordinator.entityChanges() }
 
-  /// The changes of one entity and of those that inherit from it, from now on; see
+  /// A new stream of the saved changes of one entity and its subentities from now on; see
   /// ``PersistentStoreCoordinator/entityChanges(of:)``.
   ///
   /// ```swift

@@ -1,46 +1,57 @@
-import CoherenceCore
-import Foundation
+public import CoherenceCore
+public import Foundation
 
-/// A stack in one piece: a model, a coordinator with its stores, a view context and background contexts.
+/// A complete stack: a model, a coordinator with its stores, a view context and background contexts.
 ///
-/// May be used from any thread. ``GenericPersistentContainer`` is the framework's own.
+/// May be used from any thread. ``GenericPersistentContainer`` is the framework's implementation.
 public protocol PersistentContainer: AnyObject, Sendable {
-  /// The directory that containers keep their stores in unless told otherwise. Not created before it is needed.
+  /// The default directory of stores. The directory is created when a store needs it.
   static func defaultStoreLocation() -> URL
 
   /// The container's name, with which the names of its stores' files begin.
   var name: String { get }
-  /// The directory that this container keeps its stores in unless told otherwise.
+  /// The directory of stores that are attached without a directory.
   var storeLocation: URL { get }
+  /// The model of all stores.
   var managedObjectModel: ManagedObjectModel { get }
+  /// The coordinator of the stores.
   var persistentStoreCoordinator: PersistentStoreCoordinator { get }
-  /// Is told of the errors that nobody waits for.
+  /// Receives errors that have no caller to throw to.
   var errorHandler: AsyncErrorHandlerBlock { get }
 
-  /// Opens a store, creating it and its directory if there is none.
+  /// Opens a store, and creates the store and its directory if they do not exist. Blocks while the store is opened.
   ///
   /// - Parameters:
-  ///   - url: The *directory* of the store; the name of the file is the configuration's, or made of the container's
-  ///     name, the model configuration and the store type. Stores that keep no files ignore it.
-  /// - Throws: What the store's backend throws, for example ``ErrorCode/incompatibleModel``;
-  ///   ``ErrorCode/unknownStoreType``; ``ErrorCode/storeInaccessible`` when the directory cannot be made.
+  ///   - url: The *directory* of the store. The file is named by the configuration, or else by the container's name, the
+  ///     model configuration and the store type. Stores without files ignore the directory.
+  ///   - configuration: The type, model configuration and options of the store.
+  /// - Returns: The attached store.
+  /// - Throws: The errors of the store's backend, for example ``ErrorCode/incompatibleModel``;
+  ///   ``ErrorCode/unknownStoreType``; ``ErrorCode/storeInaccessible`` when the directory cannot be created.
   @discardableResult
   func attachPersistentStore(at url: URL, for configuration: StoreConfiguration) throws -> any PersistentStore
 
-  /// Opens several stores, or none: when one cannot be opened, those that this call opened are detached again.
+  /// Opens several stores. When one store cannot be opened, the stores that the call has opened are detached again.
   ///
-  /// - Parameter configurations: No configurations mean one, the default one.
+  /// - Parameters:
+  ///   - url: The directory of the stores.
+  ///   - configurations: The stores to open. An empty list means the default store.
+  /// - Returns: The attached stores, in the order of the configurations.
+  /// - Throws: The errors of ``attachPersistentStore(at:for:)``.
   @discardableResult
   func attachPersistentStores(
     at url: URL, for configurations: [StoreConfiguration]
   ) throws -> [any PersistentStore]
 
-  /// Closes a store. Its content stays.
+  /// Closes a store. The content of the store is kept.
   ///
   /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached here.
   func detach(persistentStore: any PersistentStore) throws
 
   /// Closes several stores. When one of them is not attached here, none is closed.
+  ///
+  /// - Throws: ``ErrorCode/storeDetached``; otherwise the first error of closing a store. The other stores are closed
+  ///   nevertheless.
   func detach(persistentStores: [any PersistentStore]) throws
 
   /// The context of the user interface, confined to the main actor.

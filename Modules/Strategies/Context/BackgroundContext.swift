@@ -1,20 +1,21 @@
-import CoherenceCore
+public import CoherenceCore
 import Synchronization
 
 /// A context for work off the main actor, made by a container.
 ///
 /// A container makes contexts of any subclass: `let context: ImportContext = container.newGenericBackgroundContext()`.
-/// The context is confined to a queue of its own; the container does not keep it.
+/// The context is confined to a queue of its own. The container does not retain the context.
 open class BackgroundContext: ManagedObjectContext, @unchecked Sendable {
-  // Sendable: as the base class is; `onDeinit` is under its lock.
+  // Sendable: as the base class is; `onDeinit` is behind its mutex.
   private let onDeinit = Mutex<(@Sendable () -> Void)?>(nil)
 
-  /// Called when the last reference to the context is gone, on the thread that gave it up. May be set from anywhere.
+  /// Called when the last reference to the context is released, on the releasing thread. May be set from any thread.
   public final var deinitBlock: (@Sendable () -> Void)? {
     get { onDeinit.withLock { $0 } }
     set { onDeinit.withLock { $0 = newValue } }
   }
 
+  /// Makes a context without a coordinator or parent, which a container or strategy sets.
   public required init(concurrencyType: ConcurrencyType = .privateQueue) {
     super.init(concurrencyType: concurrencyType)
   }

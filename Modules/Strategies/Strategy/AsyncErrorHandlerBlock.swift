@@ -1,3 +1,3 @@
-/// Is told of an error that nobody waits for: one of a background task that was started without a completion, or one
-/// that a strategy met while it carried changes from context to context. May be called on any thread.
+/// Receives an error that has no caller to throw to: the error of a background task without a completion, or of the
+/// propagation of changes between contexts. May be called on any thread.
 public typealias AsyncErrorHandlerBlock = @Sendable (any Error) -> Void

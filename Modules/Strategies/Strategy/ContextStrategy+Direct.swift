@@ -1,7 +1,7 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension ContextStrategy {
-  /// View and background contexts work on the stores directly; the view follows the background contexts.
+  /// View and background contexts work on the stores directly. The view follows the saves of the background contexts.
   ///
   /// ```
   /// view ────────┐

@@ -1,7 +1,7 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension ContextStrategy {
-  /// View and background contexts work on the stores directly and know nothing of each other.
+  /// View and background contexts work on the stores directly, independent of each other.
   ///
   /// ```
   /// view ────────┐
@@ -9,8 +9,8 @@ extension ContextStrategy {
   /// background ──┘
   /// ```
   ///
-  /// Objects that the view has loaded keep their values until `viewContext.refreshAll()`; what it fetches afresh is what
-  /// the stores have.
+  /// Objects that the view has loaded keep their values until `viewContext.refreshAll()`. Objects that a fetch loads for the
+  /// first time have the values of the stores.
   public final class DirectIndependent: ContextStrategy, ContextStrategyType {
     public let viewContext: ManagedObjectContext
 

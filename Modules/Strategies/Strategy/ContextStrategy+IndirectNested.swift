@@ -1,16 +1,15 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension ContextStrategy {
-  /// Background contexts are children of the view, and the view of a root context, which works on the stores.
+  /// Background contexts are children of the view, and the view is a child of a root context, which works on the stores.
   ///
   /// ```
   /// background ── view ── root ── coordinator
   /// ```
   ///
-  /// A background context sees the unsaved edits of the view. Its save carries its own changes, and nothing else,
-  /// through view and root into the stores before it returns; the view takes them as its new base, keeping its edits.
-  /// A background context that changes a property where it has read an edit of the view meets a conflict when another
-  /// background context has saved the property meanwhile.
+  /// A background context sees the unsaved edits of the view. Its save passes only its own changes through view and root
+  /// into the stores before it returns; the view keeps its edits over the saved values. The save is a conflict when a
+  /// property that the context read as an edit of the view, and changed, was saved by another background context since.
   public final class IndirectNested: ContextStrategy, ContextStrategyType {
     public let viewContext: ManagedObjectContext
 

@@ -1,8 +1,8 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension ContextStrategy {
-  /// The view is a child of a root context, which works on the stores; background contexts work on the stores directly,
-  /// and the view follows them.
+  /// The view is a child of a root context, which works on the stores. Background contexts work on the stores directly, and
+  /// the view follows their saves.
   ///
   /// ```
   /// view ── root ─┐
@@ -10,7 +10,7 @@ extension ContextStrategy {
   /// background ───┘
   /// ```
   ///
-  /// A save of the view goes through root into the stores before it returns.
+  /// A save of the view passes through the root into the stores before it returns.
   public final class Mixed: ContextStrategy, ContextStrategyType {
     public let viewContext: ManagedObjectContext
 

@@ -1,8 +1,8 @@
 import CoherenceCore
 
 extension ContextStrategy {
-  /// A view context over a private root context. The view's saves go through root into the stores, so that root never
-  /// holds changes that are in no store, and a conflict is reported to who saves.
+  /// Makes a view context with a private root context as its parent. A save of the view passes through the root into the
+  /// stores: the root never has unsaved changes, and the saver receives the conflicts.
   static func makeView(overRootOf coordinator: PersistentStoreCoordinator) -> ManagedObjectContext {
     let root = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     root.name = "root"

@@ -1,22 +1,27 @@
-import CoherenceCore
+public import CoherenceCore
 
-/// The base of context strategies: keeps what a strategy is made with.
+/// The base class of context strategies: stores the coordinator and the error handler.
 ///
-/// What every strategy of the framework guarantees:
-/// - A save of a background context, and of the view context, is in the stores when it returns.
-/// - A save of a background context never saves the edits of the view context.
-/// - The view context goes on to show its edits over what a background context saved. A property that both have changed
-///   is a conflict when the view is saved, which the view's merge policy reports or resolves; edits of different
-///   properties are merged, those of another process and of the last moment too. The view of ``DirectIndependent``, which
-///   follows nobody, meets a conflict over different properties too.
-/// - A save never waits for the main actor: changes are posted to the view context, which takes them in when it is next
-///   entered. A read there, after the save returned, sees them.
+/// Every strategy of the framework guarantees:
+/// - A save of a background context or of the view context is durable when it returns.
+/// - A save of a background context never saves edits of the view context.
+/// - The view context shows its unsaved edits over the saves of background contexts. A property that both have changed is a
+///   conflict at the save of the view; the view's merge policy reports or resolves the conflict. Edits of different
+///   properties are merged, also with saves of other processes. The exception is ``DirectIndependent``: its view does not
+///   follow background contexts, and edits of different properties are a conflict too.
+/// - A save never waits for the main actor. The changes are posted to the view context, which applies them when it is next
+///   entered. A read on the view after the end of the save sees them.
 open class ContextStrategy {
-  /// Where the stores are.
+  /// The coordinator of the stores.
   public let persistentStoreCoordinator: PersistentStoreCoordinator
-  /// Where to report errors that nobody waits for.
+  /// Receives errors without a caller to throw to.
   public let errorHandler: AsyncErrorHandlerBlock
 
+  /// Makes a strategy without stores.
+  ///
+  /// - Parameters:
+  ///   - persistentStoreCoordinator: The coordinator that stores are attached to later.
+  ///   - errorHandler: Receives errors without a caller to throw to. May be called on any thread.
   public required init(
     persistentStoreCoordinator: PersistentStoreCoordinator, errorHandler: @escaping AsyncErrorHandlerBlock
   ) {
@@ -24,7 +29,7 @@ open class ContextStrategy {
     self.errorHandler = errorHandler
   }
 
-  /// A background context that reads from and saves to the stores, with nothing in between.
+  /// Makes a background context without a parent: it reads from and saves to the stores.
   func newDirectContext<T: BackgroundContext>() -> T {
     let context = T(concurrencyType: .privateQueue)
     context.persistentStoreCoordinator = persistentStoreCoordinator

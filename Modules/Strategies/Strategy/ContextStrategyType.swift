@@ -1,8 +1,8 @@
-import CoherenceCore
+public import CoherenceCore
 
-/// How the contexts of a container are connected to each other and to the stores.
+/// The connections of a container's contexts to each other and to the stores.
 ///
-/// The framework brings ``ContextStrategy/Direct``, ``ContextStrategy/DirectIndependent``,
+/// The framework has ``ContextStrategy/Direct``, ``ContextStrategy/DirectIndependent``,
 /// ``ContextStrategy/IndirectNested`` and ``ContextStrategy/Mixed``. A strategy of your own inherits from
 /// ``ContextStrategy``, or is any type that conforms:
 ///
@@ -26,17 +26,19 @@ import CoherenceCore
 /// }
 /// ```
 ///
-/// A container calls its strategy from one thread at a time; a strategy need not be `Sendable`, and must not call its
-/// container back.
+/// A container calls its strategy from one thread at a time, so that a strategy need not be `Sendable`. A strategy must not
+/// call its container.
 public protocol ContextStrategyType: SendableMetatype {
-  /// Makes the strategy, and with it the view context. No store is attached yet.
+  /// Makes the strategy and its view context. No store is attached yet.
   ///
-  /// - Parameter errorHandler: For errors that nobody waits for.
+  /// - Parameters:
+  ///   - persistentStoreCoordinator: The coordinator that stores are attached to later.
+  ///   - errorHandler: Receives errors without a caller to throw to. May be called on any thread.
   init(persistentStoreCoordinator: PersistentStoreCoordinator, errorHandler: @escaping AsyncErrorHandlerBlock)
 
-  /// The context of the user interface: always the same one, confined to the main actor.
+  /// The context of the user interface, confined to the main actor. Every access returns the same context.
   var viewContext: ManagedObjectContext { get }
 
-  /// Makes a context for work off the main actor. The strategy does not keep it.
+  /// Makes a context for work off the main actor. The strategy does not retain the context.
   func newBackgroundContext<T: BackgroundContext>() -> T
 }

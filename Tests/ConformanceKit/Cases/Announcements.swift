@@ -144,6 +144,47 @@ extension ConformanceSubject {
         try expect(!recorder.told[0].isEverything, "changes to be told apart")
       }
     }
+    Case("an object that another context changed is announced as refreshed, and alone") { stack in
+      try stack.write { try $0.make("Album", ["title": "A"]) }
+      let recorder = ObjectRecorder()
+      let context = stack.context()
+      let album = try context.performAndWait { try context.one("Album") }
+      try recorder.listening(to: context) {
+        try merging(stack, from: { try $0.one("Album").setValue("B", for: "title") }, into: context)
+        try context.performAndWait { try context.processPendingChanges() }
+      }
+      try context.performAndWait {
+        try expectEqual(recorder.told.map(\.refreshed), [[album]])
+        try expectEqual(recorder.told.map { $0.inserted.union($0.updated).union($0.deleted) }, [[]])
+      }
+    }
+    Case("an object that another context deleted is announced as deleted, and alone") { stack in
+      try stack.write { try $0.make("Album", ["title": "A"]) }
+      let recorder = ObjectRecorder()
+      let context = stack.context()
+      let album = try context.performAndWait { try context.one("Album") }
+      try recorder.listening(to: context) {
+        try merging(stack, from: { $0.delete(try $0.one("Album")) }, into: context)
+        try context.performAndWait { try context.processPendingChanges() }
+      }
+      try context.performAndWait {
+        try expectEqual(recorder.told.map(\.deleted), [[album]])
+        try expectEqual(recorder.told.map { $0.inserted.union($0.updated).union($0.refreshed) }, [[]])
+      }
+    }
+    Case("a batch update is announced with the objects that it changed") { stack in
+      try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
+      let recorder = ObjectRecorder()
+      try stack.read { context in
+        let albums = try context.all("Album", sort: [SortKey("title")])
+        let request = BatchUpdateRequest(entityName: "Album", predicate: equal("title", "A"), values: ["year": 1])
+        try recorder.listening(to: context) {
+          try context.execute(request)
+          try context.processPendingChanges()
+        }
+        try expectEqual(recorder.told.map(\.refreshed), [[albums[0]]])
+      }
+    }
     Case("changed objects that an observer keeps stay what was told") { stack in
       let recorder = ObjectRecorder()
       try stack.read { context in

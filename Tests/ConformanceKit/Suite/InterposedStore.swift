@@ -10,11 +10,13 @@ final class Interposition: Sendable {
     var saveCount = 0
     var fetchCount = 0
     var rowCount = 0
+    var openCursorCount = 0
     var openReaders: Set<ObjectIdentifier> = []
     var overlapCount = 0
     var beforeSave: Hook?
     var afterSave: Hook?
     var beforeFetch: (@Sendable () throws -> Void)?
+    var afterBatch: (@Sendable () throws -> Void)?
   }
   private let state = Mutex(State())
 
@@ -26,6 +28,9 @@ final class Interposition: Sendable {
   /// How many rows Core took from fetches.
   var rowCount: Int { state.withLock { $0.rowCount } }
 
+  /// How many cursors neither came to their end nor were closed.
+  var openCursorCount: Int { state.withLock { $0.openCursorCount } }
+
   /// How often Core asked the store for something that takes another connection while a unit of reading was open.
   var overlapCount: Int { state.withLock { $0.overlapCount } }
 
@@ -35,6 +40,8 @@ final class Interposition: Sendable {
   func afterSave(_ hook: Hook?) { state.withLock { $0.afterSave = hook } }
   /// Called before the store is asked to fetch.
   func beforeFetch(_ hook: (@Sendable () throws -> Void)?) { state.withLock { $0.beforeFetch = hook } }
+  /// Called after a cursor handed out rows; the rows are lost when it throws.
+  func afterBatch(_ hook: (@Sendable () throws -> Void)?) { state.withLock { $0.afterBatch = hook } }
 
   /// A store type that opens stores of another type with this in between.
   func type(for base: StoreType) throws -> StoreType {
@@ -72,7 +79,16 @@ final class Interposition: Sendable {
     state.withLock { if !$0.openReaders.isEmpty { $0.overlapCount += 1 } }
   }
 
-  fileprivate func didTake(_ count: Int) { state.withLock { $0.rowCount += count } }
+  fileprivate func didTake(_ count: Int) throws {
+    let hook = state.withLock { state in
+      state.rowCount += count
+      return state.afterBatch
+    }
+    try hook?()
+  }
+
+  fileprivate func didOpenCursor() { state.withLock { $0.openCursorCount += 1 } }
+  fileprivate func didEndCursor() { state.withLock { $0.openCursorCount -= 1 } }
 
   private struct Factory: StoreFactory {
     let base: StoreType
@@ -136,6 +152,7 @@ private final class InterposedReader: YieldingReader {
     try interposition.willFetch(by: self)
     var fetch = try base.fetch(query)
     fetch.cursor = InterposedCursor(base: fetch.cursor, interposition: interposition)
+    interposition.didOpenCursor()
     return fetch
   }
   func row(_ key: Int64, of root: EntityDescription) throws -> Row? {
@@ -183,10 +200,17 @@ private final class InterposedCursor: RowCursor {
 
   func next(into rows: inout [Row]) throws -> Bool {
     let count = rows.count
-    defer { interposition.didTake(rows.count - count) }
-    return try base.next(into: &rows)
+    guard try base.next(into: &rows) else {
+      interposition.didEndCursor()
+      return false
+    }
+    try interposition.didTake(rows.count - count)
+    return true
   }
-  func close() { base.close() }
+  func close() {
+    interposition.didEndCursor()
+    base.close()
+  }
 }
 
 extension ConformanceStack {

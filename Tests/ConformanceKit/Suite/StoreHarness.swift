@@ -1,5 +1,5 @@
-import CoherenceCore
-import Foundation
+public import CoherenceCore
+public import Foundation
 
 /// What the suite needs to know of a backend.
 public protocol StoreHarness: Sendable {

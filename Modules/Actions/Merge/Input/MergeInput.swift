@@ -1,27 +1,23 @@
 import CoherenceCore
+import CoherenceReconciliation
 
-/// The records of a merge's input, by their places.
+/// The records of a merge's input, by index.
 ///
-/// What a record says is read when it is needed and not kept, so that input costs a merge no memory beside its own.
-protocol MergeInput {
-  var count: Int { get }
-
-  /// Writes the values of a record's key.
-  func readKey(_ place: Int, into key: inout [AttributeValue]) throws
-
-  /// Writes the values that a record names, by slot of its entity, and `nil` in the other slots. To-one relationships are
-  /// left out.
+/// The content of a record is read each time that the merge needs it, so that a merge takes no memory for copies of its
+/// input.
+protocol MergeInput: KeyedInput {
+  /// Writes the attribute values that a record contains, by slot of its entity, and `nil` in the other slots.
   ///
-  /// - Parameter isChecked: Whether the values can be written. Otherwise they are only good for comparing: one that no
-  ///   store keeps may come as it is, and differs from all that are kept.
-  func readValues(_ place: Int, into values: inout [AttributeValue?], isChecked: Bool) throws
+  /// - Parameter isChecked: Whether the values can be assigned to objects. Unchecked values are good for comparing alone: a
+  ///   value that no row can hold may be written as it is, because it differs from every stored value.
+  func readValues(_ index: Int, into values: inout [AttributeValue?], isChecked: Bool) throws
 
-  /// The relationships that a record names.
-  func links(_ place: Int) throws -> [(relationship: RelationshipDescription, link: MergeLink)]
+  /// Returns the relationships that a record contains.
+  func links(_ index: Int) throws -> [(relationship: RelationshipDescription, link: MergeLink)]
 
-  /// The record's own entity.
-  func entity(_ place: Int) -> EntityDescription
+  /// Returns the record's own entity: the merge's entity or one of its subentities.
+  func entity(_ index: Int) -> EntityDescription
 
-  /// Makes the record, without its links, in a context.
-  func insert(_ place: Int, into context: ActionContext) throws -> ManagedObject
+  /// Inserts an object of the record, without its links.
+  func insert(_ index: Int, into context: ActionContext) throws -> ManagedObject
 }

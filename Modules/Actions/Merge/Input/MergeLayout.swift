@@ -1,19 +1,20 @@
 import CoherenceCore
+import CoherenceReconciliation
 
-/// The properties of a merge's entity, looked up once.
+/// The properties of a merge's entity, looked up once for all records.
 struct MergeLayout {
   let entity: EntityDescription
   let keys: [Field]
   let attributes: [Field]
   let relationships: [RelationshipDescription]
-  /// The slots that a record that exists keeps as they are.
-  let keptSlots: [Int]
+  /// The slots of ignored attributes, which existing records keep.
+  let ignoredSlots: [Int]
   let keySlots: [Int]
-  /// The places of attributes by name, where there are many.
-  private let places: [String: Int]
-  /// What tells most names apart at a glance, of each attribute.
-  private let marks: [UInt32]
-  /// The names of the properties that a record that exists keeps as they are.
+  /// The indexes of attributes by name; empty for an entity with few attributes.
+  private let indexesByName: [String: Int]
+  /// A fingerprint of each attribute's name, which tells most names apart without comparing texts.
+  private let fingerprints: [UInt32]
+  /// The names of the ignored properties.
   private let ignoredNames: Set<String>
 
   /// An attribute.
@@ -22,7 +23,7 @@ struct MergeLayout {
     let name: String
     let slot: Int
 
-    /// Whether a value compares with those of records as it is.
+    /// Whether a value compares with stored values without a conversion.
     @inline(__always) func isComparable(_ value: AttributeValue) -> Bool {
       switch (value, storage) {
       case (.string, .string), (.int, .int64), (.int, .int32), (.int, .int16), (.bool, .bool), (.date, .date),
@@ -41,7 +42,7 @@ struct MergeLayout {
       storage = description.type.storage
     }
 
-    /// A value as a record would hold it, so that input and records are compared in one form.
+    /// Returns a value in the form in which rows hold it, so that input and rows are compared in one form.
     func checked(_ value: AttributeValue) throws(CoherenceError) -> AttributeValue {
       do {
         return try description.type.checked(value)
@@ -56,10 +57,10 @@ struct MergeLayout {
     attributes = entity.attributes.map(Field.init)
     keys = keyAttributes.compactMap { name in entity.attribute(named: name).map(Field.init) }
     keySlots = keys.map(\.slot)
-    keptSlots = ignoredAttributes.flatMap { Self.slots(of: $0, in: entity) }
-    let many = attributes.count > 16
-    places = many ? Dictionary(uniqueKeysWithValues: attributes.enumerated().map { ($1.name, $0) }) : [:]
-    marks = attributes.map { Self.mark($0.name) }
+    ignoredSlots = ignoredAttributes.flatMap { Self.slots(of: $0, in: entity) }
+    let isWide = attributes.count > 16
+    indexesByName = isWide ? Dictionary(uniqueKeysWithValues: attributes.enumerated().map { ($1.name, $0) }) : [:]
+    fingerprints = attributes.map { Self.fingerprint($0.name) }
     relationships = entity.relationships
     ignoredNames = ignoredAttributes
   }
@@ -70,16 +71,18 @@ struct MergeLayout {
     return entity.attribute(named: name).map { [$0.slot] } ?? []
   }
 
-  /// The place of an attribute. To look for a name among few is quicker than to hash it.
+  /// The index of an attribute. A search among few names is faster than hashing the name.
   @inline(__always) func index(of name: String) -> Int? {
-    guard places.isEmpty else { return places[name] }
-    let mark = Self.mark(name)
-    for index in marks.indices where marks[index] == mark && attributes[index].name == name { return index }
+    guard indexesByName.isEmpty else { return indexesByName[name] }
+    let fingerprint = Self.fingerprint(name)
+    for index in fingerprints.indices where fingerprints[index] == fingerprint && attributes[index].name == name {
+      return index
+    }
     return nil
   }
 
   /// The length, the first and the last byte of a name.
-  @inline(__always) private static func mark(_ name: String) -> UInt32 {
+  @inline(__always) private static func fingerprint(_ name: String) -> UInt32 {
     let bytes = name.utf8
     guard let first = bytes.first, let last = bytes.last else { return 0 }
     return UInt32(truncatingIfNeeded: bytes.count) << 16 | UInt32(first) << 8 | UInt32(last)
@@ -87,19 +90,30 @@ struct MergeLayout {
 
   func ignores(_ relationship: RelationshipDescription) -> Bool { ignoredNames.contains(relationship.name) }
 
-  /// The attributes of the key, for messages.
+  /// The relationships that lead to records of the merge's own hierarchy.
+  var ownRelationships: [RelationshipDescription] { relationships.filter { $0.destination.root === entity.root } }
+
+  /// The stored rows of the merge's entity, by the merge's key.
+  func storedRows(in context: ActionContext) -> StoredRows {
+    context.storedRows(of: entity, by: keys.map(\.description))
+  }
+
+  // MARK: Errors
+
+  /// The names of the key's attributes, for error messages.
   var keyNames: String { keys.map { "'\($0.name)'" }.joined(separator: ", ") }
 
-  /// The error of a merge whose input links to records that it does not name and would delete.
-  func deletedTargets(_ ids: Set<ManagedObjectID>) -> CoherenceError {
+  /// The error of a merge that would delete records that its own input links to.
+  func deletedTargetsError(_ ids: Set<ManagedObjectID>) -> CoherenceError {
     var error = CoherenceError(
       .objectNotFound,
-      "The input links to \(ids.count) record(s) of '\(entity.name)' that it does not name, so that the merge would "
-        + "delete them; none was deleted. Name these records in the input, or clear the links.")
+      "The merge would delete \(ids.count) record(s) of '\(entity.name)' that the input links to but does not contain; "
+        + "no record was deleted. Add these records to the input, or clear the links.")
     error.objectIDs = ids.sorted { $0.key < $1.key }
     return error
   }
 
+  /// - Throws: ``ErrorCode/wrongType`` for a to-one link of a to-many relationship, and the other way round.
   func checkLink(_ link: MergeLink, of relationship: RelationshipDescription) throws(CoherenceError) {
     let fits =
       switch link {
@@ -108,7 +122,15 @@ struct MergeLayout {
       case .many: relationship.isToMany
       }
     if fits { return }
-    let form = relationship.isToMany ? ".many" : ".one"
-    throw CoherenceError(.wrongType, "'\(entity.name).\(relationship.name)' is to be linked by `\(form)`.")
+    let (kind, form) = relationship.isToMany ? ("to-many", ".many") : ("to-one", ".one")
+    throw CoherenceError(
+      .wrongType, "'\(entity.name).\(relationship.name)' is a \(kind) relationship; link it by `\(form)`.")
+  }
+}
+
+extension ActionContext {
+  /// The stored rows of an entity, read for a merge in this context: a cancelled action stops the reading.
+  func storedRows(of entity: EntityDescription, by keyAttributes: [AttributeDescription]) -> StoredRows {
+    StoredRows(entity, keyAttributes: keyAttributes, in: self, checkCancellation: refuseIfCanceled)
   }
 }

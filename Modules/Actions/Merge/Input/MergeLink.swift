@@ -1,10 +1,10 @@
-/// What a relationship leads to.
+/// The destination of a relationship, by key.
 public enum MergeLink: Sendable, Hashable {
-  /// To nothing.
+  /// No destination.
   case none
-  /// A to-one relationship's destination.
+  /// The destination of a to-one relationship.
   case one(MergeKey)
-  /// A to-many relationship's members; all of them, in order if the relationship has one.
+  /// All members of a to-many relationship, in order where the relationship is ordered.
   case many([MergeKey])
 
   var keys: [MergeKey] {

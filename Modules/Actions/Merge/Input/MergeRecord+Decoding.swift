@@ -1,4 +1,5 @@
-import CoherenceCore
+public import CoherenceCore
+import CoherenceReconciliation
 public import Foundation
 
 /// Decodes a record by an entity's attributes, without a type of its own:
@@ -63,7 +64,7 @@ extension KeyedDecodingContainer where Key == MergeRecord.Name {
   }
 
   private func jsonText(_ name: Key) throws -> String? {
-    try decodeIfPresent(JSONElement.self, forKey: name).map { try JSONText($0).text }
+    try decodeIfPresent(JSONElement.self, forKey: name).map { try JSONText.encode($0) }
   }
 
   private func plainValue(of attribute: AttributeDescription, _ name: Key) throws -> any AttributeConvertible {

@@ -1,4 +1,5 @@
-import CoherenceCore
+public import CoherenceCore
+import CoherenceReconciliation
 
 extension MergeRecord {
   /// Makes a record of the stored properties of a value, by their names: a structure that was decoded from what a
@@ -101,7 +102,7 @@ extension MergeRecord {
     guard let encodable = value as? any Encodable else {
       throw CoherenceError(.wrongType, "The value of '\(attribute.name)' cannot be encoded; make its type `Codable`.")
     }
-    return try JSONText(encodable).text
+    return try JSONText.encode(encodable)
   }
 
   // MARK: Relationships

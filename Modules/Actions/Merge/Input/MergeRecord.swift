@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 /// A record to merge: values by attribute, and other records by their keys.
 ///

@@ -1,26 +1,27 @@
 import CoherenceCore
 
-/// Objects without a context.
+/// Objects without a context, as the input of a merge.
 final class ObjectInput: MergeInput {
   let objects: [ManagedObject]
   private let layout: MergeLayout
-  /// Whether some of the objects are related to others. Copies would not be.
+  /// Whether some of the objects are related to each other. Copies of them would lose these relationships.
   private let areRelated: Bool
-  /// The values of objects that were inserted, by place: an object that a rollback has taken out again has none.
+  /// The values of inserted objects by index. An object that a rollback has removed from its context has no values any more.
   private var insertedValues: [Int: [AttributeValue?]] = [:]
 
-  /// - Throws: ``ErrorCode/wrongContext`` for an object that has, or had, a context; ``ErrorCode/wrongType`` for one of
-  ///   another entity.
+  /// - Throws: ``ErrorCode/wrongContext`` for an object that has, or had, a context; ``ErrorCode/wrongType`` for an object
+  ///   of another entity.
   init(_ objects: [ManagedObject], layout: MergeLayout) throws {
     self.objects = objects
     self.layout = layout
     areRelated = Self.areRelated(objects)
     for object in objects {
-      // One whose context is gone has none either, but cannot be used any more.
+      // An object whose context was released has no context either, and cannot be used any more.
       guard object.isUnattached else {
         throw CoherenceError(
           .wrongContext,
-          "An object to merge belongs, or belonged, to a context; make it with `init(entity:insertInto: nil)`.")
+          "An object to merge into '\(layout.entity.name)' belongs, or belonged, to a context; make it with "
+            + "`init(entity:insertInto: nil)`.")
       }
       guard object.entity.isKind(of: layout.entity) else {
         throw CoherenceError(
@@ -29,27 +30,27 @@ final class ObjectInput: MergeInput {
     }
   }
 
-  /// Whether some of the objects are related to others that have no context either.
+  /// Whether some of the objects are related to other objects without a context.
   static func areRelated(_ objects: [ManagedObject]) -> Bool {
     objects.contains { $0.isUnattached && $0.hasCompanions }
   }
 
   var count: Int { objects.count }
 
-  func readKey(_ place: Int, into key: inout [AttributeValue]) throws {
-    if let values = insertedValues[place] {
-      for (index, field) in layout.keys.enumerated() { key[index] = values[field.slot] ?? .null }
+  func readKey(_ index: Int, into key: inout [AttributeValue]) throws {
+    if let values = insertedValues[index] {
+      for (position, field) in layout.keys.enumerated() { key[position] = values[field.slot] ?? .null }
     } else {
-      for (index, field) in layout.keys.enumerated() { key[index] = try objects[place].value(at: field.slot) }
+      for (position, field) in layout.keys.enumerated() { key[position] = try objects[index].value(at: field.slot) }
     }
   }
 
-  func readValues(_ place: Int, into values: inout [AttributeValue?], isChecked: Bool) throws {
-    if let known = insertedValues[place] {
+  func readValues(_ index: Int, into values: inout [AttributeValue?], isChecked: Bool) throws {
+    if let known = insertedValues[index] {
       values = known
       return
     }
-    let object = objects[place]
+    let object = objects[index]
     let slots = object.entity.slots
     if values.count != slots.count { values = Array(repeating: nil, count: slots.count) }
     for slot in slots.indices {
@@ -57,29 +58,29 @@ final class ObjectInput: MergeInput {
     }
   }
 
-  func links(_ place: Int) -> [(relationship: RelationshipDescription, link: MergeLink)] { [] }
+  func links(_ index: Int) -> [(relationship: RelationshipDescription, link: MergeLink)] { [] }
 
-  func entity(_ place: Int) -> EntityDescription { objects[place].entity }
+  func entity(_ index: Int) -> EntityDescription { objects[index].entity }
 
-  func insert(_ place: Int, into context: ActionContext) throws -> ManagedObject {
-    if insertedValues[place] != nil { return try insertCopy(place, into: context) }
+  func insert(_ index: Int, into context: ActionContext) throws -> ManagedObject {
+    if insertedValues[index] != nil { return try insertCopy(index, into: context) }
     var values: [AttributeValue?] = []
-    try readValues(place, into: &values, isChecked: false)
-    insertedValues[place] = values
-    context.insert(objects[place])
-    return objects[place]
+    try readValues(index, into: &values, isChecked: false)
+    insertedValues[index] = values
+    context.insert(objects[index])
+    return objects[index]
   }
 
-  /// Inserts a fresh object in the place of one whose save lost a race to another writer.
-  private func insertCopy(_ place: Int, into context: ActionContext) throws -> ManagedObject {
+  /// Inserts a new object instead of an object whose save lost a race to another writer.
+  private func insertCopy(_ index: Int, into context: ActionContext) throws -> ManagedObject {
     guard !areRelated else {
       throw CoherenceError(
         .versionConflict,
-        "Another writer was faster to save a record of '\(layout.entity.name)', and the objects of the merge, which are "
-          + "related to others, cannot be inserted again; make them anew and merge again.", isRetryable: true)
+        "Another writer saved a record of '\(layout.entity.name)' during the merge, and objects with relationships to "
+          + "each other cannot be inserted twice; make the objects again and merge them.", isRetryable: true)
     }
-    let object = try context.insertNewObject(forEntityName: objects[place].entity.name)
-    for (slot, value) in (insertedValues[place] ?? []).enumerated() {
+    let object = try context.insertNewObject(forEntityName: objects[index].entity.name)
+    for (slot, value) in (insertedValues[index] ?? []).enumerated() {
       if let value { try object.setCheckedValue(value, at: slot) }
     }
     return object

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Values by attribute, and links.
+/// Values by attribute and links by relationship, as the input of a merge.
 struct RecordInput: MergeInput {
   let records: [MergeRecord]
   private let layout: MergeLayout
@@ -12,39 +12,39 @@ struct RecordInput: MergeInput {
 
   var count: Int { records.count }
 
-  func readKey(_ place: Int, into key: inout [AttributeValue]) throws {
-    for (index, field) in layout.keys.enumerated() {
-      if let value = records[place].values[field.name] {
-        key[index] = try field.checked(value.attributeValue)
+  func readKey(_ index: Int, into key: inout [AttributeValue]) throws {
+    for (position, field) in layout.keys.enumerated() {
+      if let value = records[index].values[field.name] {
+        key[position] = try field.checked(value.attributeValue)
       } else {
-        key[index] = field.description.defaultValue
+        key[position] = field.description.defaultValue
       }
     }
   }
 
-  func readValues(_ place: Int, into values: inout [AttributeValue?], isChecked: Bool) throws {
+  func readValues(_ index: Int, into values: inout [AttributeValue?], isChecked: Bool) throws {
     let slotCount = layout.entity.slotCount
     if values.count != slotCount { values = Array(repeating: nil, count: slotCount) }
     for slot in 0..<slotCount { values[slot] = nil }
-    var isKnown = true
-    for (name, value) in records[place].values {
-      guard let index = layout.index(of: name) else {
-        isKnown = false
+    var areNamesKnown = true
+    for (name, value) in records[index].values {
+      guard let attribute = layout.index(of: name) else {
+        areNamesKnown = false
         continue
       }
       let value = value.attributeValue
-      let isTaken = !isChecked && layout.attributes[index].isComparable(value)
-      values[layout.attributes[index].slot] = isTaken ? value : try layout.attributes[index].checked(value)
+      let isTaken = !isChecked && layout.attributes[attribute].isComparable(value)
+      values[layout.attributes[attribute].slot] = isTaken ? value : try layout.attributes[attribute].checked(value)
     }
-    if !isKnown { try refuseUnknownNames(records[place]) }
+    if !areNamesKnown { try refuseUnknownNames(records[index]) }
   }
 
   private func refuseUnknownNames(_ record: MergeRecord) throws {
     for name in record.values.keys { _ = try layout.entity.property(named: name) }
   }
 
-  func links(_ place: Int) throws -> [(relationship: RelationshipDescription, link: MergeLink)] {
-    let record = records[place]
+  func links(_ index: Int) throws -> [(relationship: RelationshipDescription, link: MergeLink)] {
+    let record = records[index]
     if layout.relationships.isEmpty, record.links.isEmpty { return [] }
     var links: [(relationship: RelationshipDescription, link: MergeLink)] = []
     for relationship in layout.relationships {
@@ -55,7 +55,7 @@ struct RecordInput: MergeInput {
     for name in record.links.keys where layout.entity.relationship(named: name) == nil {
       _ = try layout.entity.property(named: name)
       throw CoherenceError(
-        .wrongType, "'\(layout.entity.name).\(name)' is an attribute; give its value among `values`.")
+        .wrongType, "'\(layout.entity.name).\(name)' is an attribute; put its value in `values`, not in `links`.")
     }
     return links
   }
@@ -65,11 +65,11 @@ struct RecordInput: MergeInput {
     return value.isNull ? MergeLink.none : .one(MergeKey(values: [value]))
   }
 
-  func entity(_ place: Int) -> EntityDescription { layout.entity }
+  func entity(_ index: Int) -> EntityDescription { layout.entity }
 
-  func insert(_ place: Int, into context: ActionContext) throws -> ManagedObject {
+  func insert(_ index: Int, into context: ActionContext) throws -> ManagedObject {
     var values: [AttributeValue?] = []
-    try readValues(place, into: &values, isChecked: true)
+    try readValues(index, into: &values, isChecked: true)
     let object = try context.insertNewObject(forEntityName: layout.entity.name)
     for (slot, value) in values.enumerated() {
       if let value { try object.setCheckedValue(value, at: slot) }

@@ -1,4 +1,4 @@
-import CoherenceCore
+public import CoherenceCore
 
 extension ActionContext {
   /// Merges pages of records, one after the other: each page is a save of its own and deletes nothing. With the mode
@@ -26,9 +26,10 @@ extension ActionContext {
   ///   - subsetFilter: Limits the deletion to the records that satisfy it.
   ///   - condition: Records that do not satisfy it are neither changed nor deleted.
   /// - Returns: The counts of all pages and of the deletion together.
-  /// - Throws: Errors of the sequence; as ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-1`` for
-  ///   a page; ``ErrorCode/excessiveDeletion`` when more would be deleted than the options allow, or when no page named
-  ///   a record; ``ErrorCode/objectNotFound`` when a record would be deleted that a page links to;
+  /// - Throws: Errors of the sequence; for a page as
+  ///   ``merge(records:for:ignoreAttributes:subsetFilter:condition:options:)-([MergeRecord],_,_,_,_,_)``;
+  ///   ``ErrorCode/excessiveDeletion`` when more would be deleted than the options allow, or when no page named a record;
+  ///   ``ErrorCode/objectNotFound`` when a record would be deleted that a page links to;
   ///   ``ErrorCode/cancelled`` or `CancellationError`.
   @discardableResult
   public func mergePages<Pages: AsyncSequence & Sendable>(
@@ -69,18 +70,18 @@ extension ActionContext {
     // Arguments are refused before the first page is asked for.
     _ = try layout(of: scope)
     var result = MergeResult()
-    var names = PagedNames()
+    var keys = PagedKeys()
     for try await element in pages {
       let page = try records(element)
       let merged = try await perform { try self.mergePage(page, scope) }
       result += merged.result
-      names.formUnion(merged.names)
+      keys.formUnion(merged.keys)
     }
     // A sequence whose task is cancelled may end as if its last page had come.
     try refuseIfCanceled()
     guard scope.options.mode == .replace else { return result }
-    let named = names
-    result += try await perform { try self.deleteRecords(exceptFor: named, scope) }
+    let pageKeys = keys
+    result += try await perform { try self.deleteRecords(exceptFor: pageKeys, scope) }
     return result
   }
 
@@ -88,20 +89,20 @@ extension ActionContext {
     var page = scope
     page.options.mode = .upsertOnly
     page.subsetFilter = nil
-    var names = PagedNames()
+    var keys = PagedKeys()
     let result = try reconcile(page) { layout, localEdits in
       var merge = try Merge(
         in: self, scope: page, layout: layout, input: RecordInput(records, layout: layout), localEdits: localEdits)
-      let planned = try merge.run()
-      if scope.options.mode == .replace { names = try merge.names() }
-      return planned
+      let unsaved = try merge.run()
+      if scope.options.mode == .replace { keys = try merge.pageKeys() }
+      return unsaved
     }
-    return MergedPage(result: result, names: names)
+    return MergedPage(result: result, keys: keys)
   }
 
-  private func deleteRecords(exceptFor names: PagedNames, _ scope: MergeScope) throws -> MergeResult {
+  private func deleteRecords(exceptFor keys: PagedKeys, _ scope: MergeScope) throws -> MergeResult {
     try reconcile(scope) { layout, localEdits in
-      try PagedDeletion(in: self, scope: scope, layout: layout, names: names, localEdits: localEdits).run()
+      try PagedDeletion(in: self, scope: scope, layout: layout, keys: keys, localEdits: localEdits).run()
     }
   }
 }

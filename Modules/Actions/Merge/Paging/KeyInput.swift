@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Records that say their keys and nothing else.
+/// Keys without values, as the input of the deletion after a paged merge.
 struct KeyInput: MergeInput {
   let keys: [MergeKey]
   private let layout: MergeLayout
@@ -12,21 +12,21 @@ struct KeyInput: MergeInput {
 
   var count: Int { keys.count }
 
-  func readKey(_ place: Int, into key: inout [AttributeValue]) { key = keys[place].values }
+  func readKey(_ index: Int, into key: inout [AttributeValue]) { key = keys[index].values }
 
-  func readValues(_ place: Int, into values: inout [AttributeValue?], isChecked: Bool) {
+  func readValues(_ index: Int, into values: inout [AttributeValue?], isChecked: Bool) {
     let slotCount = layout.entity.slotCount
     if values.count != slotCount { values = Array(repeating: nil, count: slotCount) }
     for slot in 0..<slotCount { values[slot] = nil }
   }
 
-  func links(_ place: Int) -> [(relationship: RelationshipDescription, link: MergeLink)] { [] }
+  func links(_ index: Int) -> [(relationship: RelationshipDescription, link: MergeLink)] { [] }
 
-  func entity(_ place: Int) -> EntityDescription { layout.entity }
+  func entity(_ index: Int) -> EntityDescription { layout.entity }
 
-  func insert(_ place: Int, into context: ActionContext) throws -> ManagedObject {
+  func insert(_ index: Int, into context: ActionContext) throws -> ManagedObject {
     let object = try context.insertNewObject(forEntityName: layout.entity.name)
-    for (field, value) in zip(layout.keys, keys[place].values) { try object.setCheckedValue(value, at: field.slot) }
+    for (field, value) in zip(layout.keys, keys[index].values) { try object.setCheckedValue(value, at: field.slot) }
     return object
   }
 }

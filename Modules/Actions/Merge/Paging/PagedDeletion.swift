@@ -1,66 +1,60 @@
 import CoherenceCore
+import CoherenceReconciliation
 
-/// The end of a paged merge: deletes the records that no page named.
+/// The end of a paged merge, which deletes the records that no page contains.
 struct PagedDeletion {
   private let context: ActionContext
   private let scope: MergeScope
   private let layout: MergeLayout
-  private let names: PagedNames
+  private let keys: PagedKeys
   private let input: KeyInput
   private let localEdits: LocalEdits?
 
-  init(
-    in context: ActionContext, scope: MergeScope, layout: MergeLayout, names: PagedNames, localEdits: LocalEdits?
-  ) {
+  init(in context: ActionContext, scope: MergeScope, layout: MergeLayout, keys: PagedKeys, localEdits: LocalEdits?) {
     self.localEdits = localEdits
     self.context = context
     self.scope = scope
     self.layout = layout
-    self.names = names
-    // The keys of inserted records come first, so that their places tell them from the stored ones.
-    input = KeyInput(Array(names.insertedKeys) + names.keys.subtracting(names.insertedKeys), layout: layout)
+    self.keys = keys
+    // The keys of inserted records come first, so that indexes tell them from the records that were stored before.
+    input = KeyInput(Array(keys.inserted) + keys.all.subtracting(keys.inserted), layout: layout)
   }
 
-  /// - Throws: ``ErrorCode/excessiveDeletion``; ``ErrorCode/objectNotFound`` for a record that a page links to and no
-  ///   page names; errors of fetching.
-  func run() throws -> PlannedMerge {
-    let targets = try MergeTargets([:], layout: layout, context: context) { _ in nil }
-    let index = try index()
-    let scan = try scan(targets, index)
+  /// - Throws: ``ErrorCode/excessiveDeletion``; ``ErrorCode/objectNotFound`` for a record that a page links to and no page
+  ///   contains; errors of fetching.
+  func run() throws -> UnsavedMerge {
+    let targets = MergeTargets()
+    let index = try makeIndex()
+    let scan = RowScan(
+      layout.storedRows(in: context), index: index,
+      expected: MergeExpectation(input, layout: layout, targets: targets), options: scope.scanOptions(layout))
+    try scan.readAll(where: scope.subsetFilter)
     let condition = try MergeCondition(scope.condition, layout: layout, context: context)
-    let deletes = try condition.admitted(scan.surplus, row: { $0 }, place: { _ in nil }, input: input)
-    let storedPlaces = names.insertedKeys.count..<input.count
+    let deletes = try condition.filter(scan.surplus, row: { $0 }, index: { _ in nil }, input: input)
+    let matched = scan.matched
+    let storedBefore = keys.inserted.count..<input.count
     try DeletionLimit(scope).check(
-      deletes.count, of: storedPlaces.count { scan.matched.contains($0) } + scan.surplus.count,
-      isInputEmpty: names.keys.isEmpty)
-    let linked = names.linkedIDs.intersection(deletes.map(\.id))
-    if !linked.isEmpty { throw layout.deletedTargets(linked) }
+      deletes.count, of: storedBefore.count { matched.contains($0) } + scan.surplus.count,
+      isInputEmpty: keys.all.isEmpty)
+    let linked = keys.linkedIDs.intersection(deletes.map(\.id))
+    if !linked.isEmpty { throw layout.deletedTargetsError(linked) }
     try context.refuseIfCanceled()
-    let wanted = MergeWork(inserts: [], updates: [], deletes: deletes, targets: targets)
-    let work = localEdits?.allowed(of: wanted) ?? wanted
-    if !work.isEmpty { try MergeWriter(context: context, input: input, layout: layout).write(work) }
+    let full = MergePlan(inserts: [], updates: [], deletes: deletes, targets: targets)
+    let plan = localEdits?.remainder(of: full) ?? full
+    if !plan.isEmpty { try MergeWriter(context: context, input: input, layout: layout).apply(plan) }
     var result = MergeResult()
-    result.deleted = work.deletes.count
-    result.skipped = scan.surplus.count - work.deletes.count
+    result.deleted = plan.deletes.count
+    result.skipped = scan.surplus.count - plan.deletes.count
     let check = try CommitCheck(
-      of: work, scope: scope, condition: condition, layout: layout, index: index, input: input, context: context)
-    return PlannedMerge(result: result, check: check)
+      of: plan, scope: scope, condition: condition, layout: layout, index: index, input: input, context: context)
+    return UnsavedMerge(result: result, check: check)
   }
 
-  private func index() throws -> MergeIndex {
-    var index = MergeIndex(input, keyCount: layout.keys.count)
-    for place in 0..<input.count { _ = try index.enter(place, key: input.keys[place].values, replacing: false) }
+  private func makeIndex() throws -> InputIndex {
+    let index = InputIndex(input, keyWidth: layout.keys.count)
+    for record in 0..<input.count {
+      _ = try index.insert(record, key: input.keys[record].values, replacesEarlier: false)
+    }
     return index
-  }
-
-  /// Puts all records in the merge's filter to the keys.
-  private func scan(_ targets: MergeTargets, _ index: MergeIndex) throws -> MergeScan {
-    let scan = MergeScan(
-      input, index: index, layout: layout, options: scope.options, targets: targets,
-      refuseIfCanceled: context.refuseIfCanceled)
-    scan.collectsSurplus = true
-    try MergeReach(context: context, entity: layout.entity, keyAttributes: layout.keys.map(\.description))
-      .visitAll(where: scope.subsetFilter, with: scan)
-    return scan
   }
 }

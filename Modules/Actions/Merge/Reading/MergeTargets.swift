@@ -1,84 +1,61 @@
 import CoherenceCore
+import CoherenceReconciliation
 
-/// The records that the links of a merge's input lead to: those that exist, by their identifiers, and those that the
-/// merge will make, by their places in the input.
+/// The destinations of the links in a merge's input: existing records by identifier, and records that the merge inserts by
+/// their index in the input.
 struct MergeTargets {
   enum Target: Hashable {
     case existing(ManagedObjectID)
-    case fresh(Int)
+    case new(Int)
   }
 
   private var targets: [RelationshipDescription: [MergeKey: Target]] = [:]
 
-  /// Finds the records, with one reading for all links of a relationship.
+  /// Targets of input without links.
+  init() {}
+
+  /// Finds the destinations, with one reading for each relationship.
   ///
   /// - Parameters:
-  ///   - links: The keys that input leads to, by relationship.
-  ///   - place: The place of the input record with a key of the merge's own entity.
-  /// - Throws: ``ErrorCode/objectNotFound`` for a key that no record has; ``ErrorCode/invalidMergeKey`` for a key that
-  ///   is none of the destination's, and for a destination that has no keys.
+  ///   - links: The keys of the links, by relationship.
+  ///   - inputIndex: The input of the merge, whose records may be destinations too.
+  /// - Throws: ``ErrorCode/objectNotFound`` for a key without a record; ``ErrorCode/invalidMergeKey`` for a key that does
+  ///   not fit the destination, and for a destination without a key.
   init(
     _ links: [RelationshipDescription: Set<MergeKey>], layout: MergeLayout, context: ActionContext,
-    place: ([AttributeValue]) throws -> Int?
+    inputIndex: InputIndex
   ) throws {
     for (relationship, keys) in links {
       let destination = try MergeDestination(of: relationship)
-      let finder = TargetFinder(try destination.checked(keys), keySlots: destination.keyAttributes.map(\.slot))
-      let reach = MergeReach(
-        context: context, entity: relationship.destination, keyAttributes: destination.keyAttributes)
-      try reach.visit(finder.missing, with: finder)
-      var found = finder.found.mapValues(Target.existing)
-      let isOwn = destination.isServed(by: layout)
+      let checked = Dictionary(uniqueKeysWithValues: try keys.map { ($0, try destination.checked($0).values) })
+      let slots = destination.keyAttributes.map(\.slot)
+      let finder = IDsByKey(Set(checked.values), keySlots: slots)
+      try context.storedRows(of: relationship.destination, by: destination.keyAttributes)
+        .compare(KeyColumns(finder.missing, width: slots.count), with: finder)
+      var found = finder.ids.mapValues(Target.existing)
+      let mayBeInput = destination.hasKey(of: layout)
       for key in finder.missing {
-        guard isOwn, let place = try place(key.values) else { throw destination.missing }
-        found[key] = .fresh(place)
+        guard mayBeInput, let index = try inputIndex.index(of: key) else { throw destination.missingTargetError }
+        found[key] = .new(index)
       }
-      targets[relationship] = Dictionary(
-        try keys.compactMap { key in found[try destination.checked(key)].map { (key, $0) } },
-        uniquingKeysWith: { first, _ in first })
+      targets[relationship] = checked.compactMapValues { found[$0] }
     }
   }
 
-  /// What a key of a relationship leads to.
+  /// The destination of a key.
   func target(_ key: MergeKey, of relationship: RelationshipDescription) -> Target? { targets[relationship]?[key] }
 
-  /// The identifiers that all links of a relationship lead to.
+  /// The destinations of a link, each once.
+  func members(_ link: MergeLink, of relationship: RelationshipDescription) -> [Target] {
+    var known: Set<Target> = []
+    return link.keys.compactMap { target($0, of: relationship) }.filter { known.insert($0).inserted }
+  }
+
+  /// The identifiers of the existing destinations of a relationship.
   func existingIDs(of relationship: RelationshipDescription) -> Set<ManagedObjectID> {
     Set(
       (targets[relationship] ?? [:]).values.compactMap { target in
         if case .existing(let id) = target { id } else { nil }
       })
-  }
-}
-
-/// Notes the identifiers of the records that have certain keys; of several with one key, the oldest's.
-private final class TargetFinder: RowExpectation {
-  let keySlots: [Int]
-  private let keys: Set<MergeKey>
-  private(set) var found: [MergeKey: ManagedObjectID] = [:]
-
-  init(_ keys: Set<MergeKey>, keySlots: [Int]) {
-    self.keys = keys
-    self.keySlots = keySlots
-  }
-
-  var missing: [MergeKey] { keys.filter { found[$0] == nil } }
-  var expectedValues: [AttributeValue?] { [] }
-
-  func verdict(on id: ManagedObjectID, key: [AttributeValue]) -> RowVerdict {
-    let key = MergeKey(values: key)
-    guard keys.contains(key) else { return .pass }
-    if let known = found[key], known.isOlder(than: id) { return .pass }
-    found[key] = id
-    return .pass
-  }
-
-  func take(_ row: Row) {}
-}
-
-extension ManagedObjectID {
-  /// Whether a record was made before another one of its entity; those that are not saved yet were made last.
-  func isOlder(than other: ManagedObjectID) -> Bool {
-    isTemporaryID == other.isTemporaryID ? key < other.key : !isTemporaryID
   }
 }

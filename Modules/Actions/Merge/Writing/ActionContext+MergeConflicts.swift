@@ -2,36 +2,37 @@ import CoherenceCore
 import Synchronization
 
 extension ActionContext {
-  /// Saves a merge, and enters in its result what the merge policy had to decide: the context's own, or, where local edits
-  /// win, the one by which the stores' changes do.
-  func save(_ merge: inout PlannedMerge, _ options: MergeOptions) throws {
-    let met = MetConflicts()
+  /// Saves a merge, and counts the conflicts in its result. The context's own merge policy resolves them, or, where local
+  /// edits win, the policy that keeps the stores' changes.
+  func save(_ merge: inout UnsavedMerge, _ options: MergeOptions) throws {
+    let log = ConflictLog()
     let policy = mergePolicy
     if options.conflictResolution == .localWins { mergePolicy = .storeTrumps }
-    mergePolicy.observer = { met.note($0, isGivenUp: $1) }
+    mergePolicy.observer = { log.append($0, isGivenUp: $1) }
     if let check = merge.check { mergePolicy.allows = { try check.allows($0) } }
     defer { mergePolicy = policy }
     try save()
-    met.enter(in: &merge.result)
+    log.count(in: &merge.result)
     merge.result.skipped += merge.check?.protectedIDs.count ?? 0
   }
 }
 
-/// The conflicts of one save, each record once.
-private final class MetConflicts: Sendable {
+/// The conflicts of one save, one per record.
+private final class ConflictLog: Sendable {
   private struct Decision {
     let isDelete: Bool
     let isGivenUp: Bool
   }
   private let decisions = Mutex<[ManagedObjectID: Decision]>([:])
 
-  func note(_ conflict: Conflict, isGivenUp: Bool) {
+  /// - Parameter isGivenUp: Whether the policy gave up the merge's change.
+  func append(_ conflict: Conflict, isGivenUp: Bool) {
     decisions.withLock {
       $0[conflict.objectID] = Decision(isDelete: conflict.mine == nil, isGivenUp: isGivenUp)
     }
   }
 
-  func enter(in result: inout MergeResult) {
+  func count(in result: inout MergeResult) {
     let decisions = decisions.withLock { $0.values }
     result.conflicts = decisions.count
     result.updated -= decisions.count { $0.isGivenUp && !$0.isDelete }

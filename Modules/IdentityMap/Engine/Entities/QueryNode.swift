@@ -47,9 +47,10 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
 
   /// Whether observers are notified: of a reported change, or of other members or another order.
   private func needsNotification(_ refreshed: Refreshed, of candidates: [Candidate]) -> Bool {
-    if candidates.contains(where: { $0.isReported && refreshed.met.contains(ObjectIdentifier($0.node)) }) {
-      return true
+    let isReportedChange: (Candidate) -> Bool = {
+      $0.isChanged && $0.isReported && refreshed.met.contains(ObjectIdentifier($0.node))
     }
+    if candidates.contains(where: isReportedChange) { return true }
     if refreshed.met.intersection(identities) != Set(refreshed.belonging.map(ObjectIdentifier.init)) { return true }
     guard let precedes else { return false }
     let values = members.map { $0.read() }

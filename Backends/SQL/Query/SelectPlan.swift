@@ -1,0 +1,13 @@
+import CoherenceCore
+
+/// The SELECT statement of a fetch, the layout of its rows, and the parts of the query that the statement covers exactly.
+package struct SelectPlan: Sendable {
+  package var statement: SQLFragment
+  package var layout: RowLayout
+  /// Whether the statement returns exactly the matching rows. Otherwise it returns more, never fewer.
+  package var isPredicateExact: Bool
+  /// Whether the rows come in the query's order, ties by ascending key.
+  package var isOrderExact: Bool
+  /// Whether the statement applies the query's limit and offset.
+  package var isRangeExact: Bool
+}

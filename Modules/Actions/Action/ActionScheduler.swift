@@ -1,0 +1,32 @@
+/// The scheduler of an action as the action's handle sees it. Handles know nothing else about the dispatcher, which knows
+/// handles.
+protocol ActionScheduler: AnyObject, Sendable {
+  /// Calls blocks of the program that may block, apart from completion blocks.
+  var callbacks: CallbackQueue { get }
+
+  // MARK: Events
+
+  /// Publishes the start of the first attempt.
+  func didStart(_ handle: AnyActionHandle)
+  /// Publishes that another attempt follows after a delay.
+  func willRetry(_ handle: AnyActionHandle, attempt: Int, delay: Duration)
+  /// Publishes that the action has succeeded with unsaved changes in its context.
+  func didLeaveUnsavedChanges(_ handle: AnyActionHandle)
+  /// Releases everything that the finished action holds, and publishes the end. Called once.
+  func didFinish(_ handle: AnyActionHandle, completions: [ActionCompletion])
+
+  // MARK: Waiting
+
+  /// Removes an action that finishes without another attempt from the places where it waits.
+  func withdraw(_ handle: AnyActionHandle)
+  /// Whether a stop waits for the action while the queue of the action is suspended.
+  func isStuck(_ handle: AnyActionHandle) -> Bool
+  /// Releases the action's slot of its concurrency limit. Does nothing without a limit.
+  func releaseSlot(of handle: AnyActionHandle)
+  /// Schedules the next attempt. The delay has passed.
+  func resume(_ handle: AnyActionHandle)
+  /// The actions that hold the slots for which the action waits.
+  func holders(ofSlotsFor handle: AnyActionHandle) -> [AnyActionHandle]
+  /// Calls a block after a time, unless the returned task is canceled before.
+  func after(_ time: Duration, _ block: @escaping @Sendable () -> Void) -> Task<Void, Never>
+}

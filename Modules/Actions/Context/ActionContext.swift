@@ -1,0 +1,29 @@
+public import CoherenceCore
+public import CoherenceStrategies
+
+/// The context of an entity action: counts the work done in it, and merges records of other sources into the stores.
+///
+/// A ``Connect`` makes a context for each attempt of an ``EntityAction``. When a save meets a conflict with the save of
+/// another context, the properties that the action has set win, property by property.
+public final class ActionContext: BackgroundContext, @unchecked Sendable {
+  // Sendable: as the base class is; the properties here are set before the context's first use.
+  let counter = ContextActivityCounter()
+  /// The entities that may be merged.
+  var managed = ManagedEntities()
+  /// The action that the context was made for.
+  weak var execution: (any ActionExecution)?
+  /// The context of the user's edits.
+  weak var view: ManagedObjectContext?
+
+  public required init(concurrencyType: ConcurrencyType = .privateQueue) {
+    super.init(concurrencyType: concurrencyType)
+    activityObserver = counter
+  }
+
+  /// The counts and times of the work done in this context so far. May be read from any thread.
+  public var statistics: ContextStatistics { counter.statistics }
+
+  /// Whether the action was canceled, or its timeout has passed. A merge checks this before it saves. May be read from
+  /// any thread.
+  public var isCanceled: Bool { execution?.isCanceledOrExpired == true }
+}

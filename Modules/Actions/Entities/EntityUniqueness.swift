@@ -1,0 +1,24 @@
+import CoherenceCore
+
+/// The attributes that identify the records of an entity. They depend on the model alone.
+struct EntityUniqueness {
+  let entity: EntityDescription
+
+  /// The attributes that identify a record; `nil` when the model names no existing attributes.
+  var validAttributes: [String]? { entity.keyAttributes?.map(\.name) ?? shortestConstraint }
+
+  /// The attributes that the model names, whether the entity has them or not.
+  var attributes: [String] { validAttributes ?? entity.keyNames ?? [] }
+
+  /// The attributes that the model names and the entity does not have.
+  var invalidAttributes: [String] { (entity.keyNames ?? []).filter { entity.attribute(named: $0) == nil } }
+
+  /// The first of the shortest declared constraints. A constraint over a relationship does not identify records. An
+  /// ancestor's key does not identify the records of an entity whose own setting is wrong.
+  private var shortestConstraint: [String]? {
+    entity.declaredConstraints
+      .filter { $0.allSatisfy { $0 is AttributeDescription } }
+      .min { $0.count < $1.count }?
+      .map(\.name)
+  }
+}

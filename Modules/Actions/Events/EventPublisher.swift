@@ -1,0 +1,172 @@
+import CoherenceCore
+import Dispatch
+import Foundation
+import Logging
+import Synchronization
+
+/// Publishes the events of a Connect, in order: to the log, the event streams, the notification center and the completion
+/// blocks.
+///
+/// Observers of notifications are called one after the other on the publisher's queue. Completion blocks are called on a
+/// queue of their own, so that a blocked completion block delays neither events nor actions.
+///
+/// May be used from any thread. Publishing an event never waits for its delivery.
+final class EventPublisher: Sendable {
+  private let logger: Logger
+  private let queue = DispatchQueue(label: "connect.queue.notification")
+  private let completionBlocks: CallbackQueue
+  private let sender = Mutex(Sender())
+  private let undelivered = Mutex(Undelivered())
+  private let streams = Mutex(Streams())
+
+  private struct Sender { weak var object: (any AnyObject & Sendable)? }
+
+  /// Events that wait for delivery. They are delivered in batches: a change of threads costs more than an event.
+  private struct Undelivered {
+    var entries: [Entry] = []
+    /// Whether a delivery is scheduled or running.
+    var isScheduled = false
+  }
+
+  private struct Entry {
+    let event: ConnectEvent
+    var completions: [ActionCompletion] = []
+  }
+
+  private struct Streams {
+    var isFinished = false
+    var nextNumber = 0
+    var all: [Int: AsyncStream<ConnectEvent>.Continuation] = [:]
+  }
+
+  /// - Parameter maximumBlocked: The maximum number of blocked completion blocks before further blocks wait.
+  init(logger: Logger, maximumBlockedCompletions maximumBlocked: Int) {
+    self.logger = logger
+    completionBlocks = CallbackQueue(name: "connect.queue.completion", width: maximumBlocked)
+  }
+
+  /// Sets the object of the notifications. The publisher does not retain the object.
+  func setSender(_ object: any AnyObject & Sendable) { sender.withLock { $0.object = object } }
+
+  // MARK: Events
+
+  func didStart(_ handle: AnyActionHandle) {
+    logger.debug("Action started.", metadata: ["action": "\(type(of: handle.action))"])
+    send(Entry(event: .actionStarted(handle)))
+  }
+
+  func willRetry(_ handle: AnyActionHandle, attempt: Int, delay: Duration) {
+    logger.info(
+      "Action is tried again.",
+      metadata: ["action": "\(type(of: handle.action))", "attempt": "\(attempt)", "delay": "\(delay)"])
+    send(Entry(event: .actionWillRetry(handle, attempt: attempt, delay: delay)))
+  }
+
+  func didFinish(_ handle: AnyActionHandle, completions: [ActionCompletion]) {
+    if logger.logLevel <= .error { log(handle) }
+    send(Entry(event: .actionFinished(handle), completions: completions))
+  }
+
+  /// Logs that an action has succeeded without saving all changes of its context. The changes are lost.
+  func didLeaveUnsavedChanges(_ handle: AnyActionHandle) {
+    logger.warning(
+      """
+      The action has ended with changes in its context that it has not saved, and they are lost. Call `save()` in the \
+      action, or `rollback()` where the changes are not wanted.
+      """,
+      metadata: ["action": "\(type(of: handle.action))"])
+  }
+
+  func didChange(_ state: ConnectState) { send(Entry(event: .stateChanged(state))) }
+
+  /// Finishes the streams after the events so far. The Connect is released.
+  func finish() {
+    queue.async {
+      let all = self.streams.withLock { streams in
+        streams.isFinished = true
+        defer { streams.all = [:] }
+        return streams.all
+      }
+      for stream in all.values { stream.finish() }
+    }
+  }
+
+  private func log(_ handle: AnyActionHandle) {
+    let name = "\(type(of: handle.action))"
+    // A replacement is the wish of a submitter and no failure.
+    if let error = handle.error, !(ErrorCode.actionReplaced ~= error) {
+      logger.error("Action threw an error.", metadata: ["action": "\(name)", "error": "\(error.logText)"])
+    }
+    logger.debug(
+      "Action \(handle.completionStatus).",
+      metadata: ["action": "\(name)", "statistics": "\(handle.statistics.summary)"])
+  }
+
+  // MARK: Delivery
+
+  /// A stream of the events from now on.
+  func stream(_ policy: AsyncStream<ConnectEvent>.Continuation.BufferingPolicy) -> AsyncStream<ConnectEvent> {
+    AsyncStream(bufferingPolicy: policy) { continuation in
+      let number = streams.withLock { streams in
+        guard !streams.isFinished else { return nil as Int? }
+        defer { streams.nextNumber += 1 }
+        streams.all[streams.nextNumber] = continuation
+        return streams.nextNumber
+      }
+      guard let number else { return continuation.finish() }
+      continuation.onTermination = { [weak self] _ in
+        _ = self?.streams.withLock { $0.all.removeValue(forKey: number) }
+      }
+    }
+  }
+
+  private func send(_ entry: Entry) {
+    let needsDelivery = undelivered.withLock { undelivered in
+      undelivered.entries.append(entry)
+      defer { undelivered.isScheduled = true }
+      return !undelivered.isScheduled
+    }
+    if needsDelivery { queue.async { self.deliver() } }
+  }
+
+  private func deliver() {
+    while true {
+      let entries = undelivered.withLock { undelivered in
+        defer { undelivered.entries = [] }
+        undelivered.isScheduled = !undelivered.entries.isEmpty
+        return undelivered.entries
+      }
+      if entries.isEmpty { return }
+      var info = NotificationInfo()
+      for entry in entries { deliver(entry, &info) }
+    }
+  }
+
+  private func deliver(_ entry: Entry, _ info: inout NotificationInfo) {
+    for stream in streams.withLock({ $0.all }).values { stream.yield(entry.event) }
+    switch entry.event {
+    case .actionStarted(let proxy): post(Notification.ActionDidStartExecuting, info.userInfo(for: proxy))
+    case .actionFinished(let proxy):
+      post(Notification.ActionDidFinishExecuting, info.userInfo(for: proxy))
+      let completions = entry.completions
+      if !completions.isEmpty { completionBlocks.add { for completion in completions { completion(proxy) } } }
+    case .stateChanged, .actionWillRetry: break
+    }
+  }
+
+  private func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]) {
+    NotificationCenter.default.post(name: name, object: sender.withLock { $0.object }, userInfo: userInfo)
+  }
+
+  /// The `userInfo` of notifications. The end of an action often follows its start directly, and reuses the dictionary.
+  private struct NotificationInfo {
+    private var latest: (proxy: any ActionProxy, userInfo: [AnyHashable: Any])?
+
+    mutating func userInfo(for proxy: any ActionProxy) -> [AnyHashable: Any] {
+      if let latest, latest.proxy === proxy { return latest.userInfo }
+      let userInfo: [AnyHashable: Any] = [Notification.Key.ActionProxy: proxy]
+      latest = (proxy, userInfo)
+      return userInfo
+    }
+  }
+}

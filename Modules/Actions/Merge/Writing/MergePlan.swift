@@ -1,0 +1,25 @@
+import CoherenceCore
+
+/// The changes that a merge will make.
+struct MergePlan {
+  /// A record to change.
+  struct Update {
+    let index: Int
+    let row: Row
+    /// The to-many relationships whose members differ.
+    var lists: [MemberComparison.ExpectedMembers]
+    /// The slots that the update leaves alone, because a local edit of them wins.
+    var keptSlots = SlotSet()
+  }
+
+  /// The indexes of the input records to insert.
+  let inserts: [Int]
+  let updates: [Update]
+  let deletes: [Row]
+  let targets: MergeTargets
+
+  /// The number of records to insert, to change or to delete.
+  var count: Int { inserts.count + updates.count + deletes.count }
+
+  var isEmpty: Bool { inserts.isEmpty && updates.isEmpty && deletes.isEmpty }
+}

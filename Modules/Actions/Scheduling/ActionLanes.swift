@@ -1,0 +1,97 @@
+/// The states of an ``ActionQueue``'s lanes, and the choice of the lane to wake.
+///
+/// Actions may block, so while actions wait, each lane that starts an action wakes another lane. A series of short
+/// actions, however, runs fastest in one lane: several lanes would wait for each other's locks. A lane therefore counts
+/// its short actions. From ``streakLength`` in a row on, the lane has a streak: it wakes no other lane, and of two lanes
+/// with a streak one is parked. The queue checks for stalled streaks from time to time, because a lane with a streak may
+/// have started a long action.
+struct ActionLanes<Item: QueuedAction> {
+  private enum State {
+    case idle
+    case woken
+    case running(Item)
+  }
+
+  private struct Lane {
+    var state = State.idle
+    /// The number of short actions in a row, up to the latest action.
+    var streak = 0
+    /// The number of actions that the lane has started.
+    var startCount = 0
+    /// The number of actions that the lane had started at the latest check for stalled streaks.
+    var checkedStartCount = 0
+  }
+
+  /// The number of short actions in a row that make a streak.
+  private static var streakLength: Int { 4 }
+
+  private var lanes: [Lane]
+
+  init(_ count: Int) { lanes = Array(repeating: Lane(), count: count) }
+
+  /// The actions that the lanes run.
+  var running: [Item] {
+    lanes.compactMap { if case .running(let action) = $0.state { action } else { nil } }
+  }
+
+  var hasIdle: Bool { idleIndex != nil }
+
+  /// Whether every lane runs an action. A woken lane has yet to find an action, and so does not count.
+  var allAreRunning: Bool { lanes.allSatisfy { if case .running = $0.state { true } else { false } } }
+
+  private var idleIndex: Int? { lanes.firstIndex { if case .idle = $0.state { true } else { false } } }
+
+  /// Marks one idle lane as woken.
+  ///
+  /// - Returns: The lane to wake; `nil` when no lane is idle, another woken lane has not started yet, or a running lane
+  ///   has a streak.
+  mutating func wakeOne() -> Int? {
+    for lane in lanes {
+      switch lane.state {
+      case .woken: return nil
+      case .running: if lane.streak >= Self.streakLength { return nil }
+      case .idle: break
+      }
+    }
+    let index = idleIndex
+    if let index { lanes[index].state = .woken }
+    return index
+  }
+
+  /// Records the latest action of a lane, and parks the lane if another running lane has a streak too.
+  ///
+  /// - Returns: Whether the lane may take another action. A parked lane may not.
+  mutating func mayContinue(_ index: Int, afterShort isShort: Bool) -> Bool {
+    lanes[index].streak = isShort ? lanes[index].streak + 1 : 0
+    guard lanes[index].streak >= Self.streakLength else { return true }
+    let hasOtherStreak = lanes.indices.contains { other in
+      if other != index, lanes[other].streak >= Self.streakLength, case .running = lanes[other].state {
+        true
+      } else {
+        false
+      }
+    }
+    if hasOtherStreak { park(index) }
+    return !hasOtherStreak
+  }
+
+  /// Marks a lane as running an action.
+  mutating func start(_ action: Item, in index: Int) {
+    lanes[index].state = .running(action)
+    lanes[index].startCount += 1
+  }
+
+  /// Marks a lane as idle.
+  mutating func park(_ index: Int) {
+    lanes[index].state = .idle
+    lanes[index].streak = 0
+  }
+
+  /// Ends the streaks of lanes that started no action since the previous call: their present action is a long one.
+  mutating func endStalledStreaks() {
+    for index in lanes.indices {
+      if lanes[index].startCount == lanes[index].checkedStartCount { lanes[index].streak = 0 }
+      lanes[index].checkedStartCount = lanes[index].startCount
+    }
+  }
+}

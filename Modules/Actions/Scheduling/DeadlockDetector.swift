@@ -1,0 +1,72 @@
+/// Decides which actions can finish while one action, the waiter, cannot.
+///
+/// The detector collects every action that the awaited actions require, directly or not, and then removes each action
+/// whose requirements can finish. Actions that remain form a cycle (Kahn's algorithm). The cost is proportional to the
+/// number of collected actions and of their requirements.
+struct DeadlockDetector<Item: AnyObject> {
+  /// The actions that have to finish before an action can.
+  enum Requirement {
+    /// The action can finish by itself.
+    case none
+    /// The action cannot finish before the waiter does.
+    case waiter
+    case all([Item])
+    /// One of these actions; none, for an empty list.
+    case any([Item])
+
+    /// The number of ``actions`` that have to finish.
+    fileprivate var count: Int {
+      switch self {
+      case .none: 0
+      case .waiter: 1
+      case .all(let actions): actions.count
+      case .any(let actions): min(1, actions.count)
+      }
+    }
+
+    fileprivate var actions: [Item] {
+      switch self {
+      case .none, .waiter: []
+      case .all(let actions), .any(let actions): actions
+      }
+    }
+  }
+
+  /// By action, the actions that require it.
+  private var dependents: [ObjectIdentifier: [Item]] = [:]
+  /// By collected action, the number of required actions that are not known to finish.
+  private var missing: [ObjectIdentifier: Int] = [:]
+  /// Actions that can finish, and whose dependents have not been updated yet.
+  private var finishable: [Item] = []
+
+  /// - Parameters:
+  ///   - awaited: The actions that the waiter is about to wait for.
+  ///   - requirement: Returns the requirement of an action. Called once for each collected action, and not for the waiter.
+  init(awaited: [Item], by waiter: Item, requirement: (Item) -> Requirement) {
+    collect(from: awaited, except: waiter, requirement)
+    while let action = finishable.popLast() {
+      for dependent in dependents[ObjectIdentifier(action)] ?? [] { countDown(dependent) }
+    }
+  }
+
+  /// Whether an awaited or required action can finish. The waiter cannot.
+  func canFinish(_ action: Item) -> Bool { missing[ObjectIdentifier(action), default: 1] <= 0 }
+
+  private mutating func collect(from awaited: [Item], except waiter: Item, _ requirement: (Item) -> Requirement) {
+    var frontier = awaited
+    while let action = frontier.popLast() {
+      guard action !== waiter, missing[ObjectIdentifier(action)] == nil else { continue }
+      let requirement = requirement(action)
+      missing[ObjectIdentifier(action)] = requirement.count
+      if requirement.count == 0 { finishable.append(action) }
+      for required in requirement.actions { dependents[ObjectIdentifier(required), default: []].append(action) }
+      frontier += requirement.actions
+    }
+  }
+
+  private mutating func countDown(_ action: Item) {
+    let count = missing[ObjectIdentifier(action), default: 1] - 1
+    missing[ObjectIdentifier(action)] = count
+    if count == 0 { finishable.append(action) }
+  }
+}

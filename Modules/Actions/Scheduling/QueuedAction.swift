@@ -1,0 +1,16 @@
+/// An action as an ``ActionQueue`` sees it. The queue knows nothing else about actions and their handles.
+protocol QueuedAction: AnyObject, Sendable {
+  /// The present priority. A raised priority takes effect with `raise` of the queue or backlog.
+  var priority: ActionPriority { get }
+  /// Whether the action still waits. A withdrawn action is not pending, and is skipped.
+  var isPending: Bool { get }
+  /// Whether the work needs a thread of its own. Other work starts a task and returns.
+  var mayBlock: Bool { get }
+
+  /// Runs the action, unless it was withdrawn.
+  ///
+  /// - Parameter lane: The lane of the queue that runs the action.
+  /// - Returns: The execution time in nanoseconds, zero for a withdrawn action; `nil` when the work continues in a
+  ///   task, which calls ``ActionQueue/laneDidFinish(_:after:)`` at its end.
+  func run(inLane lane: Int) -> UInt64?
+}

@@ -1,0 +1,12 @@
+/// The way in which an action ended.
+public enum ActionCompletionStatus: Sendable, Hashable {
+  /// The action has not ended and was not canceled.
+  case unknown
+  /// The action returned.
+  case successful
+  /// The action was canceled before its end, whether it then returned or threw. An action has this status from the
+  /// cancellation on.
+  case canceled
+  /// The action threw, or never ran because a dependency failed.
+  case failed
+}

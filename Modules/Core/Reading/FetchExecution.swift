@@ -1,0 +1,101 @@
+/// Executes a plan: reads the stores, filters and orders rows as far as the stores did not, overlays unsaved records, cuts
+/// the range, and passes the records to a sink.
+///
+/// The sink decides what becomes of the records: objects, values, comparisons, or a count.
+struct FetchExecution {
+  private let plan: FetchPlan
+  private let context: ManagedObjectContext
+
+  init(_ plan: FetchPlan, in context: ManagedObjectContext) {
+    self.plan = plan
+    self.context = context
+  }
+
+  /// Passes the records to a sink, in the plan's order and range.
+  func run<Sink: FetchSink>(into sink: inout Sink) throws {
+    switch (plan.needsOverlay, plan.isMergeable) {
+    case (false, true): try stream(into: &sink)
+    case (false, false): try order(storedFilter, into: &sink)
+    case (true, true): try stream(overlaidFilter(), into: &sink)
+    case (true, false): try order(overlaidFilter(), into: &sink)
+    }
+  }
+
+  /// Passes all records that match to a sink, in any order, without regard to the range.
+  func scan<Sink: FetchSink>(into sink: inout Sink) throws {
+    if plan.needsOverlay { try scan(overlaidFilter(), into: &sink) } else { try scan(storedFilter, into: &sink) }
+  }
+
+  /// The state of the stores decides.
+  private var storedFilter: RecordFilter<StoredRecords> {
+    RecordFilter(plan, StoredRecords(context: context), unsaved: UnsavedStates())
+  }
+
+  /// The state of the context decides.
+  private func overlaidFilter() throws -> RecordFilter<ContextRecords> {
+    RecordFilter(plan, ContextRecords(context: context), unsaved: try context.unsavedStates(for: plan))
+  }
+
+  // MARK: In order
+
+  /// Reads the rows of the only store in order, no further than the range.
+  private func stream<Sink: FetchSink>(into sink: inout Sink) throws {
+    let fetch = try context.reader(for: plan.stores[0]).fetch(plan.query)
+    guard fetch.isExact else {
+      let filter = storedFilter
+      return try pass(fetch, filter, OverlayMerge([], plan, filter.source), to: &sink)
+    }
+    if try sink.receiveAll(from: fetch.cursor, in: context) { return }
+    try context.forEachBatch(of: fetch.cursor, isSharing: sink.sharesRows) { try sink.receive($0) }
+  }
+
+  /// Reads the rows of the only store in order, no further than the range, and merges unsaved records into them.
+  private func stream<Source, Sink: FetchSink>(_ filter: RecordFilter<Source>, into sink: inout Sink) throws {
+    // Before the fetch begins: a failure leaves no cursor open.
+    let merge = try OverlayMerge(filter.matchingUnsaved(), plan, filter.source)
+    let query = plan.orderedQuery(hiding: filter.unsaved.hiddenCount)
+    try pass(try context.reader(for: plan.stores[0]).fetch(query), filter, merge, to: &sink)
+  }
+
+  private func pass<Source, Sink: FetchSink>(
+    _ fetch: StoreFetch, _ filter: RecordFilter<Source>, _ merge: OverlayMerge<Source>, to sink: inout Sink
+  ) throws {
+    let predicate = fetch.isPredicateExact ? nil : plan.predicate
+    var merge = merge
+    guard fetch.isOrderExact else {
+      var all = RecordSink(merge.unsavedRecords, sharesRows: sink.sharesRows)
+      try context.forEachBatch(of: fetch.cursor, isSharing: sink.sharesRows) {
+        all.receive(try filter.matching($0, predicate))
+      }
+      return try sink.receive(plan.range.part(of: try filter.sorted(all.records)))
+    }
+    try context.forEachBatch(of: fetch.cursor, isSharing: sink.sharesRows, while: { merge.isOpen }) {
+      try merge.pass(filter.matching($0, predicate), to: &sink)
+    }
+    try merge.finish(into: &sink)
+  }
+
+  /// Reads all records that match, orders them and cuts the range.
+  private func order<Source, Sink: FetchSink>(_ filter: RecordFilter<Source>, into sink: inout Sink) throws {
+    var all = RecordSink(sharesRows: sink.sharesRows)
+    try scan(filter, into: &all)
+    try sink.receive(plan.range.part(of: try filter.sorted(all.records)))
+  }
+
+  // MARK: In any order
+
+  private func scan<Source, Sink: FetchSink>(_ filter: RecordFilter<Source>, into sink: inout Sink) throws {
+    let query = plan.unorderedQuery
+    for store in plan.stores {
+      let reader = try context.reader(for: store)
+      if !plan.dependsOnUnsaved, try sink.receiveAll(of: query, from: reader, except: filter.unsaved) { continue }
+      let fetch = try reader.fetch(query)
+      let predicate = plan.dependsOnUnsaved || !fetch.isPredicateExact ? plan.predicate : nil
+      try context.forEachBatch(of: fetch.cursor, isSharing: sink.sharesRows) {
+        try sink.receive(filter.matching($0, predicate))
+      }
+    }
+    let found = try filter.matchingUnsaved()
+    if !found.isEmpty { try sink.receive(found[...]) }
+  }
+}

@@ -1,0 +1,111 @@
+/// A fetch request with its names resolved, its stores found, and the influence of unsaved changes decided.
+///
+/// A plan is a value. Planning reads no records and changes nothing in the context.
+struct FetchPlan {
+  private(set) var query: StoreQuery
+  let predicate: PreparedPredicate?
+  private(set) var order: PreparedOrder?
+  let stores: [any PersistentStore]
+  /// The entities of the records that the request may find.
+  let entities: [EntityDescription]
+  /// Whether unsaved changes may decide which records are found.
+  let needsOverlay: Bool
+  /// Whether unsaved changes of other records may decide whether a record is found. The stores cannot decide it then.
+  let dependsOnUnsaved: Bool
+  let returnsObjectsAsFaults: Bool
+  let prefetches: PrefetchPaths
+
+  /// - Parameters:
+  ///   - permanentIDs: The permanent identifiers of saved records by their temporary ones, which a predicate may name.
+  ///   - unsaved: The hierarchies with unsaved records, as they are after the delete rules ran.
+  init<Result>(
+    _ request: FetchRequest<Result>, in coordinator: PersistentStoreCoordinator,
+    permanentIDs: [ManagedObjectID: ManagedObjectID], unsaved: UnsavedHierarchies
+  ) throws {
+    let entity = try request.entity(in: coordinator.managedObjectModel)
+    prefetches = try PrefetchPaths(request.relationshipsForPrefetching, of: entity)
+    let predicate = try request.predicate.map {
+      try PreparedPredicate(
+        $0.flattened().replacingReferences { $0.isTemporaryID ? permanentIDs[$0] ?? $0 : $0 }, for: entity)
+    }
+    let order = request.sortKeys.isEmpty ? nil : try PreparedOrder(request.sortKeys, for: entity)
+    query = StoreQuery(
+      entity: entity, includesSubentities: request.includesSubentities, predicate: predicate?.predicate,
+      sortKeys: request.sortKeys, limit: request.fetchLimit, offset: request.fetchOffset)
+    self.predicate = predicate
+    self.order = order
+    entities = query.entities
+    stores = try coordinator.stores(holding: entity)
+    returnsObjectsAsFaults = request.returnsObjectsAsFaults
+    dependsOnUnsaved = unsaved.areRead(by: predicate, sortKeys: request.sortKeys, of: entity)
+    needsOverlay = dependsOnUnsaved || unsaved.contains(entity.root)
+  }
+
+  func includes(_ entity: EntityDescription) -> Bool { entities.contains { $0 === entity } }
+
+  /// The same plan without an order, for a sink to which the order makes no difference.
+  func unordered() -> FetchPlan {
+    var plan = self
+    plan.order = nil
+    plan.query.sortKeys = []
+    return plan
+  }
+
+  // MARK: Queries
+
+  /// Whether one store's rows, read in order, need no more than the unsaved records merged into them: the values that
+  /// decide the order are in the rows.
+  var isMergeable: Bool {
+    stores.count == 1 && (!needsOverlay || !dependsOnUnsaved && order?.dependencies.relationships.isEmpty != false)
+  }
+
+  /// The query for rows in order. Unsaved records replace some of them, so that as many more may be needed.
+  ///
+  /// - Parameter count: The greatest number of rows that unsaved records replace.
+  func orderedQuery(hiding count: Int) -> StoreQuery {
+    guard needsOverlay else { return query }
+    var query = query
+    query.offset = 0
+    query.limit = self.query.limit.flatMap { limit in
+      let (before, isBeyond) = self.query.offset.addingReportingOverflow(count)
+      let (sum, isTooLarge) = limit.addingReportingOverflow(before)
+      return isBeyond || isTooLarge ? nil : sum
+    }
+    return query
+  }
+
+  /// The query for all rows that may match, in any order.
+  var unorderedQuery: StoreQuery {
+    var query = query
+    query.sortKeys = []
+    query.limit = nil
+    query.offset = 0
+    if dependsOnUnsaved { query.predicate = nil }
+    return query
+  }
+
+  // MARK: Range
+
+  var range: FetchRange { FetchRange(offset: query.offset, limit: query.limit) }
+}
+
+extension FetchRequest {
+  /// The entity of a model that the request is for.
+  ///
+  /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/invalidFetchRequest`` for a negative limit or offset, and for
+  ///   an entity with objects of another class than `Result`.
+  fileprivate func entity(in model: ManagedObjectModel) throws(CoherenceError) -> EntityDescription {
+    guard fetchOffset >= 0, fetchLimit.map({ $0 >= 0 }) != false else {
+      throw CoherenceError(.invalidFetchRequest, "Limit and offset of a fetch request cannot be negative.")
+    }
+    let entity =
+      if let entityName { try model.entity(named: entityName) } else { try model.entity(for: Result.self) }
+    guard Result.self == ManagedObject.self || entity.concreteEntities.allSatisfy({ $0.objectClass is Result.Type })
+    else {
+      throw CoherenceError(
+        .invalidFetchRequest,
+        "The entity '\(entity.name)' has objects that are not of class '\(Result.self)'; name the class in the model.")
+    }
+    return entity
+  }
+}

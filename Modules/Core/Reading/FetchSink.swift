@@ -1,0 +1,55 @@
+/// A receiver of the records that a fetch finds, a batch at a time.
+protocol FetchSink {
+  /// Whether rows replace their buffers by equal ones that the process already has. Worth a look-up for rows that stay.
+  var sharesRows: Bool { get }
+
+  /// Receives rows as their store returned them: their records have no unsaved changes.
+  mutating func receive(_ rows: [Row]) throws
+
+  /// Receives records with their unsaved changes.
+  mutating func receive(_ records: ArraySlice<RecordState>) throws
+
+  /// Receives all records of a cursor that need no further filtering, in place of batches of rows.
+  ///
+  /// - Returns: `false`, having received nothing, when the sink or the cursor cannot.
+  mutating func receiveAll(from cursor: any RowCursor, in context: ManagedObjectContext) throws -> Bool
+
+  /// Receives all records of a query without order and range, in place of batches of rows.
+  ///
+  /// - Parameter unsaved: The records that replace rows of the store.
+  /// - Returns: `false`, having received nothing, when the sink or the reader cannot.
+  mutating func receiveAll(
+    of query: StoreQuery, from reader: any StoreReader, except unsaved: UnsavedStates
+  ) throws -> Bool
+}
+
+extension FetchSink {
+  mutating func receiveAll(from cursor: any RowCursor, in context: ManagedObjectContext) throws -> Bool { false }
+
+  mutating func receiveAll(
+    of query: StoreQuery, from reader: any StoreReader, except unsaved: UnsavedStates
+  ) throws -> Bool { false }
+}
+
+/// Counts records.
+struct CountSink: FetchSink {
+  private(set) var count = 0
+  var sharesRows: Bool { false }
+
+  mutating func receive(_ rows: [Row]) { count += rows.count }
+  mutating func receive(_ records: ArraySlice<RecordState>) { count += records.count }
+}
+
+/// Keeps records for ordering.
+struct RecordSink: FetchSink {
+  private(set) var records: [RecordState]
+  let sharesRows: Bool
+
+  init(_ records: [RecordState] = [], sharesRows: Bool) {
+    self.records = records
+    self.sharesRows = sharesRows
+  }
+
+  mutating func receive(_ rows: [Row]) { for row in rows { records.append(RecordState(row)) } }
+  mutating func receive(_ records: ArraySlice<RecordState>) { self.records += records }
+}

@@ -1,0 +1,73 @@
+// Records in bulk: objects, rows and members by identifier.
+
+extension ManagedObjectContext {
+  /// The objects of rows that ``compare(_:with:)`` handed out, in the same order.
+  package final func objects(for rows: [Row]) -> [ManagedObject] {
+    operating {
+      var result: [ManagedObject] = []
+      result.reserveCapacity(rows.count)
+      objects(for: rows, into: &result)
+      return result
+    }
+  }
+
+  /// The objects of identifiers, those that the context does not have loaded together. Missing records are left out.
+  package final func existingObjects(
+    with ids: some Collection<ManagedObjectID>
+  ) throws -> [ManagedObjectID: ManagedObject] {
+    try operating {
+      var result: [ManagedObjectID: ManagedObject] = [:]
+      var missing: [ManagedObjectID] = []
+      for id in ids {
+        if let object = storage.registry.object(for: current(id)) { result[id] = object } else { missing.append(id) }
+      }
+      for object in objects(for: try loadRows(missing)) { result[object.id] = object }
+      return result
+    }
+  }
+
+  /// The states of records, as this context sees them. Missing records are left out.
+  package final func rows(of ids: [ManagedObjectID]) throws -> [ManagedObjectID: Row] {
+    try operating {
+      var result: [ManagedObjectID: Row] = [:]
+      for id in ids {
+        if let record = storage.record(for: id) {
+          result[id] = record.snapshot
+        } else if let row = storage.registry.object(for: id)?.row {
+          result[id] = row
+        }
+      }
+      for row in try loadRows(ids.filter { result[$0] == nil }) { result[row.id] = row }
+      return result
+    }
+  }
+
+  /// The members of a to-many relationship of several owners, as this context sees them.
+  package final func memberIDs(
+    of relationship: RelationshipDescription, owners: [ManagedObjectID]
+  ) throws -> [ManagedObjectID: [ManagedObjectID]] {
+    try operating {
+      var result = try storedMembers(of: relationship, owners: owners, isKeeping: false)
+      for id in owners {
+        guard let owner = storage.registry.object(for: id), owner.pending?.members[relationship] != nil else {
+          continue
+        }
+        result[id] = try owner.memberIDs(of: relationship)
+      }
+      return result
+    }
+  }
+
+  /// Whether the record of a row that ``compare(_:with:)`` handed out satisfies a predicate, in this context's eyes.
+  package final func satisfies(_ predicate: PreparedPredicate, _ row: Row) throws -> Bool {
+    try operating {
+      let state = storage.record(for: row.id).map { RecordState($0) } ?? RecordState(row)
+      return try predicate.matches(state, in: ContextRecords(context: self))
+    }
+  }
+
+  /// Whether a row that the stores have satisfies a predicate, whatever this context has changed of the record.
+  package final func satisfies(_ predicate: PreparedPredicate, stored row: Row) throws -> Bool {
+    try operating { try predicate.matches(RecordState(row), in: ContextRecords(context: self)) }
+  }
+}

@@ -1,0 +1,75 @@
+// Records compared with expected values, read without objects and, where the store can, without rows.
+
+extension ManagedObjectContext {
+  /// Puts the records that a request finds, saved and unsaved, to an expectation. Its order and range are not looked
+  /// at. The passed rows are states of records as this context sees them.
+  ///
+  /// - Throws: As ``fetch(_:)``, and what the expectation throws.
+  package final func compare<R: ManagedObject>(_ request: FetchRequest<R>, with expectation: any RowExpectation) throws
+  {
+    try operating {
+      let screen = ExpectationScreen(expectation)
+      try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
+        try reading(request) { plan in
+          var compared = ComparisonSink(screen: screen)
+          try FetchExecution(plan, in: self).scan(into: &compared)
+        }
+      } as: { _ in
+        .fetch(records: screen.count)
+      }
+    }
+  }
+}
+
+/// Puts records to an expectation.
+private struct ComparisonSink: FetchSink {
+  let screen: ExpectationScreen
+  var sharesRows: Bool { true }
+
+  func receive(_ rows: [Row]) throws {
+    for row in rows {
+      try screen.countRow()
+      try screen.expectation.put(row)
+    }
+  }
+
+  func receive(_ records: ArraySlice<RecordState>) throws {
+    for record in records { try screen.expectation.put(record.row) }
+  }
+
+  func receiveAll(of query: StoreQuery, from reader: any StoreReader, except unsaved: UnsavedStates) throws -> Bool {
+    guard let reader = reader as? any RowComparing else { return false }
+    screen.unsaved = unsaved
+    return try reader.compare(query, with: screen)
+  }
+}
+
+/// Keeps records with unsaved changes, whose stored state does not count, from an expectation. Counts the others.
+private final class ExpectationScreen: RowExpectation {
+  let expectation: any RowExpectation
+  let keySlots: [Int]
+  @exclusivity(unchecked) var unsaved = UnsavedStates()
+  @exclusivity(unchecked) private(set) var count = 0
+
+  init(_ expectation: any RowExpectation) {
+    self.expectation = expectation
+    keySlots = expectation.keySlots
+  }
+
+  var expectedValues: [AttributeValue?] { expectation.expectedValues }
+
+  func verdict(on id: ManagedObjectID, key: [AttributeValue]) throws -> RowVerdict {
+    if unsaved.hides(id) { return .pass }
+    try countRow()
+    return try expectation.verdict(on: id, key: key)
+  }
+
+  @inline(__always) func countRow() throws {
+    count += 1
+    if count % 1024 == 0, Task.isCancelled {
+      throw CoherenceError(.cancelled, "The task was cancelled while it read.")
+    }
+  }
+
+  func take(_ row: Row) throws { try expectation.take(row) }
+}

@@ -1,0 +1,67 @@
+// The steps that all reads share: preparing, and reading a cursor to its end.
+
+extension ManagedObjectContext {
+  /// Prepares a read and runs a block with its plan, all reads of which are of one state of each store.
+  ///
+  /// A context used directly processes its inbox first, once for the read. Then the delete rules of deleted objects run:
+  /// they decide which records are unsaved.
+  @inline(__always) final func reading<R: ManagedObject, T>(
+    _ request: FetchRequest<R>, _ body: (FetchPlan) throws -> T
+  ) throws -> T {
+    takeInIfMain()
+    return try inOneState {
+      try processDeletes()
+      return try body(try plan(request))
+    }
+  }
+
+  private final func plan<R: ManagedObject>(_ request: FetchRequest<R>) throws -> FetchPlan {
+    let unsaved = request.includesPendingChanges ? UnsavedHierarchies(in: self) : UnsavedHierarchies()
+    return try FetchPlan(
+      request, in: try coordinator(), permanentIDs: storage.permanentIDs, unsaved: unsaved)
+  }
+
+  // MARK: Cursors
+
+  /// Calls a block with the rows that satisfy a query's predicate, in any order, a batch at a time.
+  final func forEachRow(
+    _ query: StoreQuery, prepared: PreparedPredicate?, in store: any PersistentStore, _ body: ([Row]) throws -> Void
+  ) throws {
+    let fetch = try reader(for: store).fetch(query)
+    guard !fetch.isPredicateExact, let prepared else { return try forEachBatch(of: fetch.cursor, body) }
+    let source = StoredRecords(context: self)
+    try forEachBatch(of: fetch.cursor) { rows in
+      try body(rows.filter { try prepared.matches(RecordState($0), in: source) })
+    }
+  }
+
+  /// Calls a block with the batches of a cursor, until the cursor ends or no more rows are wanted.
+  ///
+  /// - Parameter isSharing: Whether rows share their buffers with equal rows of the process.
+  final func forEachBatch(
+    of cursor: any RowCursor, isSharing: Bool = true, while isWanted: () -> Bool = { true },
+    _ body: ([Row]) throws -> Void
+  ) throws {
+    var rows: [Row] = []
+    try exhaust(cursor, while: isWanted) {
+      rows.removeAll(keepingCapacity: true)
+      guard try cursor.next(into: &rows) else { return false }
+      if isSharing { share(&rows) }
+      try body(rows)
+      return true
+    }
+  }
+
+  /// Calls a block that reads a batch of a cursor, until the block returns `false` for the cursor's end, or no more rows
+  /// are wanted. A cursor that did not reach its end is closed.
+  @inline(__always) final func exhaust(
+    _ cursor: any RowCursor, while isWanted: () -> Bool = { true }, next: () throws -> Bool
+  ) throws {
+    var isOpen = true
+    defer { if isOpen { cursor.close() } }
+    while isOpen, isWanted() {
+      if Task.isCancelled { throw CoherenceError(.cancelled, "The task was cancelled during a fetch.") }
+      isOpen = try next()
+    }
+  }
+}

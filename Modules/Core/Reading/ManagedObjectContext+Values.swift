@@ -1,0 +1,46 @@
+// Values of records, read without objects and, where the store can, without rows.
+
+extension ManagedObjectContext {
+  /// Passes values of the records that a request finds to a sink, in the request's order and range.
+  ///
+  /// The values are those that ``fetch(_:)`` would find in the objects: unsaved changes count unless the request leaves
+  /// them out. No object is made or kept, and no row where the store's cursor is a ``ValueCursor`` and no unsaved change
+  /// matters. The request's `relationshipsForPrefetching` and `returnsObjectsAsFaults` have no effect.
+  ///
+  /// - Parameter sink: Receives the records on the calling thread while the method runs.
+  /// - Throws: As ``fetch(_:)``, and errors of the sink, which end the read.
+  public final func read<R: ManagedObject>(_ request: FetchRequest<R>, into sink: any ValueSink) throws {
+    try operating {
+      let known = sink.count
+      try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
+        try reading(request) { plan in
+          var values = RecordValueSink(sink)
+          try FetchExecution(plan, in: self).run(into: &values)
+        }
+      } as: { _ in
+        .fetch(records: sink.count - known)
+      }
+    }
+  }
+
+  /// Whether the caller runs on the main actor, where main-queue contexts are used.
+  package static var isOnMain: Bool { Confinement.isOnMain }
+}
+
+/// Passes the values of records on.
+private struct RecordValueSink: FetchSink {
+  private let values: any ValueSink
+  var sharesRows: Bool { false }
+
+  init(_ values: any ValueSink) { self.values = values }
+
+  func receive(_ rows: [Row]) throws { for row in rows { try values.put(row) } }
+
+  func receive(_ records: ArraySlice<RecordState>) throws { for record in records { try values.put { record[$0] } } }
+
+  func receiveAll(from cursor: any RowCursor, in context: ManagedObjectContext) throws -> Bool {
+    guard let cursor = cursor as? any ValueCursor else { return false }
+    try context.exhaust(cursor) { try cursor.next(into: values) }
+    return true
+  }
+}

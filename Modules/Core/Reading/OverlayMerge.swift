@@ -1,0 +1,60 @@
+/// Merges unsaved records into the rows that a store returns in order, as far as the request's range reaches.
+struct OverlayMerge<Source: RecordSource> where Source.Record == RecordState {
+  private typealias Entry = (values: [AttributeValue], record: RecordState)
+  private let order: PreparedOrder?
+  private let source: Source
+  private var unsaved: ArraySlice<Entry>
+  private var range: FetchRange
+
+  /// - Parameter unsaved: The unsaved records that match the request, in any order.
+  init(_ unsaved: [RecordState], _ plan: FetchPlan, _ source: Source) throws {
+    let order = plan.order
+    self.order = order
+    self.source = source
+    range = plan.range
+    let entries: [Entry] = try unsaved.map { (try order?.sortValues(of: $0, in: source) ?? [], $0) }
+    self.unsaved = entries.sorted { Self.precedes($0, $1, order) }[...]
+  }
+
+  /// The unsaved records that were not passed on yet.
+  var unsavedRecords: [RecordState] { unsaved.map(\.record) }
+
+  /// Whether more records are wanted.
+  var isOpen: Bool { range.isOpen }
+
+  /// Passes the store's next rows on, each after the unsaved records that precede it.
+  mutating func pass<Sink: FetchSink>(_ rows: [Row], to sink: inout Sink) throws {
+    guard !unsaved.isEmpty else { return try sink.receive(range.part(of: rows)) }
+    var records: [RecordState] = []
+    records.reserveCapacity(rows.count)
+    for row in rows {
+      let record = RecordState(row)
+      if !unsaved.isEmpty {
+        let entry: Entry = (try order?.sortValues(of: record, in: source) ?? [], record)
+        while let next = unsaved.first, Self.precedes(next, entry, order) {
+          append(unsaved.removeFirst().record, to: &records)
+        }
+      }
+      append(record, to: &records)
+    }
+    try sink.receive(records[...])
+  }
+
+  /// Passes the unsaved records on that follow the last row.
+  mutating func finish<Sink: FetchSink>(into sink: inout Sink) throws {
+    guard !unsaved.isEmpty else { return }
+    var records: [RecordState] = []
+    for entry in unsaved { append(entry.record, to: &records) }
+    unsaved = []
+    try sink.receive(records[...])
+  }
+
+  private mutating func append(_ record: RecordState, to records: inout [RecordState]) {
+    if range.includesNext() { records.append(record) }
+  }
+
+  private static func precedes(_ left: Entry, _ right: Entry, _ order: PreparedOrder?) -> Bool {
+    let comparison = order?.order(left.values, right.values) ?? 0
+    return comparison == 0 ? ManagedObjectID.precedes(left.record.id, right.record.id) : comparison < 0
+  }
+}

@@ -1,0 +1,40 @@
+/// Finds and orders the records of a plan as far as the stores did not.
+///
+/// `Source` decides which state of other records predicate and order read: the context's, where unsaved changes count, or
+/// the stores'.
+struct RecordFilter<Source: RecordSource> where Source.Record == RecordState {
+  private let plan: FetchPlan
+  let source: Source
+  /// The unsaved records of the plan's hierarchy; empty for a plan without an overlay.
+  let unsaved: UnsavedStates
+
+  init(_ plan: FetchPlan, _ source: Source, unsaved: UnsavedStates) {
+    self.plan = plan
+    self.source = source
+    self.unsaved = unsaved
+  }
+
+  /// The rows that no unsaved record replaces and that satisfy a predicate.
+  func matching(_ rows: [Row], _ predicate: PreparedPredicate?) throws -> [Row] {
+    let rows = unsaved.isEmpty ? rows : rows.filter { !unsaved.hides($0.id) }
+    guard let predicate else { return rows }
+    return try rows.filter { try predicate.matches(RecordState($0), in: source) }
+  }
+
+  /// The unsaved records that the request finds, in any order.
+  func matchingUnsaved() throws -> [RecordState] {
+    try unsaved.present.filter { record in
+      try plan.includes(record.entity) && plan.predicate?.matches(record, in: source) != false
+    }
+  }
+
+  /// Records in the plan's order; ties by key, unsaved records last in order of insertion.
+  func sorted(_ records: [RecordState]) throws -> [RecordState] {
+    guard let order = plan.order else { return records.sorted { ManagedObjectID.precedes($0.id, $1.id) } }
+    let decorated = try records.map { (values: try order.sortValues(of: $0, in: source), record: $0) }
+    return decorated.sorted { left, right in
+      let comparison = order.order(left.values, right.values)
+      return comparison == 0 ? ManagedObjectID.precedes(left.record.id, right.record.id) : comparison < 0
+    }.map(\.record)
+  }
+}

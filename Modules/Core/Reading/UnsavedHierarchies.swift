@@ -1,0 +1,32 @@
+/// The entity hierarchies of which a context and its parents have unsaved records, by their roots.
+struct UnsavedHierarchies {
+  private var roots: Set<ObjectIdentifier> = []
+
+  /// No hierarchy: for a request that leaves unsaved changes out.
+  init() {}
+
+  init(in context: ManagedObjectContext) {
+    var ancestor: ManagedObjectContext? = context
+    while let current = ancestor {
+      for root in current.storage.changedRoots { roots.insert(ObjectIdentifier(root)) }
+      ancestor = current.parent
+    }
+  }
+
+  func contains(_ root: EntityDescription) -> Bool { roots.contains(ObjectIdentifier(root)) }
+
+  /// Whether a predicate or an order reads records of these hierarchies beyond the fetched record itself.
+  func areRead(by predicate: PreparedPredicate?, sortKeys: [SortKey], of entity: EntityDescription) -> Bool {
+    guard !roots.isEmpty else { return false }
+    if let dependencies = predicate?.dependencies {
+      if dependencies.entities.contains(where: { contains($0.root) }) { return true }
+      if dependencies.relationships.contains(where: { contains($0.entity.root) || contains($0.destination.root) }) {
+        return true
+      }
+    }
+    return sortKeys.contains { key in
+      guard let path = try? ResolvedPath(key.path, from: entity) else { return false }
+      return path.steps.contains { contains($0.destination.root) }
+    }
+  }
+}

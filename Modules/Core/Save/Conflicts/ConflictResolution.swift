@@ -1,0 +1,118 @@
+/// A unit of work on its way into a store, whose conflicts a merge policy resolves until the store accepts it.
+struct ConflictResolution {
+  let store: any PersistentStore
+  /// The unit, with the changes as they are resolved so far.
+  private(set) var unit: UnitOfWork
+  private let context: ManagedObjectContext
+  private let permanentIDs: PermanentIDs
+  private var discarded: [DiscardedChange] = []
+  private var lists: ListMerge
+
+  init(of unit: StoreUnit, in context: ManagedObjectContext, _ permanentIDs: PermanentIDs) {
+    store = unit.store
+    self.unit = unit.unit
+    self.context = context
+    self.permanentIDs = permanentIDs
+    lists = ListMerge(context, permanentIDs: permanentIDs)
+  }
+
+  /// The unit as the store has committed it.
+  var committed: CommittedUnit {
+    CommittedUnit(
+      unit: unit, permanentIDs: permanentIDs, discarded: discarded, mergedLists: lists.relationships)
+  }
+
+  /// Resolves the conflicts that the store reported.
+  ///
+  /// - Throws: ``ErrorCode/versionConflict`` with the conflicts that the policy does not resolve; errors of the policy, and
+  ///   of the store that reads lists and links.
+  mutating func resolve(_ conflicts: [StoreConflict], by policy: MergePolicy) throws {
+    let reported = Dictionary(conflicts.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    var unresolved: [Conflict] = []
+    var kept: [RecordChange] = []
+    for change in unit.changes {
+      guard let storeRow = reported[change.id].map(\.storeRow) else {
+        kept.append(change)
+        continue
+      }
+      let conflict = Conflict(
+        objectID: change.id, ancestor: change.ancestor, mine: change.kind == .deleted ? nil : change.row,
+        store: storeRow, lists: storeRow == nil ? [] : try lists.lists(of: change))
+      switch try policy.resolve(conflict, changed: change.changed, mergesProperties: context.showsSavesOfOthers) {
+      case .fail: unresolved.append(conflict)
+      // A member that another writer deleted is not restored for the sake of its position.
+      case .write where storeRow == nil && change.changesPositionsOnly:
+        discarded.append(DiscardedChange(record: change.record, storeRow: nil))
+      case .write(let values):
+        let changesLists = lists.decide(conflict.lists, of: change, keepsOrder: policy.keepsOrder)
+        kept.append(rebased(change, onto: storeRow, values, changesLists: changesLists))
+      case .delete where storeRow != nil:
+        kept.append(RecordChange(change.record, kind: .deleted, base: storeRow, row: nil, changed: change.changed))
+      case .delete, .discard:
+        // Members that refer to the record stay its members, and their positions are those of the store.
+        lists.decide(conflict.lists, of: change) { _ in false }
+        discarded.append(DiscardedChange(record: change.record, storeRow: storeRow))
+      }
+    }
+    guard unresolved.isEmpty else { throw CoherenceError.versionConflict(unresolved) }
+    try rebuild(from: lists.placed(kept) { addition($0, $1, $2) })
+  }
+
+  /// Makes the unit anew from resolved changes, with the links that they add and remove.
+  private mutating func rebuild(from changes: [RecordChange]) throws {
+    var unit = UnitOfWork(of: unit.keeper)
+    for change in changes { unit.append(change) }
+    let gatherer = LinkGatherer(
+      store: store, context: context, members: lists.members, permanentIDs: permanentIDs)
+    unit.links = try context.readingLatest { try gatherer.links(of: unit, without: discarded) }
+    self.unit = unit
+  }
+
+  /// The change of a member that gets another position because a list was merged.
+  private func addition(_ row: Row, _ position: Int64, _ slot: Int) -> RecordChange {
+    let record = PendingRecord(changing: row)
+    record.set(.int(position), at: slot)
+    if let object = context.storage.registry.object(for: row.id), object.pending == nil { record.object = object }
+    record.seal(as: row.id, version: RecordChange.version(after: row))
+    unit.keeper.retain(record)
+    return RecordChange(record)
+  }
+
+  /// A change on top of the row that the store has; an insert when the store has none.
+  ///
+  /// - Parameter changesLists: Whether ordered lists of the record change, which writes the row though no slot differs.
+  private func rebased(
+    _ change: RecordChange, onto row: Row?, _ values: [AttributeValue], changesLists: Bool
+  ) -> RecordChange {
+    let base = row ?? change.base
+    let written = Row.make(
+      id: change.id, entity: change.entity, version: RecordChange.version(after: base), values: values)
+    guard let row else {
+      return RecordChange(change.record, kind: .inserted, base: base, row: written, changed: change.changed)
+    }
+    let changed = SlotSet(values.indices.filter { values[$0] != row[$0] })
+    return RecordChange(
+      change.record, kind: .updated, base: row, row: changed.isEmpty && !changesLists ? nil : written,
+      changed: changed)
+  }
+}
+
+extension CoherenceError {
+  /// The error of a save with conflicts that its merge policy does not resolve.
+  fileprivate static func versionConflict(_ conflicts: [Conflict]) -> CoherenceError {
+    var error = CoherenceError(
+      .versionConflict,
+      "\(conflicts.count) record(s) were changed or deleted by others since they were read. "
+        + "Refresh them, or choose a merge policy."
+        + listNames(conflicts))
+    error.conflicts = conflicts
+    error.objectIDs = conflicts.map(\.objectID)
+    return error
+  }
+
+  /// Names the ordered relationships of conflicts, for the message.
+  private static func listNames(_ conflicts: [Conflict]) -> String {
+    let names = Set(conflicts.flatMap(\.lists).map { "'\($0.relationship.entity.name).\($0.relationship.name)'" })
+    return names.isEmpty ? "" : " Ordered relationships concerned: \(names.sorted().joined(separator: ", "))."
+  }
+}

@@ -1,0 +1,17 @@
+/// A unit of work as a store has committed it.
+struct CommittedUnit {
+  /// The unit, with the changes as the merge policy resolved them.
+  let unit: UnitOfWork
+  let permanentIDs: PermanentIDs
+  /// The changes that the merge policy discarded.
+  let discarded: [DiscardedChange]
+  /// The relationships whose ordered lists were merged with those of the store.
+  let mergedLists: Set<RelationshipDescription>
+}
+
+/// The changes of a record that a merge policy discards.
+struct DiscardedChange {
+  let record: PendingRecord
+  /// The row that the store has; `nil` when the record is deleted there.
+  let storeRow: Row?
+}

@@ -1,0 +1,85 @@
+/// The stage of a save that writes units of work into their stores: one transaction for each store, conflicts resolved by
+/// the context's merge policy.
+struct SaveExecution {
+  private let context: ManagedObjectContext
+  private let coordinator: PersistentStoreCoordinator
+  private let permanentIDs: PermanentIDs
+  private let policy: MergePolicy
+
+  init(_ context: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator, _ permanentIDs: PermanentIDs) {
+    self.context = context
+    self.coordinator = coordinator
+    self.permanentIDs = permanentIDs
+    policy = context.mergePolicy
+  }
+
+  /// How often a save that meets conflicts is tried.
+  private static let attempts = 64
+  /// The number of attempts after which the store keeps other writers out, if it is able to.
+  private static let sharedAttempts = 4
+
+  /// Writes one unit, and resolves conflicts until the store accepts it. Saves that conflict over the same records take
+  /// turns.
+  ///
+  /// - Throws: ``ErrorCode/versionConflict`` with the conflicts that the policy does not resolve, or, retryable, after the
+  ///   last attempt; ``ErrorCode/cancelled`` between two attempts; errors of the policy and of the store. The store is as
+  ///   before then, unless the error's outcome says otherwise.
+  func commit(_ unit: StoreUnit) throws -> CommittedUnit {
+    var attempted = ConflictResolution(of: unit, in: context, permanentIDs)
+    if SaveTurns.all.isAnyTaken, !context.lease.excludesWriters {
+      // No connection is held over the wait.
+      context.lease.endOffers()
+      SaveTurns.all.waitForOthers(unit.unit.changes.lazy.map(\.id))
+    }
+    var turn = SaveTurns.Turn()
+    defer { SaveTurns.all.end(&turn) }
+    for attempt in 1...Self.attempts {
+      if try save(&attempted, &turn) { return attempted.committed }
+      if attempt == Self.sharedAttempts, policy.canExcludeWriters, !context.lease.excludesWriters,
+        try saveExcludingWriters(&attempted, &turn)
+      {
+        return attempted.committed
+      }
+      if attempt > 2, !context.lease.excludesWriters { SaveTurns.pause(after: attempt - 2) }
+    }
+    throw CoherenceError(
+      .versionConflict, "The records are changed by others faster than conflicts can be resolved; save again.",
+      isRetryable: true)
+  }
+
+  /// Tries to write a unit once.
+  ///
+  /// - Returns: `false` when the save met conflicts, which are resolved in the unit now.
+  private func save(_ attempted: inout ConflictResolution, _ turn: inout SaveTurns.Turn) throws -> Bool {
+    let request = SavePlan(attempted.unit.rows).request
+    guard !request.steps.isEmpty else { return true }
+    do {
+      try coordinator.save(request, in: attempted.store)
+      return true
+    } catch let failure as StoreConflict.Failure {
+      // The policy may wait for others, and so may the turn.
+      context.lease.endOffers()
+      try attempted.resolve(failure.conflicts, by: policy)
+      // Other writers that have their turns wait for the store that keeps them out.
+      if !context.lease.excludesWriters { SaveTurns.all.begin(&turn, with: failure.conflicts.map(\.id)) }
+      if Task.isCancelled {
+        throw CoherenceError(.cancelled, "The task was cancelled while conflicts were resolved.")
+      }
+      return false
+    }
+  }
+
+  /// Writes a unit that lost to other writers again and again, while the store keeps them out: the first attempt meets the
+  /// latest conflicts, and the second one succeeds.
+  ///
+  /// - Returns: `false` when the store is not able to keep writers out.
+  private func saveExcludingWriters(
+    _ attempted: inout ConflictResolution, _ turn: inout SaveTurns.Turn
+  ) throws -> Bool {
+    guard attempted.store is any WriterExcluding else { return false }
+    return try context.excludingWriters(of: [attempted.store]) {
+      if try save(&attempted, &turn) { return true }
+      return try save(&attempted, &turn)
+    }
+  }
+}

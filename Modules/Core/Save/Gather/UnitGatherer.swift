@@ -1,0 +1,115 @@
+/// The unit of work of one store.
+struct StoreUnit {
+  let store: any PersistentStore
+  var unit: UnitOfWork
+}
+
+/// The stage of a save that turns unsaved records into a unit of work for each store, with the rows to write and the links
+/// to change. Reads links of deleted records; writes nothing.
+struct UnitGatherer {
+  private let context: ManagedObjectContext
+  private let storage: ContextStorage
+  private let gathered: GatheredRecords
+  private let permanentIDs: PermanentIDs
+
+  init(_ context: ManagedObjectContext, _ gathered: GatheredRecords, _ permanentIDs: PermanentIDs) {
+    self.context = context
+    storage = context.storage
+    self.gathered = gathered
+    self.permanentIDs = permanentIDs
+  }
+
+  /// The units, in the order of the stores.
+  ///
+  /// - Throws: ``ErrorCode/danglingReference`` for a reference to a record that a parent has not saved;
+  ///   ``ErrorCode/relationshipCrossesStores``; ``ErrorCode/storeDetached`` for a record of a store that is not attached;
+  ///   ``ErrorCode/deleteDenied``; errors of the store that reads links.
+  func units(in coordinator: PersistentStoreCoordinator) throws -> [StoreUnit] {
+    var units = try unitsByStore()
+    var result: [StoreUnit] = []
+    for store in try coordinator.openStores() {
+      guard let index = units.firstIndex(where: { $0.home == store.identifier }) else { continue }
+      var unit = units.remove(at: index).unit
+      unit.links = try LinkGatherer(store: store, context: context, permanentIDs: permanentIDs).links(of: unit)
+      result.append(StoreUnit(store: store, unit: unit))
+    }
+    guard units.isEmpty else {
+      throw CoherenceError(
+        .storeDetached, "The store of a changed object is not attached any more; attach it and save again.")
+    }
+    return result
+  }
+
+  private func unitsByStore() throws -> [(home: StoreIdentifier, unit: UnitOfWork)] {
+    let keeper = RecordKeeper(gathered.records)
+    var units: [(home: StoreIdentifier, unit: UnitOfWork)] = []
+    // Most saves change records of one space in a row.
+    var last: (id: ManagedObjectID, index: Int)?
+    for (index, record) in gathered.records.enumerated() where !record.isVoid {
+      let id = record.permanentID
+      if last?.id.isNeighbour(of: id) != true {
+        guard let home = id.storeIdentifier else { throw unsavedReference(from: record) }
+        let index = units.firstIndex { $0.home == home } ?? units.count
+        if index == units.count { units.append((home, UnitOfWork(of: keeper))) }
+        last = (id, index)
+      }
+      let stored = gathered.bases.isEmpty ? nil : gathered.bases[index]
+      units[last!.index].unit.append(try change(record, id: id, stored: stored))
+    }
+    return units
+  }
+
+  /// The change of a record, with the row to write.
+  ///
+  /// - Parameter stored: The stored row below a parent's unsaved edits, which stay out of the save.
+  private func change(_ record: PendingRecord, id: ManagedObjectID, stored: StoredBase?) throws -> RecordChange {
+    guard record.isWritten else {
+      guard let stored else { return RecordChange(record) }
+      return RecordChange(
+        record, kind: record.kind, base: stored.row, row: nil, changed: record.changed,
+        baseVersion: stored.version(for: record), overtaken: stored.overtaken)
+    }
+    guard let stored else {
+      storage.withPending { record.seal(as: id, version: RecordChange.version(after: record.base)) }
+      guard record.entity.hasReferences else { return RecordChange(record) }
+      var row = record.draft
+      try makePermanent(&row, record, store: id.storeIdentifier)
+      if row.isIdentical(to: record.draft) { return RecordChange(record) }
+      return RecordChange(
+        record, kind: record.kind, base: record.base, row: row, changed: record.changed,
+        baseVersion: record.baseVersion, overtaken: record.overtaken)
+    }
+    var row = stored.row
+    for slot in record.changed { row.set(record[slot], at: slot) }
+    row.seal(id: id, version: RecordChange.version(after: stored.row))
+    if record.entity.hasReferences { try makePermanent(&row, record, store: id.storeIdentifier) }
+    return RecordChange(
+      record, kind: record.kind, base: stored.row, row: row, changed: record.changed,
+      baseVersion: stored.version(for: record), overtaken: stored.overtaken)
+  }
+
+  /// Replaces the temporary identifiers in a row's references.
+  private func makePermanent(_ row: inout Row, _ record: PendingRecord, store: StoreIdentifier?) throws {
+    for slot in record.entity.referenceSlots {
+      guard case .reference(let target) = row[slot] else { continue }
+      let permanent = permanentIDs[target]
+      if permanent != target { row.set(.reference(permanent), at: slot) }
+      guard let home = permanent.storeIdentifier else { throw unsavedReference(from: record) }
+      guard home == store else {
+        throw CoherenceError(
+          .relationshipCrossesStores,
+          "'\(record.entity.name).\(record.entity.slots[slot].name)' leads from one store into another; "
+            + "keep both objects in one store, or leave the relationship empty.")
+      }
+    }
+  }
+
+  private func unsavedReference(from record: PendingRecord) -> CoherenceError {
+    var error = CoherenceError(
+      .danglingReference,
+      "An object of '\(record.entity.name)' refers to an object that a parent context has not saved; save the parent "
+        + "first.")
+    error.objectIDs = [record.id]
+    return error
+  }
+}

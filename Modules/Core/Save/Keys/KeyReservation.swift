@@ -1,0 +1,114 @@
+/// The stage of a save that reserves a key in a store for each fresh record.
+///
+/// A reserved key stays with its record when the save fails, and the next save uses it.
+struct KeyReservation {
+  private let coordinator: PersistentStoreCoordinator
+
+  init(in coordinator: PersistentStoreCoordinator) { self.coordinator = coordinator }
+
+  /// Reserves keys for the inserted records without one, ascending in the order given.
+  ///
+  /// - Throws: ``ErrorCode/contextWithoutStore``, ``ErrorCode/noStore``, ``ErrorCode/storeDetached``, and errors of the
+  ///   store that allocates the keys. No record has a new key then.
+  func reserveKeys(for records: [PendingRecord]) throws {
+    var groups: [KeyGroup] = []
+    let runs = try runs(of: records, into: &groups)
+    for run in runs { groups[run.group].count += run.length }
+    for index in groups.indices { try groups[index].allocate() }
+    assignKeys(to: records, runs, &groups)
+  }
+
+  /// Neighbouring records without a key whose keys come from one group.
+  private struct Run {
+    let group: Int
+    var length: Int
+  }
+
+  /// Divides the records without a key into runs. Most saves insert many records of one entity in a row, which only one
+  /// store can hold: such a run costs one comparison for each record.
+  private func runs(of records: [PendingRecord], into groups: inout [KeyGroup]) throws -> [Run] {
+    var runs: [Run] = []
+    var candidates: [ObjectIdentifier: [any PersistentStore]] = [:]
+    var only: ObjectIdentifier?
+    try records.visit { unmanaged in
+      let beginsRun = unmanaged._withUnsafeGuaranteedRef { record in
+        guard record.needsKey else { return false }
+        guard ObjectIdentifier(record.entity) == only, record.assignedStore == nil else { return true }
+        runs[runs.count - 1].length += 1
+        return false
+      }
+      guard beginsRun else { return }
+      let record = unmanaged.takeUnretainedValue()
+      let key = ObjectIdentifier(record.entity)
+      if candidates[key] == nil { candidates[key] = try coordinator.stores(holding: record.entity) }
+      let store = try destination(of: record, among: candidates[key]!)
+      let root = record.entity.root
+      let index = groups.firstIndex { $0.store === store && $0.root === root } ?? groups.count
+      if index == groups.count { groups.append(KeyGroup(store: store, root: root)) }
+      runs.append(Run(group: index, length: 1))
+      only = candidates[key]!.count == 1 ? key : nil
+    }
+    return runs
+  }
+
+  private func assignKeys(to records: [PendingRecord], _ runs: [Run], _ groups: inout [KeyGroup]) {
+    var index = 0
+    var left = runs.first?.length ?? 0
+    records.visit { unmanaged in
+      unmanaged._withUnsafeGuaranteedRef { record in
+        guard record.needsKey else { return }
+        while left == 0 {
+          index += 1
+          left = runs[index].length
+        }
+        left -= 1
+        record.reservedID = groups[runs[index].group].next()
+      }
+    }
+  }
+
+  /// Keys of one hierarchy in one store.
+  private struct KeyGroup {
+    let store: any PersistentStore
+    let root: EntityDescription
+    let space: IDSpace
+    var count = 0
+    private var nextKey: Int64 = 0
+
+    init(store: any PersistentStore, root: EntityDescription) {
+      self.store = store
+      self.root = root
+      space = store.spaces[root]
+    }
+
+    mutating func allocate() throws { nextKey = try store.allocateKeys(count, for: root).lowerBound }
+
+    mutating func next() -> ManagedObjectID {
+      defer { nextKey += 1 }
+      return ManagedObjectID(space: space, key: nextKey)
+    }
+  }
+
+  /// The store of a fresh record: the assigned store, else the store of an object that the record refers to, else the
+  /// first store that holds the entity.
+  private func destination(
+    of record: PendingRecord, among candidates: [any PersistentStore]
+  ) throws(CoherenceError) -> any PersistentStore {
+    if let assigned = record.assignedStore {
+      guard let store = candidates.first(where: { $0.identifier == assigned }) else {
+        throw CoherenceError(
+          .storeDetached, "The store chosen for an object of '\(record.entity.name)' is not attached.")
+      }
+      return store
+    }
+    guard candidates.count > 1 else { return candidates[0] }
+    for slot in record.entity.referenceSlots {
+      if case .reference(let target) = record[slot], let home = target.storeIdentifier,
+        let store = candidates.first(where: { $0.identifier == home })
+      {
+        return store
+      }
+    }
+    return candidates[0]
+  }
+}

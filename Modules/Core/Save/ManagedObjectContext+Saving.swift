@@ -1,0 +1,154 @@
+import Foundation
+
+extension ManagedObjectContext {
+  /// Saves all changes: into the stores, or into the parent context.
+  ///
+  /// A save into a store is one transaction and durable when `save` returns, as the store's options say. A save over
+  /// several stores is atomic for each. A save into a parent is in memory until the parent saves, unless
+  /// ``savesThroughParent`` is set.
+  ///
+  /// After a failure the context is as it was before the call, so that the cause can be mended and the save repeated;
+  /// only objects of stores that did commit are clean.
+  ///
+  /// - Throws: In this order: ``ErrorCode/objectUnavailable`` when an accessor lost a change, or the save depends on an
+  ///   object that could not be loaded; ``ErrorCode/validationFailed`` with all failures, ``ErrorCode/deleteDenied``,
+  ///   ``ErrorCode/versionConflict`` with all conflicts (unless the merge policy resolves them),
+  ///   ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference``, then errors of the store.
+  ///   ``ErrorCode/partialSave`` when one of several stores failed after another had committed.
+  public final func save() throws {
+    try operating {
+      var saved = ContextActivity.save(inserted: 0, updated: 0, deleted: 0)
+      try measured(StackOperation(.save, target), ifFailed: saved) {
+        try saveChanges(&saved)
+      } as: { _ in
+        saved
+      }
+    }
+  }
+
+  /// The target of a save, in reports to observers.
+  private final var target: String { parent == nil || savesThroughParent ? "stores" : "parent" }
+
+  /// - Parameter saved: Is set to the numbers of unsaved records.
+  private final func saveChanges(_ saved: inout ContextActivity) throws {
+    takeInIfMain()
+    try prepareSave()
+    if isObserved { saved = pendingSave }
+    guard storage.hasChanges else { return dropVoidRecords() }
+    if Task.isCancelled { throw CoherenceError(.cancelled, "The task was cancelled before the save began.") }
+    if let parent, !savesThroughParent { return try save(into: parent) }
+    try saveIntoStores()
+  }
+
+  private final func dropVoidRecords() {
+    for record in storage.records {
+      if let object = record.object, object.row == nil { object.row = record.base }
+      storage.forget(record)
+    }
+  }
+
+  // MARK: Into stores
+
+  /// Writes the validated changes into the stores, stage by stage: gather, reserve keys, gather units, execute, publish.
+  private final func saveIntoStores() throws {
+    let coordinator = try coordinator()
+    defer { lease.endOffers() }
+    let gathered = try gatherRecords()
+    // Keys come over other connections. A unit of work never waits for one while it holds another: a store takes back the
+    // connection of an offered reader.
+    lease.offerForSave()
+    try KeyReservation(in: coordinator).reserveKeys(for: gathered.records)
+    let permanentIDs = PermanentIDs(reservedFor: gathered.records)
+    let units = try UnitGatherer(self, gathered, permanentIDs).units(in: coordinator)
+    // The state in which the links were read ends before the store needs a connection to save.
+    lease.offerForSave()
+    var published = ChangeSet()
+    var listed = coordinator.entityChangeFeed.isObserved ? EntityChangeList() : nil
+    let result = Result {
+      try execute(units, SaveExecution(self, coordinator, permanentIDs), publishingInto: &published, &listed)
+    }
+    lease.endOffers()
+    coordinator.saves.rise()
+    if !published.isEmpty { spread(published) }
+    // Last: the followers have the changes when a reader of a stream looks.
+    if let listed { coordinator.entityChangeFeed.post(listed) }
+    try result.get()
+    storage.reports.removeAll()
+  }
+
+  /// Writes each unit into its store and publishes the unit before the next one, so that the objects of a store that has
+  /// committed are clean whatever happens to the other stores.
+  private final func execute(
+    _ units: [StoreUnit], _ execution: SaveExecution, publishingInto changes: inout ChangeSet,
+    _ listed: inout EntityChangeList?
+  ) throws {
+    var outcomes = SaveOutcomes(of: units)
+    for unit in units {
+      let committed: CommittedUnit
+      do {
+        committed = try execution.commit(unit)
+      } catch {
+        throw outcomes.failure(error, of: unit.store)
+      }
+      outcomes.noteCommit(in: unit.store)
+      listed?.add(committed.unit)
+      publish(committed, into: &changes)
+    }
+  }
+
+  /// Posts a save to parents, children, followers and observers.
+  final func spread(_ changes: ChangeSet) {
+    var ancestor = savesThroughParent ? parent : nil
+    while let context = ancestor {
+      context.mergeChanges(fromContextDidSave: changes)
+      ancestor = context.parent
+    }
+    for listener in listeners { listener.mergeChanges(fromContextDidSave: changes) }
+    events.saves.send { changes }
+    NotificationCenter.default.post(
+      name: .managedObjectContextDidSave, object: self, userInfo: [NotificationKey.changes: changes])
+  }
+
+  // MARK: Identifiers
+
+  /// Gives inserted objects their permanent identifiers before they are saved.
+  ///
+  /// - Throws: ``ErrorCode/noStore``, ``ErrorCode/contextWithoutStore``, and errors of the store.
+  public final func obtainPermanentIDs(for objects: [ManagedObject]) throws {
+    try operating {
+      let records = objects.compactMap { object in
+        object.storage === storage && object.id.isTemporaryID ? object.pending : nil
+      }
+      lease.end()
+      try KeyReservation(in: coordinator()).reserveKeys(for: records)
+      var replaced: [ManagedObjectID: ManagedObjectID] = [:]
+      for record in records {
+        guard let object = record.object, let permanent = record.reservedID else { continue }
+        replaced[record.id] = permanent
+        rename(object, to: permanent)
+      }
+      replaceReferences(replaced, of: records)
+      tellChildren(of: replaced)
+    }
+  }
+
+  /// Chooses the store that an inserted object will be saved in.
+  ///
+  /// - Throws: ``ErrorCode/noStore`` when the store does not hold the entity, ``ErrorCode/storeDetached`` when it is
+  ///   not attached, ``ErrorCode/illegalState`` when the object has its place already.
+  public final func assign(_ object: ManagedObject, to store: any PersistentStore) throws {
+    try operating {
+      guard let record = object.pending, record.kind == .inserted, object.id.isTemporaryID else {
+        throw CoherenceError(.illegalState, "Only an inserted object without a permanent identifier can be assigned.")
+      }
+      guard try coordinator().persistentStores.contains(where: { $0 === store }) else {
+        throw CoherenceError(.storeDetached, "The store is not attached to the context's coordinator; attach it first.")
+      }
+      guard store.environment.entities.contains(where: { $0 === object.entity }) else {
+        throw CoherenceError(.noStore, "The store does not hold '\(object.entity.name)'.")
+      }
+      record.assignedStore = store.identifier
+      record.reservedID = nil
+    }
+  }
+}

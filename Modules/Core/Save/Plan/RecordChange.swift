@@ -1,0 +1,111 @@
+/// A save's change of one record: the values of the record, or the values that the save has resolved for it.
+struct RecordChange {
+  // Unmanaged: bulk saves pass over their changes several times, and counting a reference for each record would take a
+  // good part of the time. `RecordKeeper` proves that the record outlives the change.
+  private let unmanaged: Unmanaged<PendingRecord>
+  /// The resolved values; `nil` for the record's own.
+  private let resolved: Resolved?
+
+  /// Values that differ from those of the record, because references became permanent, a parent has unsaved edits, or a
+  /// merge policy decided.
+  private final class Resolved {
+    let kind: PendingRecord.Kind
+    let base: Row?
+    let changed: SlotSet
+    let row: Row?
+    let isWritten: Bool
+    let baseVersion: Int64
+    let overtaken: OvertakenEdits?
+
+    init(
+      _ kind: PendingRecord.Kind, base: Row?, row: Row?, changed: SlotSet, baseVersion: Int64?,
+      overtaken: OvertakenEdits?
+    ) {
+      self.overtaken = overtaken
+      self.kind = kind
+      self.base = base
+      self.changed = changed
+      self.row = row ?? base
+      self.baseVersion = baseVersion ?? base?.version ?? 0
+      isWritten = row != nil && kind != .deleted
+    }
+  }
+
+  /// A change with the values of the record, whose draft is sealed if the save writes it.
+  init(_ record: PendingRecord) {
+    unmanaged = Unmanaged.passUnretained(record)
+    resolved = nil
+  }
+
+  /// A change with resolved values.
+  ///
+  /// - Parameters:
+  ///   - row: The row to write, with permanent references; `nil` when the save writes none.
+  ///   - baseVersion: The version that the store must have; `nil` for the base's.
+  ///   - overtaken: The edits that the store reports as a conflict, although they are made on the base.
+  init(
+    _ record: PendingRecord, kind: PendingRecord.Kind, base: Row?, row: Row?, changed: SlotSet,
+    baseVersion: Int64? = nil, overtaken: OvertakenEdits? = nil
+  ) {
+    unmanaged = Unmanaged.passUnretained(record)
+    resolved = Resolved(kind, base: base, row: row, changed: changed, baseVersion: baseVersion, overtaken: overtaken)
+  }
+
+  var record: PendingRecord { unmanaged.takeUnretainedValue() }
+  var entity: EntityDescription { unmanaged._withUnsafeGuaranteedRef { $0.entity } }
+  var object: ManagedObject? { unmanaged._withUnsafeGuaranteedRef { $0.object } }
+  /// Whether the record is still unsaved.
+  var isCurrent: Bool { unmanaged._withUnsafeGuaranteedRef { $0.isCurrent } }
+  /// Whether members of to-many relationships were added or removed.
+  var hasMembers: Bool { unmanaged._withUnsafeGuaranteedRef { $0.hasMembers } }
+  /// The record's permanent identifier.
+  var id: ManagedObjectID { unmanaged._withUnsafeGuaranteedRef { $0.permanentID } }
+  var kind: PendingRecord.Kind { resolved?.kind ?? unmanaged._withUnsafeGuaranteedRef { $0.kind } }
+  /// The row that the store is expected to have.
+  var base: Row? { if let resolved { resolved.base } else { unmanaged._withUnsafeGuaranteedRef { $0.base } } }
+  /// The version that the store must have.
+  var baseVersion: Int64 { resolved?.baseVersion ?? unmanaged._withUnsafeGuaranteedRef { $0.baseVersion } }
+  private var overtaken: OvertakenEdits? {
+    if let resolved { resolved.overtaken } else { unmanaged._withUnsafeGuaranteedRef { $0.overtaken } }
+  }
+  /// The state that the changes were made on: the base, except for edits that were made on an older row.
+  var ancestor: Row? {
+    guard let base, let overtaken else { return base }
+    return overtaken.ancestor(of: base)
+  }
+  /// Whether the members or the order of an ordered relationship change.
+  var changesLists: Bool { kind == .updated && unmanaged._withUnsafeGuaranteedRef { $0.changesLists } }
+  /// Whether the record changes in nothing but its positions in ordered lists of others.
+  var changesPositionsOnly: Bool {
+    !changed.isEmpty && changed.allSatisfy { if case .position = entity.slots[$0] { true } else { false } }
+  }
+  /// The slots whose values differ from the base's.
+  var changed: SlotSet { resolved?.changed ?? unmanaged._withUnsafeGuaranteedRef { $0.changed } }
+  /// The row to write; the base for a delete and for a change of links alone.
+  var row: Row? {
+    if let resolved { return resolved.row }
+    return unmanaged._withUnsafeGuaranteedRef { $0.isWritten ? $0.draft : $0.base }
+  }
+
+  /// Whether the save writes ``row``.
+  var isWritten: Bool { resolved?.isWritten ?? unmanaged._withUnsafeGuaranteedRef { $0.isWritten } }
+
+  /// The change with another position in an ordered list.
+  func moved(to position: Int64, slot: Int) -> RecordChange {
+    var changed = changed
+    if base?[slot] == .int(position) { changed.remove(slot) } else { changed.insert(slot) }
+    guard var values = (row ?? base)?.values else { return self }
+    values[slot] = .int(position)
+    let written = Row.make(id: id, entity: entity, version: Self.version(after: base), values: values)
+    let isWritten = kind == .inserted || !changed.isEmpty || changesLists
+    return RecordChange(
+      record, kind: kind, base: base, row: isWritten ? written : nil, changed: changed, baseVersion: baseVersion,
+      overtaken: overtaken)
+  }
+
+  /// Releases the record's object after the save.
+  func retire() { unmanaged._withUnsafeGuaranteedRef { $0.object = nil } }
+
+  /// The version of the row to write.
+  static func version(after base: Row?) -> Int64 { (base?.version ?? 0) + 1 }
+}

@@ -1,0 +1,117 @@
+/// The rows that one save inserts, updates and deletes in one store, and the links that it adds and removes.
+///
+/// A value that refers to no record and no context: the whole input of ``SavePlan``. Rows are grouped while they are
+/// gathered, so that the plan shares their arrays and passes over groups, not over rows.
+struct RowChanges {
+  /// The rows of one entity to insert, in the order in which they were added.
+  struct Inserts {
+    let entity: EntityDescription
+    fileprivate(set) var rows: [Row] = []
+    /// The keys of deleted records that a merge policy restores. Other writers may know such a record; nobody knows a
+    /// fresh one.
+    fileprivate(set) var restoredKeys: Set<Int64> = []
+  }
+
+  /// The updates of the same slots of one entity, in the order in which they were added.
+  struct Updates {
+    let entity: EntityDescription
+    let slots: SlotSet
+    fileprivate(set) var updates: [RowUpdate] = []
+    /// The rows that the store is expected to have, in the same order.
+    fileprivate(set) var bases: [Row?] = []
+  }
+
+  /// The rows of one entity to delete, in the order in which they were added.
+  struct Deletes {
+    let entity: EntityDescription
+    fileprivate(set) var deletes: [RowDelete] = []
+    /// The rows that the store is expected to have, in the same order.
+    fileprivate(set) var bases: [Row?] = []
+  }
+
+  private(set) var inserts: [Inserts] = []
+  private(set) var updates: [Updates] = []
+  private(set) var deletes: [Deletes] = []
+  var links = LinkChanges()
+
+  private var insertIndices = GroupIndices<ObjectIdentifier>()
+  private var updateIndices = GroupIndices<SlotGroup>()
+  private var deleteIndices = GroupIndices<ObjectIdentifier>()
+
+  /// Adds a row to insert.
+  ///
+  /// - Parameter isRestored: Whether the row is of a deleted record that a merge policy restores.
+  /// - Returns: The index of the row's group.
+  mutating func insert(_ row: Row, of entity: EntityDescription, isRestored: Bool = false) -> Int {
+    let last = insertIndices.last
+    let isNext = last < inserts.count && inserts[last].entity === entity
+    let index = isNext ? last : insertIndices.index(of: ObjectIdentifier(entity))
+    if index == inserts.count { inserts.append(Inserts(entity: entity)) }
+    inserts[index].rows.append(row)
+    if isRestored { inserts[index].restoredKeys.insert(row.key) }
+    return index
+  }
+
+  /// Adds an update of a row.
+  ///
+  /// - Parameters:
+  ///   - slots: The slots to write.
+  ///   - base: The row that the store is expected to have.
+  mutating func update(_ update: RowUpdate, of entity: EntityDescription, slots: SlotSet, base: Row?) {
+    let last = updateIndices.last
+    let isNext = last < updates.count && updates[last].entity === entity && updates[last].slots == slots
+    let index = isNext ? last : updateIndices.index(of: SlotGroup(entity, slots))
+    if index == updates.count { updates.append(Updates(entity: entity, slots: slots)) }
+    updates[index].updates.append(update)
+    updates[index].bases.append(base)
+  }
+
+  /// Adds a row to delete.
+  ///
+  /// - Parameter base: The row that the store is expected to have.
+  /// - Returns: The index of the row's group.
+  mutating func delete(_ delete: RowDelete, of entity: EntityDescription, base: Row?) -> Int {
+    let last = deleteIndices.last
+    let isNext = last < deletes.count && deletes[last].entity === entity
+    let index = isNext ? last : deleteIndices.index(of: ObjectIdentifier(entity))
+    if index == deletes.count { deletes.append(Deletes(entity: entity)) }
+    deletes[index].deletes.append(delete)
+    deletes[index].bases.append(base)
+    return index
+  }
+}
+
+/// The indices of groups, by what the members of a group have in common.
+private struct GroupIndices<Key: Hashable> {
+  private var indices: [Key: Int] = [:]
+  /// The group of the last call. Most saves change many records of one group in a row, and compare with it first.
+  private(set) var last = 0
+
+  mutating func index(of key: Key) -> Int {
+    let count = indices.count
+    last = indices[key, default: count]
+    if last == count { indices[key] = count }
+    return last
+  }
+}
+
+/// An entity and some of its slots.
+struct SlotGroup: Hashable {
+  let entity: EntityDescription
+  let slots: SlotSet
+
+  init(_ entity: EntityDescription, _ slots: SlotSet) {
+    self.entity = entity
+    self.slots = slots
+  }
+
+  static func == (left: SlotGroup, right: SlotGroup) -> Bool {
+    left.entity === right.entity && left.slots == right.slots
+  }
+
+  /// Orders groups by entity, then by slots: the same order in every process.
+  func precedes(_ other: SlotGroup) -> Bool {
+    entity === other.entity
+      ? slots.lexicographicallyPrecedes(other.slots) : entity.position < other.entity.position
+  }
+}

@@ -1,0 +1,111 @@
+// The last stage of a save: the objects of committed changes become clean, and the changes take the form in which they
+// travel to other contexts.
+
+extension ManagedObjectContext {
+  /// Makes the objects of a committed unit clean.
+  ///
+  /// - Parameter changes: Receives the changes in the form in which they travel to other contexts.
+  final func publish(_ committed: CommittedUnit, into changes: inout ChangeSet) {
+    let unit = committed.unit
+    for (group, saved) in zip(unit.rows.inserts, unit.insertGroups) {
+      // One group, which is most saves, shares its array.
+      changes.inserted = changes.inserted.isEmpty ? group.rows : changes.inserted + group.rows
+      if let id = group.rows.first?.id {
+        id.space.rows.reserve(group.rows.count)
+        storage.registry.reserve(group.rows.count, beside: id)
+      }
+      markClean(saved, writing: group.rows, committed.permanentIDs, &changes)
+    }
+    let updated = unit.updates.compactMap { $0.isWritten ? $0.row : nil }
+    changes.updated += updated
+    markClean(unit.updates, writing: updated, committed.permanentIDs, &changes)
+    storage.forget(unit.kept)
+    let deleted = unit.deletes
+    for change in deleted {
+      changes.deleted.append(change.id)
+      if let object = change.record.object { forgetDeleted(object) } else { storage.forget(change.record) }
+    }
+    if !deleted.isEmpty { outdateLists(of: deleted.map(\.id), withoutInverse: true) }
+    for change in committed.discarded { discard(change) }
+    for relationship in committed.mergedLists { outdateBothSides(of: relationship) }
+    changes.relinked.merge(unit.links.owners) { $0.union($1) }
+  }
+
+  /// Makes the objects of committed changes clean, some at a time, so that the memory that one step touched is still in
+  /// the processor's caches for the next.
+  ///
+  /// - Parameter rows: What the changes wrote, in the same order.
+  private final func markClean(
+    _ saved: [RecordChange], writing rows: [Row], _ permanentIDs: PermanentIDs, _ changes: inout ChangeSet
+  ) {
+    let count = 256
+    let isParent = isParent
+    for start in stride(from: 0, to: saved.count, by: count) {
+      if start < rows.count { Row.enter(rows[start..<min(start + count, rows.count)]) }
+      let part = saved[start..<min(start + count, saved.count)]
+      var moves: [ObjectRegistry.Move] = []
+      for change in part {
+        guard let object = change.object else { continue }
+        markClean(object, change, permanentIDs)
+        guard object.id != change.id else { continue }
+        let former = object.id
+        if isParent || object.flags.contains(.temporaryIDExposed) { storage.permanentIDs[former] = change.id }
+        moves.append(ObjectRegistry.Move(object, to: change.id))
+        if isParent || object.flags.contains(.temporaryIDExposed) { changes.permanentIDs[former] = change.id }
+      }
+      storage.registry.move(moves)
+      for change in part { change.retire() }
+    }
+  }
+
+  private final func markClean(_ object: ManagedObject, _ change: RecordChange, _ permanentIDs: PermanentIDs) {
+    if object.collections != nil {
+      if change.base?.version == change.record.base?.version {
+        // The changed lists first, which are still found by the former version.
+        if change.hasMembers {
+          keepMembers(of: object, change.record, version: change.row?.version, permanentIDs)
+        }
+        if let version = change.row?.version { object.carryLists(to: version) }
+      } else {
+        // A merge policy put the change on top of a newer row, whose lists were not read.
+        object.collections = nil
+      }
+    }
+    object.pending = nil
+    object.row = change.row
+  }
+
+  /// Makes the members with the saved changes the lists that the store has.
+  ///
+  /// - Parameter version: The version of the written row.
+  private final func keepMembers(
+    of object: ManagedObject, _ record: PendingRecord, version: Int64?, _ permanentIDs: PermanentIDs
+  ) {
+    guard let lists = object.collections else { return }
+    for relationship in record.members.keys where lists[relationship] != nil {
+      guard let ids = try? object.memberIDs(of: relationship).map({ permanentIDs[$0] }) else { continue }
+      object.setMemberList(
+        relationship.isOrdered ? ids : ids.sorted(by: ManagedObjectID.precedes), of: relationship, version: version)
+    }
+  }
+
+  private final func outdateBothSides(of relationship: RelationshipDescription) {
+    storage.outdateLists(of: relationship)
+    if let inverse = relationship.inverse, inverse.isToMany { storage.outdateLists(of: inverse) }
+  }
+
+  /// Discards the changes of a record that a merge policy decided against.
+  private final func discard(_ change: DiscardedChange) {
+    guard let object = change.record.object else { return storage.forget(change.record) }
+    guard let row = change.storeRow else {
+      forgetDeleted(object)
+      events.noteDeleted(object)
+      return
+    }
+    for relationship in change.record.members.keys { outdateBothSides(of: relationship) }
+    storage.forget(change.record)
+    object.row = row
+    object.collections = nil
+    changedElsewhere(object)
+  }
+}

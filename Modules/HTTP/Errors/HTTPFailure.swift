@@ -1,0 +1,136 @@
+public import CoherenceCore
+import Foundation
+public import HTTPTypes
+
+/// What is known of a request that failed: the cause of a ``CoherenceError`` with one of the `http` codes.
+///
+/// Has neither the path nor the query nor any header field: they may carry values and credentials.
+public struct HTTPFailure: Error, Sendable, Hashable {
+  public var method: HTTPRequest.Method
+  /// The host and, if it is given, the port.
+  public var host: String
+  /// The status code of the reply, if there is one.
+  public var status: Int?
+  /// The reply's `Retry-After`, as it stands there.
+  public var retryAfter: String?
+
+  public init(to request: HTTPRequest, status: Int? = nil) {
+    method = request.method
+    // A name and a password may stand in front of the last @.
+    host = request.authority.map { String($0.split(separator: "@").last ?? "") } ?? "an unknown host"
+    self.status = status
+  }
+}
+
+extension HTTPFailure: CustomStringConvertible, LoggableError {
+  public var description: String {
+    "\(method.rawValue) to \(host)" + (status.map { ", status \($0)" } ?? "")
+  }
+
+  public var logDescription: String { description }
+}
+
+// MARK: - As errors
+
+extension HTTPFailure {
+  /// The statuses after which the same request may succeed.
+  static let retryableStatuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+
+  /// The error of a status.
+  var error: CoherenceError {
+    let code = status ?? 0
+    let advice =
+      switch code {
+      case 401, 403: "check the credentials"
+      case 404, 410: "check the address"
+      case _ where Self.retryableStatuses.contains(code): "try again later"
+      case 400..<500: "check the request"
+      default: "the server's own log may say why"
+      }
+    return CoherenceError(
+      .httpStatus, "\(host) answered a \(method.rawValue) with status \(code); \(advice).", underlying: self,
+      isRetryable: Self.retryableStatuses.contains(code))
+  }
+
+  /// The error of a transfer that the system ended. The system's own text may quote the address, query and all, so that
+  /// only its code is passed on.
+  func broken(by error: any Error) -> CoherenceError {
+    let code = (error as? URLError)?.code
+    if code == .timedOut { return timedOut(after: nil) }
+    return broken(code.map { "URL error \($0.rawValue)" } ?? "the transfer failed")
+  }
+
+  /// The error of a transfer that broke off.
+  func broken(_ reason: String, isRetryable: Bool = true) -> CoherenceError {
+    CoherenceError(
+      .httpTransferFailed,
+      "No complete reply to a \(method.rawValue) came from \(host): \(reason). Check that the server runs and can be "
+        + "reached.", underlying: self, isRetryable: isRetryable)
+  }
+
+  func timedOut(after limit: Duration?) -> CoherenceError {
+    let time = limit.map { " within \(seconds($0)) s" } ?? " in time"
+    return CoherenceError(
+      .httpTimedOut,
+      "No complete reply to a \(method.rawValue) came from \(host)\(time). Try again, or allow it more time.",
+      underlying: self, isRetryable: true)
+  }
+
+  func redirectRefused(_ reason: String) -> CoherenceError {
+    CoherenceError(
+      .httpRedirectRefused,
+      "\(host) sent a \(method.rawValue) on to another address, which is not asked: \(reason). Ask for the address "
+        + "itself, if that is safe, or report it to the service.", underlying: self)
+  }
+
+  func bodyTooLarge(_ limit: Int) -> CoherenceError {
+    CoherenceError(
+      .httpBodyTooLarge,
+      "\(host) answered a \(method.rawValue) with a body of more than \(limit) bytes; ask for less at once, in pages, or "
+        + "allow more.", underlying: self)
+  }
+
+  func tooManyRedirects(_ limit: Int) -> CoherenceError {
+    CoherenceError(
+      .httpTooManyRedirects,
+      "A \(method.rawValue) to \(host) was redirected more than \(limit) times; check the address, or allow more hops.",
+      underlying: self)
+  }
+
+  func unreadable(_ error: DecodingError, as type: Any.Type) -> CoherenceError {
+    CoherenceError(
+      .httpUnreadable,
+      "\(host) answered a \(method.rawValue) with a body that is no '\(type)': \(Self.place(of: error)). Compare the "
+        + "type with what the service documents.", underlying: self)
+  }
+
+  func unreadable(_ sentence: String) -> CoherenceError {
+    CoherenceError(.httpUnreadable, "\(host): \(sentence)", underlying: self, isRetryable: true)
+  }
+
+  /// Where decoding failed, without what was found there.
+  private static func place(of error: DecodingError) -> String {
+    func path(_ context: DecodingError.Context, _ last: (any CodingKey)? = nil) -> String {
+      let keys = context.codingPath + (last.map { [$0] } ?? [])
+      return keys.map { name(of: $0) }.joined(separator: ".")
+    }
+    switch error {
+    case .keyNotFound(let key, let context): return "'\(path(context, key))' is missing"
+    case .valueNotFound(_, let context): return "'\(path(context))' is null"
+    case .typeMismatch(_, let context): return "'\(path(context))' is of another type"
+    case .dataCorrupted(let context):
+      return context.codingPath.isEmpty ? "it is not JSON" : "'\(path(context))' has no valid value"
+    @unknown default: return "it cannot be decoded"
+    }
+  }
+
+  /// The keys of dictionaries are data: only an index, and a name that a type itself declares, is told.
+  private static func name(of key: any CodingKey) -> String {
+    if let index = key.intValue { return "[\(index)]" }
+    // A type declares its keys as an enumeration; those of the decoder and of the standard library begin with "_".
+    let isDeclared = Mirror(reflecting: key).displayStyle == .enum && !"\(type(of: key))".hasPrefix("_")
+    return isDeclared ? key.stringValue : "*"
+  }
+}
+
+func seconds(_ duration: Duration) -> String { String(format: "%g", duration / .seconds(1)) }

@@ -1,0 +1,65 @@
+import CoherenceCore
+import CoherenceReconciliation
+
+/// The values that the models of a save expect of stored rows.
+final class ModelExpectation<Model: Codable & SendableMetatype>: ExpectedValues {
+  private let binding: BoundMapping<Model>
+  private let models: [Model]
+  private let entity: EntityDescription
+  private let slotCount: Int
+  /// The slot of each field, and its location in a model.
+  private let slots: [Int]
+  private let locations: [FieldPlace?]
+
+  init(_ binding: BoundMapping<Model>, _ models: [Model]) {
+    self.binding = binding
+    self.models = models
+    entity = binding.table.entity
+    slotCount = entity.slotCount
+    slots = binding.slots
+    locations = binding.mapping.fields.map(\.access.place)
+  }
+
+  func readExpectedValues(
+    _ index: Int, of id: ManagedObjectID, into values: inout [AttributeValue?]
+  ) throws -> RowComparison {
+    try readValues(index, into: &values)
+    return .inStore
+  }
+
+  func comparedSlotCount(_ index: Int, of row: Row) -> Int { slotCount }
+
+  func forget(_ indexes: Set<Int>) {}
+
+  /// Assigns the values of a model to an object.
+  ///
+  /// - Parameter values: Storage that the calls for several models share.
+  func assign(_ index: Int, to object: ManagedObject, _ values: inout [AttributeValue?]) throws {
+    try readValues(index, into: &values)
+    for slot in slots {
+      if let value = values[slot] { try object.setCheckedValue(value, at: slot) }
+    }
+  }
+
+  /// Writes the values of a model by slot, and `nil` in slots without a field.
+  private func readValues(_ index: Int, into values: inout [AttributeValue?]) throws {
+    if values.count != slotCount { values = Array(repeating: nil, count: slotCount) }
+    try models.withUnsafeBufferPointer { models in
+      guard let model = models.baseAddress.map({ $0 + index }) else { return }
+      for (field, slot) in slots.enumerated() {
+        do {
+          let value =
+            try locations[field].map { try $0.load(UnsafeRawPointer(model) + $0.offset) } ?? get(field, model.pointee)
+          values[slot] = try entity.checked(value, at: slot)
+        } catch {
+          throw binding.refusal(of: field, error)
+        }
+      }
+    }
+  }
+
+  /// The value of a field that has no location in the model.
+  private func get(_ field: Int, _ model: Model) throws -> AttributeValue {
+    try binding.mapping.fields[field].access.get(model)
+  }
+}

@@ -1,0 +1,18 @@
+/// A set of indexes of input records that takes one bit for each input record.
+package struct IndexBits {
+  @usableFromInline var words: [UInt64]
+  @usableFromInline var size = 0
+
+  package init(capacity: Int) { words = Array(repeating: 0, count: (capacity + 63) / 64) }
+
+  /// The number of indexes in the set.
+  @inlinable package var count: Int { size }
+
+  @inlinable package func contains(_ index: Int) -> Bool { words[index / 64] & (1 << UInt64(index % 64)) != 0 }
+
+  @inlinable package mutating func insert(_ index: Int) {
+    guard !contains(index) else { return }
+    words[index / 64] |= 1 << UInt64(index % 64)
+    size += 1
+  }
+}

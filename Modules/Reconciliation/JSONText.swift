@@ -1,0 +1,26 @@
+package import CoherenceCore
+import Foundation
+
+/// The JSON text in which rows keep values of `Codable` types. Keys are sorted, so that equal values have equal texts.
+package enum JSONText {
+  package static func encode<Value: Encodable>(_ value: Value) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+
+  /// Returns the value of an attribute: `null` instead of the text of a missing value, so that a predicate can test it.
+  package static func attributeValue<Value: Encodable>(of value: Value) throws -> AttributeValue {
+    let text = try encode(value)
+    return text == "null" ? .null : .string(text)
+  }
+
+  package static func decode<Value: Decodable>(_ type: Value.Type, from value: AttributeValue) throws -> Value {
+    let text =
+      switch value {
+      case .string(let text): text
+      default: "null"
+      }
+    return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
+  }
+}

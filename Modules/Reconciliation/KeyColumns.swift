@@ -1,0 +1,28 @@
+package import CoherenceCore
+
+/// Keys, as one list of values for each key attribute.
+package struct KeyColumns {
+  package private(set) var columns: [[AttributeValue]]
+
+  /// No keys yet.
+  package init(width: Int) { columns = Array(repeating: [], count: width) }
+
+  /// Keys of one attribute.
+  package init(_ column: [AttributeValue]) { columns = [column] }
+
+  package init(_ keys: some Sequence<[AttributeValue]>, width: Int) {
+    self.init(width: width)
+    for key in keys { append(key) }
+  }
+
+  package var count: Int { columns.first?.count ?? 0 }
+
+  package mutating func append(_ key: [AttributeValue]) {
+    for (position, value) in key.enumerated() { columns[position].append(value) }
+  }
+}
+
+extension [AttributeValue] {
+  /// Whether a key lacks a value. Such a key identifies no row.
+  package var isIncompleteKey: Bool { contains { $0.isNull } }
+}

@@ -1,0 +1,59 @@
+package import CoherenceCore
+
+/// Collects the identifiers of the rows with certain keys: of several rows with one key, the oldest row's.
+package final class IDsByKey: RowExpectation {
+  package let keySlots: [Int]
+  private let keys: Set<[AttributeValue]>
+  package private(set) var ids: [[AttributeValue]: ManagedObjectID] = [:]
+
+  package init(_ keys: Set<[AttributeValue]>, keySlots: [Int]) {
+    self.keys = keys
+    self.keySlots = keySlots
+  }
+
+  /// The keys without a row.
+  package var missing: [[AttributeValue]] { keys.filter { ids[$0] == nil } }
+
+  package var expectedValues: [AttributeValue?] { [] }
+
+  package func verdict(on id: ManagedObjectID, key: [AttributeValue]) -> RowVerdict {
+    guard keys.contains(key) else { return .pass }
+    if let known = ids[key], known.isOlder(than: id) { return .pass }
+    ids[key] = id
+    return .pass
+  }
+
+  package func take(_ row: Row) {}
+}
+
+/// Collects the rows with certain keys.
+final class RowsByKey: RowExpectation {
+  let keySlots: [Int]
+  private let keys: Set<[AttributeValue]>
+  private var rows: [[AttributeValue]: [Row]] = [:]
+  private var current: [AttributeValue] = []
+
+  init(_ keys: Set<[AttributeValue]>, keySlots: [Int]) {
+    self.keys = keys
+    self.keySlots = keySlots
+  }
+
+  /// The rows with a key, the oldest first.
+  func rows(with key: [AttributeValue]) -> [Row] { (rows[key] ?? []).sorted { $0.id.isOlder(than: $1.id) } }
+
+  var expectedValues: [AttributeValue?] { [] }
+
+  func verdict(on id: ManagedObjectID, key: [AttributeValue]) -> RowVerdict {
+    current = key
+    return keys.contains(key) ? .take : .pass
+  }
+
+  func take(_ row: Row) { rows[current, default: []].append(row) }
+}
+
+extension ManagedObjectID {
+  /// Whether a record was inserted before another record of its entity. Unsaved records are the newest.
+  package func isOlder(than other: ManagedObjectID) -> Bool {
+    isTemporaryID == other.isTemporaryID ? key < other.key : !isTemporaryID
+  }
+}

@@ -1,0 +1,174 @@
+package import CoherenceCore
+
+/// The values that input records expect of their rows.
+package protocol ExpectedValues: AnyObject {
+  /// Writes the values that the row of an input record has to have, by slot, and `nil` in slots where any value will do.
+  /// All slots of the scanned entity have an element.
+  func readExpectedValues(
+    _ index: Int, of id: ManagedObjectID, into values: inout [AttributeValue?]
+  ) throws -> RowComparison
+
+  /// The number of slots that count when a row is compared with the values that were read last.
+  func comparedSlotCount(_ index: Int, of row: Row) -> Int
+
+  /// Forgets the notes on input records whose expected values will be read again, for another row.
+  func forget(_ indexes: Set<Int>)
+}
+
+/// How a row is compared with its expected values.
+package enum RowComparison {
+  /// The store compares the slots of the scanned entity, and skips an equal row.
+  case inStore
+  /// The scan compares, because the row may have more slots than the scanned entity.
+  case inScan
+  /// The row counts as different, because a value is not known yet.
+  case alwaysDifferent
+}
+
+/// The choices of a scan.
+package struct ScanOptions {
+  /// What follows when several rows have the key of one input record.
+  package enum Duplicates {
+    /// The scan throws the error.
+    case refuse(CoherenceError)
+    /// The oldest row is the match, and the other rows are passed over.
+    case keep
+    /// The oldest row is the match, and the other rows are superfluous.
+    case remove
+  }
+
+  package var duplicates: Duplicates
+  /// Whether rows of subentities can be superfluous.
+  package var includesSubentities: Bool
+  /// Whether rows without a complete key can be superfluous.
+  package var includesIncompleteKeys: Bool
+
+  package init(duplicates: Duplicates, includesSubentities: Bool, includesIncompleteKeys: Bool) {
+    self.duplicates = duplicates
+    self.includesSubentities = includesSubentities
+    self.includesIncompleteKeys = includesIncompleteKeys
+  }
+}
+
+/// Compares stored rows with input records: finds the rows that differ, the superfluous rows, and the input records whose
+/// rows are missing.
+///
+/// The memory of a scan grows with the differences; an equal row costs a lookup of its key and no allocation. The scan is
+/// not generic, because stores call it through `RowExpectation`, where a generic class is never specialised.
+package final class RowScan: RowExpectation {
+  /// A row that differs from its input record.
+  package struct Change {
+    package let index: Int
+    package let row: Row
+  }
+
+  private let rows: StoredRows
+  private let index: InputIndex
+  private let expected: any ExpectedValues
+  private let options: ScanOptions
+  package let keySlots: [Int]
+
+  package private(set) var changes: [Change] = []
+  /// The rows that no input record stands for, and superfluous rows of one key.
+  package private(set) var surplus: [Row] = []
+  // The properties that every row touches go without the run-time check of overlapping access.
+  /// The input records that have a row.
+  @exclusivity(unchecked) package private(set) var matched: IndexBits
+  /// The matches of earlier readings, which are no duplicates when they are read again.
+  private var matchedBefore: IndexBits
+  /// The input records that have several rows.
+  private var duplicated: Set<Int> = []
+  private var collectsSurplus = false
+  /// The input record of the last verdict.
+  @exclusivity(unchecked) private var current: Int?
+  @exclusivity(unchecked) private var comparison = RowComparison.inStore
+  @exclusivity(unchecked) private var values: [AttributeValue?] = []
+  @exclusivity(unchecked) private var rowCount = 0
+
+  package init(_ rows: StoredRows, index: InputIndex, expected: any ExpectedValues, options: ScanOptions) {
+    self.rows = rows
+    self.index = index
+    self.expected = expected
+    self.options = options
+    matched = IndexBits(capacity: index.inputCount)
+    matchedBefore = matched
+    keySlots = rows.keyAttributes.map(\.slot)
+  }
+
+  // MARK: Reading
+
+  /// Reads all rows that satisfy a filter, and collects the superfluous ones.
+  package func readAll(where filter: FetchPredicate?) throws {
+    collectsSurplus = true
+    defer { collectsSurplus = false }
+    try rows.compare(where: filter, with: self)
+  }
+
+  /// Reads the rows of the input records that no reading has matched yet.
+  package func readUnmatched() throws {
+    matchedBefore = matched
+    try rows.compare(index.keys(notIn: matched), with: self)
+  }
+
+  /// Chooses the oldest of several rows with one key as the match.
+  ///
+  /// - Parameter filter: The filter of the last reading.
+  package func resolveDuplicates(where filter: FetchPredicate? = nil) throws {
+    guard !duplicated.isEmpty else { return }
+    let indexes = duplicated.sorted()
+    let keys = try indexes.map { try index.key(at: $0) }
+    let collector = RowsByKey(Set(keys), keySlots: keySlots)
+    try rows.compare(KeyColumns(keys, width: keySlots.count), and: filter, with: collector)
+    changes.removeAll { duplicated.contains($0.index) }
+    expected.forget(duplicated)
+    for (index, key) in zip(indexes, keys) {
+      let rows = collector.rows(with: key)
+      guard let oldest = rows.first else { continue }
+      comparison = try expected.readExpectedValues(index, of: oldest.id, into: &values)
+      note(oldest, at: index)
+      if case .remove = options.duplicates { surplus += rows.dropFirst() }
+    }
+    duplicated = []
+  }
+
+  // MARK: RowExpectation
+
+  package var expectedValues: [AttributeValue?] { values }
+
+  package func verdict(on id: ManagedObjectID, key: [AttributeValue]) throws -> RowVerdict {
+    rowCount += 1
+    if rowCount % 256 == 0 { try rows.checkCancellation?() }
+    current = nil
+    if key.isIncompleteKey { return collectsSurplus && options.includesIncompleteKeys ? .take : .pass }
+    guard let match = try index.index(of: key) else { return collectsSurplus ? .take : .pass }
+    if matched.contains(match) { return try verdict(onDuplicateOf: match) }
+    matched.insert(match)
+    current = match
+    comparison = try expected.readExpectedValues(match, of: id, into: &values)
+    return comparison == .inStore ? .compare : .take
+  }
+
+  private func verdict(onDuplicateOf match: Int) throws -> RowVerdict {
+    if matchedBefore.contains(match) { return .pass }
+    if case .refuse(let error) = options.duplicates { throw error }
+    duplicated.insert(match)
+    return .pass
+  }
+
+  package func take(_ row: Row) {
+    if let current {
+      note(row, at: current)
+    } else if options.includesSubentities || row.entity === rows.entity {
+      surplus.append(row)
+    }
+  }
+
+  /// Notes a matched row that differs from the values that were read last.
+  private func note(_ row: Row, at index: Int) {
+    if comparison == .alwaysDifferent || differs(row, at: index) { changes.append(Change(index: index, row: row)) }
+  }
+
+  private func differs(_ row: Row, at index: Int) -> Bool {
+    (0..<expected.comparedSlotCount(index, of: row)).contains { slot in values[slot].map { row[slot] != $0 } == true }
+  }
+}

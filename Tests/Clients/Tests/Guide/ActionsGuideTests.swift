@@ -1,0 +1,192 @@
+import Coherence
+import CoherenceHTTP
+import Foundation
+import HTTPTypes
+import Testing
+
+final class Song: ManagedObject {
+  static let idKey = AttributeKey<Int64>("id")
+  static let titleKey = AttributeKey<String>("title")
+
+  static let model = Result {
+    try ManagedObjectModel(name: "Songs") {
+      Entity("Song", class: Song.self, userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Attribute("title", .string)
+      }
+    }
+  }
+
+  static func entity() throws -> EntityDescription { try model.get().entity(for: Song.self) }
+}
+
+struct SongRecord: Codable, Sendable {
+  let id: Int64
+  let title: String
+}
+
+struct CountSongs: AsyncGenericAction {
+  let container: any PersistentContainer
+
+  func execute() async throws -> Int {
+    try await container.performBackgroundTask { try $0.count(for: FetchRequest(Song.self)) }
+  }
+}
+
+struct StoreSongs: EntityAction {
+  typealias ManagedObjectType = Song
+  let records: [SongRecord]
+
+  func execute(context: ActionContext) throws {
+    try context.merge(records: records, for: Song.entity())
+  }
+}
+
+struct ReplaceSongs: EntityAction {
+  typealias ManagedObjectType = Song
+  let records: [SongRecord]
+
+  func execute(context: ActionContext) throws {
+    try context.merge(
+      records: records, for: Song.entity(), options: MergeOptions(mode: .replace, maximumDeletedShare: 0.5))
+  }
+}
+
+struct SongPage: Codable, Sendable {
+  let songs: [SongRecord]
+  let next: String?
+}
+
+struct FetchSongs: AsyncEntityAction {
+  typealias ManagedObjectType = Song
+  let http: any HTTPClient
+  let url: URL
+
+  var options: ActionOptions {
+    ActionOptions(timeout: .seconds(120), uniqueKey: "songs", retry: RetryPolicy(attempts: 3))
+  }
+
+  func execute(context: ActionContext) async throws -> MergeResult {
+    let pages = http.pages(
+      of: SongPage.self, from: HTTPRequest(method: .get, url: url), by: .cursor(in: "after") { $0.next })
+    return try await context.mergePages(pages.map { $0.content.songs }, for: try Song.entity())
+  }
+}
+
+@Suite("The articles about actions")
+struct ActionsGuideTests {
+  private let connect: GenericConnect<ContextStrategy.Mixed>
+
+  init() throws {
+    connect = GenericConnect(name: "Songs", managedObjectModel: try Song.model.get())
+    try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+  }
+
+  private func titles() async throws -> [String] {
+    try await connect.performBackgroundTask { context in
+      try context.fetch(FetchRequest(Song.self).sort("id")).map { $0[Song.titleKey] }
+    }
+  }
+
+  @Test func `actions are executed and awaited`() async throws {
+    let connect = connect
+    try await connect.start()
+    let handle = try connect.execute(StoreSongs(records: [SongRecord(id: 1, title: "Sinnerman")]))
+    try await handle.value
+    let count = try await connect.execute(CountSongs(container: connect)).value
+    #expect(count == 1 && handle.completionStatus == .successful)
+    #expect(handle.statistics.contextStatistics?.inserts == 1)
+    try await connect.stop(.drain)
+    #expect(connect.state == .stopped)
+  }
+
+  @Test func `options of the submitter replace those of the action`() async throws {
+    let connect = connect
+    try await connect.start()
+    let records = [SongRecord(id: 1, title: "Sinnerman")]
+    let first = try connect.execute(StoreSongs(records: records))
+    let second = try connect.execute(
+      CountSongs(container: connect), options: ActionOptions(priority: .high, dependencies: [first]))
+    let count = try await second.value
+    #expect(count == 1)
+  }
+
+  @Test func `a merge that deletes too much is refused`() async throws {
+    let connect = connect
+    try await connect.start()
+    let records = (1...4).map { SongRecord(id: $0, title: "Song \($0)") }
+    try await connect.execute(StoreSongs(records: records)).value
+    var deleted = 0
+    do {
+      try await connect.execute(ReplaceSongs(records: [records[0]])).value
+    } catch let error as CoherenceError where error.code == .excessiveDeletion {
+      deleted = (error.underlying as? ExcessiveDeletion)?.deletedCount ?? 0  // 3
+    }
+    #expect(deleted == 3)
+    #expect(try await titles().count == 4)
+  }
+
+  @Test func `an action merges the pages of a web service`() async throws {
+    let connect = connect
+    try await connect.start()
+    let replay = HTTPReplay([
+      HTTPExchange(
+        url: "https://music.example/songs",
+        body: .text(#"{"songs": [{"id": 1, "title": "Sinnerman"}], "next": "1"}"#)),
+      HTTPExchange(
+        url: "https://music.example/songs?after=1",
+        body: .text(#"{"songs": [{"id": 2, "title": "Strange Fruit"}], "next": null}"#)),
+    ])
+    let url = try #require(URL(string: "https://music.example/songs"))
+    let result = try await connect.execute(FetchSongs(http: replay, url: url)).value
+    #expect(result.inserted == 2)
+    #expect(replay.remaining.isEmpty)
+    #expect(try await titles() == ["Sinnerman", "Strange Fruit"])
+  }
+
+  @Test func `a client is put together from parts`() {
+    let http = URLSessionClient(maximumBodySize: 10_000_000).limited(to: .seconds(30)).retrying()
+    let client: any HTTPClient = http
+    #expect("\(type(of: client))".hasPrefix("RetryingClient"))
+  }
+
+  @Test func `the lines of a stream are read one by one`() async throws {
+    let text = #"{"id": 1, "title": "Sinnerman"}"# + "\n" + #"{"id": 2, "title": "Strange Fruit"}"# + "\n"
+    let http: any HTTPClient = HTTPReplay([HTTPExchange(url: "https://music.example/songs", body: .text(text))])
+    let url = try #require(URL(string: "https://music.example/songs"))
+    var songs: [SongRecord] = []
+    let request = HTTPRequest(method: .get, url: url)
+    let reply = try await http.stream(request).successful()
+    for try await line in reply.body.lines() {
+      songs.append(try JSONDecoder().decode(SongRecord.self, from: line))
+    }
+    #expect(songs.map(\.id) == [1, 2])
+  }
+
+  @Test func `a reply is decoded and a status of failure is an error`() async throws {
+    let http: any HTTPClient = HTTPReplay([HTTPExchange(url: "https://music.example/songs", status: 503)])
+    let url = try #require(URL(string: "https://music.example/songs"))
+    var status: Int?
+    do {
+      let page = try await http.send(HTTPRequest(method: .get, url: url)).successful().decode(SongPage.self)
+      print(page.songs.count)
+    } catch let error as CoherenceError where error.code == .httpStatus {
+      status = (error.underlying as? HTTPFailure)?.status  // 503
+    }
+    #expect(status == 503)
+  }
+
+  @Test func `events report the end of an action`() async throws {
+    let connect = connect
+    let events = connect.events
+    let follower = Task {
+      for await event in events {
+        if case .actionFinished(let proxy) = event { return proxy.completionStatus }
+      }
+      return .unknown
+    }
+    try await connect.start()
+    try await connect.execute(StoreSongs(records: [SongRecord(id: 1, title: "Sinnerman")])).value
+    #expect(await follower.value == .successful)
+  }
+}

@@ -1,0 +1,89 @@
+import Coherence
+import Testing
+
+actor Librarian {
+  private let context: ManagedObjectContext
+  private var latest: Album?
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { context.asUnownedSerialExecutor() }
+
+  init(in container: any PersistentContainer) { context = container.newBackgroundContext() }
+
+  func add(_ title: String) throws {
+    let album = try Album(context: context)
+    album.title = title
+    try context.save()
+    latest = album
+  }
+
+  var latestTitle: String? { latest?.title }
+}
+
+@Suite("The article about contexts")
+struct ContextsGuideTests {
+  @Test func `a background task returns values and an identifier leads to the object in the view`() async throws {
+    let container = try await Catalogue.filledContainer()
+    let id = try await container.performBackgroundTask { context in
+      let album = try Album(context: context)
+      album.title = "Silk & Soul"
+      try context.save()
+      return album.objectID
+    }
+    let view = container.viewContext
+    let title = try await view.perform { (try view.existingObject(with: id) as? Album)?.title }
+    #expect(title == "Silk & Soul")
+  }
+
+  @Test func `a context is used on the calling thread`() async throws {
+    let container = try await Catalogue.filledContainer()
+    let context = container.newBackgroundContext()
+    let count = try context.performAndWait { try context.count(for: FetchRequest(Album.self)) }
+    #expect(count == 3)
+  }
+
+  @Test func `an actor keeps the objects of its context`() async throws {
+    let container = try Catalogue.container()
+    let librarian = Librarian(in: container)
+    try await librarian.add("Silk & Soul")
+    #expect(await librarian.latestTitle == "Silk & Soul")
+  }
+
+  @Test func `a stream reports the records that a save inserted`() async throws {
+    let container = try Catalogue.container()
+    let changes = try container.entityChanges(of: "Album")
+    let follower = Task {
+      for await change in changes { return change.inserted.count }
+      return 0
+    }
+    try await container.performBackgroundTask { context in
+      try Album(context: context).title = "Silk & Soul"
+      try context.save()
+    }
+    #expect(await follower.value == 1)
+  }
+
+  @Test func `two reads of a snapshot see one state`() async throws {
+    let container = try await Catalogue.filledContainer()
+    let context = container.newBackgroundContext()
+    let counts = try await context.perform {
+      try context.withSnapshot {
+        [try context.count(for: FetchRequest(Album.self)), try context.count(for: FetchRequest(Track.self))]
+      }
+    }
+    #expect(counts == [3, 3])
+  }
+
+  @Test func `a child context saves into its parent alone`() async throws {
+    let container = try await Catalogue.filledContainer()
+    let context = container.newBackgroundContext()
+    let form = ManagedObjectContext(parent: context)
+    try await form.perform {
+      try Album(context: form).title = "Draft"
+      try form.save()  // into `context`, in memory
+    }
+    try await context.perform { try context.save() }  // into the store
+    let view = container.viewContext
+    let count = try await view.perform { try view.count(for: FetchRequest(Album.self)) }
+    #expect(count == 4)
+  }
+}

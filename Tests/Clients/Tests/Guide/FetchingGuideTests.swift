@@ -1,0 +1,86 @@
+import Coherence
+import Foundation
+import Testing
+
+@Suite("The article about fetching")
+struct FetchingGuideTests {
+  /// Runs a block in a background context of a container with records.
+  private func reading<T: Sendable>(
+    _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
+  ) async throws -> T {
+    let container = try await Catalogue.filledContainer()
+    return try await container.performBackgroundTask { try body($0) }
+  }
+
+  @Test func `a request has a condition, an order and a range`() async throws {
+    let titles = try await reading { context in
+      let request = FetchRequest(Album.self)
+        .filter { $0.year >= 1960 && $0.artist.name.hasPrefix("Nina") }
+        .sort(\.year, order: .reverse)
+        .limit(10)
+      let albums = try context.fetch(request)
+      return albums.map(\.title)
+    }
+    #expect(titles == ["Wild Is the Wind", "Pastel Blues"])
+  }
+
+  @Test func `conditions on members`() async throws {
+    let names = try await reading { context in
+      let request = FetchRequest(Artist.self).filter { artist in
+        artist.albums.any { $0.tracks.count > 2 } && !artist.country.isNil
+      }
+      return try context.fetch(request).map(\.name)
+    }
+    #expect(names == ["Nina Simone"])
+  }
+
+  @Test func `the same condition as text and by Foundation`() async throws {
+    let counts = try await reading { context in
+      let name = "Nina Simone"
+      let byText = try FetchPredicate(format: "artist.name == %@ AND year BETWEEN {1960, 1969}", name)
+      let byFoundation = try FetchPredicate(#Predicate<Album> { $0.artist?.name == name })
+      return try [byText, byFoundation].map { try context.count(for: FetchRequest(Album.self).filter($0)) }
+    }
+    #expect(counts == [2, 2])
+  }
+
+  @Test func `texts are compared by options`() async throws {
+    let count = try await reading { context in
+      let request = FetchRequest(Artist.self)
+        .filter { $0.name.contains("cesaria", options: [.caseInsensitive, .diacriticInsensitive]) }
+      return try context.count(for: request)
+    }
+    #expect(count == 1)
+  }
+
+  @Test func `relationships are loaded with the records`() async throws {
+    let titles = try await reading { context in
+      var request = FetchRequest(Artist.self).sort(\.name)
+      request.relationshipsForPrefetching = ["albums.tracks"]
+      let artists = try context.fetch(request)
+      return artists.flatMap { $0.albums.flatMap { $0.tracks.map(\.title) } }
+    }
+    #expect(titles == ["Be My Husband", "Strange Fruit", "Sinnerman"])
+  }
+
+  @Test func `an entity without a class is fetched by its name`() async throws {
+    let titles = try await reading { context in
+      let albums = try context.fetch(FetchRequest<ManagedObject>(entityName: "Album").sort("title"))
+      let titles = try albums.map { try $0.value(for: "title", as: String.self) }
+      return titles
+    }
+    #expect(titles == ["Miss Perfumado", "Pastel Blues", "Wild Is the Wind"])
+  }
+
+  @Test func `batch requests change and delete records in the store`() async throws {
+    let counts = try await reading { context in
+      let sixties = FetchPredicate.where(Album.self) { $0.year < 1970 }
+      let changed = try context.execute(
+        BatchUpdateRequest(entityName: "Album", predicate: sixties, values: ["year": 1969]))
+      let deleted = try context.execute(
+        BatchDeleteRequest(entityName: "Track", predicate: try FetchPredicate(format: "title == 'Sinnerman'")))
+      return [changed.count, deleted.count]
+    }
+    #expect(counts == [2, 1])
+  }
+}

@@ -1,0 +1,72 @@
+import Coherence
+import Testing
+
+@Suite("The article about relationships")
+struct RelationshipsGuideTests {
+  private func writing<T: Sendable>(
+    _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
+  ) async throws -> T {
+    let container = try await Catalogue.filledContainer()
+    return try await container.performBackgroundTask { try body($0) }
+  }
+
+  @Test func `one side sets the other`() async throws {
+    let isMember = try await writing { context in
+      let artist = try Artist(context: context)
+      artist.name = "Mayra Andrade"
+      let album = try Album(context: context)
+      album.title = "Stória, stória…"
+      album.artist = artist
+      let isMember = artist.albums.contains(album)  // true
+      try context.save()
+      return isMember
+    }
+    #expect(isMember)
+  }
+
+  @Test func `the members of a list have an order`() async throws {
+    let titles = try await writing { context in
+      let request = FetchRequest(Album.self).filter { $0.title == "Pastel Blues" }
+      let album = try #require(try context.fetch(request).first)
+      let track = try Track(context: context)
+      track.title = "End of the Line"
+      album.tracks.insert(track, at: 1)
+      album.tracks.move(from: 3, to: 0)
+      try context.save()
+      return album.tracks.map(\.title)
+    }
+    #expect(titles == ["Sinnerman", "Be My Husband", "End of the Line", "Strange Fruit"])
+  }
+
+  @Test func `members are filtered by the store`() async throws {
+    let titles = try await writing { context in
+      let artist = try #require(try context.fetch(FetchRequest(Artist.self).filter { $0.name == "Nina Simone" }).first)
+      let recent = try artist.albums.filtered(.where(Album.self) { $0.year > 1965 })
+      return recent.map(\.title)
+    }
+    #expect(titles == ["Wild Is the Wind"])
+  }
+
+  @Test func `a cascade deletes the members too`() async throws {
+    let counts = try await writing { context in
+      let artist = try #require(try context.fetch(FetchRequest(Artist.self).filter { $0.name == "Nina Simone" }).first)
+      context.delete(artist)
+      try context.save()
+      let albums = try context.count(for: FetchRequest(Album.self))  // those of other artists
+      return [albums, try context.count(for: FetchRequest(Track.self))]
+    }
+    #expect(counts == [1, 0])
+  }
+
+  @Test func `the names of relationships are enough`() async throws {
+    let count = try await writing { context in
+      let album = try #require(try context.fetch(FetchRequest(Album.self).sort(\.title)).first)
+      let artist = try album.object(for: "artist")
+      let tracks = try album.objects(for: "tracks")
+      try album.setObjects([], for: "tracks")
+      #expect(artist?.objectID == album.artist?.objectID)
+      return tracks.count
+    }
+    #expect(count == 0)
+  }
+}

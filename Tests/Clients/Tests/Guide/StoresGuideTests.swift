@@ -1,0 +1,97 @@
+import Coherence
+import Foundation
+import Testing
+
+@Suite("The article about stores")
+struct StoresGuideTests {
+  private typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
+
+  /// Runs a block with a directory of its own.
+  private func withDirectory(_ body: (URL) async throws -> Void) async throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try await body(directory)
+  }
+
+  @Test func `a store is attached with options and described by its metadata`() async throws {
+    try await withDirectory { directory in
+      let container = GenericPersistentContainer<ContextStrategy.Mixed>(
+        name: "Catalogue", managedObjectModel: try Catalogue.model(), storeLocation: directory)
+      let store = try container.attachPersistentStore(
+        for: StoreConfiguration(type: .sqlite, options: [SQLiteOption.busyTimeout: 5]))
+      let metadata = try store.metadata()
+      print(metadata.type, metadata.models.count)  // SQLite 1
+      try container.detach(persistentStore: store)
+      #expect(metadata.type == "SQLite")
+      #expect(FileManager.default.fileExists(atPath: directory.appendingPathComponent("Catalogue.sqlite").path))
+    }
+  }
+
+  @Test func `configurations of the model decide where an entity lives`() async throws {
+    try await withDirectory { directory in
+      let model = try ManagedObjectModel(configurations: ["Library": ["Book"], "Session": ["Search"]]) {
+        Entity("Book") { Attribute("title", .string) }
+        Entity("Search") { Attribute("text", .string) }
+      }
+      let container = GenericPersistentContainer<ContextStrategy.Mixed>(
+        name: "Reader", managedObjectModel: model, storeLocation: directory)
+      let stores = try container.attachPersistentStores(for: [
+        StoreConfiguration(name: "Library", type: .sqlite), StoreConfiguration(name: "Session", type: .inMemory),
+      ])
+      #expect(stores.map(\.type) == [.sqlite, .inMemory])
+      try container.detach(persistentStores: stores)
+    }
+  }
+
+  @Test func `a renamed attribute keeps its values`() async throws {
+    try await withDirectory { directory in
+      let old = try ManagedObjectModel { Entity("Book") { Attribute("name", .string) } }
+      let writer = Container(name: "Reader", managedObjectModel: old, storeLocation: directory)
+      let written = try writer.attachPersistentStore()
+      try await writer.performBackgroundTask { context in
+        try context.insertNewObject(forEntityName: "Book").setValue("Lavinia", for: "name")
+        try context.save()
+      }
+      try writer.detach(persistentStore: written)
+      let model = try ManagedObjectModel(name: "Reader", versionIdentifiers: ["2"]) {
+        Entity("Book") {
+          Attribute("title", .string, formerNames: ["name"])
+          Attribute("pages", .int32, default: 0)
+        }
+      }
+      let reader = Container(name: "Reader", managedObjectModel: model, storeLocation: directory)
+      let store = try reader.attachPersistentStore()
+      let titles = try await reader.performBackgroundTask { context in
+        try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")).map {
+          try $0.value(for: "title", as: String.self)
+        }
+      }
+      #expect(titles == ["Lavinia"])
+      try reader.detach(persistentStore: store)
+    }
+  }
+
+  @Test func `a store that does not fit is refused with its losses`() async throws {
+    try await withDirectory { directory in
+      let old = try ManagedObjectModel { Entity("Book") { Attribute("pages", .string) } }
+      let writer = Container(name: "Reader", managedObjectModel: old, storeLocation: directory)
+      let written = try writer.attachPersistentStore()
+      try await writer.performBackgroundTask { context in
+        try context.insertNewObject(forEntityName: "Book").setValue("many", for: "pages")
+        try context.save()
+      }
+      try writer.detach(persistentStore: written)
+      let model = try ManagedObjectModel { Entity("Book") { Attribute("pages", .int32, optional: true) } }
+      let container = Container(name: "Reader", managedObjectModel: model, storeLocation: directory)
+      var isRefused = false
+      do {
+        try container.attachPersistentStore()
+      } catch let error as CoherenceError where error.code == .incompatibleModel {
+        isRefused = true
+        print(error.message)
+        for loss in error.dataLosses { print(loss) }
+      }
+      #expect(isRefused && container.persistentStoreCoordinator.persistentStores.isEmpty)
+    }
+  }
+}

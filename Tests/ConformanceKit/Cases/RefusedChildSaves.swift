@@ -1,0 +1,64 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  /// A child's save that its parent refuses changes neither of them.
+  static let refusedChildSaves = ConformanceSubject("Refused child saves") {
+    Case("a child's save of a record that the parent deleted changes nothing in the parent") { stack in
+      try stack.write { context in for title in ["A", "B", "C"] { try context.make("Album", ["title": title]) } }
+      try nested(stack) { parent, child in
+        for album in try child.all("Album") { try album.setValue("child's", for: "title") }
+        try child.make("Album", ["title": "D"])
+        parent.delete(try parent.one("Album", where: equal("title", "B")))
+        try parent.processPendingChanges()
+        _ = try expectThrows(oneOf: [.objectDeleted, .objectNotFound]) { try child.save() }
+        try expectEqual(try parent.names("Album"), ["A", "C"])
+        try expect(parent.insertedObjects.isEmpty && parent.updatedObjects.isEmpty, "the parent's own changes only")
+        try expectEqual(parent.deletedObjects.count, 1)
+        try expect(child.hasChanges, "the child's changes to stay")
+        try parent.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Album"), ["A", "C"]) }
+    }
+    Case("a child's save that cannot read its records changes nothing in the parent") { stack in
+      try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
+      let interposition = try stack.interpose()
+      try nested(stack) { parent, child in
+        for album in try child.all("Album") { try album.setValue("child's", for: "title") }
+        try child.make("Album", ["title": "C"])
+        interposition.beforeFetch { throw CoherenceError(.inputOutput, "The disk failed.") }
+        let outcome = Result { try child.save() }
+        interposition.beforeFetch(nil)
+        // A parent that has the rows already does not read.
+        if case .failure = outcome {
+          try expect(!parent.hasChanges && child.hasChanges, "nothing to reach the parent")
+          try child.save()
+        }
+        try expectEqual(try parent.names("Album"), ["C", "child's", "child's"])
+      }
+    }
+    Case("a child that mended a refused save saves all of its changes") { stack in
+      try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
+      try nested(stack) { parent, child in
+        let albums = try child.all("Album", sort: [SortKey("title")])
+        for album in albums { try album.setValue("child's", for: "title") }
+        parent.delete(try parent.one("Album", where: equal("title", "B")))
+        try parent.processPendingChanges()
+        _ = try expectThrows(oneOf: [.objectDeleted, .objectNotFound]) { try child.save() }
+        parent.rollback()
+        try child.save()
+        try expectEqual(try parent.names("Album"), ["child's", "child's"])
+        try parent.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Album"), ["child's", "child's"]) }
+    }
+  }
+
+  /// Runs the body in a parent and a child of it, entered one within the other.
+  private static func nested(
+    _ stack: ConformanceStack, _ body: (_ parent: ManagedObjectContext, _ child: ManagedObjectContext) throws -> Void
+  ) throws {
+    let parent = stack.context()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+    try parent.performAndWait { try child.performAndWait { try body(parent, child) } }
+  }
+}

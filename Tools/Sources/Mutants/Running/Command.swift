@@ -1,0 +1,95 @@
+import Foundation
+
+/// A command of the system.
+struct Command {
+  /// How a command ended.
+  enum Ending: Equatable {
+    case exited(Int32)
+    /// Ended from here, at a line of its output.
+    case stopped(line: String)
+    case timedOut
+  }
+
+  private let arguments: [String]
+  private let directory: URL
+  private let environment: [String: String]
+
+  /// - Parameters:
+  ///   - arguments: The name of the program, which is looked up in `PATH`, and its arguments.
+  ///   - environment: Variables beside those of this process.
+  init(_ arguments: [String], in directory: URL, environment: [String: String] = [:]) {
+    self.arguments = arguments
+    self.directory = directory
+    self.environment = environment
+  }
+
+  /// Everything that the command writes to its standard output.
+  ///
+  /// - Throws: ``MutationFailure`` when it fails.
+  func output() throws -> String {
+    let pipe = Pipe()
+    let process = makeProcess(arguments)
+    process.standardOutput = pipe
+    try process.run()
+    let data = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      throw MutationFailure("'\(arguments.joined(separator: " "))' failed; its messages are above.")
+    }
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  /// Runs the command with its output in a file.
+  ///
+  /// - Parameters:
+  ///   - log: The file, which is replaced.
+  ///   - limit: In seconds; the command and its children are ended then. `nil` for no limit.
+  ///   - stops: Whether to end the command at a line of its output.
+  func run(log: URL, limit: Int? = nil, stoppingAt stops: (String) -> Bool = { _ in false }) throws -> Ending {
+    try Data().write(to: log)
+    let file = try FileHandle(forWritingTo: log)
+    defer { try? file.close() }
+    let pipe = Pipe()
+    let process = makeProcess(limit.map { Self.limited(arguments, to: $0) } ?? arguments)
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    var rest = Data()
+    while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
+      try file.write(contentsOf: data)
+      rest.append(data)
+      while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+        let line = String(decoding: rest[..<end], as: UTF8.self)
+        rest = Data(rest[(end + 1)...])
+        guard stops(line) else { continue }
+        // A child may keep the pipe open, so the rest of the output is not waited for.
+        process.terminate()
+        process.waitUntilExit()
+        return .stopped(line: line)
+      }
+    }
+    process.waitUntilExit()
+    return process.terminationStatus == 124 && limit != nil ? .timedOut : .exited(process.terminationStatus)
+  }
+
+  private func makeProcess(_ arguments: [String]) -> Process {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = arguments
+    process.currentDirectoryURL = directory
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    return process
+  }
+
+  /// GNU's `timeout` passes a signal on to the children of a command, which nothing else here does.
+  private static func limited(_ arguments: [String], to seconds: Int) -> [String] {
+    ["timeout", "--kill-after=10", "\(seconds)"] + arguments
+  }
+}
+
+/// Why no mutants could be made or tested.
+public struct MutationFailure: Error, CustomStringConvertible {
+  public let description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,79 @@
+import Foundation
+
+/// One build that serves many mutants.
+struct MutantBuild {
+  let workingCopy: WorkingCopy
+  let layout: PackageLayout
+  /// The libraries that mutants may be in, by the paths of their sources.
+  private let libraries: [String: PackageLayout.Target]
+  private let sources: [String: String]
+  /// The mutants that have a type so far.
+  private(set) var mutants: [Mutant] = []
+  /// The mutants that the compiler refused.
+  private(set) var refused: [Mutant] = []
+
+  /// - Parameter folders: Where mutants may be, as paths from the root; files are possible too.
+  /// - Throws: ``MutationFailure`` when no library has sources there.
+  init(_ workingCopy: WorkingCopy, folders: [String]) throws {
+    self.workingCopy = workingCopy
+    try workingCopy.refresh()
+    let description = Command(["swift", "package", "describe", "--type", "json"], in: workingCopy.copy)
+    layout = try JSONDecoder().decode(PackageLayout.self, from: Data(description.output().utf8))
+    libraries = layout.libraryOfSource(in: folders)
+    if libraries.isEmpty {
+      throw MutationFailure("No library has Swift sources in \(folders.joined(separator: ", ")).")
+    }
+    sources = try Dictionary(
+      uniqueKeysWithValues: libraries.keys.map { path in
+        (path, try String(contentsOf: workingCopy.root.appendingPathComponent(path), encoding: .utf8))
+      })
+  }
+
+  /// The places of all sources, in the order of their paths.
+  func sites() -> [MutationSite] {
+    sources.sorted { $0.key < $1.key }.flatMap { SiteFinder.sites(in: $0.value, path: $0.key) }
+  }
+
+  /// The name of the target that a mutant is in.
+  func target(of mutant: Mutant) -> String { libraries[mutant.site.path]?.name ?? "" }
+
+  /// Builds the tests with all of the mutants that the compiler takes.
+  ///
+  /// - Throws: ``MutationFailure`` when the build fails for another reason than a mutant.
+  mutating func build(_ drawn: [Mutant]) throws {
+    mutants = drawn
+    refused = []
+    while true {
+      let mutated = Dictionary(grouping: mutants, by: \.site.path).map { path, mutants in
+        (path, MutatedSource(sources[path] ?? "", mutants: mutants))
+      }
+      let files = Dictionary(uniqueKeysWithValues: mutated)
+      try workingCopy.refresh(replacing: try replacedFiles(files))
+      let log = workingCopy.logs.appendingPathComponent("build.log")
+      let ending = try Command(["swift", "build", "--build-tests"], in: workingCopy.copy).run(log: log)
+      if ending == .exited(0) { return }
+      let blamed = try blamedMutants(files, log: log)
+      if blamed.isEmpty { throw MutationFailure("The build fails, and no mutant is why: see \(log.path).") }
+      mutants.removeAll(where: blamed.contains)
+      refused += blamed.sorted { $0.number < $1.number }
+    }
+  }
+
+  private func replacedFiles(_ mutated: [String: MutatedSource]) throws -> [String: String] {
+    var replaced = mutated.mapValues(\.text)
+    // Every library has its switch, with or without a mutant: the manifest of a build is the same for every seed.
+    for target in libraries.values { replaced["\(target.path)/\(MutantSwitch.fileName)"] = MutantSwitch.source }
+    // A mutant may well have unreachable code.
+    let manifest = try String(
+      contentsOf: workingCopy.root.appendingPathComponent("Package.swift"), encoding: .utf8)
+    replaced["Package.swift"] = manifest.replacingOccurrences(of: ".treatAllWarnings(as: .error),", with: "")
+    return replaced
+  }
+
+  private func blamedMutants(_ files: [String: MutatedSource], log: URL) throws -> Set<Mutant> {
+    let output = String(decoding: try Data(contentsOf: log), as: UTF8.self)
+    let errors = CompilerErrors(in: output, root: workingCopy.copy.resolvingSymlinksInPath().path)
+    let blamed = errors.lines.flatMap { path, lines in lines.flatMap { files[path]?.mutants(blamedAt: $0) ?? [] } }
+    return Set(blamed)
+  }
+}

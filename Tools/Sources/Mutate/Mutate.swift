@@ -1,0 +1,55 @@
+import ArgumentParser
+import Foundation
+import Mutants
+
+/// Changes the sources at random lines, and reports the changes that no test sees.
+@main
+struct Mutate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "coherence-mutate", abstract: "Changes the sources at random lines, and reports unseen changes.",
+    discussion: """
+      Every mutant is one change at one line of Modules or Backends. All mutants of a run are in one build, in a copy \
+      of the tree in .build/mutants, and an environment variable chooses between them. The tests that depend on the \
+      changed target run until the first failure. The same seed makes the same mutants of the same sources.
+      """)
+
+  @Option(help: "The number that the random choices depend on.")
+  var seed: UInt64 = 1
+
+  @Option(help: "The number of mutants; those without a type count too.")
+  var count = 20
+
+  @Option(name: .customLong("in"), help: ArgumentHelp("A folder or file to change.", valueName: "path"))
+  var folders: [String] = []
+
+  @Option(help: ArgumentHelp("Test only the mutant with this number, of the same seed and count.", valueName: "number"))
+  var only: [Int] = []
+
+  @Option(help: ArgumentHelp("Run only the targets of tests whose names contain this.", valueName: "text"))
+  var tests: [String] = []
+
+  @Flag(help: "List the mutants, and build and test none.")
+  var list = false
+
+  func validate() throws {
+    guard count > 0 else { throw ValidationError("--count takes 1 or more.") }
+  }
+
+  func run() throws {
+    let root = URL(fileURLWithPath: FileManager.default.currentDirectoryPath)
+    var run = MutationRun(root: root) { line in
+      // Not print, which keeps a line back when the output is a pipe, and a run takes hours.
+      try? FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
+    }
+    run.seed = seed
+    run.count = count
+    if !folders.isEmpty { run.folders = folders }
+    if !only.isEmpty { run.only = Set(only) }
+    if !tests.isEmpty { run.includesTests = { target in tests.contains { target.contains($0) } } }
+    if list {
+      try run.list()
+    } else if try run.run() > 0 {
+      throw ExitCode.failure
+    }
+  }
+}
