@@ -397,7 +397,7 @@ import Testing
   /// A coordinator with a cache and a twin without one must show the same at each step, after writes of all origins.
   @Test(arguments: RowCacheTests.seeds)
   func `a coordinator with a cache shows what one without shows`(seed: UInt64) throws {
-    var random = SplitMix64(seed: seed)
+    var random = SeededRandom(seed: seed)
     let twin = try anotherCoordinator()
     twin.rowCachePolicy = .off
     let third = try anotherCoordinator()

@@ -1,5 +1,5 @@
 /// Random numbers that a seed repeats.
-package struct SplitMix64: RandomNumberGenerator, Sendable {
+package struct SeededRandom: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
   package init(seed: UInt64) { state = seed }
