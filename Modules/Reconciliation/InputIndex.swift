@@ -12,6 +12,8 @@ package import CoherenceCore
 ///   key. Buckets become occupied and never free again, so that a search finds every key.
 package final class InputIndex {
   // Both are used for every stored row, so without the run-time check of overlapping access.
+  // Safety of `@exclusivity(unchecked)`: one thread uses the index, and the input, which is called during an access of
+  // `scratch`, does not know the index.
   /// Each bucket has the index of a record plus one in its upper half, and the upper half of the key's hash in its lower
   /// half; a free bucket is zero.
   @exclusivity(unchecked) private var buckets: [UInt64]

@@ -102,6 +102,7 @@ public struct Row: @unchecked Sendable {
     values.deinitialize(count: Int(content.pointee.count))
   }
 
+  // Safety of `assumingMemoryBound`: `checkLayout` compares the addresses with those of `ManagedBuffer` before any row.
   // `ManagedBuffer` hands out the same two addresses, at the price of a check of overlapping access at each use: more
   // than reading a value costs. A row's header and values lie one behind the other after the two words of every object.
 

@@ -27,6 +27,8 @@ struct FieldAccess<Model>: Sendable {
 /// The location does not know the model's type, so that the work for each record asks the runtime for no type metadata.
 @usableFromInline
 struct FieldLocation: Sendable {
+  // Safety of `assumingMemoryBound`: `MemoryLayout.offset(of:)` returns an offset for stored properties alone. The
+  // address is in a model whose property is initialised, or for `initialize` in memory for a model.
   /// The distance from the beginning of the model, in bytes.
   @usableFromInline let offset: Int
   /// The number of bytes that the property takes.

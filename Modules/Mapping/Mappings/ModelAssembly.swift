@@ -7,6 +7,8 @@ import CoherenceCore
 ///
 /// The work for each model does not know the model's type, so that it asks the runtime for no type metadata.
 final class ModelAssembly {
+  // Safety of `assumingMemoryBound`: `base` is memory for models of the one type that the assembly was made for, of
+  // which the first `count` are initialised.
   private struct Part {
     /// The index of the field in the mapping.
     let field: Int
