@@ -1,4 +1,8 @@
 /// A hash table from identifiers to words: a ``KeyTable`` for each space.
+///
+/// Invariants, see ``checkInvariants()``: each space has at most one part, and the table frees the memory of its parts at
+/// `removeAll` and at its end. A pointer to the keys of a space is valid until then, because the keys have memory of their
+/// own, which does not move when another space gets a part.
 struct IDTable: ~Copyable {
   private struct Part {
     let space: UnsafeMutableRawPointer
@@ -57,4 +61,13 @@ struct IDTable: ~Copyable {
 
   /// Visits every word.
   func forEach(_ body: (UInt) -> Void) { for part in parts { part.keys.pointee.forEach(body) } }
+
+  /// The number of identifiers.
+  var count: Int { parts.reduce(0) { $0 + $1.keys.pointee.count } }
+
+  /// Ends a debug build if an invariant of the table does not hold. Takes time proportional to the capacity.
+  func checkInvariants() {
+    assert(Set(parts.map(\.space)).count == parts.count, "Each space has at most one part in an identifier table.")
+    for part in parts { part.keys.pointee.checkInvariants() }
+  }
 }

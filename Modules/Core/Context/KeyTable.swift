@@ -3,6 +3,13 @@
 /// each other, as the keys of records that come together do, so that they share cache lines.
 ///
 /// A word of zero means "nothing", so it cannot be stored. An empty table has no memory of its own.
+///
+/// Invariants, see ``checkInvariants()``:
+/// - The capacity, which is `mask + 1`, is a power of two, and at most two thirds of the entries are occupied. A search
+///   therefore ends at a free entry.
+/// - All entries from the home of a key to the entry of the key are occupied, and no two entries have one key. A search
+///   therefore finds every key.
+/// - A table without memory of its own is empty and has the smallest capacity.
 struct KeyTable: ~Copyable {
   private struct Entry {
     var key: Int64
@@ -33,7 +40,8 @@ struct KeyTable: ~Copyable {
     return entries
   }
 
-  @inline(__always) private func home(_ key: Int64) -> Int {
+  /// The entry at which the search for a key begins.
+  @inline(__always) func home(_ key: Int64) -> Int {
     let key = UInt64(bitPattern: key)
     let group = ((key >> 3) &* 0x9E37_79B9_7F4A_7C15) >> (shift &+ 3)
     return Int(truncatingIfNeeded: group << 3 | key & 7)
@@ -51,6 +59,7 @@ struct KeyTable: ~Copyable {
 
   /// Sets the word of a key, replacing what it had.
   mutating func set(_ word: UInt, for key: Int64) {
+    assert(word != 0, "A key table cannot store the word zero, which marks a free entry.")
     var index = home(key)
     while entries[index].word != 0 {
       if entries[index].key == key {
@@ -76,11 +85,14 @@ struct KeyTable: ~Copyable {
     while entries[index].word != 0 {
       if entries[index].key == key {
         entries[index].word = body(entries[index].word)
+        assert(entries[index].word != 0, "An update cannot remove a key.")
         return
       }
       index = (index + 1) & mask
     }
+    assert(hasMemory && (count + 1) * 3 <= mask * 2, "An update needs room, which `reserve` makes.")
     entries[index] = Entry(key: key, word: body(0))
+    assert(entries[index].word != 0, "A key table cannot store the word zero, which marks a free entry.")
     count += 1
   }
 
@@ -134,10 +146,40 @@ struct KeyTable: ~Copyable {
       entries[place] = old[index]
     }
     if hadMemory { old.deallocate() }
+    // As rare as growing, so that the time of the check in debug builds stays proportional to the insertions.
+    checkInvariants()
   }
 
   /// Visits every word.
   func forEach(_ body: (UInt) -> Void) {
     for index in 0...mask where entries[index].word != 0 { body(entries[index].word) }
+  }
+}
+
+extension KeyTable {
+  /// The number of entries, free ones included.
+  var capacity: Int { mask + 1 }
+
+  /// Ends a debug build if an invariant of the table does not hold. Takes time proportional to the capacity, and none in
+  /// a release build.
+  func checkInvariants() {
+    assert(capacity >= Self.smallestCapacity && capacity & mask == 0, "The capacity of a key table is a power of two.")
+    assert(
+      shift == UInt64(64 - capacity.trailingZeroBitCount), "The homes of a key table's keys spread over its capacity.")
+    assert(count * 3 <= mask * 2, "At most two thirds of a key table's entries are occupied.")
+    assert(
+      hasMemory || count == 0 && capacity == Self.smallestCapacity, "A key table without memory of its own is empty.")
+    assert(occupiedCount == count, "A key table counts its occupied entries.")
+    assert((0...mask).allSatisfy(isReachable), "A search in a key table finds every occupied entry.")
+  }
+
+  private var occupiedCount: Int { (0...mask).reduce(0) { entries[$1].word == 0 ? $0 : $0 + 1 } }
+
+  /// Whether an entry is free, or the search for its key ends at it.
+  private func isReachable(_ index: Int) -> Bool {
+    guard entries[index].word != 0 else { return true }
+    var met = home(entries[index].key)
+    while entries[met].word != 0, entries[met].key != entries[index].key { met = (met + 1) & mask }
+    return met == index
   }
 }

@@ -1,5 +1,5 @@
-// Safety of `Unmanaged`: the array keeps its records until `visit` returns, and an unmanaged reference has the layout of a
-// strong one.
+// Safety of `Unmanaged` and `withMemoryRebound`: the array keeps its records until `visit` returns, and an unmanaged
+// reference has the layout of a strong one.
 extension [PendingRecord] {
   /// Visits all records without counting a reference to each, for passes over the records of a large save: the array
   /// keeps them.

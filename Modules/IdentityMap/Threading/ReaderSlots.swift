@@ -4,6 +4,9 @@ import Synchronization
 ///
 /// A reader only writes into its slot, which no other reader writes; so readers on different processors do not contend
 /// for memory. The slots belong to one ``BiasedLock``, which frees the memory.
+///
+/// Invariant, see ``checkInvariants()``: only the first word of each slot is ever written, and a slot is written by the
+/// thread that it belongs to until that thread leaves.
 struct ReaderSlots {
   /// 0 in a free slot, else the number of the reading thread.
   private let threads: UnsafeMutablePointer<Atomic<UInt>>
@@ -34,6 +37,20 @@ struct ReaderSlots {
       if slot.take(for: thread) { return slot }
     }
     return nil
+  }
+
+  /// The threads in the slots, as often as they are there. For tests.
+  var readers: [UInt] {
+    (0..<Self.count).map { (threads + $0 * Self.distance).pointee.load(ordering: .sequentiallyConsistent) }
+      .filter { $0 != 0 }
+  }
+
+  /// Ends a debug build if an invariant of the slots does not hold.
+  func checkInvariants() {
+    for word in 0..<Self.count * Self.distance where word % Self.distance != 0 {
+      let thread = (threads + word).pointee.load(ordering: .relaxed)
+      assert(thread == 0, "Readers write the first word of a slot alone.")
+    }
   }
 
   /// Calls a closure until every slot is free or is one of the calling thread.
