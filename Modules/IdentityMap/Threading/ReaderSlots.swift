@@ -32,11 +32,10 @@ struct ReaderSlots {
   func enter(_ thread: UInt) -> ReaderSlot? {
     // The numbers of threads are addresses: the upper bits of the product depend on all of theirs.
     let first = Int((thread &* 0x9E37_79B9_7F4A_7C15) >> 59)
-    for index in [first, first ^ 1] {
-      let slot = ReaderSlot(thread: threads + index * Self.distance)
-      if slot.take(for: thread) { return slot }
-    }
-    return nil
+    let preferred = slot(first)
+    if preferred.take(for: thread) { return preferred }
+    let other = slot(first ^ 1)
+    return other.take(for: thread) ? other : nil
   }
 
   /// The threads in the slots, as often as they are there. For tests.
@@ -56,10 +55,12 @@ struct ReaderSlots {
   /// Calls a closure until every slot is free or is one of the calling thread.
   func wait(from thread: UInt, yielding yield: () -> Void) {
     for index in 0..<Self.count {
-      let slot = ReaderSlot(thread: threads + index * Self.distance)
+      let slot = slot(index)
       while !slot.isFree(for: thread) { yield() }
     }
   }
+
+  private func slot(_ index: Int) -> ReaderSlot { ReaderSlot(thread: threads + index * Self.distance) }
 }
 
 /// The slot of a reader, from the beginning of the read to its end.

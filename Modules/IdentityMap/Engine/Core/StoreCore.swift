@@ -27,7 +27,7 @@
 @usableFromInline
 final class StoreCore: @unchecked Sendable {
   // The state that every operation reads comes first, so that it shares few cache lines.
-  let lock = BiasedLock()
+  @usableFromInline let lock = BiasedLock()
   @usableFromInline let tables = TableDirectory()
   @exclusivity(unchecked) @usableFromInline var undo = UndoState()
   @exclusivity(unchecked) @usableFromInline var instrumentation: Instrumentation
