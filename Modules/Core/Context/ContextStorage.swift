@@ -51,6 +51,8 @@ final class ContextStorage: @unchecked Sendable {
   let kept = KeptReads()
   /// Which records came together.
   var groups = FetchGroups()
+  /// Whether the closure of a merge policy runs as part of a save.
+  var isCallingPolicy = false
   /// What accessors could not do.
   var reports = AccessorReports()
   /// Records that a load did not find, to be looked for again when the context takes in what others saved.
@@ -102,15 +104,18 @@ final class ContextStorage: @unchecked Sendable {
     return result
   }
 
-  /// Whether a block changes records. Changes from before the block are still announced afterwards.
+  /// Whether a block changes records, also when it announces the changes. Changes from before the block are still
+  /// announced afterwards.
   func isChanged(by body: () throws -> Void) rethrows -> Bool {
     let known = unannounced
     unannounced = []
     round &+= 1
+    let first = round
     // A record may be there twice, which the sets of changed objects do not mind.
     defer { unannounced = known + unannounced }
     try body()
-    return unannounced.contains { !$0.isSilent }
+    // Each announcement of changes begins another round.
+    return round != first || unannounced.contains { !$0.isSilent }
   }
 
   /// The unsaved record of an identifier, for the owner.

@@ -180,6 +180,8 @@ extension ManagedObjectContext {
   }
 
   private final func takeInDirectly() {
+    // Changes of others would move records of the running save onto other rows.
+    if storage.isCallingPolicy { return }
     // The thread has no turns: a fetch begins another unit of work.
     if storage.confinement.isOfThread, !storage.kept.isEmpty { storage.kept.removeAll() }
     guard !inbox.isEmpty || !storage.missing.isEmpty else { return }

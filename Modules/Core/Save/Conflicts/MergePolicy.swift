@@ -41,8 +41,11 @@ public struct MergePolicy: Sendable {
   init(kind: Kind) { self.kind = kind }
 
   /// Whether a save may keep other writers out while conflicts are resolved. A user's closure may wait for another writer.
-  var canExcludeWriters: Bool {
-    if case .custom = kind { false } else { true }
+  var canExcludeWriters: Bool { !isCustom }
+
+  /// Whether a user's closure decides.
+  var isCustom: Bool {
+    if case .custom = kind { true } else { false }
   }
 
   /// The save throws ``ErrorCode/versionConflict`` with every conflict in ``CoherenceError/conflicts``, and writes nothing.
@@ -65,6 +68,11 @@ public struct MergePolicy: Sendable {
   ///
   /// The save throws the errors of the closure. It throws ``ErrorCode/invalidValue`` for a wrong number of values, and
   /// ``ErrorCode/validationFailed`` for values that do not satisfy the model.
+  ///
+  /// The closure may read objects of the saver's context, and change and save other contexts. A change of an object of the
+  /// saver's context would miss the validation: the save throws ``ErrorCode/illegalState``, writes nothing to the store in
+  /// conflict, and the change stays unsaved. A save of the saver's context in the closure throws
+  /// ``ErrorCode/illegalState`` too.
   ///
   /// - Parameter resolve: Returns the record's new values, one for each slot, or `nil` to discard the saver's changes.
   ///   Called once for each conflict of each attempt, in the saver's context and on its thread, between two transactions.
