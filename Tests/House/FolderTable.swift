@@ -25,29 +25,29 @@ enum FolderTable {
       "Statistics": [],
     ],
     "Modules/Core": [
-      "Changes": ["Model", "Save", "Store", "Values"],
-      "Confinement": ["Context", "Errors"],
+      "Changes": ["Model", "Values"],
+      "Confinement": ["Errors"],
       "Context": [
         "Changes", "Confinement", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query", "Requests",
-        "Save", "Store", "Values",
+        "Store", "Values",
       ],
-      "Coordinator": ["Confinement", "Context", "Errors", "Model", "Observation", "Store", "Values"],
+      "Coordinator": ["Changes", "Confinement", "Errors", "Model", "Observation", "Store", "Values"],
       "Errors": ["Changes", "Values"],
-      "Model": ["Errors", "Objects", "Store", "Text", "Values"],
-      "Objects": ["Context", "Errors", "Model", "Query", "Reading", "Requests", "Values"],
-      "Observation": ["Context", "Coordinator", "Model", "Save", "Values"],
+      "Model": ["Errors", "Objects", "Text", "Values"],
+      "Objects": ["Context", "Errors", "Model", "Query", "Values"],
+      "Observation": ["Model", "Values"],
       "Query": ["Errors", "Model", "Text", "Values"],
       "Reading": [
         "Confinement", "Context", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query", "Requests",
         "Store", "Values",
       ],
-      "Requests": ["Errors", "Objects", "Query", "Values"],
+      "Requests": ["Errors", "Objects", "Query", "Text", "Values"],
       "Save": [
         "Changes", "Confinement", "Context", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query",
         "Requests", "Store", "Text", "Values",
       ],
-      "Store": ["Context", "Coordinator", "Errors", "Model", "Query", "Values"],
-      "Text": ["Errors", "Query"],
+      "Store": ["Changes", "Errors", "Model", "Query", "Values"],
+      "Text": ["Errors"],
       "Values": ["Confinement", "Errors", "Model"],
     ],
     "Modules/HTTP": [
@@ -97,8 +97,12 @@ enum FolderTable {
   static let inherentPairs: [FolderPair: String] = [
     FolderPair("Modules/Core", "Context", "Objects"):
       "An object belongs to a context, and the context makes, keeps and changes objects.",
+    FolderPair("Modules/Core", "Errors", "Values"):
+      "A value that does not fit its type throws an error, and an error has the identifiers of records.",
     FolderPair("Modules/Core", "Model", "Objects"):
       "An entity names the class of its objects, and an object has an entity.",
+    FolderPair("Modules/Core", "Model", "Values"):
+      "An attribute has a default value, and a row and a space of identifiers have an entity.",
     FolderPair("Modules/IdentityMap", "Engine", "Model"):
       "A key path of a nested entity makes its accessor while the static types are known.",
     FolderPair("Modules/IdentityMap", "Observation", "Store"):
@@ -108,21 +112,6 @@ enum FolderTable {
   /// Folders that use each other although one of them should come first. This list may only shrink.
   static let undividedPairs: Set<FolderPair> = [
     FolderPair("Backends/SQL", "Language", "Query"),
-    FolderPair("Modules/Core", "Changes", "Save"),
-    FolderPair("Modules/Core", "Confinement", "Context"),
-    FolderPair("Modules/Core", "Context", "Coordinator"),
-    FolderPair("Modules/Core", "Context", "Observation"),
-    FolderPair("Modules/Core", "Context", "Save"),
-    FolderPair("Modules/Core", "Context", "Store"),
-    FolderPair("Modules/Core", "Coordinator", "Observation"),
-    FolderPair("Modules/Core", "Coordinator", "Store"),
-    FolderPair("Modules/Core", "Errors", "Values"),
-    FolderPair("Modules/Core", "Model", "Store"),
-    FolderPair("Modules/Core", "Model", "Values"),
-    FolderPair("Modules/Core", "Objects", "Reading"),
-    FolderPair("Modules/Core", "Objects", "Requests"),
-    FolderPair("Modules/Core", "Observation", "Save"),
-    FolderPair("Modules/Core", "Query", "Text"),
     FolderPair("Modules/Mapping", "Coding", "Mappings"),
     FolderPair("Modules/Mapping", "Manager", "Sync"),
     FolderPair("Modules/Mapping", "Mappings", "Saving"),
