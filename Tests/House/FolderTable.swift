@@ -5,7 +5,7 @@
 enum FolderTable {
   static let allowed: [String: [String: Set<String>]] = [
     "Backends/SQL": [
-      "Language": ["Query"],
+      "Language": [],
       "Query": ["Language", "Schema"],
       "Save": ["Language", "Schema"],
       "Schema": ["Language"],
@@ -79,10 +79,10 @@ enum FolderTable {
       "Coding": ["Mappings"],
       "Errors": [],
       "Manager": ["Mappings", "Records", "Saving", "Sync", "Threads", "Transactions"],
-      "Mappings": ["Coding", "Saving"],
+      "Mappings": ["Coding", "Records"],
       "Records": [],
       "Saving": ["Mappings", "Records", "Sync"],
-      "Sync": ["Manager", "Records", "Saving", "Transactions"],
+      "Sync": ["Records"],
       "Threads": [],
       "Transactions": ["Mappings", "Records", "Saving", "Sync"],
     ],
@@ -111,11 +111,6 @@ enum FolderTable {
 
   /// Folders that use each other although one of them should come first. This list may only shrink.
   static let undividedPairs: Set<FolderPair> = [
-    FolderPair("Backends/SQL", "Language", "Query"),
-    FolderPair("Modules/Mapping", "Coding", "Mappings"),
-    FolderPair("Modules/Mapping", "Manager", "Sync"),
-    FolderPair("Modules/Mapping", "Mappings", "Saving"),
-    FolderPair("Modules/Mapping", "Saving", "Sync"),
-    FolderPair("Modules/Mapping", "Sync", "Transactions"),
+    FolderPair("Modules/Mapping", "Coding", "Mappings")
   ]
 }
