@@ -76,7 +76,7 @@ enum FolderTable {
       "Threading": [],
     ],
     "Modules/Mapping": [
-      "Coding": ["Mappings"],
+      "Coding": [],
       "Errors": [],
       "Manager": ["Mappings", "Records", "Saving", "Sync", "Threads", "Transactions"],
       "Mappings": ["Coding", "Records"],
@@ -110,7 +110,5 @@ enum FolderTable {
   ]
 
   /// Folders that use each other although one of them should come first. This list may only shrink.
-  static let undividedPairs: Set<FolderPair> = [
-    FolderPair("Modules/Mapping", "Coding", "Mappings")
-  ]
+  static let undividedPairs: Set<FolderPair> = []
 }
