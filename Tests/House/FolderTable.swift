@@ -25,14 +25,14 @@ enum FolderTable {
       "Statistics": [],
     ],
     "Modules/Core": [
-      "Changes": ["Model", "Values"],
+      "Changes": ["Errors", "Model", "Values"],
       "Confinement": ["Errors"],
       "Context": [
         "Changes", "Confinement", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query", "Requests",
         "Store", "Values",
       ],
       "Coordinator": ["Changes", "Confinement", "Errors", "Model", "Observation", "Store", "Values"],
-      "Errors": ["Changes", "Values"],
+      "Errors": ["Model", "Values"],
       "Model": ["Errors", "Objects", "Text", "Values"],
       "Objects": ["Context", "Errors", "Model", "Query", "Values"],
       "Observation": ["Model", "Values"],
@@ -97,8 +97,10 @@ enum FolderTable {
   static let inherentPairs: [FolderPair: String] = [
     FolderPair("Modules/Core", "Context", "Objects"):
       "An object belongs to a context, and the context makes, keeps and changes objects.",
+    FolderPair("Modules/Core", "Errors", "Model"):
+      "The model throws errors, and the conflict of an ordered list has the relationship.",
     FolderPair("Modules/Core", "Errors", "Values"):
-      "A value that does not fit its type throws an error, and an error has the identifiers of records.",
+      "A value that does not fit its type throws an error, and an error has identifiers and rows.",
     FolderPair("Modules/Core", "Model", "Objects"):
       "An entity names the class of its objects, and an object has an entity.",
     FolderPair("Modules/Core", "Model", "Values"):
