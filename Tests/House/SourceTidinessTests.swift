@@ -10,7 +10,9 @@ struct SourceTidinessTests {
   }
 
   @Test func `contexts, objects, reads and saves do not trap without a sentence in release builds`() throws {
-    let folders = ["Context", "Objects", "Reading", "Save"].map { "Modules/Core/\($0)" }
+    let folders = ["Changes", "Confinement", "Context", "Coordinator", "Objects", "Reading", "Save"].map {
+      "Modules/Core/\($0)"
+    }
     let places = try folders.flatMap { try repository.sources(in: $0) }.flatMap { file in
       file.places { !Self.traps.isDisjoint(with: Self.calls(of: $0)) }
     }

@@ -238,20 +238,8 @@ final class ContextStorage: @unchecked Sendable {
     release(record)
   }
 
-  /// Drops saved records, which are retired, all at once when no others are unsaved.
-  func forget(_ saved: [RecordChange]) {
-    withPending {
-      // Equal numbers alone prove nothing: one of the saved records may have left since, and another come.
-      if saved.count == recordCount, saved.allSatisfy(\.isCurrent) {
-        dropAll()
-      } else {
-        for change in saved { drop(change.record) }
-        keepCurrent()
-      }
-    }
-  }
-
-  private func drop(_ record: PendingRecord) {
+  /// Drops a record from the sequence and the table. Called under the lock.
+  func drop(_ record: PendingRecord) {
     guard record.isCurrent else { return }
     enterAll()
     record.isCurrent = false
@@ -261,7 +249,8 @@ final class ContextStorage: @unchecked Sendable {
     table.remove(record.id, ifWord: Self.word(record))
   }
 
-  private func dropAll() {
+  /// Drops every record from the sequence and the table. Called under the lock.
+  func dropAll() {
     dropIndex()
     hasDeletes = false
     changesLists = false
@@ -273,7 +262,7 @@ final class ContextStorage: @unchecked Sendable {
   }
 
   /// Closes the gaps in the sequence, all of which is in the table.
-  private func keepCurrent() {
+  func keepCurrent() {
     sequence.removeAll { !$0.isCurrent }
     enteredCount.store(sequence.count, ordering: .relaxed)
   }

@@ -90,16 +90,3 @@ extension PersistenceTransaction {
     return try table.records(T.self, with: uids.map { try table.checked($0.attributeValue) }, and: condition)
   }
 }
-
-extension SyncRecord {
-  func markAsUploaded() throws {
-    isUploaded = true
-    try setKnownToServer()
-  }
-
-  func markAsDeleted(in context: ManagedObjectContext) throws {
-    guard try mayBeKnownToServer() else { return context.delete(self) }
-    wasDeleted = true
-    isUploaded = false
-  }
-}

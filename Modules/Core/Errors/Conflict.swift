@@ -48,20 +48,3 @@ public struct ListConflict: Sendable {
     self.store = store
   }
 }
-
-extension Conflict {
-  /// The store's values with the saver's changes on top; `nil` when both writers changed one of the properties, and when
-  /// the saver changes an ordered list.
-  ///
-  /// - Parameter changed: The slots that the saver changed.
-  func mergedProperties(_ changed: SlotSet) -> [AttributeValue]? {
-    guard let ancestor, let mine, let store, lists.isEmpty else { return nil }
-    var values = store.values
-    for slot in changed {
-      if case .position = mine.entity.slots[slot] { return nil }
-      guard store[slot] == ancestor[slot] || store[slot] == mine[slot] else { return nil }
-      values[slot] = mine[slot]
-    }
-    return values
-  }
-}

@@ -23,9 +23,12 @@ final class Confinement: @unchecked Sendable {
   @exclusivity(unchecked) var entries = EntryList()
   @exclusivity(unchecked) var state = QueueState.idle
 
-  init(_ type: ManagedObjectContext.ConcurrencyType, pool: WorkerPool = .shared) {
-    isMain = type == .mainQueue
-    home = type == .currentThread ? currentThread : 0
+  /// - Parameters:
+  ///   - isMain: Whether the context belongs to the main actor.
+  ///   - isOfThread: Whether the context belongs to the calling thread, and to no queue.
+  init(isMain: Bool, isOfThread: Bool, pool: WorkerPool) {
+    self.isMain = isMain
+    home = isOfThread ? currentThread : 0
     self.pool = pool
     if isMain { MainQueue.watch() }
   }

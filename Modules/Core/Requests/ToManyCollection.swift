@@ -2,3 +2,6 @@
 public protocol ToManyCollection {
   associatedtype Element: ManagedObject
 }
+
+extension OrderedToMany: ToManyCollection {}
+extension ToMany: ToManyCollection {}

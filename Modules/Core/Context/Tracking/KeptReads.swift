@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The objects and member lists that a context read over relationships, retained until its unit of work ends, so that a
 /// record is read once. Used by the context's owner alone.
 ///
@@ -163,11 +161,4 @@ struct KeptList {
   let ids: [ManagedObjectID]
   /// The version of the owner's row when the members were read; `nil` for a fault.
   let version: Int64?
-}
-
-/// The number of saves by contexts of a coordinator.
-final class SaveCount: Sendable {
-  private let count = Atomic<Int>(0)
-  @inline(__always) var value: Int { count.load(ordering: .acquiring) }
-  func rise() { count.add(1, ordering: .acquiringAndReleasing) }
 }
