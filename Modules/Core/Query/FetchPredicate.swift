@@ -66,6 +66,20 @@ public enum ComparisonOperator: String, Sendable, Hashable, CaseIterable {
   case matches
 }
 
+extension ComparisonOperator {
+  /// The operator that has the same result with exchanged operands; `nil` for operators of texts.
+  package var mirrored: ComparisonOperator? {
+    switch self {
+    case .equal, .notEqual: self
+    case .less: .greater
+    case .lessOrEqual: .greaterOrEqual
+    case .greater: .less
+    case .greaterOrEqual: .lessOrEqual
+    case .beginsWith, .endsWith, .contains, .like, .matches: nil
+    }
+  }
+}
+
 /// How texts are compared. Without options: by their UTF-8 bytes.
 public struct StringOptions: OptionSet, Sendable, Hashable {
   public let rawValue: Int
