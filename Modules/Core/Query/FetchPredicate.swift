@@ -65,3 +65,17 @@ public enum ComparisonOperator: String, Sendable, Hashable, CaseIterable {
   /// The whole text against a regular expression.
   case matches
 }
+
+extension ComparisonOperator {
+  /// The operator that has the same result with exchanged operands; `nil` for operators of texts.
+  package var mirrored: ComparisonOperator? {
+    switch self {
+    case .equal, .notEqual: self
+    case .less: .greater
+    case .lessOrEqual: .greaterOrEqual
+    case .greater: .less
+    case .greaterOrEqual: .lessOrEqual
+    case .beginsWith, .endsWith, .contains, .like, .matches: nil
+    }
+  }
+}

@@ -1,5 +1,5 @@
 /// The part of the matching records that a fetch returns.
-struct FetchRange: Sendable {
+struct RecordRange: Sendable {
   var limit: Int?
   var offset = 0
 }

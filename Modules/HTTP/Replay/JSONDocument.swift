@@ -2,7 +2,7 @@ import Foundation
 
 /// A JSON text whose values can be replaced. The rest of the text keeps its form: the digits of numbers, the order of
 /// members.
-struct JSONText: Sendable {
+struct JSONDocument: Sendable {
   private let bytes: [UInt8]
   let root: JSONNode
 
