@@ -15,7 +15,7 @@ struct BadInputTests {
     #expect(held.current.wrapper == .nothing && store.find(Item.self, id: 4) == nil)
   }
 
-  @Test func `a clock that was set back refuses, and a write without a stamp helps`() {
+  @Test func `after the clock is set back a stamped write is refused and a write without a stamp is accepted`() {
     let held = store.store(entity: Leaf(1, "a"), modifiedAt: 1000)
     #expect(!store.update(Leaf.self, id: 1, modifiedAt: 999) { $0.text = "b" })
     #expect(held.current.text == "a")
@@ -121,7 +121,7 @@ struct BadInputTests {
     #expect((0..<300).count { store.find(Thing.self, id: Colliding(number: $0)) != nil } == 200)
   }
 
-  @Test func `entities that cannot be compared are told each time`() {
+  @Test func `incomparable entities notify observers at every store`() {
     let (told, subscription) = store.store(entity: Opaque(id: 1)).changes()
     _ = store.store(entity: Opaque(id: 1))
     #expect(told.count == 1)

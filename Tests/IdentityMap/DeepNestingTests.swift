@@ -55,7 +55,7 @@ struct DeepNestingTests {
     #expect(told == ["", "new"] && last == "new")
   }
 
-  @Test func `an equal value of 20,000 levels is stored and told to nobody, another one is told once`() async {
+  @Test func `a store of 20,000 levels notifies observers once if the value differs and never if it is equal`() async {
     let (told, last) = await onPoolThread {
       let (store, told) = (makeStore(), Told<String>())
       let held = store.store(entity: Comment(levels: Self.levels))
@@ -176,7 +176,7 @@ struct DeepNestingTests {
     }
   }
 
-  /// A pool thread has the stack of a thread that nobody has asked for more, 8 MB on Linux.
+  /// A pool thread has the default stack of a thread, 8 MB on Linux.
   private func onPoolThread<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
     await Task.detached { body() }.value
   }
@@ -231,7 +231,7 @@ private struct Topic: Aggregate, Equatable {
   }
 }
 
-/// An entity that cannot be without the next one.
+/// A chain link. Removing the next link removes it.
 private struct Chain: Aggregate, Equatable {
   let id: Int
   var next: Next = .end

@@ -1,13 +1,13 @@
 import CoherenceIdentityMap
 import Testing
 
-/// Equality says whether observers are told, and nothing else.
+/// Equality decides whether observers are notified. It does not decide whether a value is stored.
 @Suite("Values whose equality leaves fields out")
 struct EqualityTests {
   private struct Refusal: Error {}
   private let store = makeStore()
 
-  /// One store goes the short ways, the other, which has a logger, the long ones.
+  /// The first store takes the fast paths. The second has a logger and takes the slow ones.
   private static let stores: [@Sendable () -> EntityStore] = [{ makeStore() }, { makeStore(logger: Log()) }]
 
   @Test(arguments: [0, 1])
@@ -54,7 +54,7 @@ struct EqualityTests {
   }
 
   @Test(arguments: [0, 1])
-  func `of equal values at two places of an aggregate that is stored the last counts at both`(kind: Int) {
+  func `of two equal values of one entity in an aggregate the last counts at both places`(kind: Int) {
     let store = Self.stores[kind]()
     let held = store.store(entity: Shelf(1, tag: Tag(2, "first"), tags: [Tag(2, "second")]))
     #expect(held.current.texts == ["second", "second"])
@@ -88,7 +88,7 @@ struct EqualityTests {
 
   // MARK: Observers
 
-  @Test func `observers are told of no equal value and of the next other one`() {
+  @Test func `observers are not notified of an equal value and are notified of the next different one`() {
     let held = store.store(entity: Box(id: 1, tag: Tag(2, "old"), leaf: Leaf(3)))
     let outer = store.store(entity: Chest(id: 1, box: held.value))
     let (boxes, first) = held.changes()
@@ -102,7 +102,7 @@ struct EqualityTests {
     withExtendedLifetime((first, second, third)) {}
   }
 
-  @Test func `an equal value and another one in one transaction are told once`() {
+  @Test func `an equal value and a different one in one transaction notify observers once`() {
     let held = store.store(entity: Box(id: 1, tag: Tag(2, "old"), leaf: Leaf(3)))
     let (told, subscription) = held.changes()
     store.transaction { store in
@@ -122,7 +122,7 @@ struct EqualityTests {
     #expect(told.count == 0)
   }
 
-  @Test func `a transaction that throws takes back equal values and observers are told of nothing`() {
+  @Test func `a transaction that throws restores equal values and notifies no observer`() {
     let held = store.store(entity: Box(id: 1, tag: Tag(2, "old"), leaf: Leaf(3)))
     let (told, subscription) = held.changes()
     try? store.transaction { store throws in
@@ -138,7 +138,7 @@ struct EqualityTests {
     #expect(told.values.map(\.leaf.text) == ["new"])
   }
 
-  @Test func `a query is told of equal values when its members or their order are others`() {
+  @Test func `a query notifies of equal values only when its members or their order change`() {
     let held = store.store(entities: [Tag(1, "a"), Tag(2, "c")])
     let sorted = store.query(Tag.self, sortedBy: \.text)
     let (told, subscription) = sorted.changes()
@@ -152,7 +152,7 @@ struct EqualityTests {
     withExtendedLifetime((held, subscription, other)) {}
   }
 
-  @Test func `observers of a query hear nothing of an equal value beside a removal that is undone`() {
+  @Test func `observers of a query are not notified of an equal value beside a rolled-back removal`() {
     _ = store.store(entity: Tag(1, "old"), named: .tag)
     let (told, subscription) = store.query(Tag.self).changes()
     store.transaction { store in
@@ -192,7 +192,9 @@ struct EqualityTests {
   // MARK: Ordinary values
 
   @Test(arguments: [1, 100])
-  func `equal texts that lie elsewhere in memory are told to nobody, however many aggregates have them`(count: Int) {
+  func `a text at another address with equal characters notifies no observer, however many aggregates contain it`(
+    count: Int
+  ) {
     func text() -> String { String(repeating: "long ", count: 10) }
     func roots() -> [Root] { (0..<count).map { Root(id: $0, text: text(), leaf: Leaf(1, text())) } }
     let held = store.store(entities: roots())
@@ -205,7 +207,7 @@ struct EqualityTests {
     withExtendedLifetime((subscription, other)) {}
   }
 
-  @Test func `an alias that was stored again with equal entities tells of the next change`() {
+  @Test func `an alias stored again with equal entities notifies of the next change`() {
     _ = store.store(entities: [Leaf(1)], named: .all)
     let (told, subscription) = store.find(named: .all).changes()
     _ = store.store(entities: [Leaf(1)], named: .all)
@@ -270,7 +272,7 @@ private struct Chest: Aggregate, Equatable {
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.box)] }
 }
 
-/// Has values that are compared by their identifiers where no mirror shows them as fields.
+/// A type whose identifiers are compared but are not visible as fields in a mirror.
 private struct Marker: Identifiable, Sendable {
   enum State: Equatable, Sendable {
     case on(Tag)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Nothing is left")
 struct LeakTests {
-  @Test func `values and stores go when nobody keeps them`() {
+  @Test func `values and stores are released when nothing holds them`() {
     let alive = Counter()
     weak var forgotten: EntityStore?
     do {
@@ -21,7 +21,7 @@ struct LeakTests {
     #expect(alive.value == 0 && forgotten == nil)
   }
 
-  @Test func `what is kept outlives the store`() {
+  @Test func `an observer outlives its store and keeps its value`() {
     let alive = Counter()
     var held: EntityObserver<Counted>?
     var subscription: EntityStore.Subscription?
@@ -76,7 +76,7 @@ private final class Counter: Sendable {
   }
 }
 
-/// Counts how many of it there are.
+/// Counts its living tokens.
 private final class Tally: Sendable {
   private let alive: Counter
 

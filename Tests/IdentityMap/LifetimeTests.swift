@@ -46,7 +46,7 @@ struct LifetimeTests {
     withExtendedLifetime(used) {}
   }
 
-  @Test func `nothing finds what is over its time`() {
+  @Test func `an expired entity is not found`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
     func over() {
       _ = store.store(entity: Leaf(1, "old"))
@@ -70,7 +70,7 @@ struct LifetimeTests {
     change.rollback()
   }
 
-  @Test func `nothing finds what is over its time in a transaction`() {
+  @Test func `an expired entity is not found in a transaction`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
     _ = store.store(entity: Leaf(1, "old"))
     clock.advance(by: .seconds(10))
@@ -93,7 +93,7 @@ struct LifetimeTests {
     #expect(store.count(of: Leaf.self) == 200)
   }
 
-  @Test func `entities stay as far as the memory goes`() {
+  @Test func `a memory lifetime evicts entities once their cost exceeds its bytes`() {
     store.setPolicy(for: Leaf.self) {
       $0.lifetime = .memory(bytes: 100)
       $0.cost = { $0.text?.utf8.count ?? 0 }
@@ -105,7 +105,7 @@ struct LifetimeTests {
     #expect(!isThere(1) && isThere(2) && isThere(3))
   }
 
-  @Test func `entities become stale by time and by hand and fresh by a write`() {
+  @Test func `an entity becomes stale by time or by invalidation and fresh by a write`() {
     store.setPolicy(for: Leaf.self) { $0.staleAfter = .seconds(60) }
     let held = store.store(entity: Leaf(1))
     #expect(store.isStale(Leaf.self, id: 2) && !store.isStale(Leaf.self, id: 1))
@@ -186,7 +186,7 @@ struct ArchivedStampTests {
   }
 }
 
-/// A clock that is moved by hand.
+/// A clock that moves only when a test advances it.
 final class HandClock: Sendable {
   private let time = Mutex(Duration.zero)
 

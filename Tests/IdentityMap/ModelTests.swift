@@ -44,7 +44,7 @@ private struct ModelRun {
     }
   }
 
-  /// Tells how many values there still are.
+  /// Counts the living values.
   final class Token: Sendable {
     private let living: Counter
 
@@ -64,7 +64,7 @@ private struct ModelRun {
     var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.group)] }
   }
 
-  /// What is stored, by reference.
+  /// The entities that the store is expected to have, by reference.
   struct Model {
     var leaves: [Int: String?] = [:]
     var groups: [Int: (name: String, first: Int, leaves: [Int])] = [:]
@@ -154,7 +154,7 @@ private struct ModelRun {
     change.rollback()
   }
 
-  /// Removes a leaf for a while, in which things are stored that are seen when it is back, or stay without it.
+  /// Removes a leaf tentatively and stores values below the removal, which is then rolled back or confirmed.
   private mutating func removeOptimistically(_ id: Int) {
     let change = store.optimistically { $0.remove(Leaf.self, id: id) }
     let (wasThere, isConfirmed) = (model.leaves[id] != nil, any(2) == 0)

@@ -40,10 +40,10 @@ private struct ListRun {
   private let store = makeStore()
   private var random: SeededRandom
   private var list = ListModel()
-  /// The entities that are there by confirmed changes.
+  /// The entities that confirmed changes have inserted.
   private var existing: Set<Int> = []
   private var temporaries: Set<Int> = []
-  /// The entities that are removed tentatively, each with the change that has done so.
+  /// The tentatively removed entities, each with the change that removes it.
   private var removed: [Int: Int] = [:]
   private var changes: [Open] = []
   private var number = 0
@@ -209,7 +209,7 @@ private struct ListRun {
     }
   }
 
-  /// The server's answer to a change.
+  /// Commits a change with the server's result.
   private mutating func answer() {
     guard let open = takeChange() else { return }
     let live = open.temporaries.filter { temporaries.contains($0) }

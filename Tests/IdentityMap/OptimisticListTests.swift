@@ -19,7 +19,7 @@ struct OptimisticListTests {
 
   // MARK: One change
 
-  @Test func `a tentative entry is shown at its place and goes with its change`() {
+  @Test func `a tentative entry is visible at its index and disappears when its change is rolled back`() {
     storeList(1, 2)
     let (told, subscription) = store.find(named: .all).changes()
     let change = inserting(-1)
@@ -68,7 +68,7 @@ struct OptimisticListTests {
     #expect(store.find(named: .all).value == [Leaf(1), Leaf(2), Leaf(3)] && store.count(of: Leaf.self) == 3)
   }
 
-  @Test func `an entity that replaces another one in a list that has it already keeps its place`() {
+  @Test func `an entity that replaces another one in a list that contains it already keeps its index`() {
     storeList(1, 2, 3)
     let change = store.optimistically { $0.replaceEntry(1, with: Leaf(3), named: .all) }
     #expect(ids == [2, 3])
@@ -116,7 +116,7 @@ struct OptimisticListTests {
     #expect(ids == nil && held.current.text == "newer")
   }
 
-  // MARK: Confirmed changes meanwhile
+  // MARK: Confirmed changes below a tentative edit
 
   @Test func `a page, a removal and a new list stay when a change is taken back`() {
     storeList(1, 2)
@@ -153,7 +153,7 @@ struct OptimisticListTests {
     #expect(ids == [1, 9])
   }
 
-  @Test func `an entity of an edit that is removed for good does not come back`() {
+  @Test func `an entity of a tentative edit removed by a confirmed change does not return`() {
     storeList(1, 2)
     let removal = store.optimistically { $0.removeEntry(1, named: .all) }
     let insertion = inserting(9)
@@ -165,7 +165,7 @@ struct OptimisticListTests {
     #expect(ids == [2] && store.count(of: Leaf.self) == 1)
   }
 
-  @Test func `an alias that is removed has no edits any more`() {
+  @Test func `removing an alias discards its tentative edits`() {
     storeList(1)
     let change = inserting(-1)
     store.removeAlias(named: AliasKey<[Leaf]>.all)
@@ -191,7 +191,7 @@ struct OptimisticListTests {
   // MARK: Several changes
 
   @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]])
-  func `confirmed entries stay where they are in whatever order their changes are confirmed`(order: [Int]) {
+  func `confirmed entries keep their order in whichever order their changes are confirmed`(order: [Int]) {
     storeList(1)
     let changes = [-1, -2, -3].map { inserting($0) }
     let (told, subscription) = store.find(named: .all).changes()
@@ -200,7 +200,7 @@ struct OptimisticListTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a change that is taken back leaves the edits of other changes`() {
+  @Test func `rolling back a change leaves the edits of other changes`() {
     storeList(1)
     let (first, second) = (inserting(-1), inserting(-2, at: .after(-1)))
     #expect(ids == [-1, -2, 1])
@@ -237,7 +237,7 @@ struct OptimisticListTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a change that nobody holds takes its edits back`() {
+  @Test func `releasing a change rolls back its edits`() {
     storeList(1)
     var change: OptimisticChange? = inserting(-1)
     #expect(ids == [-1, 1] && change != nil)
@@ -245,7 +245,7 @@ struct OptimisticListTests {
     #expect(ids == [1])
   }
 
-  // MARK: Answers
+  // MARK: Server results
 
   @Test func `the server's identifier takes the place of the temporary one`() {
     storeList(1)
@@ -258,7 +258,7 @@ struct OptimisticListTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an answer that the list has already keeps its place and the temporary entry goes`() {
+  @Test func `a server result that the list contains already keeps its index and the temporary entry disappears`() {
     storeList(1)
     let change = inserting(-1)
     storeList(1, 7)
@@ -280,7 +280,7 @@ struct OptimisticListTests {
     #expect(ids == [7, 5, 1])
   }
 
-  @Test func `an answer to another entity of the change is not taken for the temporary one`() {
+  @Test func `a server result for another entity of the change does not replace the temporary entry`() {
     storeList(1)
     let change = store.optimistically { draft in
       draft.update(Leaf.self, id: 1) { $0.text = "draft" }
@@ -290,14 +290,14 @@ struct OptimisticListTests {
     #expect(store.find(named: .all).value == [Leaf(1, "server")])
   }
 
-  @Test func `several answers take the places of the temporary entries in their order`() {
+  @Test func `several server results replace the temporary entries in their order`() {
     storeList(1)
     let change = store.optimistically { $0.append(entities: [Leaf(-1), Leaf(-2)], named: .all) }
     change.commit(replacingWith: [Leaf(7), Leaf(8)])
     #expect(ids == [1, 7, 8])
   }
 
-  @Test func `answers by temporary identifiers take their places, and what has no answer goes`() {
+  @Test func `server results replace their temporary identifiers, and temporary entries without a result disappear`() {
     storeList(1)
     let change = store.optimistically { $0.append(entities: [Leaf(-1), Leaf(-2), Leaf(-3)], named: .all) }
     let stored = change.commit(replacing: [-3: Leaf(7), -1: Leaf(8, "server")])

@@ -16,7 +16,7 @@ struct OptimisticTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `sure data goes below a change`() {
+  @Test func `confirmed data is stored below a tentative change`() {
     let held = store.store(entity: Leaf(1, "sure"))
     let change = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "!" } }
     _ = store.store(entity: Leaf(1, "surer"))
@@ -38,7 +38,7 @@ struct OptimisticTests {
     #expect(held.current.text == "3", "What is sure can be replaced.")
   }
 
-  @Test func `an entity that is stored optimistically goes with the change or stays`() {
+  @Test func `an entity stored tentatively is removed by a rollback and stays after a commit`() {
     let (all, subscription) = store.query(Leaf.self).changes()
     var change: OptimisticChange? = store.optimistically { $0.store(Leaf(1, "draft")) }
     #expect(store.find(Leaf.self, id: 1)?.value.text == "draft")

@@ -22,7 +22,7 @@ struct QueryTests {
     withExtendedLifetime((held, subscription, fifth)) {}
   }
 
-  @Test func `what is removed or kept by nobody leaves the query`() {
+  @Test func `an entity removed or released leaves the query`() {
     let held = items([1: "a", 2: "b"])
     var third: EntityObserver<Item>? = store.store(entity: Item(id: 3, key: "c"))
     let (told, subscription) = store.query(Item.self).changes()
@@ -33,7 +33,7 @@ struct QueryTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `changes that do not concern a query are not told`() {
+  @Test func `changes that do not affect a query notify none of its observers`() {
     let held = items([1: "a", 2: "b"])
     let (told, subscription) = store.query(Item.self, where: { $0.id == 1 }).changes()
     store.update(Item.self, id: 2) { $0.key = "c" }

@@ -95,7 +95,7 @@ struct ReadingTests {
     }
   }
 
-  @Test func `an entity that nobody holds is found when reads are shared, and goes`() {
+  @Test func `an entity without a holder is found while reads are shared, and is released with its observer`() {
     let held = store.store(entity: Leaf(1))
     _ = store.store(entity: Leaf(2, "named"), named: .chosen)
     shareReads(of: 1)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Stamps that outlive their entities")
 struct StampMemoryTests {
-  /// A clock that is set by hand.
+  /// A clock that moves only when a test sets it.
   private final class Clock: Sendable {
     private let time = Mutex(Duration.zero)
     var now: Duration { time.withLock { $0 } }

@@ -165,7 +165,7 @@ struct UpdateClosureTests {
     #expect(held.current == Root(id: 1, text: "new", leaf: Leaf(2, "server")))
   }
 
-  @Test func `an update does not stamp an aggregate in which something is not sure and which it leaves alone`() {
+  @Test func `an update with a stamp does not stamp an unchanged aggregate that contains a tentative value`() {
     let held = store.store(entity: Person(1, "a", [Person(2, "b", [Person(3, "c")])]), modifiedAt: 1)
     let change = store.optimistically { $0.update(Person.self, id: 3) { $0.name = "draft" } }
     store.update(Person.self, id: 1, modifiedAt: 10) { $0.name = "new" }

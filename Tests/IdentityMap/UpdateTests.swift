@@ -6,7 +6,7 @@ import Testing
 struct UpdateTests {
   private let store = makeStore()
   private let log = Log()
-  /// A store that tells what it refuses. It takes other ways through the code: a logger hears of every write.
+  /// A store that logs its refusals. A logger receives every write, so that the store takes the slow paths.
   private let logged: EntityStore
 
   init() {
@@ -74,7 +74,7 @@ struct UpdateTests {
     #expect(held.current.item.key == "new" && held.current.board.items.allSatisfy { $0.key == "new" })
   }
 
-  @Test func `of two different changes of one entity the last place counts and the logger is told of the other`() {
+  @Test func `of two different changes of one entity in an aggregate the last place counts and the other is logged`() {
     let store = logged
     let held = store.store(
       entity: Document(id: 1, author: Leaf(2, "old"), editor: Leaf(2, "old"), readers: [Leaf(2, "old")]))
@@ -98,7 +98,7 @@ struct UpdateTests {
     #expect(held.current.editor.text == "new" && refusals.isEmpty)
   }
 
-  @Test func `an entity that is changed and moved is what it was changed to`() {
+  @Test func `an entity that an update changes and moves keeps the change`() {
     let store = logged
     let held = store.store(
       entity: Document(id: 1, author: Leaf(2, "old"), editor: Leaf(3), readers: [Leaf(2, "old"), Leaf(4)]))
@@ -160,7 +160,7 @@ struct UpdateTests {
 
   // MARK: What the closure does to the store
 
-  // MARK: What is left alone
+  // MARK: Unchanged entities
 
   @Test func `an update does not merge what it leaves alone, nor what it has changed`() {
     store.setPolicy(for: Person.self) { $0.merge = { Person($1.id, $1.name, $0.friends + $1.friends) } }
@@ -182,7 +182,7 @@ struct UpdateTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `an update tells nobody of what it leaves alone, even of what cannot be compared`() {
+  @Test func `an update notifies no observer of entities that it leaves unchanged, even without an equality`() {
     let held = store.store(entity: Opaques(id: 1, opaques: [Opaque(id: 2), Opaque(id: 3)]))
     let (told, subscription) = store.find(Opaque.self, id: 2)!.changes()
     let (others, other) = store.find(Opaque.self, id: 3)!.changes()

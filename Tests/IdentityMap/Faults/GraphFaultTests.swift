@@ -100,7 +100,7 @@ struct GraphFaultTests {
     return 1 + depth(of: person.friends.first)
   }
 
-  @Test func `fault 8b: entities that contain each other go when nobody keeps them`() {
+  @Test func `fault 8b: entities that contain each other are released when nothing holds them`() {
     var held: EntityObserver<Person>? = store.store(entity: Person(1, "a", [Person(2, "b", [Person(1, "a")])]))
     #expect(store.count(of: Person.self) == 2 && held != nil)
     held = nil
@@ -135,8 +135,8 @@ struct GraphFaultTests {
     withExtendedLifetime((first, second, third)) {}
   }
 
-  @Test func `fault 17: an identifier that is stored again after all was removed is the same entity to its observers`()
-  {
+  @Test
+  func `fault 17: after removing everything, storing an identifier again notifies the observers of that identifier`() {
     let one = store.store(entity: Leaf(1))
     let list = store.store(entities: [Leaf(1), Leaf(2)])
     let (told, subscription) = one.changes()

@@ -28,7 +28,7 @@
       cancellable.cancel()
     }
 
-    @Test func `fault 14: of two subscribers of a publisher one may cancel`() {
+    @Test func `fault 14: when one of two subscribers of a publisher cancels, the other still receives changes`() {
       let told = Told<Leaf>()
       let publisher = store.store(entity: Leaf(1)).asPublisher
       let first = publisher.sink { _ in }

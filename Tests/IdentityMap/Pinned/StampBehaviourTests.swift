@@ -32,7 +32,7 @@ struct StampBehaviourTests {
     #expect(other.current.text == "b")
   }
 
-  @Test func `a refused store gives what is kept`() {
+  @Test func `a refused store returns the stored value`() {
     let held = store.store(entity: Leaf(1, "old"), modifiedAt: 10)
     #expect(store.store(entity: Leaf(1, "new"), modifiedAt: 1).value == held.value)
   }

@@ -6,12 +6,12 @@ import Testing
 struct StoreBehaviourTests {
   private let store = makeStore()
 
-  @Test func `what was stored and not kept is gone at once`() {
+  @Test func `an entity stored and not held is released at once`() {
     _ = store.store(entity: Leaf(1))
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `what was observed and let go is gone at once`() {
+  @Test func `an observed and released entity is removed at once`() {
     _ = store.store(entity: Leaf(1)).observe { _ in }
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
@@ -23,13 +23,13 @@ struct StoreBehaviourTests {
     #expect(store.find(Leaf.self, id: 1) != nil, "It keeps the entity until it is released.")
   }
 
-  @Test func `the first store of an entity tells the logger of no failure`() {
+  @Test func `the first store of an entity logs no failure`() {
     let log = Log()
     _ = makeStore(logger: log).store(entity: Leaf(1))
     #expect(log.lines == ["stored Leaf 1"])
   }
 
-  @Test func `the closure for present entities is called when there is one`() {
+  @Test func `the closure for present entities is called when the entity is present`() {
     let calls = Told<Int>()
     let held = store.store(entity: Leaf(1), ifPresent: { _ in calls.append(1) })
     #expect(calls.count == 0)
@@ -69,7 +69,7 @@ struct StoreBehaviourTests {
     #expect(store.find(Leaf.self, id: 2) != nil)
   }
 
-  @Test func `an alias keeps what is in its aggregate`() {
+  @Test func `an alias retains the entities of its aggregate`() {
     _ = store.store(entity: Root(id: 1, leaf: Leaf(2)), named: .main)
     #expect(store.find(Leaf.self, id: 2) != nil)
   }
@@ -90,7 +90,7 @@ struct StoreBehaviourTests {
     #expect(store.find(named: .all).value == [Leaf(3), Leaf(1), Leaf(2)])
   }
 
-  @Test func `storing under an alias tells the observers of both`() {
+  @Test func `storing under an alias notifies the observers of the alias and of the entity`() {
     let held = store.store(entity: Leaf(1), named: .chosen)
     let (leaves, s1) = held.changes()
     let (chosen, s2) = store.find(named: .chosen).changes()
@@ -112,7 +112,7 @@ struct StoreBehaviourTests {
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `an observer of an alias is told nil when it is removed`() {
+  @Test func `an observer of an alias receives nil when the alias is removed`() {
     _ = store.store(entity: Leaf(1), named: .chosen)
     let (told, subscription) = store.find(named: .chosen).changes()
     store.removeAlias(named: .chosen)
@@ -122,7 +122,7 @@ struct StoreBehaviourTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `observers of all aliases are told nil when all are removed`() {
+  @Test func `observers of all aliases receive nil when all aliases are removed`() {
     _ = store.store(entity: Leaf(1), named: .chosen)
     _ = store.store(entities: [Leaf(1)], named: .all)
     let (one, s1) = store.find(named: .chosen).changes()
@@ -149,7 +149,7 @@ struct StoreBehaviourTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an update of an aliased aggregate tells the observers of the alias and of what is in it`() {
+  @Test func `an update of an aliased aggregate notifies the observers of the alias and of the entities in it`() {
     _ = store.store(entity: Root(id: 1, leaf: Leaf(2)), named: .main)
     let (main, s1) = store.find(named: .main).changes()
     let (leaves, s2) = store.find(Leaf.self, id: 2)!.changes()
