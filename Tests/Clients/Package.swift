@@ -17,7 +17,7 @@ let http = Target.Dependency.product(name: "CoherenceHTTP", package: "coherence"
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let conformance = Target.Dependency.product(name: "CoherenceConformance", package: "coherence")
 
-/// A package of its own, so that it sees what users see: the products, and of them what is public.
+/// A package of its own, so that it sees the public declarations of the products only, like a user's package.
 let package = Package(
   name: "coherence-clients",
   platforms: [.macOS(.v15)],

@@ -7,7 +7,7 @@ import Testing
 
 /// The queue of a context, and the threads that contexts work on.
 @Suite struct ContextQueueTests {
-  /// Workers that are never counted out and never end, so that their number is exact whatever the machine is busy with.
+  /// Workers that neither time out nor end, so that their number is exact on a busy machine too.
   private static func pool(_ limit: Int) -> WorkerPool { WorkerPool(limit: limit, tick: nil, linger: nil) }
 
   private static func contexts(_ count: Int, on pool: WorkerPool) -> [Confinement] {
@@ -122,7 +122,7 @@ import Testing
 
   // MARK: Contexts that wait for each other
 
-  @Test func `contexts that wait for other contexts, far more than there are workers, come to an end`() {
+  @Test func `contexts that wait for other contexts finish, even with far more contexts than workers`() {
     let pool = Self.pool(2)
     let contexts = Self.contexts(40, on: pool)
     let done = DispatchSemaphore(value: 0)
@@ -131,7 +131,7 @@ import Testing
         done.signal()
         return
       }
-      // Something goes before in each, for which a worker has to be found.
+      // A block before the wait makes each context need a worker.
       contexts[depth].submit {}
       contexts[depth].owning { descend(depth + 1) }
     }
@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test func `blocks that wait for each other by means of their own get threads enough`() {
-    // Here it is the watch that is tested.
+    // This test needs the pool's watch, so the pool has a tick.
     let pool = WorkerPool(limit: 2, tick: .milliseconds(1))
     let arrived = DispatchGroup()
     let done = DispatchGroup()
@@ -176,7 +176,7 @@ import Testing
 
   // MARK: Threads without work
 
-  /// Has as many workers at work at once as there are contexts, each of which waits for an event outside.
+  /// Occupies one worker for each context at once. Each worker waits for an event from outside.
   private static func crowd(_ pool: WorkerPool, with contexts: [Confinement]) {
     let (begun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     for context in contexts {
@@ -193,7 +193,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(15)))
-  func `of sixty-four threads that were needed at once sixteen stay for the next time`() async {
+  func `of sixty-four idle threads sixteen are kept for later work`() async {
     let pool = WorkerPool(limit: 2, tick: nil, linger: nil)
     let contexts = Self.contexts(64, on: pool)
     for _ in 0..<20 {
@@ -213,7 +213,7 @@ import Testing
     }
   }
 
-  @Test func `work that comes as an idle thread ends is done`() {
+  @Test func `work submitted while an idle thread ends is executed`() {
     let pool = WorkerPool(limit: 2, tick: nil, linger: .nanoseconds(1))
     let contexts = Self.contexts(3, on: pool)
     let done = DispatchSemaphore(value: 0)
@@ -250,7 +250,7 @@ private actor ConfinedTask {
   func run(_ body: @Sendable () -> Void) { body() }
 }
 
-/// Threads that were seen.
+/// Collects the threads that run blocks.
 private final class ThreadSet: Sendable {
   private let threads = Mutex<Set<UInt>>([])
   var count: Int { threads.withLock { $0.count } }
@@ -259,7 +259,7 @@ private final class ThreadSet: Sendable {
 
 /// A number that nothing protects but the context in which it is used.
 private final class Counter: @unchecked Sendable {
-  // Sendable: used in one context only, which is what is tested.
+  // Sendable: used in one context only, as this test verifies.
   var value = 0
 }
 

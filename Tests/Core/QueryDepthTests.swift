@@ -13,7 +13,7 @@ import Testing
   private let isOf1990 = FetchPredicate.comparison(.path(PropertyPath("year")), .equal, .value(.int(1990)))
   private let isLive = FetchPredicate.comparison(.path(PropertyPath("isLive")), .equal, .value(.bool(true)))
 
-  @Test func `filters that are added one by one make one list`() throws {
+  @Test func `filters added one by one form one flat list`() throws {
     var request = FetchRequest<ManagedObject>(entityName: "Album")
     for _ in 0..<4_000 { request = request.filter(isOf1990) }
     let predicate = try #require(request.predicate)
@@ -36,7 +36,7 @@ import Testing
     #expect(try !library.holds(.not(negation), for: album))
   }
 
-  @Test func `a condition that is really nested too deep is refused in words`() throws {
+  @Test func `a condition nested too deep throws an error`() throws {
     func nested(_ depth: Int) -> FetchPredicate {
       (0..<depth).reduce(isOf1990) { $1.isMultiple(of: 2) ? .and([isLive, $0]) : .or([.constant(false), $0]) }
     }

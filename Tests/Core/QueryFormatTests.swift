@@ -92,7 +92,7 @@ import Testing
     #expect(error?.message.contains("2 were given") == true)
   }
 
-  @Test func `text that is nested without end is refused`() {
+  @Test func `text nested without end is refused`() {
     for text in [String(repeating: "(", count: 100_000), String(repeating: "NOT ", count: 100_000)] {
       let error = #expect(throws: CoherenceError.self) { try FetchPredicate(format: text + "a == 1") }
       #expect(error?.message.contains("nested") == true)

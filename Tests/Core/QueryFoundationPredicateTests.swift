@@ -38,7 +38,7 @@ import Testing
     #expect(try format(#Predicate<Album> { $0.tracks.count > 3 }) == "tracks.@count > 3")
   }
 
-  @Test func `what is not understood is named`() throws {
+  @Test func `an unsupported expression is named in the error`() throws {
     let error = #expect(throws: CoherenceError.self) { try format(#Predicate<Track> { $0.length + 1 == 2 }) }
     #expect(error?.code == .invalidPredicate)
     #expect(error?.message.contains("Arithmetic") == true)

@@ -42,7 +42,7 @@ import Testing
     #expect(error?.message.contains("look-around") == true)
   }
 
-  @Test func `a text that is too long for a search by trial and error is an error, not a mismatch`() throws {
+  @Test func `a text too long for a backtracking search throws an error and is not a mismatch`() throws {
     let text = String(repeating: "ab", count: 500_000)
     let error = #expect(throws: CoherenceError.self) { try matches(text, "(?=a)(a|b)*") }
     #expect(error?.code == .limitExceeded)

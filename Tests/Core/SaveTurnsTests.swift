@@ -60,7 +60,7 @@ import Testing
     #expect(turn.isEmpty)
   }
 
-  @Test func `the save that has a turn may save the record once more from within`() {
+  @Test func `a save with a turn may save the record once more from within`() {
     let turns = SaveTurns()
     var turn = SaveTurns.Turn()
     turns.begin(&turn, with: [id(1)])

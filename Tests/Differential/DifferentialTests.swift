@@ -5,8 +5,8 @@ import Testing
 /// Random sequences on every store. Settings of the environment:
 ///
 /// - `COHERENCE_SEED` runs one seed again.
-/// - `COHERENCE_SEQUENCES` is how many sequences to run, 200 unless given.
-/// - `COHERENCE_TRACE=1` tells each step before a crash can hide it.
+/// - `COHERENCE_SEQUENCES` is the number of sequences, 200 by default.
+/// - `COHERENCE_TRACE=1` prints each step before it runs, so that the last line names the cause of a crash.
 @Suite struct DifferentialTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static let seed = environment["COHERENCE_SEED"].flatMap(UInt64.init)

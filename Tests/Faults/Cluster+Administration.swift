@@ -4,7 +4,7 @@ import CoherenceSQL
 import Foundation
 import Logging
 
-/// What is asked of a server without a store.
+/// Administration of a server without a store.
 extension Cluster {
   /// A connection beside those of stores.
   func administration() throws -> PostgreSQLConnection {
@@ -33,7 +33,7 @@ extension Cluster {
     let isOfClient: Bool
   }
 
-  /// The server's processes but for the one that the others were begun by and the one that answers.
+  /// The server's processes, without the postmaster and the process of this connection.
   func processes() throws -> [ServerProcess] { try Self.processes(seenBy: administration()) }
 
   static func processes(seenBy connection: PostgreSQLConnection) throws -> [ServerProcess] {
@@ -49,7 +49,7 @@ extension Cluster {
 
   // MARK: Numbers of transactions
 
-  /// The number of the one transaction that has written something and is not at its end.
+  /// The identifier of the only open transaction with a write.
   func openTransaction() throws -> Int64 {
     let result = try administration().run(
       """
@@ -62,9 +62,9 @@ extension Cluster {
     return number
   }
 
-  /// Commits transactions until one of them has a number.
+  /// Commits transactions until one of them gets the given identifier.
   ///
-  /// - Throws: When none gets it, because the server remembers who had it.
+  /// - Throws: When the server assigns none of them the identifier, because its state survived.
   func handOutAgain(_ number: Int64) throws {
     let connection = try administration()
     while true {

@@ -7,7 +7,7 @@ import Testing
 
 /// A disk that fails, at every call of a script in turn.
 @Suite struct DiskFaultTests {
-  /// How a disk fails, and what is said of it.
+  /// A fault of a disk, with the error that a store must throw for it.
   struct Trouble: Sendable, CustomTestStringConvertible {
     var call: Disk.Call
     var isLasting: Bool
@@ -35,7 +35,9 @@ import Testing
     #expect(firings >= (trouble.call == .sync ? 3 : 10), "A fault that does not happen shows nothing.")
   }
 
-  /// Three deposits on a disk that fails at a call. Answers whether it did.
+  /// Makes three deposits on a disk that fails at a call.
+  ///
+  /// - Returns: Whether the disk failed.
   private func fails(at number: Int, _ trouble: Trouble) throws -> Bool {
     let directory = try TemporaryDirectory()
     let disk = Disk(directory)
@@ -83,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func `a disk that cannot be read is an error, and nothing is lost`() throws {
+  @Test func `a disk that fails to read throws an error and loses nothing`() throws {
     let directory = try TemporaryDirectory()
     let disk = Disk(directory)
     do {

@@ -13,7 +13,7 @@ import Testing
 
 /// A process that the system lets write no more, as a full disk does.
 @Suite struct FullDiskTests {
-  @Test func `when there is no space left a save fails, and passes when there is some again`() async throws {
+  @Test func `a save on a full disk fails, and passes once space is free again`() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [store = directory.store as URL] in
       let ledger = try Ledger(type: .sqlite, at: store)

@@ -5,19 +5,19 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A server that is ended in the middle of saves, and starts again: every acknowledged save is there, and what was said
-/// of the one that failed is true.
+/// A server that stops in the middle of saves and starts again. Every acknowledged save is in the store, and the error
+/// of the failed save reports its outcome correctly.
 @Suite(.enabled(if: LedgerPlace.server != nil, "Set COHERENCE_POSTGRESQL_URL; `Tools/postgres start DIR` prints one."))
 struct ServerCrashTests {
   /// What became of saves, one after the other until one failed.
   private struct Outcome {
     var acknowledged: Int
-    /// Whether there was something to be saved when it failed.
+    /// Whether the context had changes when the save failed.
     var isPrepared = false
     var failure: CoherenceError?
   }
 
-  @Test(Effort.onRequest) func `what was acknowledged survives the end of the server`() async throws {
+  @Test(Effort.onRequest) func `every acknowledged save survives the end of the server`() async throws {
     let cluster = try Cluster()
     let place = LedgerPlace(backend: .postgreSQL, url: cluster.url, schema: "ledger")
     let ledger = try place.open()

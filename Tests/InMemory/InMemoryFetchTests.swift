@@ -13,7 +13,7 @@ import Testing
     #expect(try music.keys(StoreQuery(entity: music.album)) == [1, 2, 3, 4])
   }
 
-  @Test func `a query tells an entity from its subentities`() throws {
+  @Test func `a query distinguishes an entity from its subentities`() throws {
     #expect(try music.keys(StoreQuery(entity: music.album, includesSubentities: false)) == [1, 2, 3])
     #expect(try music.keys(StoreQuery(entity: music.liveAlbum)) == [4])
   }

@@ -61,7 +61,7 @@ import Testing
     #expect(try music.row(music.artist, at: 3) == nil)
   }
 
-  @Test func `a fresh record at a key that is taken is refused`() throws {
+  @Test func `a new record with a used key is refused`() throws {
     let row = music.row(music.liveAlbum, 1, ["title": .string("x")])
     #expect(try MusicFixture.error { try music.save(.insert(music.liveAlbum, [row])) }.code == .storeCorrupt)
   }
@@ -111,7 +111,7 @@ import Testing
 
   // MARK: References
 
-  @Test func `a record that is referred to cannot go`() throws {
+  @Test func `deleting a referenced record is refused`() throws {
     let delete = SaveStep.delete(music.artist, [RowDelete(id: music.id(music.artist, 1), baseVersion: 1)])
     let error = try MusicFixture.error { try music.save(delete) }
     #expect(error.code == .danglingReference)

@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [OptionValue.string(""), .bool(true)])
-  func `a name that is no text is refused`(name: OptionValue) throws {
+  func `a name of another type than text is refused`(name: OptionValue) throws {
     let error = try MusicFixture.error { _ = try MusicFixture(options: [InMemoryOption.sharedName: name]) }
     #expect(error.code == .invalidOption)
   }

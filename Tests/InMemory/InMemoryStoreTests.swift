@@ -47,7 +47,7 @@ import Testing
     for use in uses { #expect(try MusicFixture.error(of: use).code == .storeDetached) }
   }
 
-  @Test func `a reader that has ended answers nothing`() throws {
+  @Test func `a finished reader throws on every read`() throws {
     let music = try MusicFixture()
     let reader = try music.store.makeReader()
     reader.finish()

@@ -16,7 +16,7 @@ struct AggregateBehaviourTests {
     return held.current
   }
 
-  @Test func `single entities and optional ones are followed`() {
+  @Test func `the macro finds single and optional entities`() {
     #expect(followed { $0.author = old }.author == new)
     #expect(followed { $0.reviewer = old }.reviewer == new)
     #expect(followed { _ in }.reviewer == nil)
@@ -59,7 +59,7 @@ struct AggregateBehaviourTests {
     #expect(followed { $0.page = Page(number: 3, authors: [old]) }.page == Page(number: 3, authors: [new]))
   }
 
-  @Test func `what is marked as not nested stays as it was stored`() {
+  @Test func `a property marked as not nested keeps its stored value`() {
     #expect(followed { $0.firstAuthor = old }.firstAuthor == old)
     #expect(store.count(of: Author.self) == 0, "Nothing has stored it.")
   }
@@ -76,7 +76,7 @@ struct AggregateBehaviourTests {
     #expect(box.current.content == new)
   }
 
-  @Test func `a removed entity leaves every place that can be without it`() {
+  @Test func `a removed entity leaves every optional place`() {
     let held = store.store(
       entity: Post(
         id: 1, author: Author(id: 9, name: "other"), reviewer: old, readers: [old], drafts: [old, nil],

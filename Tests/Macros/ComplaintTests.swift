@@ -38,7 +38,7 @@ struct ComplaintTests {
       ])
   }
 
-  @Test func `a list that was written by hand is not written again`() {
+  @Test func `a handwritten list is diagnosed and not generated again`() {
     let source = """
       struct Post {
         var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [] }
@@ -95,7 +95,7 @@ struct ComplaintTests {
       ])
   }
 
-  @Test func `cases of one name are told apart by nobody`() {
+  @Test func `enum cases of the same name are diagnosed`() {
     let cases = """
         case link(Int), link(to: Int)
         case photo(of: Author)

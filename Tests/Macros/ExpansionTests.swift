@@ -3,7 +3,7 @@ import Testing
 
 @Suite("What the macros write")
 struct ExpansionTests {
-  @Test func `every variable is a place and what is plain is left out`() {
+  @Test func `every variable becomes a place and plain values are left out`() {
     expectExpansion(
       of: """
         @Aggregate public struct Post {

@@ -16,7 +16,7 @@ import Testing
     row = try store.insert("Person", ["name": .string("old")])
   }
 
-  /// Runs a block in a task that waits for a lock in the server, cancels the task there, and answers what it came to.
+  /// Runs a block that waits for a lock in the server, cancels its task, and returns the block's error.
   private func cancelled(_ body: @escaping @Sendable () throws -> Void) async throws -> (any Error)? {
     let administration = try lockedOut()
     let task = Task.detached(executorPreference: ThreadExecutor()) { try body() }

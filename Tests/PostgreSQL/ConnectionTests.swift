@@ -17,7 +17,7 @@ import Testing
     return #expect(throws: CoherenceError.self) { try schema.open(model, url: url, options: options) }
   }
 
-  @Test func `a server that does not answer is unreachable`() throws {
+  @Test func `a server that does not respond is unreachable`() throws {
     let error = try failure(at: url(["host": "/nowhere"]))
     #expect(error?.code == .serverUnreachable)
     #expect(error?.isRetryable == true)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct NumericTests {
-  /// What comes back of what was written.
+  /// Writes a number and returns the number that a read finds.
   private func roundTrip(_ number: Decimal) throws -> Decimal? {
     let buffer = ByteBuffer()
     try buffer.append(number)
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `what is no number is refused`() {
+  @Test func `saving a decimal NaN is refused`() {
     let error = #expect(throws: CoherenceError.self) { try roundTrip(.nan) }
     #expect(error?.code == .invalidValue)
   }
@@ -54,7 +54,7 @@ import Testing
     #expect(number?.description == String(repeating: "1", count: 39) + String(repeating: "0", count: 21))
   }
 
-  @Test(arguments: [0xC000, 0xD000, 0xF000]) func `what is no number is not read`(_ sign: Int) {
+  @Test(arguments: [0xC000, 0xD000, 0xF000]) func `a NaN or an infinity is not read as a decimal`(_ sign: Int) {
     let buffer = ByteBuffer()
     for field in [0, 0, UInt16(sign), 0] { buffer.append(field) }
     #expect(PostgreSQLBinary.decimal(UnsafeRawPointer(buffer.base), count: buffer.count) == nil)

@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `an abandoned fetch does not disturb what comes after`() throws {
+  @Test func `an abandoned fetch does not disturb later reads`() throws {
     _ = try fill(5000)
     try store.reading { reader in
       _ = try reader.fetch(all)
@@ -128,7 +128,7 @@ import Testing
     #expect(try store.fetch("Person").count == 5000)
   }
 
-  @Test func `a reader that was ended answers no more`() throws {
+  @Test func `a finished reader throws on every read`() throws {
     let reader = try store.makeReader()
     _ = try reader.count(all)
     reader.finish()
@@ -136,7 +136,7 @@ import Testing
     #expect(error?.code == .illegalState)
   }
 
-  @Test func `a closed store answers no more`() throws {
+  @Test func `a closed store throws on every read`() throws {
     let reader = try store.makeReader()
     _ = try reader.count(all)
     let other = try store.makeReader()

@@ -124,7 +124,7 @@ import Testing
     #expect(error?.objectIDs == [row.id, nobody])
   }
 
-  @Test func `a record that is referred to cannot be deleted`() throws {
+  @Test func `deleting a referenced record is refused`() throws {
     let boss = try store.insert("Person")
     let clerk = try store.insert("Person", ["boss": .reference(boss.id)])
     let error = #expect(throws: CoherenceError.self) {
@@ -180,7 +180,7 @@ import Testing
     #expect(try store.fetch("Person").allSatisfy { $0.version == 21 })
   }
 
-  @Test func `keys are not handed out twice, whoever writes`() async throws {
+  @Test func `no two writers get the same key`() async throws {
     let stores = try (0..<3).map { _ in try schema.open(store.environment.model) }
     let keys = try await withThrowingTaskGroup(of: [Int64].self) { group in
       for store in stores {
@@ -197,7 +197,7 @@ import Testing
     #expect(fresh.lowerBound > stranger.key)
   }
 
-  @Test func `a store that is opened to read only refuses to save`() throws {
+  @Test func `a store opened for reading refuses to save`() throws {
     let row = try store.insert("Person")
     let reader = try schema.open(store.environment.model, options: [StoreOption.readOnly: true])
     #expect(try reader.current(row)?.id.key == row.key)

@@ -9,7 +9,7 @@ import Testing
 
   init() throws { schema = try TemporarySchema() }
 
-  @Test func `a store that is opened again is the same`() throws {
+  @Test func `a store keeps its identity when it is opened again`() throws {
     let model = try PeopleModel.make()
     let factory = PostgreSQLStoreFactory()
     #expect(try factory.metadata(schema.environment(model)) == nil)
@@ -47,7 +47,7 @@ import Testing
     #expect(try PostgreSQLStoreFactory().metadata(schema.environment(PeopleModel.make())) == nil)
   }
 
-  @Test func `a store that is set aside makes place for another and can be had back`() throws {
+  @Test func `setting a store aside makes room for another store, and the first can be opened again`() throws {
     let model = try PeopleModel.make()
     let store = try schema.open(model)
     try store.insert("Person", ["name": .string("kept")])
@@ -87,7 +87,7 @@ import Testing
     #expect(try schema.open(model).fetch("text").count == 1)
   }
 
-  @Test func `an attribute that is added gets its default, and one that is left out stays`() throws {
+  @Test func `an added attribute gets its default, and a left-out attribute stays`() throws {
     let store = try schema.open(PeopleModel.make())
     try store.insert("Person", ["name": .string("x")])
     store.close()

@@ -22,7 +22,7 @@ import Testing
     try ManagedObjectModel(name: "Blog") { Entity("Post") { Attribute("title", .string) } }
   }
 
-  @Test func `a second application is told to take another schema, and the first keeps its records`() throws {
+  @Test func `a second application on one schema is refused with the advice to use another schema`() throws {
     let store = try schema.open(shop())
     try store.insert("Article", ["name": .string("pen")])
     for options in [[:], [StoreOption.allowsDataLoss: true]] as [[String: OptionValue]] {
@@ -71,7 +71,7 @@ import Testing
     #expect(try store.fetch("Article").isEmpty)
   }
 
-  @Test func `what another type of an attribute costs is counted, and dropped only when that is allowed`() throws {
+  @Test func `a changed attribute type drops values only if data loss is allowed, and the error counts them`() throws {
     let store = try schema.open(shop())
     try store.insert("Article", ["name": .string("pen"), "price": .decimal(2)])
     let changed = try ManagedObjectModel(name: "Shop") {

@@ -83,7 +83,7 @@ import Testing
     #expect(try find(.not(between)) == [1, 2])
   }
 
-  @Test func `integers are compared with numbers that are none`() throws {
+  @Test func `integers are compared with fractions`() throws {
     let fractions: [AttributeValue] = [.double(1965.5), .decimal(Decimal(string: "1965.5")!)]
     for fraction in fractions {
       #expect(try find(.path("year", .greater, fraction)) == [1])
@@ -137,7 +137,7 @@ import Testing
     #expect(try store.fetch("Album", by: order).map(\.id) == [3, 1, 2, 0].map { albums[$0].id })
   }
 
-  @Test func `patterns take what is escaped or means something to SQL as it is`() throws {
+  @Test func `SQL wildcards and escapes in a pattern match themselves`() throws {
     #expect(try find(.path("title", .like, .string("100%_?"))) == [1])
     #expect(try find(.path("title", .like, .string("*"))) == [0, 1, 2])
     #expect(try find(.path("title", .like, .string("blues"))) == [2])
@@ -171,7 +171,7 @@ import Testing
     #expect(try find(nested) == [0, 1])
   }
 
-  @Test func `what cannot be said exactly is left to the evaluator`() throws {
+  @Test func `a condition without an exact SQL form is left to the evaluator`() throws {
     let query = StoreQuery(
       entity: store.entity("Album"),
       predicate: .and([
@@ -209,7 +209,7 @@ import Testing
     #expect(back.map(\.source) == [albums[0].key, albums[2].key])
   }
 
-  @Test func `a reader goes on seeing the state that it saw first`() throws {
+  @Test func `a reader sees the state of its first read until its end`() throws {
     let reader = try store.makeReader()
     #expect(try reader.row(albums[0].key, of: albums[0].entity) != nil)
     try store.insert("Album", ["title": .string("later")])

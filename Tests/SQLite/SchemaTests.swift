@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `a save goes through a log and is on the disk when it returns`() throws {
+  @Test func `a save goes through a log and is durable when it returns`() throws {
     let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } }
     let store = try place.open(model)
     try store.insert("Thing", ["name": .string("a")])

@@ -49,7 +49,7 @@ import Testing
     #expect(try old.fetch("Thing").map { $0["size"] } == [.int(7)])
   }
 
-  @Test func `a copy has what was saved last and still stands in the log alone`() throws {
+  @Test func `a copy contains the latest saves although they are in the log only`() throws {
     let store = try place.open(model())
     for number in 0..<50 { try store.insert("Thing", ["name": .string("\(number)"), "size": .int(Int64(number))]) }
     // The file's other user keeps the log from being written back.
@@ -60,7 +60,7 @@ import Testing
     #expect(try other.fetch("Thing").count == 50)
   }
 
-  @Test func `a store that drops nothing is not copied, whatever it is allowed`() throws {
+  @Test func `a store that drops no data is not copied, even if data loss is allowed`() throws {
     try fill()
     let larger = try ManagedObjectModel {
       Entity("Thing") {
@@ -73,7 +73,7 @@ import Testing
     #expect(try place.open(model()).fetch("Thing").map { $0["size"] } == [.int(7)])
   }
 
-  @Test func `a store that cannot be copied keeps its values`() throws {
+  @Test func `a store without a possible copy keeps its values`() throws {
     try fill()
     // Every name that a copy could have is longer than a file's name may be.
     let directory = place.directory.appendingPathComponent("long")

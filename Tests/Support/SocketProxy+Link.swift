@@ -8,7 +8,7 @@ extension SocketProxy {
     package enum Fault: Sendable, CaseIterable {
       /// The server does not get it, and both sides see the end of the connection.
       case cut
-      /// The server gets it, and the connection is cut when the server answers.
+      /// The server receives the text, and the proxy cuts the connection when the server responds.
       case loseAnswers
       /// The server does not get it. Nothing comes through any more in either direction, not even the end.
       case holdAll
@@ -23,7 +23,7 @@ extension SocketProxy {
       var cut: Set<Direction> = []
       /// Whether what the client sends is held from the next time on.
       var holdsNext = false
-      /// The number of messages that the client has sent. What is read at once counts as one.
+      /// The number of messages from the client. Bytes of one read count as one message.
       var messages = 0
       var armed: (message: Int, fault: Fault, notify: @Sendable () -> Void)?
       /// The number of threads that use the sockets.
@@ -52,7 +52,7 @@ extension SocketProxy {
       state.withLock { $0.armed = ($0.messages + count, fault, notify) }
     }
 
-    /// Cuts the connection, held or not, and forgets the fault that was to come.
+    /// Cuts the connection, held or not, and forgets the pending fault.
     package func cut() {
       state.withLock { state in
         state.armed = nil

@@ -20,9 +20,9 @@ struct FeedClient: Sendable {
     return (added, next)
   }
 
-  /// Shows a post at the top of the feed at once, and publishes it.
-  /// - Parameter meanwhile: Called before the server has answered.
-  /// - Returns: Whether the server has taken it.
+  /// Inserts a post at the top of the feed at once, and publishes it.
+  /// - Parameter meanwhile: Runs before the server's reply.
+  /// - Returns: Whether the server accepted the post.
   func publish(_ text: String, by author: User, meanwhile: () async -> Void) async -> Bool {
     let change = store.optimistically { $0.insert(Post(id: -1, text: text, author: author), named: .feed) }
     await meanwhile()

@@ -1,7 +1,7 @@
 import CoherenceIdentityMap
 
 extension Feed {
-  /// What a socket delivers: all posts of an author, who has changed with them.
+  /// A message of a socket: all posts of an author, with the author's new name.
   private struct Message: Sendable {
     let version: Int
     let posts: [Post]

@@ -1,7 +1,7 @@
 import Coherence
 import Foundation
 
-/// Starts a Connect in every way there is, and says which stores it has then.
+/// Starts a Connect in every possible way, and prints its stores after each start.
 @main struct Start {
   static func main() throws {
     for name in ["MyModelName", "ModelName"] { try registerModel(named: name) }
@@ -29,7 +29,7 @@ import Foundation
     try model.register()
   }
 
-  /// The stores' files, below the default location, and the entities that are managed.
+  /// The stores' files, below the default location, and the managed entities.
   private static func stores(of connect: any Connect) -> String {
     let root = GenericConnect<ContextStrategy.Mixed>.defaultStoreLocation().path
     let places = connect.persistentStoreCoordinator.persistentStores.map { store in

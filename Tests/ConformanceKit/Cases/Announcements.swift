@@ -103,7 +103,7 @@ extension ConformanceSubject {
     }
   }
 
-  /// Keeps what a context tells of changed objects.
+  /// Records the changed objects in a context's notifications.
   private final class ObjectRecorder: @unchecked Sendable {
     // Sendable: used inside of the context only, where notifications arrive too.
     private(set) var told: [ChangedObjects] = []

@@ -12,7 +12,7 @@ extension ConformanceSubject {
 
   private typealias Step = (ManagedObject, ManagedObjectContext) throws -> Void
 
-  /// Saves an album, edits it in a context that follows another one, has the other one save changes, and goes on in the
+  /// Edits a saved album in a context that follows another one, saves changes in the other one, and continues in the
   /// first.
   private static func follow(
     _ stack: ConformanceStack, edit: Step, saves: [Step], then: Step
@@ -41,7 +41,7 @@ extension ConformanceSubject {
 
   private static func delete(_ album: ManagedObject, _ context: ManagedObjectContext) throws { context.delete(album) }
 
-  /// The title and year of the one album; `nil` when there is none.
+  /// The title and year of the only album; `nil` without one.
   private static func stored(_ stack: ConformanceStack) throws -> [AttributeValue]? {
     try stack.read { context in
       try context.all("Album").first.map { [try $0.value(for: "title"), try $0.value(for: "year")] }
@@ -287,8 +287,8 @@ extension ConformanceSubject {
     }
   }
 
-  /// Has a child change an album that another context has changed meanwhile, and save into its parent, which follows
-  /// the other context.
+  /// Lets a child change an album after another context has changed it, and saves the child into its parent, which
+  /// follows the other context.
   private static func under(
     _ stack: ConformanceStack, _ change: Step, then: (ManagedObjectContext) throws -> Void
   ) throws {

@@ -58,7 +58,8 @@ extension ConformanceSubject {
     }
   }
 
-  /// A value that does not fit keeps the store closed to the other model, and is all that is dropped where that is allowed.
+  /// A value that does not fit keeps the store closed to the new model. If data loss is allowed, only that value is
+  /// dropped.
   private static func narrowed(
     _ sentence: String, _ old: AttributeType, _ before: [any AttributeConvertible], _ new: AttributeType,
     _ after: [any AttributeConvertible], misfit: any AttributeConvertible

@@ -6,7 +6,8 @@ extension ConformanceSubject {
     harmlessChanges
   }
 
-  /// A store does not open with the changed model and says what would be lost; with the option it opens, and that is gone.
+  /// A store does not open with the changed model, and the error names the loss. With the option the store opens, and
+  /// the data is dropped.
   private static func lost(
     _ sentence: String, _ words: [String], count: Int, from start: Library = base,
     _ change: @escaping @Sendable (inout Library) -> Void,

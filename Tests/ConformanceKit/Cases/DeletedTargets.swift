@@ -1,7 +1,7 @@
 import CoherenceCore
 
 extension ConformanceSubject {
-  /// A relationship to a record that another writer deleted is refused, whatever keeps the relationship.
+  /// A relationship to a record deleted by another writer is refused, for every way of storing relationships.
   static let deletedTargets = ConformanceSubject("Deleted targets") {
     refused("a to-one relationship", entity: "Album", "title", "artist", to: "Band", "name")
     refused("a to-one relationship without an inverse", entity: "Playlist", "name", "pinned", to: "Track", "title")

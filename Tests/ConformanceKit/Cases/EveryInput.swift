@@ -1,7 +1,7 @@
 import CoherenceCore
 
 extension ConformanceSubject {
-  /// The first of several inputs is good, a later one is not.
+  /// The first of several inputs is valid, a later one invalid.
   static let everyInput = ConformanceSubject("Every input") {
     conditions
     requests

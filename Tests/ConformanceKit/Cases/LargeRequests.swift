@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// Requests that are larger, or deeper, than an engine takes at once find what they should.
+/// Requests larger or deeper than an engine's limits still find the right records.
 extension ConformanceSubject {
   static let largeRequests = ConformanceSubject("Large requests") {
     lists
@@ -145,7 +145,7 @@ extension ConformanceSubject {
 }
 
 extension ManagedObjectContext {
-  /// Processes pending changes, and fails unless the one notification of it tells of these objects.
+  /// Processes pending changes, and fails unless a single notification contains exactly these objects.
   fileprivate func processDeletesAndExpect(inserted: Set<ManagedObject>) throws {
     let told = ObservedInserts()
     let observer = NotificationCenter.default.addObserver(

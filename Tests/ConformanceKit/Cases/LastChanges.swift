@@ -8,7 +8,7 @@ extension ConformanceSubject {
     elsewhere
   }
 
-  /// The draft of a name among those that are to be saved.
+  /// The unsaved draft of a name.
   private static func fresh(_ name: String, in context: ManagedObjectContext) throws -> ManagedObject? {
     try context.insertedObjects.first { try $0.value(for: "name", as: String?.self) == name }
   }

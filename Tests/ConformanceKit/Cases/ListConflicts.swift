@@ -65,7 +65,7 @@ extension ConformanceSubject {
       return owner
     }
     try stack.write { try first(try list.list($0), $0) }
-    // A unit of reading of its own: members that are read now are as the first writer left them.
+    // A unit of reading of its own: it reads the members in the order that the first writer saved.
     try late.performAndWait {
       try second(owner[OrderedToManyKey<ManagedObject>(list.relationship)], late)
       try late.save()

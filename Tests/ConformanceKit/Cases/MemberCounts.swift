@@ -1,7 +1,7 @@
 import CoherenceCore
 import Synchronization
 
-/// The bounds of a relationship hold in the store, whatever its savers have read.
+/// The store enforces the bounds of a relationship independently of the rows that a saver has read.
 extension ConformanceSubject {
   static let memberCounts = ConformanceSubject("Member counts") {
     tooMany("a one-to-many relationship", "players", "Player", places: 4)

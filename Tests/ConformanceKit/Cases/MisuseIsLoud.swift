@@ -77,7 +77,7 @@ extension ConformanceSubject {
     }
   }
 
-  /// Things that nobody should do; each must be answered by a code and a sentence.
+  /// Misuses, each of which must throw an error with a code and a sentence.
   private static let misuses: [@Sendable (ManagedObjectContext) throws -> Void] = [
     { try $0.make("Nonsense") },
     { try $0.make("Album").setValue(1, for: "title") },

@@ -9,7 +9,7 @@ extension ConformanceSubject {
     conflicts
   }
 
-  /// Core asks the store once, whatever the error says of itself.
+  /// Core calls the store once, for every kind of error.
   private static func once(_ what: String, _ error: CoherenceError) -> Case {
     Case("after \(what), the store is not asked again") { stack in
       let interposition = try stack.interpose()

@@ -28,7 +28,7 @@ extension ConformanceSubject {
         interposition.beforeFetch { throw CoherenceError(.inputOutput, "The disk failed.") }
         let outcome = Result { try child.save() }
         interposition.beforeFetch(nil)
-        // A parent that has the rows already does not read.
+        // A parent with loaded rows does not read.
         if case .failure = outcome {
           try expect(!parent.hasChanges && child.hasChanges, "nothing to reach the parent")
           try child.save()

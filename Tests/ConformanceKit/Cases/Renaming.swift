@@ -77,7 +77,7 @@ extension ConformanceSubject {
             "pages", in: &$0.book, by: Attribute(name, .int32, optional: true, formerNames: formerNames))
         }.model
       }
-      // The model with "extent" opens the store after the one that came later.
+      // The model with "extent" opens the store after the later model.
       try stack.reopen(model: try named("length", after: "extent", "pages"))
       try stack.read { try expectEqual(try $0.names("Book", where: equal("length", 101)), ["Egla"]) }
       try stack.reopen(model: try named("extent", after: "pages"))
@@ -104,7 +104,7 @@ extension ConformanceSubject {
     }
   }
 
-  // MARK: Renames that are not declared
+  // MARK: Undeclared renames
 
   private static func extent(_ formerNames: String...) throws -> ManagedObjectModel {
     try base.changed {

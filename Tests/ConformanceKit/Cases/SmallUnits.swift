@@ -165,7 +165,7 @@ extension ConformanceSubject {
 }
 
 extension DispatchQueue {
-  /// Runs a block on several threads at once, and answers what was thrown.
+  /// Runs a block on several threads at once and returns the thrown errors.
   fileprivate static func concurrentPerformCatching(
     iterations: Int, _ body: @Sendable (Int) throws -> Void
   ) -> [any Error] {
@@ -177,7 +177,7 @@ extension DispatchQueue {
   }
 }
 
-/// What was thrown on several threads.
+/// The errors thrown on several threads.
 private final class Failures: Sendable {
   private let errors = Mutex<[any Error]>([])
   var all: [any Error] { errors.withLock { $0 } }

@@ -102,7 +102,7 @@ extension ConformanceSubject {
 }
 
 extension ConformanceSubject {
-  /// Snapshots of objects that are held already, and of contexts that take in what others saved by themselves.
+  /// Snapshots of held objects, and of contexts that merge the saves of other contexts automatically.
   @CasesBuilder static var snapshotsOfHeldObjects: [Case] {
     Case("a snapshot of a context that needs no perform takes in nothing while it lasts") { stack in
       try stack.write { context in for number in 0..<3 { try context.make("Album", ["title": "al\(number)"]) } }

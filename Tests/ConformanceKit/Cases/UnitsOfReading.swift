@@ -20,7 +20,7 @@ extension ConformanceSubject {
     Case("permanent identifiers are set aside while no unit of reading is open") { stack in
       try expectNoOverlap(stack) { context in
         _ = try context.all("Album")
-        // More than any block of keys that was set aside before.
+        // More keys than any block allocated before.
         try context.obtainPermanentIDs(for: try (0..<5000).map { try context.make("Track", ["title": "\($0)"]) })
       }
     }

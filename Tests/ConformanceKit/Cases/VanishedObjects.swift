@@ -25,7 +25,7 @@ extension ConformanceSubject {
     return (context, album)
   }
 
-  /// The identifier of a record that was saved and is deleted.
+  /// The identifier of a saved and then deleted record.
   private static func deletedID(_ entity: String, _ values: [String: String], _ stack: ConformanceStack) throws
     -> ManagedObjectID
   {

@@ -191,7 +191,7 @@ extension ConformanceSubject {
       }
       let reads = interposition.fetchCount - fetches
       try expect(reads <= 81, "at most 81 reads, found \(reads)")
-      // Of each of the first 64 albums, what was read along for the others is lost at the save.
+      // For each of the first 64 albums, the save discards the rows read ahead for the others.
       let found = interposition.rowCount - rows
       try expect(found <= 40 * each * 5, "few rows read in vain, found \(found)")
     }
@@ -264,7 +264,8 @@ extension ConformanceSubject {
     }
   }
 
-  /// How many rows the store hands out for the tracks of one album: all there are, where it does not take predicates.
+  /// The number of rows that the store returns for the tracks of one album: all rows, if it does not evaluate
+  /// predicates.
   private static func rowsOfOneAlbum(_ stack: ConformanceStack, _ interposition: Interposition) throws -> Int {
     try stack.read { context in
       let album = try context.one("Album", where: equal("title", "100"))

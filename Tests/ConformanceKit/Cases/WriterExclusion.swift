@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 extension ConformanceSubject {
-  /// For stores that are able to keep other writers out.
+  /// For stores with the capability to exclude other writers.
   static let writerExclusion = ConformanceSubject("Writer exclusion") {
     savesWithin
     otherWriters

@@ -2,7 +2,7 @@ import CoherenceCore
 
 /// Where the stores of a sequence first differed.
 struct DifferentialMismatch: Sendable {
-  /// The number of the step; `nil` for what was in the stores at the end.
+  /// The number of the step; `nil` for the final content of the stores.
   var step: Int?
   /// What it came to, by the name of the store.
   var outcomes: [(store: String, text: String)]
@@ -12,9 +12,9 @@ struct DifferentialMismatch: Sendable {
 struct DifferentialComparison {
   let worlds: [DifferentialWorld]
 
-  /// The first difference, if there is one.
+  /// Finds the first difference.
   ///
-  /// - Parameter note: Called for each step with what it came to, the first store's first.
+  /// - Parameter note: Called for each step with its outcomes, the first store's first.
   func run(
     _ sequence: DifferentialSequence, note: (DifferentialOperation, [DifferentialOutcome]) -> Void = { _, _ in }
   ) -> DifferentialMismatch? {

@@ -24,7 +24,7 @@ struct DifferentialOperation: Sendable {
     case listPending
     case processPending
     case save
-    /// A save, and a rollback when it fails, so that the sequence goes on with something to save.
+    /// A save, followed by a rollback on failure, so that the next save of the sequence is not empty.
     case saveOrRollback
     case rollback
     case refresh(String, keepingChanges: Bool)

@@ -14,7 +14,7 @@ final class DifferentialWorld {
   /// The objects that the sequence met, by context and name. They are kept, so that what a context has in memory does
   /// not depend on when a store's work releases objects.
   var held: [[String: ManagedObject]] = []
-  /// The identifier that an object has by now: permanent as soon as there is one.
+  /// The current identifiers of objects: permanent once assigned.
   private(set) var ids: [String: ManagedObjectID] = [:]
   private var names: [ManagedObjectID: String] = [:]
   private var lastSave: [LastSave] = []
@@ -104,7 +104,7 @@ final class DifferentialWorld {
     for (name, id) in ids where id.isTemporaryID { findPermanentID(of: name, id) }
   }
 
-  /// Finds the identifier of an object that nobody holds: its context was reset before the parent saved it.
+  /// Finds the identifier of an object without a live reference: its context was reset before the parent saved it.
   private func findPermanentID(of name: String, _ id: ManagedObjectID) {
     for context in contexts { context.performAndWait { note(context.object(with: id), name: name) } }
   }
@@ -127,7 +127,7 @@ final class DifferentialWorld {
   }
 }
 
-/// The changes of a context's last save, as its notification told them.
+/// The changes in the notification of a context's last save.
 private final class LastSave: Sendable {
   let value = Mutex<ChangeSet?>(nil)
 }

@@ -2,8 +2,8 @@ import CoherenceCore
 
 /// Random steps over random contexts.
 ///
-/// The steps are made without running them. What becomes of the objects is guessed, so that most steps meet objects
-/// that are there; some meet objects that are not, and have to fail alike.
+/// The steps are generated without running them. The generator guesses the state of the objects, so that most steps use
+/// existing objects. Some steps use missing objects and have to fail alike on all stores.
 struct RandomSequence {
   private typealias Action = DifferentialOperation.Action
   private typealias PropertyValue = DifferentialOperation.PropertyValue
@@ -200,7 +200,7 @@ struct RandomSequence {
 
   // MARK: Relationships
 
-  /// An object that has a relationship, and the relationship.
+  /// An object with a relationship, and the relationship.
   private mutating func owner(_ context: Int, toMany: Bool) -> (String, RelationshipDescription)? {
     for _ in 0..<4 {
       guard let name = object(context) else { return nil }

@@ -21,7 +21,7 @@ struct SplitMix64: RandomNumberGenerator, Sendable {
   /// Whether something that happens so often of a hundred times happens.
   mutating func chance(_ percent: Int) -> Bool { number(0...99) < percent }
 
-  /// One of a collection that is not empty.
+  /// A random element of a nonempty collection.
   mutating func pick<Element>(_ elements: [Element]) -> Element { elements[number(0...(elements.count - 1))] }
 
   /// Up to so many of a collection, each at most once, in random order.

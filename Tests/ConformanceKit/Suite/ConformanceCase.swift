@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// One sentence that is true of every store, with the program that finds out.
+/// A sentence that holds for every store, with the program that verifies it.
 public struct ConformanceCase: Sendable, Identifiable, CustomStringConvertible {
   /// The sentence, unique in the suite.
   public let name: String

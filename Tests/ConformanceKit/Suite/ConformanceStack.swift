@@ -24,7 +24,7 @@ public final class ConformanceStack: Sendable {
         locations: [location]))
   }
 
-  /// Runs a case on a fresh store, and removes the store whatever becomes of the case.
+  /// Runs a case on a fresh store, and removes the store after a success and after a failure.
   static func run(_ conformanceCase: ConformanceCase, on harness: any StoreHarness) async throws {
     let stack = try ConformanceStack(model: conformanceCase.model, harness: harness)
     do {

@@ -50,7 +50,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// The text that tells the object from others: its title or its name.
+  /// The text that identifies the object: its title or its name.
   var label: String {
     get throws {
       let name = ["title", "name"].first { entity.attribute(named: $0) != nil }

@@ -2,12 +2,12 @@ import Foundation
 
 /// Where the writers of a crash loop and the thread that injects the faults wait for each other.
 final class CrashLoopGate: @unchecked Sendable {
-  // Sendable: what can change is used under `condition` only.
+  // Sendable: mutable state is used under `condition` only.
 
   private let condition = NSCondition()
   /// The number of acknowledged saves of each writer.
   private var acknowledged: [Int]
-  /// The number of writers that have not ended.
+  /// The number of running writers.
   private var running: Int
   /// The number of writers that stand at the closed gate.
   private var parked = 0
@@ -46,7 +46,7 @@ final class CrashLoopGate: @unchecked Sendable {
     }
   }
 
-  /// Waits while there is no server on purpose: writers that try all the time would keep it from starting.
+  /// Waits during a planned outage of the server: the attempts of writers would delay its start.
   func awaitServer() {
     condition.withLock { while isServerAway, !isOver { condition.wait() } }
   }

@@ -68,7 +68,7 @@ final class FaultInjector {
 
   // MARK: The server
 
-  /// One of the processes that serve the writers; `nil` when there is none at the moment.
+  /// A server process that serves a writer; `nil` if no such process exists at the moment.
   private func backend(_ connection: PostgreSQLConnection) throws -> pid_t? {
     let backends = try Cluster.processes(seenBy: connection).filter(\.isOfClient)
     return backends.isEmpty ? nil : random.pick(backends).number
@@ -114,12 +114,12 @@ final class FaultInjector {
       gate.wakeUp()
     }
     try gate.awaitAcknowledgements(5, beyond: former) { failed.isSet }
-    // A link that is not used any more, because the pool has others, fails now.
+    // An unused link fails now: the pool prefers its other connections.
     if !failed.isSet { link.cut() }
     try awaitWriters()
   }
 
-  /// A link that is used: one whose client has sent something while every writer saved.
+  /// A link in use: its client has sent a message while every writer saved.
   private func busyLink() throws -> SocketProxy.Link? {
     let former = proxy.links.map { ($0, $0.messages) }
     try awaitWriters()

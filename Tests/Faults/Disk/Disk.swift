@@ -4,10 +4,10 @@ import Synchronization
 
 /// A disk between SQLite and the file system, for the databases in one directory.
 ///
-/// It keeps a diary of what was written and what was made durable, fails calls when told to, and shows what a power
-/// failure at any point of the diary would have left.
+/// It records writes and syncs in order, fails calls on demand, and reconstructs the files that a power failure after
+/// any of these operations could leave.
 final class Disk: Sendable {
-  /// The calls that can fail.
+  /// The calls that a disk can fail.
   enum Call: String, Sendable, CaseIterable, Codable { case read, write, sync, truncate }
 
   /// An entry of the diary.
@@ -15,7 +15,7 @@ final class Disk: Sendable {
     case write(offset: Int, bytes: [UInt8])
     case truncate(Int)
     case delete
-    /// Everything that was done to the file before is durable.
+    /// Every earlier write to the file is durable.
     case sync
   }
 
@@ -24,7 +24,7 @@ final class Disk: Sendable {
     var call: Call
     var number: Int
     var isLasting: Bool
-    /// What SQLite is told.
+    /// The result code that SQLite receives.
     var code: CInt
   }
 

@@ -2,8 +2,8 @@ import Foundation
 import GRDBSQLite
 import Synchronization
 
-/// The layer between SQLite and its own layer for files. Databases outside of the directories that have a ``Disk`` go by
-/// it untouched.
+/// The layer between SQLite and its own layer for files. Databases outside the directory of a ``Disk`` pass through it
+/// unchanged.
 enum DiskVFS {
   private struct Reference: Sendable { weak var disk: Disk? }
   private static let disks = Mutex<[String: Reference]>([:])

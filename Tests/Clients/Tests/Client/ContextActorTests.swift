@@ -112,7 +112,7 @@ struct ContextActorTests {
     try await reader.perform { #expect((reader.object(with: id) as? Note)?.text == "final") }
   }
 
-  @Test func `a context takes in what a notification tells`() async throws {
+  @Test func `a context merges the changes that a notification contains`() async throws {
     let stack = try StackOf<ContextStrategy.DirectIndependent>()
     defer { stack.remove() }
     try stack.container.attachPersistentStore()

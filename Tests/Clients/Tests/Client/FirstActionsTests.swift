@@ -7,8 +7,8 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// What somebody writes first who comes from Coherence 5, with nothing but what is public. What changes while an action
-/// runs is behind a lock, for the action is canceled from another thread.
+/// A user's first generic action, with public API only. A lock protects mutable state, because another thread can
+/// cancel the running action.
 final class MyGenericAction: GenericAction {
   private let canceled = Mutex(false)
   private let work: @Sendable () -> Void
@@ -98,7 +98,7 @@ struct MyWebServiceTask: Sendable {
   let parameter2: Double
 }
 
-/// A web service that answers at once, or says that it cannot.
+/// A web service that responds at once, or throws that it is unavailable.
 struct MyWebService: Sendable {
   var statusCode = 200
   var failure: URLError?
@@ -167,7 +167,7 @@ struct FirstActionsTests {
     return try await context.perform { try context.fetch(FetchRequest(Reading.self)).map(\.value) }
   }
 
-  @Test func `a generic action is executed, and its proxy tells of it`() async throws {
+  @Test func `a generic action is executed, and its proxy reports the result`() async throws {
     let runs = Atomic(0)
     let action = MyGenericAction { runs.add(1, ordering: .relaxed) }
     let proxy = try await finished { try connect.execute(action, completionBlock: $0) }
@@ -212,7 +212,7 @@ struct FirstActionsTests {
     #expect(proxy.completionStatus == .failed)
   }
 
-  @Test func `an entity action that is canceled while the service answers merges nothing`() async throws {
+  @Test func `an entity action canceled while the service responds merges nothing`() async throws {
     let known = Mutex<(any ActionProxy)?>(nil)
     let submitted = DispatchSemaphore(value: 0)
     let service = MyWebService(whileAnswering: {

@@ -7,7 +7,7 @@ struct ReadmeExampleTests {
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
   @Test(arguments: [("## Example", "Example/Example.swift"), ("### Structures", "Structures/Structures.swift")])
-  func `the README shows the program that is compiled here`(title: String, file: String) throws {
+  func `the README shows the program compiled here`(title: String, file: String) throws {
     let readme = try String(contentsOf: Self.package.appendingPathComponent("../../README.md"), encoding: .utf8)
     let program = try String(contentsOf: Self.package.appendingPathComponent(file), encoding: .utf8)
     #expect(readme.contains("\n\(title)\n\n```swift\n\(program)```\n"))

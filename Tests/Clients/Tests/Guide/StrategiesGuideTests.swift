@@ -1,7 +1,7 @@
 import Coherence
 import Testing
 
-/// One context for the view, which reads what was saved, and background contexts whose changes win over the stores'.
+/// One context for the view, which reads saved changes, and background contexts whose changes win over the stores'.
 final class NewsroomStrategy: ContextStrategyType {
   let viewContext: ManagedObjectContext
   private let coordinator: PersistentStoreCoordinator
