@@ -125,7 +125,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var changedObjects: [Case] {
-    Case("changed objects are told by what happened to them") { stack in
+    Case("the change notification separates inserted, updated, refreshed and deleted objects") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       let recorder = ObjectRecorder()
       try stack.read { context in
@@ -185,7 +185,7 @@ extension ConformanceSubject {
         try expectEqual(recorder.told.map(\.refreshed), [[albums[0]]])
       }
     }
-    Case("changed objects that an observer keeps stay what was told") { stack in
+    Case("the object sets of a change notification do not change after its delivery") { stack in
       let recorder = ObjectRecorder()
       try stack.read { context in
         try recorder.listening(to: context) {
@@ -198,7 +198,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("what one observer changes is not in what the others are told") { stack in
+    Case("a change by one observer is not in the notification that the others receive") { stack in
       let (first, second) = (ObjectRecorder(), ObjectRecorder())
       try stack.read { context in
         let album = try context.make("Album", ["title": "A"])

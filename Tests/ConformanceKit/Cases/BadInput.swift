@@ -132,7 +132,7 @@ extension ConformanceSubject {
         try expect(context.hasChanges, "the change to be kept")
       }
     }
-    Case("a store that was detached says so") { stack in
+    Case("a save into a closed store reports the missing store") { stack in
       try stack.write { try $0.make("Album", ["title": "A"]) }
       let context = stack.context()
       try context.performAndWait {
@@ -166,7 +166,7 @@ extension ConformanceSubject {
         try expect(!context.hasChanges, "no change")
       }
     }
-    Case("an object that is about to be deleted is not written to") { stack in
+    Case("writing to an object marked for deletion throws") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         let genre = try context.one("Genre", where: equal("name", "Pop"))

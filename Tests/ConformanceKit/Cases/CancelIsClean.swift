@@ -61,7 +61,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var fetches: [Case] {
-    Case("a fetch in a task that is cancelled says so, and the next one answers everything") { stack in
+    Case("a fetch in a cancelled task throws, and the next fetch returns every record") { stack in
       try stack.write { try Music.fill($0) }
       let context = stack.context()
       try await expectCancelled {
@@ -72,7 +72,7 @@ extension ConformanceSubject {
       }
       try context.performAndWait { try expectEqual(try context.number(of: "Album"), 8) }
     }
-    Case("a fetch that is cancelled on its way stops, and leaves context and store usable") { stack in
+    Case("a fetch cancelled during its reads stops, and leaves context and store usable") { stack in
       try stack.write { try Music.fill($0) }
       let interposition = try stack.interpose()
       interposition.beforeFetch { cancelCurrentTask() }

@@ -77,7 +77,8 @@ extension ConformanceSubject {
         try stack.read { try expectEqual(try $0.names("Album"), ["C", "X"]) }
       }
     }
-    Case("a child saves changes of a record whose parent gave it a permanent identifier meanwhile") { stack in
+    Case("a child saves changes of a record that got its permanent identifier from the parent after the edit") {
+      stack in
       let parent = stack.context()
       let child = child(of: parent)
       try parent.performAndWait { try parent.make("Album", ["title": "A"]) }

@@ -148,7 +148,7 @@ extension ConformanceSubject {
     narrowed("a double with a fraction is refused as an integer", .double, [-7.0], .int32, [Int32(-7)], misfit: 2.5)
     narrowed("a double out of range is refused as an integer", .double, [7.0], .int64, [Int64(7)], misfit: 1e300)
     narrowed(
-      "an integer that is neither zero nor one is refused as a boolean", .int32, [Int32(1)], .bool, [true],
+      "an integer other than zero and one is refused as a boolean", .int32, [Int32(1)], .bool, [true],
       misfit: Int32(2))
   }
 

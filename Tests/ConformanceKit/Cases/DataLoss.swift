@@ -42,7 +42,7 @@ extension ConformanceSubject {
       try expectEqual(try context.names("Book", where: equal("isbn", "1")), ["Egla"])
     }
     lost(
-      "records of a subentity that is left out are named and counted", ["Comic", "2 records"], count: 2,
+      "records of a left-out subentity are named and counted", ["Comic", "2 records"], count: 2,
       from: base.changed {
         $0.others = [Entity("Comic", parent: "Book") { Attribute("artist", .string, optional: true) }]
       }

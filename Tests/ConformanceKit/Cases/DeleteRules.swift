@@ -33,7 +33,7 @@ extension ConformanceSubject {
       try stack.write { try deleteHouse($0) }
       try stack.read { try expectEqual(try $0.number(of: "Room"), 0) }
     }
-    Case("deny forbids the delete while there is a destination", model: Rooms.model) { stack in
+    Case("deny forbids the delete while a destination exists", model: Rooms.model) { stack in
       try house(stack, with: "Tenant", "tenants")
       try stack.read { context in
         try deleteHouse(context)
@@ -51,7 +51,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "House"), 0) }
     }
-    Case("deny holds for a member that another writer linked meanwhile", model: Rooms.model) { stack in
+    Case("deny holds for a member linked by another writer after the read", model: Rooms.model) { stack in
       for (index, relationship) in ["clubs", "sights"].enumerated() {
         try stack.write { context in
           try context.make("House", ["name": relationship])
@@ -168,7 +168,7 @@ extension ConformanceSubject {
       try stack.write { $0.delete(try $0.one("Chain", where: equal("name", "0"))) }
       try stack.read { try expectEqual(try $0.number(of: "Chain"), 0) }
     }
-    Case("a required owner is not missed by what is deleted with it", model: Rooms.model) { stack in
+    Case("a missing required owner is no error in a record deleted with it", model: Rooms.model) { stack in
       try stack.write { context in
         let room = try context.make("Room", ["name": "1"])
         try context.make("Chair", ["name": "x"]).setObject(room, for: "room")
@@ -201,7 +201,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var links: [Case] {
-    Case("the links of deleted records are read together, however many records there are") { stack in
+    Case("the links of any number of deleted records are read together") { stack in
       let interposition = try stack.interpose()
       func readsOfDeleting(_ count: Int) throws -> Int {
         try stack.write { context in

@@ -46,7 +46,7 @@ extension ConformanceSubject {
         for genre in try context.all("Genre") { try expectEqual(try genre.objects(for: "albums").count, 0) }
       }
     }
-    Case("what was not saved is gone after the store was opened again") { stack in
+    Case("unsaved changes are missing after the store was opened again") { stack in
       try stack.read { context in
         let album = try context.make("Album", ["title": "A"])
         try context.obtainPermanentIDs(for: [album])

@@ -11,7 +11,7 @@ extension ConformanceSubject {
   private static func refused(
     _ what: String, _ codes: ErrorCode..., body: @escaping @Sendable (ManagedObjectContext) throws -> Void
   ) -> Case {
-    Case("\(what) is refused though the first one is good") { stack in
+    Case("\(what) is refused even if the first is valid") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         _ = try expectThrows(oneOf: codes) { try body(context) }

@@ -54,7 +54,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var identifierTexts: [Case] {
-    Case("an identifier is found again by its text, whatever the entity is named", model: Slashes.model) { stack in
+    Case("an identifier is found again by its text, for any name of the entity", model: Slashes.model) { stack in
       let names = Slashes.model.entities.map(\.name)
       try stack.write { context in for name in names { try context.make(name, ["name": name]) } }
       try stack.read { context in

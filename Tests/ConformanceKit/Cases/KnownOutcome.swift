@@ -75,7 +75,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
     }
-    Case("an error that is not the framework's own keeps its nature") { stack in
+    Case("an error of another framework is thrown unchanged or as the underlying error") { stack in
       struct Accident: Error {}
       let interposition = try stack.interpose()
       interposition.beforeSave { _ in throw Accident() }

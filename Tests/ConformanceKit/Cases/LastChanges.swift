@@ -31,7 +31,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "Draft"), 0) }
     }
-    Case("an object that is inserted in willSave gets its own willSave", model: Drafts.model) { stack in
+    Case("an object inserted in willSave gets its own willSave", model: Drafts.model) { stack in
       let insert: Draft.Act = { draft, context in
         let next = ["first": "second", "second": "third"][try draft.label]
         if let next { try context.make("Draft", ["name": next]) }
@@ -59,7 +59,7 @@ extension ConformanceSubject {
         try expectEqual(try drafts.map { try $0.value(for: "calls", as: Int.self) }, [2, 2, 2])
       }
     }
-    Case("an ordered list that comes in by willSave keeps its order", model: Drafts.model) { stack in
+    Case("an ordered list changed in willSave keeps its order", model: Drafts.model) { stack in
       let replace: Draft.Act = { draft, context in
         guard try draft.label == "actor", let victim = try fresh("victim", in: context) else { return }
         context.delete(victim)

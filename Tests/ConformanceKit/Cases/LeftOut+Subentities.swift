@@ -48,7 +48,7 @@ extension ConformanceSubject {
       try expectEqual(try context.one("Atlas").value(for: "scale"), .int(5))
       try expectEqual(try context.names("Book"), ["map", "new", "old", "plain"])
     }
-    Case("a program that has the store open writes the defaults of a subentity's attributes that a newer one adds") {
+    Case("an open store writes the defaults of subentity attributes that a newer program adds") {
       stack in
       let first = base.changed { $0.others = [Entity("Comic", parent: "Book")] }
       try stack.reopen(at: try stack.makeLocation(), model: try first.model)

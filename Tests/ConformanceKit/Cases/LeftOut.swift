@@ -226,7 +226,7 @@ extension ConformanceSubject {
 
   @CasesBuilder private static var rules: [Case] {
     thereAndBack(
-      "a constraint on a left-out attribute hinders nobody and holds again when the attribute is back",
+      "a constraint on a left-out attribute is not enforced, and is enforced again when the attribute is back",
       from: base.changed { $0.uniqueness = [["isbn"]] }
     ) {
       $0.uniqueness = []
@@ -319,7 +319,7 @@ extension ConformanceSubject {
         try expectEqual(try newer.number(of: "Reader"), 1)
       }
     }
-    Case("a model that was there before needs no right to migrate") { stack in
+    Case("a model known to the store needs no right to migrate") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let first = stack.model

@@ -226,7 +226,7 @@ extension ConformanceSubject {
       try race(stack, list, .rollback, first: moveLastToFront, second: moveFirstToEnd)
       try expectEqual(try list.stored(stack), ["d", "a", "b", "c"])
     }
-    Case("after a merge of \(what) the context shows what was saved") { stack in
+    Case("after a merge of \(what) the context shows the saved values") { stack in
       try list.fill(stack, ["a", "b", "c", "d"])
       let late = stack.context(.objectTrumps)
       try late.performAndWait {
@@ -298,7 +298,7 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Book", where: equal("name", "y")).labels(of: "shelves"), ["A", "B"])
       }
     }
-    Case("a member that is added on one side conflicts with a move on the other", model: Shelves.model) { stack in
+    Case("a member added on one side conflicts with a move on the other", model: Shelves.model) { stack in
       try stack.write { context in
         let shelves = try ["A", "B"].map { try context.make("Shelf", ["name": $0]) }
         try context.make("Book", ["name": "x"]).setObjects(shelves, for: "shelves")
@@ -318,7 +318,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var followers: [Case] {
-    Case("a move is a conflict also where the other writer's save came in meanwhile") { stack in
+    Case("a move is a conflict also after a merge of the other writer's save") { stack in
       let list = tracks
       try list.fill(stack, ["a", "b", "c", "d"])
       let writer = stack.context()
@@ -340,7 +340,7 @@ extension ConformanceSubject {
       }
       try expectEqual(try list.stored(stack), ["b", "c", "d", "a"])
     }
-    Case("a move and a change of the owner's name that came in meanwhile are merged") { stack in
+    Case("a move and a merged change of the owner's name are merged") { stack in
       let list = tracks
       try list.fill(stack, ["a", "b", "c", "d"])
       let writer = stack.context()
@@ -355,7 +355,7 @@ extension ConformanceSubject {
       try expectEqual(try list.stored(stack), ["b", "c", "d", "a"])
       try stack.read { try expectEqual(try $0.one("Album").label, "renamed") }
     }
-    Case("a list that is older than the owner's row is read again before it is moved") { stack in
+    Case("a list older than the owner's row is read again before it is moved") { stack in
       try tracks.fill(stack, ["a", "b", "c", "d"])
       let context = stack.context()
       let album = try context.performAndWait {

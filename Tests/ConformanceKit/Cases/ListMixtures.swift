@@ -10,7 +10,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var owners: [Case] {
-    Case("a member that comes from another owner has its place in the new list, also after a conflict") { stack in
+    Case("a member moved from another owner has its position in the new list, also after a conflict") { stack in
       try stack.write { context in
         for title in ["A", "B"] { try context.make("Album", ["title": title]) }
       }

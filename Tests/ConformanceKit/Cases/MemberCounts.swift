@@ -169,7 +169,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.one("Sponsor").labels(of: "squads"), ["B"]) }
     }
-    Case("an owner that is deleted with its members needs none", model: Squads.model) { stack in
+    Case("an owner deleted with its members needs none", model: Squads.model) { stack in
       try stack.write { try makeSquad("A", in: $0) }
       try stack.write { context in
         context.delete(try findPlayer("A", of: context))
@@ -178,7 +178,7 @@ extension ConformanceSubject {
       try stack.read { try expectEqual(try $0.number(of: "Squad"), 0) }
     }
     Case(
-      "after a refusal by the number of members the context is as it was, and passes once there is room",
+      "after a refusal by the number of members the context is unchanged, and its save passes once there is room",
       model: Squads.model
     ) { stack in
       try stack.write { context in

@@ -72,7 +72,7 @@ extension ConformanceSubject {
       try race(stack, .rollback, first: setting("first"), second: setting(year: 2000))
       try expectEqual(try outcome(stack), [.string("first"), .int(1959)])
     }
-    Case("after a merge the context shows what was saved") { stack in
+    Case("after a merge the context shows the saved values") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1959]) }
       let late = stack.context(.objectTrumps)
       try late.performAndWait {
@@ -106,13 +106,13 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var deletes: [Case] {
-    Case("the error policy reports a change of a record that was deleted") { stack in
+    Case("the error policy reports a change of a deleted record") { stack in
       let error = try expectThrows(.versionConflict) {
         try race(stack, .error, first: delete, second: setting("second"))
       }
       try expect(error.conflicts.count == 1 && error.conflicts[0].store == nil, "a conflict without a store row")
     }
-    Case("the error policy reports a delete of a record that was changed") { stack in
+    Case("the error policy reports a delete of a changed record") { stack in
       let error = try expectThrows(.versionConflict) {
         try race(stack, .error, first: setting("first"), second: delete)
       }
@@ -206,7 +206,7 @@ extension ConformanceSubject {
         try stack.write { context in try context.all("Album").forEach(context.delete) }
       }
     }
-    Case("a policy in code must answer a value for each slot") { stack in
+    Case("a policy in code must return a value for each slot") { stack in
       try expectThrows(.invalidValue) {
         try race(stack, .custom { _ in [.null] }, first: setting("first"), second: setting("second"))
       }

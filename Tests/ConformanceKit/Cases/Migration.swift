@@ -248,7 +248,7 @@ extension ConformanceSubject {
       try stack.write { try $0.make("Book", ["title": "copy", "isbn": "0"]) }
       try stack.read { try expectEqual(try $0.number(of: "Book", where: equal("isbn", "0")), 2) }
     }
-    Case("a store goes through several models one after the other") { stack in
+    Case("a store migrates through several models in turn") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       var library = base

@@ -8,7 +8,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var stores: [Case] {
-    Case("a store that is closed refuses to read and to write") { stack in
+    Case("a closed store refuses to read and to write") { stack in
       let store = try stack.store
       let root = try stack.model.entity(named: "Genre")
       let reader = try store.makeReader()
@@ -20,7 +20,7 @@ extension ConformanceSubject {
       try expectThrows(.storeDetached) { try store.save(StoreSaveRequest(steps: [])) }
       try expectThrows(.storeDetached) { try store.allocateKeys(1, for: root) }
     }
-    Case("a store that is opened for reading refuses to be written") { stack in
+    Case("a store opened for reading refuses to be written") { stack in
       try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
       try stack.reopen(options: [StoreOption.readOnly: true])
       try stack.read { context in
@@ -32,7 +32,7 @@ extension ConformanceSubject {
       try stack.reopen()
       try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
     }
-    Case("a record is not assigned to a store that is not attached") { stack in
+    Case("a record is not assigned to a detached store") { stack in
       let coordinator = stack.makeCoordinator()
       let stranger = try stack.attach(try stack.makeLocation(), to: coordinator)
       try stack.read { context in

@@ -52,7 +52,7 @@ extension ConformanceSubject {
         try context.save()
       }
     }
-    Case("a default that was taken away from a required attribute is missed", model: Samples.model) { stack in
+    Case("a required attribute whose default was cleared fails validation", model: Samples.model) { stack in
       try stack.read { context in
         let preset = try context.make("Preset")
         try preset.setValue(nil, for: "name")
@@ -76,7 +76,7 @@ extension ConformanceSubject {
         try expectEqual(try legend.value(for: "honours", as: Int16.self), 7)
       }
     }
-    Case("an object has the class of its own entity whatever entity was fetched") { stack in
+    Case("a fetch of any entity returns objects of the class of their own entity") { stack in
       try stack.write { context in
         for entity in ["Artist", "Legend", "Band"] { try context.make(entity, ["name": entity]) }
       }

@@ -64,7 +64,7 @@ extension ConformanceSubject {
         try expect(!album.hasChanges && !context.hasChanges, "nothing to save")
       }
     }
-    Case("a value that is set to itself is no change") { stack in
+    Case("setting a value to itself is no change") { stack in
       let id = try album(stack)
       try stack.read { context in
         let album = try context.existingObject(with: id)
@@ -73,7 +73,7 @@ extension ConformanceSubject {
         try expect(!context.hasChanges, "no change")
       }
     }
-    Case("an object tells its state") { stack in
+    Case("an object reports its state") { stack in
       try stack.read { context in
         let album = try context.make("Album", ["title": "A"])
         try expect(album.isInserted && album.hasChanges && !album.isUpdated && !album.isDeleted, "inserted")
@@ -125,7 +125,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Album"), ["A"]) }
     }
-    Case("an object that was never inserted is not saved") { stack in
+    Case("an object outside every context is not saved") { stack in
       try stack.write { context in
         let entity = try stack.model.entity(named: "Album")
         let album = ManagedObject(entity: entity, insertInto: nil)
@@ -134,7 +134,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "Album"), 0) }
     }
-    Case("a fresh object that is deleted before the save never reaches the store") { stack in
+    Case("a new object deleted before the save never reaches the store") { stack in
       try stack.read { context in
         let album = try context.make("Album", ["title": "A"])
         context.delete(album)

@@ -28,7 +28,7 @@ extension ConformanceSubject {
         try expect(context.object(with: genre.objectID) === genre, "one instance by the permanent identifier")
       }
     }
-    Case("a fault becomes the instance that a fetch answers") { stack in
+    Case("a fault and the result of a fetch are the same instance") { stack in
       let id = try stack.write { context in
         let genre = try context.make("Genre", ["name": "Jazz"])
         try context.obtainPermanentIDs(for: [genre])

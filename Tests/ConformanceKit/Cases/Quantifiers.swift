@@ -17,12 +17,12 @@ extension ConformanceSubject {
         "100% Pure_", "Arrival", "Bitches Brew", "Debut", "Kind of Blue", "Live in Berlin",
       ])
     finds(
-      "all members satisfy, also when there are none", "Album", members(.all, "tracks", long),
+      "all members satisfy, also without members", "Album", members(.all, "tracks", long),
       [
         "Bitches Brew", "Kind of Blue", "Tago Mago", "Untitled",
       ])
     finds(
-      "no member satisfies, also when there are none", "Album", members(.none, "tracks", long),
+      "no member satisfies, also without members", "Album", members(.none, "tracks", long),
       [
         "100% Pure_", "Arrival", "Debut", "Live in Berlin", "Tago Mago", "Untitled",
       ])

@@ -19,7 +19,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Album"), ["A", "C"]) }
     }
-    Case("a child's save that cannot read its records changes nothing in the parent") { stack in
+    Case("a child's save with failing reads changes nothing in the parent") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       let interposition = try stack.interpose()
       try nested(stack) { parent, child in

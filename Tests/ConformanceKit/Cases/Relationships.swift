@@ -35,7 +35,7 @@ extension ConformanceSubject {
         for album in try context.all("Album") { try expectEqual(try album.object(for: "artist")?.label, "M") }
       }
     }
-    Case("a member that is given to another owner leaves the first") { stack in
+    Case("a member added to another owner leaves the first") { stack in
       try stack.write { context in
         let owners = try artists(context, "M", "N")
         let album = try context.make("Album", ["title": "A"])
@@ -133,7 +133,7 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Cover", where: equal("album", nil)), 1)
       }
     }
-    Case("a relationship that is its own inverse ties two objects to each other") { stack in
+    Case("a relationship with itself as its inverse ties two objects to each other") { stack in
       try stack.write { context in
         let people = try artists(context, "a", "b", "c")
         try people[0].setObject(people[1], for: "spouse")
@@ -212,7 +212,7 @@ extension ConformanceSubject {
         try expectEqual(try people.map { try $0.labels(of: "followers") }, [[], ["a"], ["a", "b"]])
       }
     }
-    Case("a many-to-many relationship that is its own inverse is mutual") { stack in
+    Case("a many-to-many relationship with itself as its inverse is mutual") { stack in
       try stack.write { context in
         let people = try artists(context, "a", "b", "c")
         try people[0].setObjects([people[1], people[2]], for: "friends")
@@ -229,7 +229,7 @@ extension ConformanceSubject {
         try expectEqual(try people.map { try $0.labels(of: "friends") }, [["c"], ["c"], ["a", "b"]])
       }
     }
-    Case("a link that is made and taken back before the save leaves nothing") { stack in
+    Case("a link added and removed before the save leaves nothing") { stack in
       try stack.write { context in
         try context.make("Album", ["title": "A"])
         try context.make("Genre", ["name": "Jazz"])

@@ -46,7 +46,7 @@ extension ConformanceSubject {
       try await parent.perform { try parent.save() }
       try stack.read { try expectEqual(try $0.number(of: "Genre"), 100) }
     }
-    Case("contexts whose blocks wait for other contexts' blocks come to an end, however many there are") { stack in
+    Case("any number of contexts whose blocks wait for other contexts' blocks finish") { stack in
       let contexts = (0..<64).map { _ in stack.context() }
       try await withThrowingTaskGroup(of: Void.self) { group in
         for start in 0..<8 {

@@ -124,7 +124,7 @@ extension ConformanceSubject {
       try expectEqual(try context.names("Album"), ["NEW", "al1", "al2"], "what a fetch shows after the snapshot")
       try expectEqual(try held.label, "NEW", "what the held object shows after the snapshot")
     }
-    Case("a snapshot shows its state of objects that were held before") { stack in
+    Case("a snapshot shows its state of objects held before") { stack in
       try stack.write { try $0.make("Album", ["title": "old"]) }
       let context = stack.context()
       let held = try context.performAndWait {

@@ -81,7 +81,7 @@ extension ConformanceSubject {
       ])
     finds("matches with alternatives", "Genre", compare("name", .matches, "Jazz|Ro"), ["Jazz"])
     finds("a missing text matches nothing", "Performer", .not(compare("country", .matches, ".*")), ["Can"])
-    Case("a pattern that cannot be read is refused") { stack in
+    Case("an invalid pattern is refused") { stack in
       try stack.read { context in
         _ = try expectThrows(.invalidPredicate) { try context.all("Genre", where: compare("name", .matches, "[a")) }
       }

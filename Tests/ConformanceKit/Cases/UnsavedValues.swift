@@ -3,7 +3,7 @@ import CoherenceCore
 /// Fetches that ask for given values find unsaved records by these values, in any number.
 extension ConformanceSubject {
   static let unsavedValues = ConformanceSubject("Unsaved values") {
-    Case("a changed value is found among many unsaved records, and its former one is not") { stack in
+    Case("a fetch finds a changed value among many unsaved records, and does not find its former value") { stack in
       try stack.write { context in for number in 0..<200 { try context.make("Album", ["title": "\(number)"]) } }
       try stack.read { context in
         for album in try context.all("Album") { try album.setValue("\(try album.label)a", for: "title") }
@@ -30,7 +30,7 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Album", where: equal("title", "1")).objectID, albums[2].objectID)
       }
     }
-    Case("fetches by value answer what a look at all records would, whatever was changed where") { stack in
+    Case("a fetch by value returns the same records as a filter over all records, after any change") { stack in
       for seed in 1...3 as ClosedRange<UInt64> {
         try stack.write { context in
           for album in try context.all("Album") { context.delete(album) }

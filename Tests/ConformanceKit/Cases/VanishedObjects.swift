@@ -113,7 +113,7 @@ extension ConformanceSubject {
         try expectEqual([playlist[favourites].count, playlist[entries].count], [1, 1], "the lists of who follows")
       }
     }
-    Case("an object whose record others deleted leaves its context when that was noticed") { stack in
+    Case("an object of a deleted record leaves its context after the first read") { stack in
       let id = try deletedID("Track", ["title": "T"], stack)
       let context = stack.context()
       let track = try context.performAndWait {
@@ -126,7 +126,7 @@ extension ConformanceSubject {
         try expect(context.registeredObject(with: id) == nil, "no registered object")
       }
     }
-    Case("a record that is newer than a unit of work is not taken for gone") { stack in
+    Case("a record newer than a unit of work does not count as deleted") { stack in
       let context = stack.context()
       let fault = try context.performAndWait {
         // From here on the unit of work reads this state.
@@ -173,7 +173,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
     }
-    Case("a change that was lost refuses the save by its own code, until the object is refreshed") { stack in
+    Case("a lost change refuses the save with its own code until the object is refreshed") { stack in
       let id = try deletedID("Album", ["title": "A"], stack)
       try stack.read { context in
         let album = try unwrap(context.object(with: id) as? Album)
@@ -189,7 +189,8 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
     }
-    Case("a save that takes in an object that is gone is refused by its own code, and other edits are kept") { stack in
+    Case("a save with a relationship to a deleted object is refused with its own code, and other edits are kept") {
+      stack in
       let (context, album) = try heldAlbum(stack)
       let id = try deletedID("Track", ["title": "T"], stack)
       try context.performAndWait {
@@ -208,7 +209,7 @@ extension ConformanceSubject {
         try expectEqual(try stored.labels(of: "tracks"), ["1", "2", "3"])
       }
     }
-    Case("a relationship to an object that is gone is refused and leaves both sides as they were") { stack in
+    Case("a relationship to a deleted object is refused and leaves both sides unchanged") { stack in
       let id = try deletedID("Genre", ["name": "gone"], stack)
       try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
       try stack.read { context in
@@ -218,7 +219,7 @@ extension ConformanceSubject {
         try expect(try genre.object(for: "parent") == nil && !genre.hasChanges, "nothing to be changed")
       }
     }
-    Case("deleting an object that is gone already is no failure") { stack in
+    Case("deleting a deleted object is no failure") { stack in
       let id = try deletedID("Album", ["title": "A"], stack)
       try stack.read { context in
         context.delete(context.object(with: id))
@@ -240,7 +241,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var reports: [Case] {
-    Case("an object that is gone is reported once, however often it is read") { stack in
+    Case("a deleted object is reported once, for any number of reads") { stack in
       let id = try deletedID("Album", ["title": "A"], stack)
       try stack.read { context in
         let album = try unwrap(context.object(with: id) as? Album)
