@@ -37,7 +37,7 @@ struct CircleChangeTests {
     #expect(held.current.name == "h" && held.current.friends.isEmpty)
   }
 
-  @Test func `what closed a circle is shown as it is when another is removed`() {
+  @Test func `an entity that closes a cycle shows its current value after the removal of another entity`() {
     let held = store.store(entity: Person(4, "a", [Person(0, "b", [Person(1, "c"), Person(4, "a")])]))
     let first = store.find(Person.self, id: 0)
     _ = store.store(entity: Person(4, "new"))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Many threads")
 struct ConcurrencyTests {
-  @Test func `64 writers and observers end with one truth`() {
+  @Test func `64 concurrent writers and observers end with equal values`() {
     let store = EntityStore()
     let shared = store.store(entities: (0..<8).map { Person($0, "") })
     let told = Mutex<[Int: Int]>([:])
@@ -88,7 +88,7 @@ struct ConcurrencyTests {
     withExtendedLifetime(found) {}
   }
 
-  @Test func `another thread sees all of a transaction or nothing`() {
+  @Test func `a read on another thread sees all of a transaction or nothing`() {
     let store = EntityStore(delivery: .immediate)
     let held = store.store(entities: [Leaf(1, "0"), Leaf(2, "0")])
     DispatchQueue.concurrentPerform(iterations: 4) { thread in

@@ -27,7 +27,7 @@ struct EqualityTests {
   }
 
   @Test(arguments: [0, 1])
-  func `everything that contains an entity shows its equal value`(kind: Int) {
+  func `aggregates and aliases of an entity show its equal value`(kind: Int) {
     let store = Self.stores[kind]()
     let shelf = store.store(entity: Shelf(1, tag: Tag(2, "old"), tags: [Tag(2, "old"), Tag(3, "old")]))
     let outer = store.store(entity: Room(id: 1, shelf: shelf.value))
@@ -42,7 +42,7 @@ struct EqualityTests {
   }
 
   @Test(arguments: [0, 1])
-  func `an equal aggregate is stored with everything in it`(kind: Int) {
+  func `an equal aggregate is stored with the entities in it`(kind: Int) {
     let store = Self.stores[kind]()
     let held = store.store(entity: Room(id: 1, shelf: Shelf(2, tag: Tag(3, "old"), tags: [Tag(4, "old")])))
     _ = store.store(entity: Room(id: 1, shelf: Shelf(2, name: "new", tag: Tag(3, "new"), tags: [Tag(4), Tag(5)])))
@@ -62,7 +62,7 @@ struct EqualityTests {
     #expect(held.current.texts == ["fourth", "fourth"])
   }
 
-  @Test func `the equality of a policy does not keep a value from being stored`() {
+  @Test func `an equal value by the equality of a policy is stored`() {
     store.setPolicy(for: Leaf.self) { $0.areEqual = { $0.id == $1.id } }
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "old")))
     let (told, subscription) = store.store(entity: Leaf(2, "new")).changes()
@@ -73,7 +73,7 @@ struct EqualityTests {
 
   // MARK: Edits in an aggregate
 
-  @Test func `an edit that no equality sees counts at whichever place it is made`() {
+  @Test func `an edit of fields outside of the equality counts at every place`() {
     let state = Marker(id: 2, state: .on(Tag(9, "old")), named: ["a": Tag(9, "old")], all: [Tag(9, "old")])
     let held = store.store(entity: Wall(id: 1, markers: [state, state]))
     store.update(Wall.self, id: 1) { $0.markers[0].state = .on(Tag(9, "new")) }
@@ -114,7 +114,7 @@ struct EqualityTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a paused observer has not missed an equal value`() {
+  @Test func `a paused observer receives nothing after an equal value`() {
     let (told, subscription) = store.store(entity: Tag(1, "old")).changes()
     subscription.pause()
     store.update(Tag.self, id: 1) { $0.text = "new" }
@@ -166,7 +166,7 @@ struct EqualityTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a query over aggregates looks at equal values in them`() {
+  @Test func `a query over aggregates evaluates equal values in them`() {
     let held = store.store(entity: Room(id: 1, shelf: Shelf(2, tag: Tag(3, "old"))))
     let rooms = store.query(Room.self, where: { $0.shelf.tag.text == "new" })
     store.update(Tag.self, id: 3) { $0.text = "new" }
@@ -174,7 +174,7 @@ struct EqualityTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `an optimistic change that makes an equal value is shown and taken back`() {
+  @Test func `an optimistic change to an equal value is visible until its rollback`() {
     let shelf = store.store(entity: Shelf(1, tag: Tag(2, "sure")))
     let change = store.optimistically { draft in
       draft.update(Tag.self, id: 2) { $0.text += "!" }

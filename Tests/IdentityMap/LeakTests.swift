@@ -38,7 +38,7 @@ struct LeakTests {
     #expect(alive.value == 0 && subscription == nil)
   }
 
-  @Test func `rings of entities go with their store and without it`() {
+  @Test func `cycles of entities are released with their store and before it`() {
     let alive = Counter()
     let store = makeStore()
     func ring(_ size: Int) -> Counted {
@@ -53,7 +53,7 @@ struct LeakTests {
     #expect(alive.value == 0)
   }
 
-  @Test func `a rolled back transaction leaves nothing`() {
+  @Test func `a rolled-back transaction retains nothing`() {
     struct Refusal: Error {}
     let alive = Counter()
     let store = makeStore()

@@ -12,7 +12,7 @@ struct ModelTests {
   private static let operations = environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 200_000
   private static let seed = SeededRandom.seeds[0]
 
-  @Test func `the store does what plain dictionaries do`() {
+  @Test func `a random sequence of operations has the same results as plain dictionaries`() {
     print("COHERENCE_SEED=\(Self.seed)")
     var run = ModelRun(seed: Self.seed)
     for step in 0..<Self.operations {

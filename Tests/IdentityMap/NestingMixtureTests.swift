@@ -113,7 +113,7 @@ struct NestingMixtureTests {
     #expect(held.current.pairs == [Pair(first: Leaf(3), second: Leaf(4, "new"))])
   }
 
-  @Test func `a closure that merges may remove the entity`() {
+  @Test func `a merge closure may remove the entity`() {
     let store = store
     let held = store.store(entity: Note(id: 1))
     store.setPolicy(for: Note.self) { policy in

@@ -8,7 +8,7 @@ import Testing
 struct ObservationTests {
   private let store = makeStore()
 
-  @Test func `an asynchronous sequence gives the current value and the new ones and keeps the entity`() async {
+  @Test func `an asynchronous sequence delivers the current value and new values and retains the entity`() async {
     var values = store.store(entity: Leaf(1, "0")).values.makeAsyncIterator()
     #expect(await values.next() == Leaf(1, "0"))
     store.update(Leaf.self, id: 1) { $0.text = "1" }
@@ -86,7 +86,7 @@ struct ObservationTests {
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `an observer has a delivery of its own when it asks for one`() {
+  @Test func `an observer may have a delivery of its own`() {
     let work = Told<@Sendable () -> Void>()
     let told = Told<Leaf>()
     let subscription = store.store(entity: Leaf(1, "0")).observe(on: .custom { work.append($0) }) { told.append($0) }
@@ -112,7 +112,7 @@ struct ObservationTests {
   }
 
   @MainActor
-  @Test func `deliveries come on the main queue when it was asked for`() async {
+  @Test func `deliveries run on the main queue if it is the observer's delivery`() async {
     let store = EntityStore(delivery: .main)
     let told = AsyncStream<Bool>.makeStream()
     let subscription = store.store(entity: Leaf(1)).observe { _ in

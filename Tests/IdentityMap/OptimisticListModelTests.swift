@@ -11,7 +11,7 @@ struct OptimisticListModelTests {
     (ProcessInfo.processInfo.environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 40_000) / 10
 
   @Test(arguments: SeededRandom.seeds)
-  func `a list with tentative edits is that of plain arrays`(seed: UInt64) {
+  func `a list with tentative edits has the same entries as a model of plain arrays`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var run = ListRun(seed: seed)
     for step in 0..<Self.steps {

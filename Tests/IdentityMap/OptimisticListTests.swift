@@ -48,7 +48,7 @@ struct OptimisticListTests {
   ]
 
   @Test(arguments: positions)
-  func `a tentative entry is at the position that its change names`(position: ListPosition<Int>, expected: [Int]) {
+  func `a tentative entry is at the index of its change`(position: ListPosition<Int>, expected: [Int]) {
     storeList(1, 2, 3)
     let change = inserting(9, at: position)
     #expect(ids == expected)
@@ -76,7 +76,7 @@ struct OptimisticListTests {
     #expect(ids == [2, 3])
   }
 
-  @Test func `a tentative list hides the confirmed one until it is taken back`() {
+  @Test func `a tentative list hides the confirmed list until its rollback`() {
     storeList(1, 2)
     let change = store.optimistically { $0.store([Leaf(2, "draft"), Leaf(7)], named: .all) }
     store.append(entities: [Leaf(3)], named: .all)
@@ -85,7 +85,7 @@ struct OptimisticListTests {
     #expect(store.find(named: .all).value == [Leaf(1), Leaf(2), Leaf(3)] && store.find(Leaf.self, id: 7) == nil)
   }
 
-  @Test func `an alias that stands for nothing stands for the tentative entry alone`() {
+  @Test func `a tentative insertion into an empty alias shows the tentative entry alone`() {
     let change = inserting(1)
     #expect(ids == [1] && store.inspect().aliases.count == 1)
     #expect(!store.update(named: .all) { $0 = [] })
@@ -93,7 +93,7 @@ struct OptimisticListTests {
     #expect(ids == nil && store.inspect().aliases.isEmpty && store.inspect().entities.isEmpty)
   }
 
-  @Test func `an alias of one entity can be given to another one and taken away`() {
+  @Test func `an alias of one entity can be tentatively moved to another entity or removed`() {
     _ = store.store(entity: Leaf(1), named: .chosen)
     let other = store.optimistically { $0.store(Leaf(2, "draft"), named: .chosen) }
     let nothing = store.optimistically { $0.removeAlias(named: .chosen) }
@@ -106,7 +106,7 @@ struct OptimisticListTests {
     #expect(store.find(named: .chosen).value == Leaf(3) && store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `an entity that the store has keeps its value in a tentative entry`() {
+  @Test func `a tentative entry shows the stored value of an existing entity`() {
     let held = store.store(entity: Leaf(1, "stored"))
     let change = inserting(1)
     #expect(store.find(named: .all).value == [Leaf(1, "stored")])
@@ -118,7 +118,7 @@ struct OptimisticListTests {
 
   // MARK: Confirmed changes below a tentative edit
 
-  @Test func `a page, a removal and a new list stay when a change is taken back`() {
+  @Test func `a page, a removal and a new list stay after the rollback of an edit above them`() {
     storeList(1, 2)
     let change = inserting(-1)
     store.append(entities: [Leaf(3)], named: .all)
@@ -144,7 +144,7 @@ struct OptimisticListTests {
     #expect(store.find(named: .all).value == [Leaf(1, "new")])
   }
 
-  @Test func `an entity that the server puts into the list keeps the server's place`() {
+  @Test func `an entity in the server's list keeps the server's index`() {
     storeList(1)
     let change = inserting(9)
     storeList(1, 9)
@@ -178,7 +178,7 @@ struct OptimisticListTests {
     #expect(ids == nil && store.inspect().entities.isEmpty)
   }
 
-  @Test func `a removed entity stays out of a list that an edit keeps in its place`() {
+  @Test func `a removed entity stays out of a list with a tentative edit`() {
     storeList(1, 2)
     let (insertion, removal) = (inserting(9), store.optimistically { $0.remove(Leaf.self, id: 2) })
     #expect(ids == [9, 1])
@@ -219,7 +219,7 @@ struct OptimisticListTests {
     #expect(ids == [5, 6])
   }
 
-  @Test func `a transaction that throws undoes edits and their ends`() {
+  @Test func `a transaction that throws rolls back edits, commits and rollbacks`() {
     storeList(1)
     let change = inserting(-1)
     let (told, subscription) = store.find(named: .all).changes()
@@ -247,7 +247,7 @@ struct OptimisticListTests {
 
   // MARK: Server results
 
-  @Test func `the server's identifier takes the place of the temporary one`() {
+  @Test func `the server's identifier replaces the temporary one`() {
     storeList(1)
     let change = inserting(-1, at: .last)
     store.append(entities: [Leaf(2)], named: .all)
@@ -305,7 +305,7 @@ struct OptimisticListTests {
     #expect(stored[-1]?.value == Leaf(8, "server") && store.count(of: Leaf.self) == 3)
   }
 
-  @Test func `an archive has the list without tentative entries`() throws {
+  @Test func `an archive contains the list without tentative entries`() throws {
     storeList(1)
     let change = inserting(-1)
     var archive = EntityArchive()

@@ -142,7 +142,7 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `a change gives an entity no more time`() {
+  @Test func `a tentative change does not extend an entity's lifetime`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
     _ = store.store(entity: Leaf(1, "a"))
     clock.advance(by: .seconds(6))
@@ -169,7 +169,7 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(item) {}
   }
 
-  @Test func `what a change took out of an aggregate keeps its stamp`() {
+  @Test func `an entity tentatively removed from an aggregate keeps its stamp`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), items: [Item(id: 3, key: "new")]), modifiedAt: 10)
     let change = store.optimistically { $0.update(Root.self, id: 1) { $0.items = [] } }
     _ = store.store(entity: Item(id: 3, key: "old"), modifiedAt: 5)
@@ -187,7 +187,7 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `an aggregate stays when what only a change has put in it is removed`() {
+  @Test func `an aggregate stays when an entity that only a tentative change put into it is removed`() {
     let (held, leaf) = (store.store(entity: Root(id: 1, leaf: Leaf(2))), store.store(entity: Leaf(9)))
     let change = store.optimistically { $0.update(Root.self, id: 1) { $0.leaf = Leaf(9) } }
     store.remove(Leaf.self, id: 9)
@@ -237,7 +237,7 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(leaf) {}
   }
 
-  @Test func `after everything was removed nothing is brought back`() {
+  @Test func `a rollback after removing everything restores nothing`() {
     let held = store.store(entities: [Leaf(1), Leaf(2)])
     let change = store.optimistically { draft in
       draft.remove(Leaf.self, id: 1)
@@ -299,7 +299,7 @@ struct OptimisticMixtureTests {
     #expect(store.count(of: Leaf.self) == (isConfirmed ? 2 : 1) && store.count(of: Item.self) == (isConfirmed ? 3 : 1))
   }
 
-  @Test func `what two optimistic aggregates bring along stays until both have gone`() {
+  @Test func `an entity that two tentative aggregates insert stays until both are rolled back`() {
     let first = store.optimistically { $0.store(Root(id: 1, leaf: Leaf(3))) }
     let second = store.optimistically { $0.store(Root(id: 2, leaf: Leaf(3, "other"))) }
     first.rollback()

@@ -102,7 +102,7 @@ struct OptimisticRemovalTests {
     var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.inner)] }
   }
 
-  @Test func `a confirmed removal is not undone by what contains an aggregate that went with it`() {
+  @Test func `a confirmed removal is not reverted by the container of an aggregate that it removed`() {
     let held = store.store(entity: Shelf(id: 1, inner: Inner(leaf: Leaf(1))))
     store.optimistically { $0.remove(Leaf.self, id: 1) }.commit()
     #expect(held.current == Shelf(id: 1))
@@ -180,7 +180,7 @@ struct OptimisticRemovalTests {
 
   // MARK: Several
 
-  @Test func `removals of several entities go one by one`() {
+  @Test func `tentative removals of several entities are rolled back one by one`() {
     let held = store.store(entity: root)
     let first = store.optimistically { $0.remove(Item.self, id: 4) }
     let second = store.optimistically { $0.remove(Item.self, id: 5) }
@@ -193,7 +193,7 @@ struct OptimisticRemovalTests {
     #expect(held.current.items == root.items && held.current.text == "draft")
   }
 
-  @Test func `a transaction that throws takes an optimistic removal with it`() {
+  @Test func `a transaction that throws rolls back an optimistic removal`() {
     struct Refusal: Error {}
     let held = store.store(entity: root)
     var change: OptimisticChange?
@@ -206,7 +206,7 @@ struct OptimisticRemovalTests {
     #expect(held.current == root)
   }
 
-  @Test func `nothing is left of a removal that ends`() {
+  @Test func `a finished tentative removal leaves nothing behind`() {
     for ending in 0..<3 {
       var held: EntityObserver<Root>? = store.store(entity: root)
       var change: OptimisticChange? = store.optimistically { $0.remove(Item.self, id: 4) }

@@ -27,13 +27,13 @@ struct PageTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an empty page makes an alias stand for an empty list`() {
+  @Test func `an empty page stores an empty list under its alias`() {
     #expect(store.find(named: .all).value == nil)
     #expect(store.append(entities: [Leaf](), named: .all) == 0)
     #expect(store.find(named: .all).value == [])
   }
 
-  @Test func `the stamp of a page concerns its entities and not the list`() {
+  @Test func `the stamp of a page applies to its entities and not to the list`() {
     _ = store.store(entities: [Leaf(1, "fresh")], named: .all, modifiedAt: 10)
     #expect(store.append(entities: [Leaf(1, "late"), Leaf(2, "b")], named: .all, modifiedAt: 5) == 1)
     #expect(store.find(named: .all).value == [Leaf(1, "fresh"), Leaf(2, "b")])
@@ -41,7 +41,7 @@ struct PageTests {
     #expect(store.find(named: .all).value?.last == Leaf(2, "b"))
   }
 
-  @Test func `an entity whose remembered stamp is higher is not in the page`() {
+  @Test func `an entity with a higher remembered stamp is skipped in a page`() {
     store.setPolicy(for: Leaf.self) { $0.stampsOutlive = .seconds(3600) }
     _ = store.store(entity: Leaf(1, "fresh"), modifiedAt: 10)
     #expect(store.append(entities: [Leaf(1, "late"), Leaf(2)], named: .all, modifiedAt: 5) == 1)

@@ -135,7 +135,7 @@ struct ReentranceTests {
   }
 
   @Test(arguments: HolderKind.allCases)
-  func `what aggregates still had of an entity can change them at its end`(kind: HolderKind) {
+  func `the deinit of a former nested value may change the aggregates`(kind: HolderKind) {
     let holder = kind.store(in: store, of: Guarded(id: 1, 0, Probe()))
     _ = store.store(
       entity: Guarded(id: 1, 1, Probe { [store] in kind.change(in: store, to: Guarded(id: 2, 3, Probe())) }))
@@ -158,7 +158,7 @@ struct ReentranceTests {
     #expect(seen.values == [true])
   }
 
-  @Test func `a setter that stores the aggregate that it is part of ends the process with a sentence`() async {
+  @Test func `a setter that stores its own aggregate ends the process with a message`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let store = makeStore()
       let held = store.store(entity: MeddlingHolder(id: 1, leaf: Leaf(1, "a"), store: store))

@@ -82,7 +82,7 @@ struct RemovalEventTests {
     #expect(told.values == [.value(Leaf(1)), .removed])
   }
 
-  @Test func `an observer of events has a delivery of its own when it asks for one`() {
+  @Test func `an observer of events may have a delivery of its own`() {
     let work = Told<@Sendable () -> Void>()
     let told = Told<EntityEvent<Leaf>>()
     let subscription = store.store(entity: Leaf(1)).observeEvents(on: .custom { work.append($0) }) { told.append($0) }
@@ -93,7 +93,7 @@ struct RemovalEventTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a sequence of events has values and removals`() async {
+  @Test func `a sequence of events delivers values and removals`() async {
     var events = store.store(entity: Leaf(1)).events.makeAsyncIterator()
     #expect(await events.next() == .value(Leaf(1)))
     store.remove(Leaf.self, id: 1)
@@ -119,7 +119,7 @@ struct ClearTests {
   private struct Refusal: Error {}
   private let store = makeStore()
 
-  @Test func `nothing is left in a cleared store`() {
+  @Test func `a cleared store is empty`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2)), named: .main)
     _ = store.store(entities: [Leaf(3)], named: .all)
     let change = store.optimistically { $0.remove(Leaf.self, id: 3) }
@@ -148,7 +148,7 @@ struct ClearTests {
     withExtendedLifetime((held, second, third, fourth, fifth, sixth)) {}
   }
 
-  @Test func `deliveries that wait when a store is cleared are left out`() {
+  @Test func `a clear discards pending deliveries`() {
     let gate = DispatchSemaphore(value: 0)
     let queue = DispatchQueue(label: "deliveries")
     let store = EntityStore(queue: queue)
@@ -183,7 +183,7 @@ struct ClearTests {
     #expect(await events.next() == nil)
   }
 
-  @Test func `a cleared store takes lower stamps, of entities and of aliases`() {
+  @Test func `a cleared store accepts lower stamps, of entities and of aliases`() {
     store.setPolicy(for: Leaf.self) { $0.stampsOutlive = .seconds(3600) }
     let held = store.store(entity: Leaf(1, "first user"), named: .chosen, modifiedAt: 10)
     _ = store.store(entity: Leaf(2, "first user"), modifiedAt: 10)

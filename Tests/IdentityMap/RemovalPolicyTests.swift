@@ -41,7 +41,7 @@ struct RemovalPolicyTests {
   }
 
   @Test(arguments: [false, true])
-  func `an update of an aggregate does not bring a removed entity back that it leaves alone`(isOpen: Bool) {
+  func `an update of an aggregate does not insert a removed entity that it leaves unchanged`(isOpen: Bool) {
     let held = storeArticle(readers: [Leaf(3)])
     let open = store.optimistically { if isOpen { $0.store(Item(id: 1)) } }
     store.remove(Leaf.self, id: 2)
@@ -61,7 +61,7 @@ struct RemovalPolicyTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `an entity leaves the places that give it up and stays at those that keep it`() {
+  @Test func `a removed entity stays only at places with the policy to keep the last value`() {
     let held = storeArticle(readers: [Leaf(3), ann])
     store.remove(Leaf.self, id: 2)
     #expect(held.current == Article(id: 1, author: ann, readers: [Leaf(3)]))
@@ -99,7 +99,7 @@ struct RemovalPolicyTests {
     #expect(held.current == Article(id: 1, author: Leaf(2, "newer")))
   }
 
-  @Test func `observers of events hear of the removal of the entity and not of the aggregate's`() {
+  @Test func `observers of events receive the removal of the entity and none of its aggregate`() {
     let held = storeArticle()
     let (articles, authors) = (Told<String>(), Told<String>())
     let first = held.observeEvents { articles.append("\($0)") }
@@ -124,7 +124,7 @@ struct RemovalPolicyTests {
     #expect((store.find(Leaf.self, id: 2) == nil) == isConfirmed)
   }
 
-  @Test func `an optimistic change of an aggregate does not bring a removed entity back`() {
+  @Test func `an optimistic change of an aggregate does not insert a removed entity`() {
     let held = storeArticle()
     let first = store.optimistically { $0.update(Article.self, id: 1) { $0.title = "first" } }
     store.remove(Leaf.self, id: 2)
@@ -147,7 +147,7 @@ struct RemovalPolicyTests {
 
   // MARK: Refusing
 
-  @Test func `a removal is refused with the aggregates that need the entity`() {
+  @Test func `the error of a refused removal names the aggregates that refuse it`() {
     let held = storeArticle(editor: Leaf(5, "Eve"), readers: [Leaf(5, "Eve")])
     let error = #expect(throws: RemovalRefusal.self) { try store.removeOrThrow(Leaf.self, id: 5) }
     #expect(error?.entity.description == "Leaf 5" && error?.referrers.map(\.description) == ["Article 1"])
@@ -157,7 +157,7 @@ struct RemovalPolicyTests {
     #expect(store.remove(Leaf.self, id: 5) && held.current == Article(id: 1, author: ann))
   }
 
-  @Test func `a removal is refused when one that follows from it is refused`() {
+  @Test func `a removal is refused if a removal that follows from it is refused`() {
     let held = store.store(entity: Binder(id: 1, root: Root(id: 2, leaf: Leaf(3))))
     let error = #expect(throws: RemovalRefusal.self) { try store.removeOrThrow(Leaf.self, id: 3) }
     #expect(error?.referrers.map(\.description) == ["Binder 1"])

@@ -77,7 +77,7 @@ struct RollbackTests {
     #expect(store.count(of: Leaf.self) == 2 && store.find(Leaf.self, id: 1) != nil)
   }
 
-  @Test func `staleness is as it was`() {
+  @Test func `a transaction that throws restores staleness`() {
     store.setPolicy(for: Leaf.self) { $0.staleAfter = .seconds(60) }
     let held = store.store(entities: [Leaf(1), Leaf(2)])
     store.invalidate(Leaf.self, id: 1)
@@ -190,7 +190,7 @@ struct RollbackTests {
     withExtendedLifetime((subscription, other)) {}
   }
 
-  @Test func `the logger and the change log hear nothing of it`() {
+  @Test func `a transaction that throws appears neither in the log nor in the change log`() {
     let store = makeStore(logger: log)
     store.keepChangeLog(10)
     let held = store.store(entity: Leaf(1))

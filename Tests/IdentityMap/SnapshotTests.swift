@@ -53,7 +53,7 @@ struct SnapshotTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `a snapshot has one transaction where two observers have two`() {
+  @Test func `a snapshot shows one transaction where two observers show two`() {
     let held = storePair("0")
     let work = Told<@Sendable () -> Void>()
     let (leaf, root) = (Told<String?>(), Told<String?>())
@@ -168,7 +168,7 @@ struct SnapshotTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `an alias and its list and a query and entities are parts of one snapshot`() {
+  @Test func `aliases, lists, queries and entities can be parts of one snapshot`() {
     let snapshot = store.snapshot(
       of: .alias(AliasKey<Leaf>.chosen), .alias(AliasKey<[Leaf]>.all),
       SnapshotPart.query(Leaf.self, where: { $0.text == "new" }), .entities(Leaf.self, ids: [2, 9, 1]))
@@ -200,7 +200,7 @@ struct SnapshotTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `a snapshot with a part in another part and a part twice has all at one state`() {
+  @Test func `nested and repeated parts of a snapshot show one state`() {
     let held = store.store(entity: Root(id: 2, leaf: Leaf(1, "0")))
     let snapshot = store.snapshot(
       of: .entity(Leaf.self, id: 1), .entity(Root.self, id: 2), .entity(Leaf.self, id: 1))
@@ -235,7 +235,7 @@ struct SnapshotTests {
 
   // MARK: Lifetime
 
-  @Test func `a snapshot and its subscription keep the entities of its parts`() {
+  @Test func `a snapshot and its subscription retain the entities of its parts`() {
     var held: [Any] = storePair("0")
     var snapshot: EntityObserver<(Leaf?, Root?)>? = pair()
     var subscription = snapshot?.observe { _ in }
@@ -304,7 +304,7 @@ struct SnapshotTests {
   // MARK: Many threads
 
   @Test(.timeLimit(.minutes(15)))
-  func `no snapshot is a mixture of transactions of many threads`() {
+  func `a snapshot never mixes transactions of several threads`() {
     for delivery in [Delivery.immediate, .serial, .queue(.global())] {
       let store = EntityStore(delivery: delivery)
       let (leaves, items) = ((0..<4).map { Leaf($0, "0") }, (0..<4).map { Item(id: $0, key: "0") })

@@ -45,7 +45,7 @@ struct TransactionTests {
     withExtendedLifetime((subscription, s2)) {}
   }
 
-  @Test func `an inner transaction that throws is undone alone`() {
+  @Test func `an inner transaction that throws is rolled back alone`() {
     let held = store.store(entities: [Leaf(1), Leaf(2)])
     store.transaction { store in
       store.update(Leaf.self, id: 1) { $0.text = "outer" }
@@ -58,7 +58,7 @@ struct TransactionTests {
     #expect(held.current == [Leaf(1, "outer"), Leaf(2)])
   }
 
-  @Test func `what a transaction stored is findable in it and kept by what it returns`() {
+  @Test func `an entity stored in a transaction is findable in it and retained by the returned observer`() {
     let held = store.transaction { store in
       let held = store.store(entity: Leaf(1))
       #expect(store.find(Leaf.self, id: 1) != nil)
@@ -67,7 +67,7 @@ struct TransactionTests {
     #expect(store.find(Leaf.self, id: 1)?.value == held.value)
   }
 
-  @Test func `removing an entity takes it out of everything`() {
+  @Test func `removing an entity removes it from aggregates, lists and aliases`() {
     let root = store.store(
       entity: Root(
         id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 4), Item(id: 5)], wrapper: .leaf(Leaf(6))),
@@ -102,7 +102,7 @@ struct TransactionTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `the change log says where changes came from`() {
+  @Test func `the change log contains the source of each change`() {
     store.keepChangeLog(3)
     var held: EntityObserver<Leaf>? = store.transaction(origin: "socket") { $0.store(entity: Leaf(1, "secret")) }
     store.update(Leaf.self, id: 1) { $0.text = "more" }

@@ -83,7 +83,7 @@ struct GraphFaultTests {
     #expect(stamped.value.map(\.leaf) == [Leaf(6, "b"), Leaf(6, "b")])
   }
 
-  @Test func `fault 8: entities that contain each other end`() {
+  @Test func `fault 8: storing entities that contain each other ends`() {
     let held = store.store(entity: Person(1, "a", [Person(2, "b", [Person(1, "a")])]), modifiedAt: 1)
     #expect(held.value == Person(1, "a", [Person(2, "b", [Person(1, "a")])]))
     for round in 0..<10 { store.update(Person.self, id: 1) { $0.name = "a\(round)" } }
@@ -107,7 +107,7 @@ struct GraphFaultTests {
     #expect(store.count(of: Person.self) == 0)
   }
 
-  @Test func `fault 9: a diamond of 20 layers is no more work than its links`() {
+  @Test func `fault 9: the cost of a diamond of 20 layers grows with its links`() {
     var kept = [store.store(entity: Person(0, "leaf"))]
     var below = [kept[0].value]
     for layer in 1...20 {
@@ -123,7 +123,7 @@ struct GraphFaultTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `fault 12: types of one name and identifiers of one description do not meet`() {
+  @Test func `fault 12: types with equal names and identifiers with equal descriptions are distinguished`() {
     enum First { struct Thing: Identifiable, Sendable { let id: Ambiguous } }
     enum Second { struct Thing: Identifiable, Sendable { let id: Ambiguous } }
     let first = store.store(entity: First.Thing(id: Ambiguous(number: 1)))
@@ -148,7 +148,7 @@ struct GraphFaultTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `fault 21: an enum stays in its case when a former one's entity changes`() {
+  @Test func `fault 21: an enum stays in its case when the entity of a former case changes`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), wrapper: .leaf(Leaf(3))), modifiedAt: 10)
     _ = store.store(entity: Root(id: 1, leaf: Leaf(2), wrapper: .item(Item(id: 4))), modifiedAt: 5)
     store.update(Leaf.self, id: 3) { $0.text = "new" }

@@ -49,7 +49,7 @@ struct ObservationFaultTests {
     #expect(told.count == 0)
   }
 
-  @Test func `fault 11c: a concurrent queue delivers one after the other and in order`() {
+  @Test func `fault 11c: a concurrent queue runs deliveries one at a time and in order`() {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let store = EntityStore(queue: queue)
     let (told, subscription) = store.store(entity: Leaf(0, "0")).changes()
@@ -63,7 +63,7 @@ struct ObservationFaultTests {
     withExtendedLifetime((subscription, end)) {}
   }
 
-  @Test func `fault 11d: an observer can be added on the queue that delivers`() {
+  @Test func `fault 11d: an observer can be added on its delivery queue`() {
     let queue = DispatchQueue(label: "deliveries")
     let store = EntityStore(queue: queue)
     let told = Told<Leaf>()
@@ -152,7 +152,7 @@ struct ObservationFaultTests {
     #expect(held.current.text == "old", "The check still works.")
   }
 
-  @Test func `fault 20b: infinite stamps have their place in the order`() {
+  @Test func `fault 20b: infinite stamps are ordered`() {
     let held = store.store(entity: Leaf(1, "a"), modifiedAt: -.infinity)
     _ = store.store(entity: Leaf(1, "b"), modifiedAt: 0)
     #expect(held.current.text == "b")

@@ -12,7 +12,7 @@
   struct PublisherFaultTests {
     private let store = makeStore()
 
-    @Test func `fault 13: each value that a stream stores has a stamp of its own`() {
+    @Test func `fault 13: each value that a stream stores has its own stamp`() {
       let source = PassthroughSubject<Leaf, Never>()
       let told = Told<Leaf>()
       var stamp = 0.0

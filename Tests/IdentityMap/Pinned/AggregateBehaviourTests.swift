@@ -86,13 +86,13 @@ struct AggregateBehaviourTests {
     withExtendedLifetime((s1, s2)) {}
   }
 
-  @Test func `a key path to an aggregate stores it as one`() {
+  @Test func `a key path to an aggregate stores it as an aggregate`() {
     let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1))))
     #expect(store.find(Inner.self, id: 1)?.value == held.value.inner)
     #expect(store.find(Leaf.self, id: 1) != nil)
   }
 
-  @Test func `the value of an aggregate is that of its children`() {
+  @Test func `the value of an aggregate contains the current values of its children`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), items: [Item(id: 3), Item(id: 4)]))
     store.update(Item.self, id: 4) { $0.key = "b" }
     store.update(Item.self, id: 3) { $0.key = "a" }
@@ -117,7 +117,7 @@ struct AggregateBehaviourTests {
     #expect(held.current.header.author.text == "new" && held.current.header.topics[0].key == "new")
   }
 
-  @Test func `collections of wrappers and of optionals and sets are followed too`() {
+  @Test func `entities in collections of wrappers, in collections of optionals and in sets are found too`() {
     let shelf = Shelf(
       id: 1, wrappers: [.leaf(Leaf(1)), .nothing, .item(Item(id: 2))], holes: [Leaf(3), nil], set: [Item(id: 4)])
     let held = store.store(entity: shelf)
