@@ -33,7 +33,7 @@ import Testing
     #expect(reports.list.count == AccessorReports.bound)
   }
 
-  @Test func `a lost change is known when the list is full, and until all is cleared`() {
+  @Test func `a lost change is remembered when the list of reports is full, until all reports are cleared`() {
     var reports = AccessorReports()
     for key in 0..<AccessorReports.bound { _ = reports.add(report(key)) }
     _ = reports.add(report(1_000, losesChange: true))
@@ -44,7 +44,7 @@ import Testing
     #expect(reports.lostChange == nil && reports.isEmpty)
   }
 
-  @Test func `a refreshed object has no reports, and is reported again`() {
+  @Test func `a refresh clears an object's reports, and a new failure is reported again`() {
     var reports = AccessorReports()
     _ = reports.add(report(1))
     _ = reports.add(report(1, losesChange: true))

@@ -125,7 +125,7 @@ struct CompanionsTests {
     }
   }
 
-  @Test func `an insert leaves nothing that holds the objects`() throws {
+  @Test func `related objects are released after their insert was rolled back`() throws {
     try Piece.$counter.withValue(counter) {
       let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
       try coordinator.addPersistentStore(StoreConfiguration(type: .inMemory), at: nil)

@@ -16,7 +16,7 @@ import Testing
 
   // MARK: Threads
 
-  @Test func `two hundred contexts at work use no more threads than the pool has workers`() async {
+  @Test func `two hundred busy contexts use at most the pool's workers`() async {
     let pool = Self.pool(3)
     let threads = ThreadSet()
     await withTaskGroup(of: Void.self) { group in
@@ -53,7 +53,7 @@ import Testing
 
   // MARK: Order
 
-  @Test func `blocks of a context run one at a time, in the order in which they came`() {
+  @Test func `blocks of a context run one at a time, in the order of their submission`() {
     let context = Confinement(.privateQueue, pool: Self.pool(3))
     let numbers = Mutex<[Int]>([])
     let running = Atomic<Int>(0)
@@ -70,7 +70,7 @@ import Testing
     #expect(order == Array(0..<1_000))
   }
 
-  @Test func `performAndWait comes after the blocks that the same thread gave before`() {
+  @Test func `performAndWait runs after the blocks that the same thread submitted before`() {
     let pool = Self.pool(2)
     for context in Self.contexts(200, on: pool) {
       let isDone = Atomic<Bool>(false)
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `a context with endless work lets the others of a single worker have their turns`() {
+  @Test func `a context with endless work does not starve the other contexts of a single worker`() {
     let pool = Self.pool(1)
     let (busy, other) = (Confinement(.privateQueue, pool: pool), Confinement(.privateQueue, pool: pool))
     let isOver = Atomic<Bool>(false)
@@ -96,7 +96,7 @@ import Testing
     done.wait()
   }
 
-  @Test func `threads and blocks that use one context at random are never inside together`() {
+  @Test func `threads and blocks that use one context at random never overlap`() {
     let pool = Self.pool(2)
     let contexts = Self.contexts(3, on: pool)
     let sums = contexts.map { _ in Counter() }
@@ -139,7 +139,7 @@ import Testing
     done.wait()
   }
 
-  @Test func `two hundred contexts that wait for one make no thread each`() {
+  @Test func `two hundred contexts that wait for one context do not start a thread each`() {
     let pool = Self.pool(3)
     let parent = Confinement(.privateQueue, pool: pool)
     let children = DispatchGroup()
@@ -156,7 +156,7 @@ import Testing
     #expect(pool.threadCount <= 6)
   }
 
-  @Test func `blocks that wait for each other by means of their own get threads enough`() {
+  @Test func `blocks that wait for each other outside of contexts get enough threads`() {
     // This test needs the pool's watch, so the pool has a tick.
     let pool = WorkerPool(limit: 2, tick: .milliseconds(1))
     let arrived = DispatchGroup()
@@ -203,7 +203,9 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(15))) func `threads without work for a while end, and later work gets new ones`() async {
+  @Test(.timeLimit(.minutes(15))) func `threads end after some time without work, and later work starts new threads`()
+    async
+  {
     let pool = WorkerPool(limit: 2, tick: nil, linger: .milliseconds(1))
     let contexts = Self.contexts(20, on: pool)
     for _ in 0..<20 {

@@ -10,7 +10,9 @@ import Testing
     let object: ManagedObject
   }
 
-  @Test func `an object is described, and leads to its context, while its context saves and deletes it`() async throws {
+  @Test func `an object's description and context are readable while its context saves and deletes the object`()
+    async throws
+  {
     let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string, default: "a") } }
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(type: .inMemory)

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a hop waits for a busy main queue, however long, at the first hop too`(isFirst: Bool) async {
+  func `a hop waits for a busy main queue without a limit, also at the first hop`(isFirst: Bool) async {
     await #expect(processExitsWith: .success) { [isFirst = isFirst as Bool] in
       let context = try Self.context()
       if !isFirst { await Task.detached { context.performAndWait {} }.value }

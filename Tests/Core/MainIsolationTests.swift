@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func `an actor that lives on the view is on main in the contexts that it enters`() async throws {
+  @Test func `an actor on the view's executor is on main in the contexts that it enters`() async throws {
     let (view, child) = try Self.contexts()
     try await Resident(context: view).save(child)
   }

@@ -4,7 +4,7 @@ import Testing
 /// own.
 @Suite struct MisuseIsLoudTests {
   @Test(arguments: WrongUse.all)
-  func `a wrong use fails with a sentence that says what to do`(use: WrongUse) async throws {
+  func `a wrong use fails with a sentence of advice`(use: WrongUse) async throws {
     let description = use.description
     var said = ""
     // The first words of a process that ends at once may get lost on a busy machine: ask again before calling it silent.

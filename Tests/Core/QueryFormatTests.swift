@@ -9,7 +9,7 @@ import Testing
     try FetchPredicate(format: format, arguments: arguments)
   }
 
-  @Test func `the documented example is read as it is meant`() throws {
+  @Test func `the documented example parses as documented`() throws {
     let predicate = try FetchPredicate(
       format: "year >= %ld AND artist.name BEGINSWITH[cd] %@ AND ANY tracks.length > 300", 1990, "A")
     #expect(

@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: SeededRandom.seeds)
-  func `the same changes have the same plan, however often it is made`(seed: UInt64) throws {
+  func `equal changes always have an equal plan`(seed: UInt64) throws {
     print("COHERENCE_SEED=\(seed)")
     var run = RandomSaves(staff: try StaffModel(), seed: seed)
     for _ in 0..<Self.saves / 10 {

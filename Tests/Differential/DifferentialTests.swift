@@ -12,7 +12,7 @@ import Testing
   private static let seed = environment["COHERENCE_SEED"].flatMap(UInt64.init)
   private static let sequences = environment["COHERENCE_SEQUENCES"].flatMap(Int.init) ?? 200
 
-  @Test func `random sequences come to the same on every store`() async throws {
+  @Test func `random sequences have the same outcomes on every store`() async throws {
     guard Self.seed == nil else { return try replay() }
     let outcome = try await Self.onThread {
       let test = DifferentialTest(stores: DifferentialStores.all)

@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(arguments: troubles)
-  func `a save that fails at any call of the disk loses nothing, and the next one passes`(trouble: Trouble) throws {
+  func `a save that fails at any call of the disk loses nothing, and the next save passes`(trouble: Trouble) throws {
     var (number, firings) = (1, 0)
     while try fails(at: number, trouble) {
       firings += 1

@@ -30,7 +30,7 @@ import Testing
     #expect(try after.complaints() == ["ok"])
   }
 
-  @Test func `a process that dies after its log was deleted has lost nothing that it acknowledged afterwards`()
+  @Test func `a process killed after its log was deleted has lost no later acknowledged save`()
     async throws
   {
     let directory = try TemporaryDirectory()

@@ -20,7 +20,7 @@ import Testing
   ]
 
   @Test(arguments: troubles.indices, [false, true])
-  func `a save into a disk that fails saves nothing, and the next one passes`(trouble: Int, isLasting: Bool) throws {
+  func `a save on a failing disk saves nothing, and the next save passes`(trouble: Int, isLasting: Bool) throws {
     let (call, code, expected) = Self.troubles[trouble]
     var (number, firings) = (1, 0)
     while true {
@@ -72,7 +72,7 @@ import Testing
   // MARK: PostgreSQL
 
   @Test(needsServer, arguments: ["at a record in the middle", "at the end"])
-  func `a save whose connection ends saves nothing, and the next one passes`(moment: String) throws {
+  func `a save whose connection ends saves nothing, and the next save passes`(moment: String) throws {
     let server = try Server()
     defer { server.remove() }
     let purse = try Purse(server.configuration)
@@ -97,7 +97,7 @@ import Testing
     #expect(try purse.content() == Purse.after)
   }
 
-  @Test(needsServer) func `a save whose connection is ended by another one saves nothing`() async throws {
+  @Test(needsServer) func `a save whose connection is terminated by an administrator saves nothing`() async throws {
     let server = try Server()
     defer { server.remove() }
     let purse = try Purse(server.configuration)

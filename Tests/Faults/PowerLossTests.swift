@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `a save that does not wait for the disk is lost by a power failure, so the failure is one`() throws {
+  @Test func `a simulated power failure loses a save that does not wait for the disk`() throws {
     for mode in ["normal", "off"] {
       let disk = try usedDisk(synchronous: mode)
       var random = SplitMix64(seed: 1)

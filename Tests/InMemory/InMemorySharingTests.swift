@@ -7,7 +7,7 @@ import Testing
     InMemoryOption.sharedName: .string("shared \(UInt64.random(in: 0...(.max)))")
   ]
 
-  @Test func `stores of one name share content, identity and keys`() throws {
+  @Test func `stores with one name share content, identity and keys`() throws {
     let first = try MusicFixture(options: options)
     try first.addBand()
     let second = try MusicFixture(model: first.model, options: options)

@@ -89,7 +89,7 @@ struct AggregateBehaviourTests {
     #expect(held.current == rest)
   }
 
-  @Test func `the places are found once for all values`() {
+  @Test func `the key paths are computed once for all values`() {
     let (first, second) = (Post(id: 1, author: old), Post(id: 2, author: old))
     let keyPaths = (first.nestedEntitiesKeyPaths, second.nestedEntitiesKeyPaths)
     #expect(keyPaths.0.count == 12 && keyPaths.0.count == keyPaths.1.count)

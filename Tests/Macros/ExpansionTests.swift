@@ -43,7 +43,7 @@ struct ExpansionTests {
       """)
   }
 
-  @Test func `a structure with parameters keeps nothing`() {
+  @Test func `the key paths of a generic structure are not cached`() {
     expectExpansion(
       of: """
         @Aggregate struct Box<Content> {
@@ -70,7 +70,7 @@ struct ExpansionTests {
       """)
   }
 
-  @Test func `constants and computed properties are looked at but are no places`() {
+  @Test func `constants and computed properties are checked but are no places`() {
     expectExpansion(
       of: """
         @Aggregate struct Post {

@@ -61,7 +61,7 @@ import Testing
     #expect(try store.current(row)?["name"] == .string("old"))
   }
 
-  @Test func `a statement that takes too long is given up`() throws {
+  @Test func `a statement beyond its time limit is cancelled`() throws {
     let impatient = try schema.open(store.environment.model, options: [PostgreSQLOption.statementTimeout: 0.05])
     let administration = try lockedOut()
     let error = #expect(throws: CoherenceError.self) { try impatient.fetch("Person") }

@@ -21,13 +21,13 @@ import Testing
     "123456789012345678901234567890.12345678",
   ]
 
-  @Test(arguments: boundaries) func `a number comes back as it was`(_ text: String) throws {
+  @Test(arguments: boundaries) func `a stored number is read unchanged`(_ text: String) throws {
     let number = try #require(Decimal(string: text))
     #expect(try roundTrip(number) == number)
     #expect(try roundTrip(-number) == -number)
   }
 
-  @Test func `random numbers come back as they were`() throws {
+  @Test func `random stored numbers are read unchanged`() throws {
     let seed = UInt64.random(in: .min ... .max)
     var generator = SplitMix64(seed: seed)
     for _ in 0..<2000 {
@@ -43,7 +43,7 @@ import Testing
     #expect(error?.code == .invalidValue)
   }
 
-  @Test func `digits beyond those that a decimal holds are left out`() {
+  @Test func `digits beyond the precision of a decimal are truncated`() {
     let buffer = ByteBuffer()
     buffer.append(15 as Int16)
     buffer.append(14 as Int16)

@@ -109,7 +109,7 @@ import Testing
     #expect(try store.current(row)?["name"] == .string("new"))
   }
 
-  @Test func `a save whose session has lost its row in the table of commits makes it anew`() throws {
+  @Test func `a save inserts its session's missing row into the table of commits again`() throws {
     let row = try store.insert("Person", ["name": .string("old")])
     try schema.administration().run(
       "DELETE FROM \(name: schema.name).\(name: PostgreSQLCommitMark.table)", isKept: false)

@@ -19,7 +19,7 @@ import Testing
     return #expect(throws: CoherenceError.self) { try schema.open(model, url: url) }
   }
 
-  @Test func `a server without a connection left says so, and may be asked again`() throws {
+  @Test func `the error of a server without free connections is retryable`() throws {
     let error = try refusal(ofRoleWith: "CONNECTION LIMIT 0")
     #expect(error?.code == .tooManyConnections)
     #expect(error?.isRetryable == true)

@@ -81,7 +81,7 @@ import Testing
     return (rows, .update(person, slots: slots, updates))
   }
 
-  @Test func `a large update writes every row's own values, and a large delete takes them all`() throws {
+  @Test func `a large update writes each row's own values, and a large delete deletes all rows`() throws {
     let (rows, update) = try crowd()
     try store.save(update)
     let found = try store.fetch("Person")
@@ -116,7 +116,7 @@ import Testing
     #expect(try store.current(rows[0])?.version == 1)
   }
 
-  @Test func `a reference to nothing is refused with both ends`() throws {
+  @Test func `a reference to a missing record is refused and the error names both records`() throws {
     let nobody = ManagedObjectID(space: store.spaces[person], key: 4711)
     let row = try store.row("Person", ["boss": .reference(nobody)])
     let error = #expect(throws: CoherenceError.self) { try store.save(.insert(person, [row])) }
@@ -155,7 +155,7 @@ import Testing
     #expect(error?.objectIDs.map(\.key) == [rows[0].key, 4711])
   }
 
-  @Test func `saves that block each other are made again`() async throws {
+  @Test func `saves in a deadlock are repeated`() async throws {
     let store = store
     let rows = try (0..<40).map { _ in try store.insert("Person") }
     let entity = person

@@ -28,7 +28,7 @@ import Testing
     #expect(try schema.open(try PeopleModel.make()).capabilities == [.durable, .shared, .concurrentReads])
   }
 
-  @Test func `processes that make a store at once make one`() async throws {
+  @Test func `processes that create a store at the same time create one store`() async throws {
     let model = try PeopleModel.make()
     let schema = schema
     let identifiers = try await withThrowingTaskGroup(of: StoreIdentifier.self) { group in
@@ -63,7 +63,7 @@ import Testing
     #expect(try old.fetch("Person").map { $0["name"] } == [.string("kept")])
   }
 
-  @Test func `names that mean something to the server are names like others`() throws {
+  @Test func `reserved names of the server are valid names`() throws {
     let names = [
       "text", "uuid", "pg_class", "ctid", "select", "a\"b", "Ä.ö", String(repeating: "long", count: 30),
       String(repeating: "long", count: 30) + "er",
@@ -108,7 +108,7 @@ import Testing
     #expect(try migrated.fetch("Person").map { $0["age"] } == [.int(7)])
   }
 
-  @Test func `an index has the order of fetches`() throws {
+  @Test func `an index has the sort order of fetches`() throws {
     let model = try ManagedObjectModel {
       Entity("Person", indexes: [["name"]]) { Attribute("name", .string, optional: true) }
     }

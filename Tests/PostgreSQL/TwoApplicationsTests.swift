@@ -34,7 +34,7 @@ import Testing
     #expect(try store.fetch("Article").map { $0["name"] } == [.string("pen")])
   }
 
-  @Test func `two applications that open an empty schema at once do not both get it`() async throws {
+  @Test func `of two applications that open an empty schema at once one is refused`() async throws {
     let (schema, shop, blog) = (schema, try shop(), try blog())
     let opened = await withTaskGroup(of: Bool.self) { group in
       for model in [shop, blog] {
@@ -45,7 +45,7 @@ import Testing
     #expect(opened == 1)
   }
 
-  @Test func `processes that extend a store in different ways at once leave a store with all of it`() async throws {
+  @Test func `processes that extend a store at the same time leave a store with all extensions`() async throws {
     try schema.open(shop()).close()
     let schema = schema
     let models = try (0..<4).map { number in

@@ -19,7 +19,7 @@ import Testing
     return try store.write { try $0.integers("PRAGMA synchronous") }
   }
 
-  @Test func `a save waits for the disk unless an option says otherwise`() throws {
+  @Test func `a save waits for the disk by default`() throws {
     let store = try place.open(model)
     #expect(try setting(of: store) == [2])
     try store.insert("Thing", ["name": .string("a")])
@@ -27,11 +27,11 @@ import Testing
   }
 
   @Test(arguments: [("full", 2), ("normal", 1), ("off", 0)] as [(String, Int64)])
-  func `a save waits for the disk as the option says`(mode: String, number: Int64) throws {
+  func `an option sets the synchronous mode of a connection`(mode: String, number: Int64) throws {
     #expect(try setting(of: place.open(model, options: [SQLiteOption.synchronous: .string(mode)])) == [number])
   }
 
-  @Test func `of two stores on one file the stricter decides`() throws {
+  @Test func `of two stores on one file the stricter durability applies`() throws {
     let lax = try place.open(model, options: [SQLiteOption.synchronous: "off"])
     #expect(try setting(of: lax) == [0])
     let strict = try place.open(model)

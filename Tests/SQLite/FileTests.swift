@@ -99,7 +99,7 @@ import Testing
     #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM Thing") } == 1)
   }
 
-  @Test func `a closed store says so`() throws {
+  @Test func `a closed store throws storeDetached`() throws {
     let store = try place.open(model)
     let reader = try store.makeReader()
     store.close()

@@ -29,7 +29,7 @@ import Testing
     return StoreQuery(entity: store.entity("Person"), predicate: predicate)
   }
 
-  @Test func `a cancelled task interrupts a statement that runs, and nothing after it`() async throws {
+  @Test func `a cancelled task interrupts its running statement and no later one`() async throws {
     let reader = try Unchecked(store.makeReader())
     let query = endless
     let task = Task.detached { [store] in

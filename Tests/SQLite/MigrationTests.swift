@@ -75,7 +75,7 @@ import Testing
     #expect(try back.fetch("Album").map { $0["artist"] } == [.reference(artist.id)])
   }
 
-  @Test func `more than additions is refused in words and changes nothing`() throws {
+  @Test func `a migration beyond additions throws and changes nothing`() throws {
     try fill()
     let model = try ManagedObjectModel {
       Entity("Artist") {

@@ -63,7 +63,7 @@ import Testing
 
   private var runs: [Run] { log.messages.compactMap(Run.init) }
 
-  @Test func `a fetch of 1,000 objects and a look at each of them send one statement`() throws {
+  @Test func `fetching 1,000 objects and reading each of them sends one statement`() throws {
     let length = try context.performAndWait {
       try context.fetch(FetchRequest(Word.self)).reduce(0) { $0 + $1.text.count }
     }

@@ -146,7 +146,7 @@ import Testing
     #expect(try find(.path("title", .contains, .string(""))) == [0, 1, 2])
   }
 
-  @Test func `to-one paths are null where something on the way is missing`() throws {
+  @Test func `a to-one path is null if an object on the path is missing`() throws {
     #expect(try find(.path("artist.name", .equal, .string("Nina"))) == [0, 1])
     #expect(try find(.path("artist.name", .equal, .null)) == [2, 3])
     #expect(try find(.path("artist", .equal, .null)) == [3])
@@ -157,7 +157,7 @@ import Testing
     #expect(try find(.path("artist", .equal, .reference(temporary))) == [])
   }
 
-  @Test func `members are looked at one by one`() throws {
+  @Test func `a condition on members is evaluated for each member`() throws {
     let tags = PropertyPath("tags")
     let soul: FetchPredicate = .path("name", .equal, .string("soul"))
     #expect(try find(.quantified(.any, tags, soul)) == [0, 2])
@@ -200,7 +200,7 @@ import Testing
     #expect(try store.fetch(query).count == 3)
   }
 
-  @Test func `links come by key, then by position`() throws {
+  @Test func `links are ordered by key, then by position`() throws {
     let keys = [albums[2].key, albums[0].key]
     let links = try store.reading { try $0.links(table, of: keys, fromSource: true) }
     #expect(links.map(\.source) == [albums[0].key, albums[0].key, albums[2].key])

@@ -150,7 +150,7 @@ import Testing
     #expect(log.reads.count == 1, "\(log.reads)")
   }
 
-  @Test func `a fetch neither asks the cache nor fills it`() throws {
+  @Test func `a fetch neither reads nor fills the cache`() throws {
     _ = try fill(10)
     let before = statistics
     let reader = context()
@@ -158,7 +158,7 @@ import Testing
     #expect(statistics == before)
   }
 
-  @Test func `keys set aside leave the kept rows as they are`() throws {
+  @Test func `allocating keys leaves the kept rows unchanged`() throws {
     let id = try fill(1)[0]
     try warm([id])
     let writer = context()
@@ -175,7 +175,7 @@ import Testing
 
   // MARK: Changes
 
-  @Test func `a save takes the kept rows along and shows its own values`() throws {
+  @Test func `a save keeps the cached rows and shows its own values`() throws {
     let ids = try fill(3)
     try warm(ids)
     try rename(ids[1], "new")
@@ -239,7 +239,7 @@ import Testing
     #expect(try name(ids[2], in: other) == "newest")
   }
 
-  @Test func `a change by another program is seen, even if it raises no version`() throws {
+  @Test func `a change by another program is visible, even without a new version`() throws {
     let ids = try fill(2)
     try warm(ids)
     let other = try OtherProgram(place.path)
@@ -270,7 +270,7 @@ import Testing
     try other.close()
   }
 
-  @Test func `a change while the store was detached is seen when it is attached again`() throws {
+  @Test func `a change during a detachment is visible after the store is attached again`() throws {
     let ids = try fill(2)
     try warm(ids)
     try coordinator.remove(try #require(coordinator.persistentStores.first))
@@ -284,7 +284,7 @@ import Testing
 
   // MARK: One state
 
-  @Test func `a unit of work with a kept row stays at the state of the row`() throws {
+  @Test func `a unit of work that uses a cached row reads the state of that row`() throws {
     let ids = try fill(2)
     try warm(ids)
     let other = try anotherCoordinator()
@@ -300,7 +300,7 @@ import Testing
     #expect(try ids.map { try name($0) } == ["new", "new"])
   }
 
-  @Test func `a snapshot takes no newer row from the cache, and enters no older row`() throws {
+  @Test func `a snapshot neither reads newer rows from the cache nor adds older ones`() throws {
     let ids = try fill(2)
     let reader = context()
     try reader.performAndWait {
@@ -344,7 +344,7 @@ import Testing
     #expect(statistics.rows <= 3)
   }
 
-  @Test func `with a limit of zero nothing is kept and nothing is counted`() throws {
+  @Test func `with a limit of zero no row is kept and no row is counted`() throws {
     let id = try fill(1)[0]
     try warm([id])
     coordinator.rowCachePolicy = .off
@@ -356,7 +356,7 @@ import Testing
     #expect(statistics == before)
   }
 
-  @Test func `a row is not handed out when its expiry has passed`() throws {
+  @Test func `an expired row is not returned`() throws {
     let clock = Locked(ContinuousClock.now)
     coordinator.rowCache.setClock { clock.withLock { $0 } }
     coordinator.rowCachePolicy.expiry = 60
@@ -396,7 +396,7 @@ import Testing
 
   /// A coordinator with a cache and a twin without one must show the same at each step, after writes of all origins.
   @Test(arguments: RowCacheTests.seeds)
-  func `a coordinator with a cache shows what one without shows`(seed: UInt64) throws {
+  func `a coordinator with a cache returns the same values as a coordinator without a cache`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let twin = try anotherCoordinator()
     twin.rowCachePolicy = .off

@@ -33,7 +33,7 @@ import Testing
 
   private let allowed: [String: OptionValue] = [StoreOption.allowsDataLoss: true]
 
-  @Test func `before a store drops values it is copied beside its file, and the copy opens with the old model`() throws
+  @Test func `a store is copied beside its file before it drops values, and the copy opens with the old model`() throws
   {
     try fill()
     let store = try place.open(model(.string), options: allowed)

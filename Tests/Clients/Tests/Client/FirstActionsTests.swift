@@ -189,7 +189,7 @@ struct FirstActionsTests {
     #expect(runs.load(ordering: .relaxed) == 0)
   }
 
-  @Test func `an entity action brings what the web service has into the stores`() async throws {
+  @Test func `an entity action merges the values of the web service into the stores`() async throws {
     let action = MyEntityAction(webService: MyWebService(), parameter1: 1.5, parameter2: 2)
     let proxy = try await finished { try connect.execute(action, completionBlock: $0) }
     #expect(proxy.error == nil && proxy.completionStatus == .successful)
@@ -204,7 +204,7 @@ struct FirstActionsTests {
     #expect(try await values().isEmpty)
   }
 
-  @Test func `errors thrown by an action come back in its proxy`() async throws {
+  @Test func `an error thrown by an action is in its proxy`() async throws {
     let service = MyWebService(failure: URLError(.timedOut))
     let action = MyEntityAction(webService: service, parameter1: 1, parameter2: 2)
     let proxy = try await finished { try connect.execute(action, completionBlock: $0) }

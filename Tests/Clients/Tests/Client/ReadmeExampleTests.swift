@@ -14,7 +14,7 @@ struct ReadmeExampleTests {
   }
 
   #if os(Linux)
-    @Test func `the program finds what it saved, now and when it is run again`() throws {
+    @Test func `the program finds its saved objects, now and in the next run`() throws {
       let program = Program("coherence-example")
       defer { program.remove() }
       #expect(try program.output() == "[\"Nina Simone\"]\n")
@@ -23,7 +23,7 @@ struct ReadmeExampleTests {
       #expect(FileManager.default.fileExists(atPath: file.path))
     }
 
-    @Test func `an entity that changes is another one in all that contains it`() throws {
+    @Test func `a changed entity is visible in every aggregate that contains it`() throws {
       let program = Program("coherence-structures")
       defer { program.remove() }
       let shown = "Ursula K. Le Guin: Lavinia\nUrsula K. Le Guin: The Dispossessed\n"

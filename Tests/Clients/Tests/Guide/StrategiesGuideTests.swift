@@ -48,7 +48,7 @@ struct StrategiesGuideTests {
     #expect(container.viewContext.concurrencyType == .mainQueue)
   }
 
-  @MainActor @Test func `the view of a strategy of one's own sees a background save`() async throws {
+  @MainActor @Test func `the view of a custom strategy sees a background save`() async throws {
     try await check(NewsroomStrategy.self)
     try await check(DraftsStrategy.self)
   }

@@ -10,7 +10,7 @@ struct NotebookConformanceTests {
     try await ConformanceSuite.run(conformanceCase, on: NotebookHarness())
   }
 
-  @Test func `every skip has its case and its reason`() {
+  @Test func `every skip names a case and a reason`() {
     #expect(ConformanceSuite.faults(of: NotebookHarness()) == [])
   }
 }

@@ -12,7 +12,7 @@ struct SkeletonConformanceTests {
     #expect(missing == ["metadata()", "setUserInfo(_:)", "makeReader()", "allocateKeys(_:for:)"])
   }
 
-  @Test func `with one part written the report names the next one`() async {
+  @Test func `with one part written the report names the next missing part`() async {
     let missing = await missingParts { KeyedSkeletonStore($0) }
     #expect(missing == ["metadata()", "setUserInfo(_:)", "makeReader()", "save(_:)"])
   }
