@@ -29,7 +29,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var saves: [Case] {
-    Case("a save announces what it inserted, changed and deleted") { stack in
+    Case("the save notification lists inserted, changed and deleted objects") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       let context = stack.context()
       let recorder = SaveRecorder()
@@ -172,7 +172,7 @@ extension ConformanceSubject {
         try expectEqual(recorder.told.map { $0.inserted.union($0.updated).union($0.refreshed) }, [[]])
       }
     }
-    Case("a batch update is announced with the objects that it changed") { stack in
+    Case("the change notification lists the objects that a batch update changed") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       let recorder = ObjectRecorder()
       try stack.read { context in

@@ -103,7 +103,7 @@ extension ConformanceSubject {
       interposition.beforeFetch(nil)
       try context.performAndWait { try expectEqual(try context.names("Track").count, 9) }
     }
-    Case("a block sees the values of the task that it is a part of") { stack in
+    Case("a block sees the task-local values of its task") { stack in
       let context = stack.context()
       let value = try await TaskValue.$current.withValue(7) { try await context.perform { TaskValue.current } }
       try expectEqual(value, 7)

@@ -266,7 +266,7 @@ extension ConformanceSubject {
       }
       try expectEqual(try stored(stack), [.string("theirs"), .int(1)])
     }
-    Case("a child's edit of another property than the one that its parent has newer is merged") { stack in
+    Case("a child's edit is merged if the parent has a newer value of another property only") { stack in
       try under(stack, setting(year: 2)) { try $0.save() }
       try expectEqual(try stored(stack), [.string("theirs"), .int(2)])
     }
@@ -274,7 +274,7 @@ extension ConformanceSubject {
       try under(stack, delete) { parent in _ = try expectThrows(.versionConflict) { try parent.save() } }
       try expectEqual(try stored(stack), [.string("theirs"), .int(1)])
     }
-    Case("a child's edit of what its parent had edited and has saved since is no conflict") { stack in
+    Case("a child's edit of a property that its parent edited before and saved since is no conflict") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
       let parent = stack.context()
       let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)

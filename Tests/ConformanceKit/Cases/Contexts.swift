@@ -160,7 +160,7 @@ extension ConformanceSubject {
         try expectEqual(try context.fetch(request).count, 1)
       }
     }
-    Case("a context lists what it would save") { stack in
+    Case("a context lists its unsaved objects") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       try stack.read { context in
         let inserted = try context.make("Album", ["title": "C"])
@@ -214,7 +214,7 @@ extension ConformanceSubject {
         try expectEqual(try album.label, "B")
       }
     }
-    Case("many tasks use one context one after the other") { stack in
+    Case("blocks of many tasks on one context run one at a time") { stack in
       let context = stack.context()
       try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<50 {

@@ -170,7 +170,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var ownConversions: [Case] {
-    Case("an attribute's conversion makes the values of all records, also of those without one") { stack in
+    Case("an attribute's conversion is called for every record, also for records without a value") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write { context in
         for number in 0..<1_100 { try context.make("Book", ["title": "\(number)", "isbn": "\(number * 3)"]) }
@@ -188,7 +188,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("a conversion that throws, or makes something else, leaves the store as it was") { stack in
+    Case("a conversion that throws or returns a wrong type leaves the store unchanged") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       try stack.write { try $0.make("Book", ["title": "odd", "isbn": "x"]) }

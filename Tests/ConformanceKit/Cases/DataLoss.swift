@@ -56,7 +56,7 @@ extension ConformanceSubject {
       try expectEqual(try context.one("Author").labels(of: "books"), ["Edda", "Egla"])
       try expectEqual(try context.number(of: "Book"), 2)
     }
-    Case("every loss is named at once") { stack in
+    Case("the error names all losses") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let original = stack.model
@@ -74,7 +74,7 @@ extension ConformanceSubject {
       try stack.reopen(model: original)
       try stack.read { try expectEqual(try $0.names("Book", where: equal("pages", 101)), ["Egla"]) }
     }
-    Case("the option drops nothing that a model merely leaves out") { stack in
+    Case("allowing data loss does not drop left-out attributes and entities") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let original = stack.model

@@ -43,7 +43,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "House"), 1) }
     }
-    Case("deny allows the delete once the destination is gone", model: Rooms.model) { stack in
+    Case("deny allows the delete after the destination is deleted", model: Rooms.model) { stack in
       try house(stack, with: "Tenant", "tenants")
       try stack.write { context in
         try deleteHouse(context)
@@ -73,7 +73,7 @@ extension ConformanceSubject {
         try stack.read { try expectEqual(try $0.number(of: "House"), index + 1) }
       }
     }
-    Case("deny allows the delete once the members are taken out, from either side", model: Rooms.model) { stack in
+    Case("deny allows the delete after the members are removed, from either side", model: Rooms.model) { stack in
       for relationship in ["clubs", "sights"] {
         for isOwners in [true, false] where isOwners || relationship == "clubs" {
           try stack.write { context in
@@ -92,7 +92,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("no action leaves the destination as it is", model: Rooms.model) { stack in
+    Case("no action leaves the destination unchanged", model: Rooms.model) { stack in
       try house(stack, with: "Ghost", "ghosts")
       try stack.write { try deleteHouse($0) }
       try stack.reopen()
@@ -120,7 +120,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var chains: [Case] {
-    Case("cascades go on from what they deleted", model: Rooms.model) { stack in
+    Case("cascades continue from deleted objects", model: Rooms.model) { stack in
       try stack.write { context in
         let house = try context.make("House", ["name": "house"])
         for name in ["1", "2"] {
@@ -134,7 +134,7 @@ extension ConformanceSubject {
         for entity in ["House", "Room", "Chair"] { try expectEqual(try context.number(of: entity), 0, entity) }
       }
     }
-    Case("cascades that lead back end", model: Rooms.model) { stack in
+    Case("cascades that form a cycle end", model: Rooms.model) { stack in
       try stack.write { context in
         try context.make("House", ["name": "house"]).setObject(try context.make("Deed", ["name": "d"]), for: "deed")
       }
@@ -176,7 +176,7 @@ extension ConformanceSubject {
       try stack.write { $0.delete(try $0.one("Room")) }
       try stack.read { try expectEqual(try $0.number(of: "Chair"), 0) }
     }
-    Case("delete rules are applied to fresh records", model: Rooms.model) { stack in
+    Case("delete rules are applied to new records", model: Rooms.model) { stack in
       try stack.write { context in
         let house = try context.make("House", ["name": "house"])
         try context.make("Room", ["name": "1"]).setObject(house, for: "house")
@@ -188,7 +188,7 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Guest").value(for: "house"), .null)
       }
     }
-    Case("a fetch sees what delete rules did before the save", model: Rooms.model) { stack in
+    Case("a fetch shows the effects of delete rules before the save", model: Rooms.model) { stack in
       try house(stack, with: "Room", "rooms")
       try stack.read { context in
         try deleteHouse(context)

@@ -98,7 +98,7 @@ extension ConformanceSubject {
         _ = try expectThrows(oneOf: [.unknownProperty, .invalidFetchRequest]) { try context.fetch(request) }
       }
     }
-    Case("fulfilled relationships are those of the store") { stack in
+    Case("fulfilled relationships have the members of the store") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         let album = try context.one("Album", where: equal("title", "Kind of Blue"))

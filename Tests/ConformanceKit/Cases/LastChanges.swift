@@ -76,7 +76,7 @@ extension ConformanceSubject {
       try stack.reopen()
       try stack.read { try expectEqual(try $0.one("DraftList").labels(of: "drafts"), ["3", "2", "1"]) }
     }
-    Case("objects that bring in others without end fail the save in words", model: Drafts.model) { stack in
+    Case("a willSave that inserts objects without end fails the save with a message", model: Drafts.model) { stack in
       let insert: Draft.Act = { _, context in try context.make("Draft", ["name": "another"]) }
       try Draft.$onSave.withValue(insert) {
         try stack.read { context in
@@ -90,7 +90,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var elsewhere: [Case] {
-    Case("what an object breaks in validateForSave is found", model: Drafts.model) { stack in
+    Case("invalid values set in validateForSave fail the save", model: Drafts.model) { stack in
       let spoil: Draft.Act = { draft, context in
         guard try draft.label == "z" else { return }
         try fresh("a", in: context)?.setValue(nil, for: "name")

@@ -66,7 +66,7 @@ extension ConformanceSubject {
         try expectEqual(try newer.number(of: "Book"), 3)
       }
     }
-    Case("defaults that other entities of a hierarchy have in a subentity's column are no values that could be lost") {
+    Case("the defaults of other entities in a subentity's column do not count as data loss") {
       stack in
       try stack.reopen(at: try stack.makeLocation(), model: try comics.model)
       try stack.write { try $0.make("Book", ["title": "plain"]) }

@@ -253,7 +253,7 @@ extension ConformanceSubject {
       try stack.reopen(model: newer)
       try stack.read { try expectEqual(try $0.names("Book"), ["Edda", "Egla"]) }
     }
-    Case("a value that an older program left out does not keep the newer one from its store") { stack in
+    Case("a value missing from an older program's insert does not keep a newer program from the store") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let older = stack.model
@@ -292,7 +292,7 @@ extension ConformanceSubject {
       try expectEqual(metadata.versionHashes, hashes(older))
       try expect(metadata.models.allSatisfy { $0.firstOpened != nil && $0.lastOpened != nil }, "dates")
     }
-    Case("programs with an older and a newer model have one store open at once") { stack in
+    Case("programs with an older and a newer model use one store at the same time") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let library = base.changed {

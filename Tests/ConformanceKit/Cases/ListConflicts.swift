@@ -380,7 +380,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var discarded: [Case] {
-    Case("a record whose delete is given up keeps its links") { stack in
+    Case("a record with a discarded delete keeps its links") { stack in
       try stack.write { context in
         let genres = try ["Jazz", "Rock"].map { try context.make("Genre", ["name": $0]) }
         try context.make("Album", ["title": "A"]).setObjects(genres, for: "genres")

@@ -107,7 +107,7 @@ extension ConformanceSubject {
   // MARK: Too few
 
   @CasesBuilder private static var tooFew: [Case] {
-    Case("the last member is not taken away by two writers who each left one", model: Squads.model) { stack in
+    Case("two writers who each leave one member cannot remove the last one", model: Squads.model) { stack in
       try stack.write { try add("Player", "second", to: "players", of: try makeSquad("A", in: $0)) }
       let error = try expectThrows(.validationFailed) {
         try race(stack, over: ["players"]) { squad, context in
@@ -119,8 +119,7 @@ extension ConformanceSubject {
       try expectEqual(error.failures.map(\.code), [.missingValue])
       try expectEqual(try number(of: "players", in: stack), 1)
     }
-    Case("the last member does not move to another owner when another writer took the one before", model: Squads.model)
-    {
+    Case("the last member does not move to another owner after another writer removed the other", model: Squads.model) {
       stack in
       try stack.write { context in
         try makeSquad("B", in: context)
@@ -203,7 +202,7 @@ extension ConformanceSubject {
   // MARK: Batch requests
 
   @CasesBuilder private static var batches: [Case] {
-    Case("a batch delete validates nothing, so it may take the last members away", model: Squads.model) { stack in
+    Case("a batch delete does not validate and may delete the last members", model: Squads.model) { stack in
       try stack.write { try makeSquad("A", in: $0) }
       try stack.read { try $0.execute(BatchDeleteRequest(entityName: "Player")) }
       try stack.read { try expectEqual(try $0.names("Player"), []) }
@@ -213,7 +212,7 @@ extension ConformanceSubject {
   // MARK: What stores are asked
 
   @CasesBuilder private static var requests: [Case] {
-    Case("a store is asked for the owners that gain or lose members, and for no others", model: Squads.model) { stack in
+    Case("the store counts the members of changed owners only", model: Squads.model) { stack in
       try stack.write { context in
         for name in ["A", "B", "C"] { try makeSquad(name, in: context) }
         try add("Player", "mover", to: "players", of: try findSquad("A", of: context))
@@ -278,7 +277,7 @@ extension ConformanceSubject {
         try stack.read { try expectEqual(try findSquad(name, of: $0).objects(for: "players").count, 4) }
       }
     }
-    Case("eight writers who each delete a member leave one", model: Squads.model) { stack in
+    Case("concurrent deletes of all members leave one member", model: Squads.model) { stack in
       for round in 0..<8 {
         let name = "squad \(round)"
         let ids = try stack.write { context in

@@ -86,7 +86,7 @@ extension ConformanceSubject {
         try expectEqual(album.version, 3)
       }
     }
-    Case("a merge leaves the records without conflict as they were wanted") { stack in
+    Case("a merge saves the records without a conflict unchanged") { stack in
       try stack.write { context in
         for title in ["A", "B"] { try context.make("Album", ["title": title, "year": 1]) }
       }
@@ -139,7 +139,7 @@ extension ConformanceSubject {
       try race(stack, .rollback, first: delete, second: setting("second"))
       try expectEqual(try outcome(stack), nil)
     }
-    Case("a record is deleted although the delete of another that it is linked to is given up") { stack in
+    Case("a record is deleted although the delete of a linked record is discarded") { stack in
       let first = stack.context()
       let id = try first.performAndWait {
         let album = try first.make("Album", ["title": "A"])

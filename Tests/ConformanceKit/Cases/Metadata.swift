@@ -22,7 +22,7 @@ extension ConformanceSubject {
     Case("the metadata contains the store's type") { stack in
       try expectEqual(try stack.store.metadata().type, stack.location.type.name)
     }
-    Case("what an application keeps in the metadata stays") { stack in
+    Case("user info in the metadata is kept") { stack in
       let userInfo = ["a": "1", "'\"": "ä\n", "": ""]
       try stack.store.setUserInfo(userInfo)
       try expectEqual(try stack.store.metadata().userInfo, userInfo)

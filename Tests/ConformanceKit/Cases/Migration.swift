@@ -143,7 +143,7 @@ extension ConformanceSubject {
       try expectEqual(try context.names("Book", where: equal("pages", 7)), ["Egla"])
     }
     migrated(
-      "another default leaves existing records alone",
+      "another default leaves existing records unchanged",
       from: base.changed {
         $0.book.append(Attribute("copies", .int32, default: 3))
       }

@@ -93,7 +93,7 @@ extension ConformanceSubject {
   ]
 
   @CasesBuilder private static var sentences: [Case] {
-    Case("every misuse is answered by a sentence") { stack in
+    Case("every misuse throws an error with a message") { stack in
       for (index, misuse) in misuses.enumerated() {
         try stack.read { context in
           do {

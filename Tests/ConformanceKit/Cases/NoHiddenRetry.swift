@@ -27,7 +27,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var conflicts: [Case] {
-    Case("a conflict is reported at once where the policy is the error") { stack in
+    Case("the error policy reports a conflict without another request") { stack in
       try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
       let interposition = try stack.interpose()
       try stack.read { context in
@@ -50,7 +50,7 @@ extension ConformanceSubject {
         try expectEqual(interposition.saveCount, 3, "the number of saves")
       }
     }
-    Case("a conflict that never ends is reported in the end") { stack in
+    Case("a permanent conflict is reported after a limited number of requests") { stack in
       try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
       let interposition = try stack.interpose()
       let context = stack.context(.objectTrumps)

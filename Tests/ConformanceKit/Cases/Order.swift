@@ -48,12 +48,12 @@ extension ConformanceSubject {
         "100% Pure_", "Untitled", "Arrival", "Debut", "Tago Mago", "Live in Berlin", "Bitches Brew", "Kind of Blue",
       ])
     ordered(
-      "several keys order one after the other", "Performer",
+      "several sort keys apply in turn", "Performer",
       [
         SortKey("country", ascending: false), SortKey("rating"), SortKey("name"),
       ], ["nina", "Miles", "Ella", "Abba", "Bj\u{F6}rk", "Can"])
     ordered(
-      "an attribute of a subentity orders the others as missing", "Performer",
+      "sorting by an attribute of a subentity treats other entities' values as missing", "Performer",
       [
         SortKey("formed", ascending: false), SortKey("name"),
       ], ["Abba", "Bj\u{F6}rk", "Can", "Ella", "Miles", "nina"])

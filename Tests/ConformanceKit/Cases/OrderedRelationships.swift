@@ -87,7 +87,7 @@ extension ConformanceSubject {
       try stack.reopen()
       try stack.read { try expectEqual(try $0.one("Album").labels(of: "tracks"), ["b", "a", "0"]) }
     }
-    Case("a member taken by another ordered owner leaves the order of the first") { stack in
+    Case("a member added to another ordered owner leaves the first owner's order") { stack in
       try stack.write { context in
         let tracks = try ["1", "2", "3"].map { try context.make("Track", ["title": $0]) }
         try context.make("Album", ["title": "A"]).setObjects(tracks, for: "tracks")

@@ -34,7 +34,7 @@ extension ConformanceSubject {
   @CasesBuilder private static var comparisons: [Case] {
     finds("equal finds equal numbers", "Album", equal("year", 1993), ["100% Pure_", "Debut"])
     finds(
-      "not equal finds other numbers and missing ones", "Album", compare("year", .notEqual, 1993),
+      "not equal matches other numbers and missing ones", "Album", compare("year", .notEqual, 1993),
       ["Arrival", "Bitches Brew", "Kind of Blue", "Live in Berlin", "Tago Mago", "Untitled"])
     finds(
       "less leaves out the bound and missing numbers", "Album", compare("year", .less, 1970),
@@ -151,7 +151,7 @@ extension ConformanceSubject {
   @CasesBuilder private static var logic: [Case] {
     finds("and needs every condition", "Album", .and([equal("year", 1993), equal("artist", nil)]), ["100% Pure_"])
     finds(
-      "or needs one condition", "Album", .or([equal("year", 1959), equal("year", nil)]),
+      "or matches if one condition matches", "Album", .or([equal("year", 1959), equal("year", nil)]),
       [
         "Kind of Blue", "Untitled",
       ])

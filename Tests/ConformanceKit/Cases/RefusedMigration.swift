@@ -107,7 +107,7 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Tag").labels(of: "books"), ["Edda", "Egla"])
       }
     }
-    Case("a model whose entities have the store's names and nothing else in common is refused") { stack in
+    Case("a model with equal entity names and different properties is refused") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let original = stack.model

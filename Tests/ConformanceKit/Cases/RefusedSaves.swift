@@ -58,7 +58,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
     }
-    Case("an unknown store type is answered with the known ones and what brings it in") { stack in
+    Case("the error for an unknown store type lists the known types and the missing module") { stack in
       let registry = StoreRegistry()
       let known = stack.location.type
       try registry.register(StoreType("Known"), factory: try StoreRegistry.current.factory(for: known))

@@ -99,7 +99,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("what a renamed entity would lose is counted") { stack in
+    Case("the possible loss of a renamed entity is counted") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try catalogue())
       try stack.write(fillCatalogue)
       let original = stack.model
@@ -110,7 +110,8 @@ extension ConformanceSubject {
       try stack.reopen(model: original)
       try stack.read { try expectEqual(try $0.names("Comic", where: equal("issue", 1)), ["Thor"]) }
     }
-    Case("an entity without a renaming identifier is a new one, and the records of the former one come back") { stack in
+    Case("an entity without a renaming identifier is new, and the former entity's records return with its name") {
+      stack in
       let former = try ManagedObjectModel {
         Entity("Author") { Attribute("name", .string) }
         Entity("Note") { Attribute("name", .string) }

@@ -64,7 +64,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("a context lists the objects that it has") { stack in
+    Case("a context lists its registered objects") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       try stack.read { context in
         try expectEqual(context.registeredObjects, [])

@@ -37,7 +37,7 @@ extension ConformanceSubject {
       try stack.read { _ = try $0.execute(BatchDeleteRequest(entityName: "Album")) }
       try stack.read { context in try expectThrows(.objectNotFound) { try context.existingObject(with: id) } }
     }
-    Case("records that changed a unique value with each other show their own") { stack in
+    Case("records that swapped unique values show their own values") { stack in
       try stack.write { context in
         for name in ["a", "b"] { try context.make("Genre", ["name": name]) }
       }
@@ -49,7 +49,7 @@ extension ConformanceSubject {
         try expectEqual(try ids.map { try context.existingObject(with: $0).label }, ["b", "a"])
       }
     }
-    Case("a reference to a record that a save deleted is empty where it was read before") { stack in
+    Case("a reference to a deleted record is cleared in rows read before") { stack in
       try stack.write { try Music.fill($0) }
       let album = try warmed(stack, "Album", "Debut")
       try stack.write { $0.delete(try $0.one("Artist", where: equal("name", "Bj\u{F6}rk"))) }

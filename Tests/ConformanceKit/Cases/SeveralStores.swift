@@ -68,7 +68,7 @@ extension ConformanceSubject {
         try expectEqual(try context.fetch(request).map { try $0.label }, ["c", "b"])
       }
     }
-    Case("a fresh record is assigned to a store") { stack in
+    Case("a new record is assigned to a store") { stack in
       let coordinator = stack.makeCoordinator()
       let stores = try (0..<2).map { _ in try stack.attach(try stack.makeLocation(), to: coordinator) }
       let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
@@ -96,7 +96,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("a relationship across stores between fresh records is refused") { stack in
+    Case("a relationship across stores between new records is refused") { stack in
       let (context, goods, people) = try divided(stack)
       try context.performAndWait {
         let article = try context.make("Article", ["name": "a"])

@@ -29,7 +29,7 @@ extension ConformanceSubject {
         try expectEqual(years, Array(repeating: 10, count: 20))
       }
     }
-    Case("a hundred child contexts save into one parent at once, and the parent has all of it") { stack in
+    Case("a hundred child contexts save into one parent at once, and the parent has all changes") { stack in
       let parent = stack.context()
       try await withThrowingTaskGroup(of: Void.self) { group in
         for task in 0..<100 {
@@ -74,11 +74,11 @@ extension ConformanceSubject {
   // MARK: One record
 
   @CasesBuilder private static var writersOfOneRecord: [Case] {
-    Case("many tasks that add to one record under a policy of their own all come through, and the sum is right") {
+    Case("many tasks that increment one record under a custom policy all succeed with the right sum") {
       stack in
       try await race(stack, tasks: 32, times: 10) { try await $0.perform($1) }
     }
-    Case("many threads that add to one record under a policy of their own all come through, and the sum is right") {
+    Case("many threads that increment one record under a custom policy all succeed with the right sum") {
       stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 0]) }
       let id = try stack.read { try $0.one("Album").objectID }
@@ -89,7 +89,7 @@ extension ConformanceSubject {
       if let failure = failures.first { throw failure }
       try stack.read { try expectEqual(try $0.one("Album").value(for: "year"), .int(160)) }
     }
-    Case("many tasks that change one record under each resolving policy all come through") { stack in
+    Case("many tasks that change one record succeed under each resolving policy") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 0]) }
       let id = try stack.read { try $0.one("Album").objectID }
       let policies = [MergePolicy.objectTrumps, .overwrite, .storeTrumps, .rollback]

@@ -75,7 +75,7 @@ extension ConformanceSubject {
     finds("like takes SQL's wildcards as no wildcards", "Genre", compare("name", .like, "J%"), [])
     finds("like without case", "Genre", compare("name", .like, "j*Z", .caseInsensitive), ["Jazz"])
     finds(
-      "matches takes the whole text", "Album", compare("title", .matches, "[A-Z][a-z]+"),
+      "matches compares the whole text", "Album", compare("title", .matches, "[A-Z][a-z]+"),
       [
         "Arrival", "Debut", "Untitled",
       ])

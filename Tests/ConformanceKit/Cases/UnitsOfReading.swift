@@ -57,7 +57,7 @@ extension ConformanceSubject {
         try context.execute(BatchUpdateRequest(entityName: "Album", values: ["year": 2000]))
       }
     }
-    Case("a save that failed leaves no unit of reading open") { stack in
+    Case("a failed save leaves no unit of reading open") { stack in
       try stack.write { try Music.fill($0) }
       let interposition = try stack.interpose()
       interposition.beforeSave { _ in throw CoherenceError(.inputOutput, "The disk is full.") }

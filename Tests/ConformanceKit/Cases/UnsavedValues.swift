@@ -18,7 +18,7 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Album", where: equal("title", "7-3")), 0)
       }
     }
-    Case("two unsaved records that exchange a value are each found by the other's") { stack in
+    Case("two unsaved records that swap a value are each found by their new value") { stack in
       try stack.read { context in
         let albums = try (0..<100).map { try context.make("Album", ["title": "\($0)", "year": $0]) }
         _ = try context.one("Album", where: equal("title", "1"))

@@ -76,7 +76,7 @@ extension ConformanceSubject {
         try expect(value == 0 && value.sign == .minus, "minus zero")
       }
     }
-    Case("a whole number is taken for a double", model: Samples.model) { stack in
+    Case("a whole number is accepted for a double", model: Samples.model) { stack in
       try stack.write { try $0.make("Sample", ["double": 7]) }
       try stack.read { try expectEqual(try $0.one("Sample").value(for: "double", as: Double.self), 7) }
     }

@@ -39,7 +39,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var collections: [Case] {
-    Case("a walk over an ordered relationship leaves out members that others deleted") { stack in
+    Case("a walk over an ordered relationship leaves out members deleted by other contexts") { stack in
       let (context, album) = try heldAlbum(stack)
       try stack.write { $0.delete(try $0.one("Track", where: equal("title", "2"))) }
       try context.performAndWait {
@@ -57,7 +57,7 @@ extension ConformanceSubject {
       }
       try context.performAndWait { try expectEqual(album.tracks.count, 2, "the count in the next unit of work") }
     }
-    Case("a walk over an unordered relationship leaves out members that others deleted") { stack in
+    Case("a walk over an unordered relationship leaves out members deleted by other contexts") { stack in
       let (context, album) = try heldAlbum(stack)
       try stack.write { $0.delete(try $0.one("Genre", where: equal("name", "Pop"))) }
       try context.performAndWait {
@@ -67,7 +67,7 @@ extension ConformanceSubject {
       }
       try context.performAndWait { try expectEqual(album.genres.count, 1, "the count in the next unit of work") }
     }
-    Case("a walk over members of several entities leaves out those that others deleted") { stack in
+    Case("a walk over members of several entities leaves out members deleted by other contexts") { stack in
       try stack.write { context in
         let band = try context.make("Band", ["name": "B"])
         let members = try [context.make("Artist", ["name": "a"]), context.make("Legend", ["name": "b"])]
@@ -145,7 +145,7 @@ extension ConformanceSubject {
         try expect(!fault.isDeleted && !fault.isUnavailable, "an object like any other")
       }
     }
-    Case("an object whose delete a parent gives up is there again") { stack in
+    Case("an object can be loaded again after its parent rolls back the delete") { stack in
       try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
       let parent = stack.context()
       let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
@@ -161,7 +161,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var saves: [Case] {
-    Case("an object that could not be read does not keep others from being saved") { stack in
+    Case("an unreadable object does not keep other objects from being saved") { stack in
       let id = try deletedID("Album", ["title": "A"], stack)
       try stack.read { context in
         let album = try unwrap(context.object(with: id) as? Album)
@@ -249,7 +249,7 @@ extension ConformanceSubject {
         try expectEqual(context.reportedErrors.count, 1, "the number of reports")
       }
     }
-    Case("what accessors could not do is reported a hundred times and no more") { stack in
+    Case("failures of accessors are reported at most a hundred times") { stack in
       let ids = try stack.write { context in
         let tracks = try (0..<150).map { try context.make("Track", ["title": "\($0)"]) }
         try context.obtainPermanentIDs(for: tracks)
