@@ -46,7 +46,7 @@ let package = Package(
       path: "Tests/Guide", swiftSettings: strict),
     .testTarget(
       name: "IdentityMapClientTests", dependencies: [identityMap], path: "Tests/IdentityMap", swiftSettings: strict),
-    // In the language mode of those who come from another library, whose code does not speak of sendability.
+    // Swift 5 mode, for code from another library without annotations of sendability.
     .target(
       name: "Newcomer", dependencies: [coherence, mapping], path: "Newcomer",
       swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),

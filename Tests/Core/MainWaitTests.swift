@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  /// What ran, in that order.
+  /// The order in which blocks ran.
   private final class Order: Sendable {
     private let list = Mutex<[String]>([])
     var notes: [String] { list.withLock { $0 } }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The order of values")
 struct ValueOrderTests {
-  /// Values in ascending order; those of one line are equal.
+  /// Values in ascending order. The values of one line are equal.
   private static let ascending: [[AttributeValue]] = [
     [.null],
     [.bool(false)], [.bool(true)],

@@ -37,7 +37,7 @@ import Testing
     let gaps: [String]
   }
 
-  /// Does what takes minutes on a thread of its own, because all other tests share a few.
+  /// Runs work of minutes on a thread of its own, because all other tests share a few threads.
   private static func onThread<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread { continuation.resume(with: Result { try work() }) }

@@ -6,7 +6,7 @@ import Logging
 
 /// Administration of a server without a store.
 extension Cluster {
-  /// A connection beside those of stores.
+  /// A connection for administration, independent of the stores' connections.
   func administration() throws -> PostgreSQLConnection {
     let environment = StoreEnvironment(type: .postgreSQL, url: url, model: Ledger.model)
     return try PostgreSQLConnection.connect(PostgreSQLOptions(environment), logger: Logger(label: "test"))
@@ -16,7 +16,7 @@ extension Cluster {
   /// seconds.
   func startFaster() throws {
     let connection = try administration()
-    // Version 14 on Linux. Where it is not known the server is slower.
+    // PostgreSQL 14 on Linux supports the setting. Without it the server starts more slowly.
     _ = try? connection.run("ALTER SYSTEM SET recovery_init_sync_method = 'syncfs'", isKept: false)
     try connection.run("SELECT pg_catalog.pg_reload_conf()", isKept: false)
   }

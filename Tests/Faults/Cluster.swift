@@ -69,7 +69,7 @@ final class Cluster: Sendable {
     while FileManager.default.fileExists(atPath: processFile.path) { sched_yield() }
   }
 
-  /// Kills the process that the others were begun by; they end when they notice.
+  /// Kills the postmaster. The other processes end when they notice its end.
   func killPostmaster() throws { send(SIGKILL, to: try postmaster()) }
 
   /// Kills every process of the server, the postmaster first, so that none of them cleans up.
@@ -91,7 +91,7 @@ final class Cluster: Sendable {
     _ = try Self.runTool("start", directory.path)
   }
 
-  /// The number of the process that the others were begun by.
+  /// The process number of the postmaster.
   private func postmaster() throws -> pid_t {
     let lines = try String(contentsOf: processFile, encoding: .utf8).split(separator: "\n")
     guard let process = lines.first.flatMap({ pid_t($0) }) else {

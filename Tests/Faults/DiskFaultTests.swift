@@ -29,7 +29,7 @@ import Testing
     var (number, firings) = (1, 0)
     while try fails(at: number, trouble) {
       firings += 1
-      // The first calls one by one, later ones in steps: the tail is a large save, whose writes are alike.
+      // The first calls fail one by one, later calls in steps, because the tail is a large save with similar writes.
       number += number < 24 ? 1 : Int.random(in: 5...9)
     }
     #expect(firings >= (trouble.call == .sync ? 3 : 10), "A fault that does not happen shows nothing.")
@@ -55,7 +55,7 @@ import Testing
     let didFail = disk.failures > 0
     disk.fail(nil)
 
-    // What failed is still there to be saved, and is saved now.
+    // The failed save's changes are still unsaved, and are saved now.
     try ledger.context.performAndWait { if ledger.context.hasChanges { try ledger.context.save() } }
     let next = try ledger.save()
     try ledger.close()
@@ -65,7 +65,7 @@ import Testing
     return didFail
   }
 
-  /// Looks at the error of a save, and at what a process that finds the disk as it is would read.
+  /// Checks the error of a save, and the content that a process reads from the disk in its current state.
   private func judge(
     _ error: CoherenceError, _ trouble: Trouble, _ ledger: Ledger, _ disk: Disk, whileSaving number: Int
   ) throws {

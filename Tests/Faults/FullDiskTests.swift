@@ -26,7 +26,7 @@ import Testing
       }
       #expect(failure?.code == .inputOutput || failure?.code == .storeFull)
       #expect(failure?.outcome == .notApplied)
-      // Not enough for what failed, but reading needs no space.
+      // The free space is too small for the failed save, but reading needs none.
       #expect(try Ledger(type: .sqlite, at: store).audit() == acknowledged)
       #expect(ledger.context.performAndWait { ledger.context.hasChanges })
       #expect(throws: CoherenceError.self) { try ledger.context.performAndWait { try ledger.context.save() } }

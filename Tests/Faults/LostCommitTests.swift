@@ -57,7 +57,7 @@ struct LostCommitTests {
       #expect(error?.code == .connectionLost)
       #expect(error?.outcome == .notApplied)
       #expect(try Self.ledger(at: cluster.url).audit() == 1)
-      // What failed is still there to be saved.
+      // The failed save's changes are still unsaved in the context.
       try ledger.context.performAndWait { try ledger.context.save() }
       #expect(try Self.ledger(at: cluster.url).audit() == 2)
     }

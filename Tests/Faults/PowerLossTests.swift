@@ -24,7 +24,7 @@ import Testing
     return disk
   }
 
-  /// How many saves are on an image of the disk.
+  /// Counts the saves on an image of the disk.
   private func saves(on image: DiskImage) throws -> Int {
     let directory = try TemporaryDirectory()
     try image.write(to: directory)

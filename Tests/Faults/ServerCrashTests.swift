@@ -9,7 +9,7 @@ import Testing
 /// of the failed save reports its outcome correctly.
 @Suite(.enabled(if: LedgerPlace.server != nil, "Set COHERENCE_POSTGRESQL_URL; `Tools/postgres start DIR` prints one."))
 struct ServerCrashTests {
-  /// What became of saves, one after the other until one failed.
+  /// The outcome of a series of saves up to the first failure.
   private struct Outcome {
     var acknowledged: Int
     /// Whether the context had changes when the save failed.
@@ -38,7 +38,7 @@ struct ServerCrashTests {
       switch failure.outcome {
       case .notApplied:
         #expect(found == outcome.acknowledged)
-        // What failed is still there to be saved.
+        // The failed save's changes are still unsaved in the context.
         try ledger.context.performAndWait {
           if !outcome.isPrepared { _ = try ledger.prepare() }
           try ledger.context.save()
@@ -54,7 +54,7 @@ struct ServerCrashTests {
     #expect(try place.open().audit() == last)
   }
 
-  /// Saves until that fails. The end is brought about elsewhere, while saves go on.
+  /// Saves until a save fails. Another thread ends the server during the saves.
   private func saveUntilFailure(
     _ ledger: Ledger, _ acknowledged: @escaping @Sendable (Int) throws -> Void
   ) async throws -> Outcome {

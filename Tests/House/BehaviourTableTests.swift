@@ -69,7 +69,7 @@ struct BehaviourTableTests {
     return Dictionary(uniqueKeysWithValues: files.filter { !$0.1.isEmpty })
   }
 
-  /// What stands between backticks.
+  /// The texts between backticks.
   private func quoted(in text: String) -> Set<String> {
     let parts = text.components(separatedBy: "`")
     return Set(parts.indices.filter { !$0.isMultiple(of: 2) }.map { parts[$0] })

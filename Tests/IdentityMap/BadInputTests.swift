@@ -94,7 +94,7 @@ struct BadInputTests {
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
-  /// What a test's closures share on one thread.
+  /// A value shared by a test's closures on one thread.
   // Sendable because the test is on one thread.
   private final class Box<Value>: @unchecked Sendable {
     var value: Value?

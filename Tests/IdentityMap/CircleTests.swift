@@ -31,7 +31,7 @@ struct CircleChangeTests {
     let held = store.store(
       entity: Person(1, "a", [Person(2, "b", [Person(3, "c", [Person(4, "d"), Person(5, "e")])])]))
     let second = store.find(Person.self, id: 2)
-    // What becomes of 4 is known to 3, and so to 2, before the links of 2 are others.
+    // The update changes 4, and so 3 and 2, before the links of 2 change.
     store.update(Person.self, id: 5) { $0.friends = [Person(2, "f", [Person(4, "g"), Person(1, "h")])] }
     #expect(second?.current.friends.map(\.name) == ["g", "h"])
     #expect(held.current.name == "h" && held.current.friends.isEmpty)

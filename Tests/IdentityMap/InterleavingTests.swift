@@ -396,7 +396,7 @@ private struct Mixture {
     }
   }
 
-  /// An update of a tentative aggregate confirms the entities that it edits. The twin, which has no such aggregate,
+  /// An update of a tentative aggregate confirms the entities that it edits. The second store has no such aggregate and
   /// could not follow.
   private func appliesToTwin(_ change: (EntityStore) -> Bool) -> Bool {
     var applies = false

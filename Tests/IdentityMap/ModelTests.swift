@@ -210,7 +210,7 @@ private struct ModelRun {
     model.sections[section.id] = .some(section.group?.id)
   }
 
-  /// What nothing keeps is gone: each is kept by an observer of it, or by what contains it.
+  /// Drops unheld entities from the model: an entity needs an observer or a container.
   private mutating func dropFromModel() {
     let (leaves, groups, sections) = (leaves, groups, sections)
     model.sections = model.sections.filter { sections[$0.key] != nil }

@@ -148,7 +148,7 @@ private struct ListRun {
   }
 
   private mutating func edit() -> ListModel.Edit {
-    // Of other entities, two changes could bring one along.
+    // Two changes could insert the same entity if it were not present.
     let present = existing.filter { removed[$0] == nil }.sorted()
     let kind = present.isEmpty ? 0 : any(9)
     switch kind {
@@ -264,7 +264,7 @@ extension ListModel.Position {
 }
 
 extension ListModel.Edit {
-  /// The entities that the edit brings along.
+  /// The entities that the edit inserts.
   fileprivate var temporaries: [Int] {
     if case .insert(let ids, _) = self { ids.filter { $0 < 0 } } else { [] }
   }

@@ -117,7 +117,7 @@ struct OptimisticRemovalTests {
     #expect(store.find(Item.self, id: 4) == nil && held.current == without4)
   }
 
-  // MARK: What another change puts in
+  // MARK: Entities that another change puts in
 
   @Test(arguments: [false, true])
   func `a removed entity is not inserted again by another tentative change`(isConfirmed: Bool) {

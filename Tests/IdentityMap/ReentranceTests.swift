@@ -115,7 +115,7 @@ struct ReentranceTests {
     withExtendedLifetime(awaited) {}
   }
 
-  // MARK: What aggregates still have
+  // MARK: Copies in aggregates
 
   @Test func `an aggregate is whole when its copy of an entity's former value is released`() {
     let held = store.store(entity: GuardedHolder(id: 1, guarded: Guarded(id: 1, 0, Probe())))
@@ -174,7 +174,7 @@ struct ReentranceTests {
 enum HolderKind: CaseIterable {
   case one, optional, list, set, dictionary, computed, alias
 
-  /// - Returns: What the numbers of the entities are from now on.
+  /// - Returns: A function that returns the current numbers of the entities.
   fileprivate func store(in store: EntityStore, of guarded: Guarded) -> () -> [Int] {
     if self == .alias {
       _ = store.store(entities: [guarded], named: .guarded)

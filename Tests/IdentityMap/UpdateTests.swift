@@ -158,7 +158,7 @@ struct UpdateTests {
     #expect(store.find(named: .all).value == [Leaf(1, "new"), Leaf(2, "fresh")])
   }
 
-  // MARK: What the closure does to the store
+  // MARK: Effects of the closure on the store
 
   // MARK: Unchanged entities
 

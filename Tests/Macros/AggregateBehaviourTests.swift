@@ -7,7 +7,7 @@ struct AggregateBehaviourTests {
   private let old = Author(id: 1, name: "old")
   private let new = Author(id: 1, name: "new")
 
-  /// What becomes of a post when the author in it changes.
+  /// The current value of a post after its author has changed.
   private func followed(_ change: (inout Post) -> Void) -> Post {
     var post = Post(id: 1, author: Author(id: 9, name: "other"))
     change(&post)

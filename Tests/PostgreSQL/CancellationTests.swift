@@ -28,7 +28,7 @@ import Testing
     return nil
   }
 
-  /// A connection that keeps everybody else from the records, until its transaction ends.
+  /// A connection that locks the records until its transaction ends.
   private func lockedOut() throws -> PostgreSQLConnection {
     let administration = try schema.administration()
     _ = try administration.run(

@@ -64,7 +64,7 @@ import Testing
     let administration = try schema.administration()
     let guarded = try administration.run(
       "SELECT 1 FROM pg_catalog.pg_hba_file_rules WHERE '+coherence_password' = ANY(user_name)", isKept: false)
-    // Only a server that `Tools/postgres` started asks anybody for a password.
+    // Only a server started by `Tools/postgres` requires a password.
     guard guarded.rowCount > 0 else { return }
     let role = schema.name
     let group = try administration.run(

@@ -144,7 +144,7 @@ import Testing
     }
     try change(person, "first")
     func count() -> Int { proxy.links.reduce(0) { $0 + $1.messages } }
-    // The proxy counts what it reads at once, and may read one packet in two: the smallest of three counts is exact.
+    // The proxy counts reads and may read one packet in two parts, so that the smallest of three counts is exact.
     let counts = try (0..<3).map { round in
       let before = count()
       for number in 0..<10 { try change(person, "\(round).\(number)") }

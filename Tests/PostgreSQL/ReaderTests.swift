@@ -114,7 +114,7 @@ import Testing
 
   @Test func `a fetch whose connection breaks between rows throws instead of ending`() throws {
     let store = try schema.openNamed(store.environment.model)
-    // More than fits into what the server may send ahead.
+    // More rows than the server can send ahead.
     let text = AttributeValue.string(String(repeating: "x", count: 1000))
     let rows = try (0..<5000).map { _ in try store.row("Person", ["name": text]) }
     try store.save(.insert(store.entity("Person"), rows))

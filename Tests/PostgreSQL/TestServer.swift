@@ -14,7 +14,7 @@ enum TestServer {
 }
 
 extension Trait where Self == ConditionTrait {
-  /// Skips what needs a server where none is named.
+  /// Skips tests that need a server if no server is configured.
   static var needsServer: Self {
     .enabled(if: TestServer.isAvailable, "Set \(TestServer.variable); `Tools/postgres start DIR` prints a URL.")
   }
@@ -88,7 +88,7 @@ extension TemporarySchema {
 extension PersistentStore {
   func entity(_ name: String) -> EntityDescription { environment.model.entitiesByName[name]! }
 
-  /// A fresh row with the values given by property name; the others are the defaults.
+  /// A new row with the given values by property name, and defaults for the other properties.
   func row(_ entityName: String, _ values: [String: AttributeValue] = [:], key: Int64? = nil, version: Int64 = 1) throws
     -> Row
   {

@@ -13,7 +13,7 @@ import Testing
     model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } }
   }
 
-  /// What SQLite says of the connection that saves: 0 is off, 1 normal, 2 full.
+  /// SQLite's synchronous mode of the writing connection: 0 is off, 1 normal, 2 full.
   private func setting(of store: any PersistentStore) throws -> [Int64] {
     let store = try #require(store as? SQLiteStore)
     return try store.write { try $0.integers("PRAGMA synchronous") }

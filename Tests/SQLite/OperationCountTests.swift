@@ -19,7 +19,7 @@ import Testing
     let verb: String
     let times: Int
 
-    /// - Parameter message: A message of the log; other messages than those of saves give `nil`.
+    /// - Parameter message: A message of the log; `nil` results for messages other than those of saves.
     init?(_ message: String) {
       let parts = message.split(separator: " ")
       guard let end = parts.firstIndex(of: "times"), end >= 2, parts[end - 2] == "--", let times = Int(parts[end - 1])

@@ -56,7 +56,7 @@ import Testing
     return table
   }
 
-  /// The places, in `albums`, of those that a predicate finds exactly.
+  /// The indexes in `albums` of the records that a predicate finds exactly.
   private func find(_ predicate: FetchPredicate) throws -> [Int] {
     let query = StoreQuery(entity: store.entity("Album"), predicate: predicate)
     let isExact = try store.reading { try $0.fetch(query).isPredicateExact }

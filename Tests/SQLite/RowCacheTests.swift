@@ -394,7 +394,7 @@ import Testing
 
   // MARK: Mixture
 
-  /// A coordinator with a cache and a twin without one must show the same at each step, after writes of all origins.
+  /// A coordinator with a cache and one without must return equal values at each step, after writes of all kinds.
   @Test(arguments: RowCacheTests.seeds)
   func `a coordinator with a cache returns the same values as a coordinator without a cache`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -403,7 +403,7 @@ import Testing
     let third = try anotherCoordinator()
     var ids = try fill(12)
     coordinator.rowCachePolicy.limit = random.next(below: 2) == 0 ? 8 : 20_000
-    // A snapshot that stays open over some steps, with what it saw.
+    // A snapshot over some steps, with the values that it has shown.
     let keeper = context()
     for step in 0..<250 {
       let id = ids[random.next(below: ids.count)]

@@ -29,7 +29,7 @@ final class TemporaryStore {
 extension PersistentStore {
   func entity(_ name: String) -> EntityDescription { environment.model.entitiesByName[name]! }
 
-  /// A fresh row with the values given by property name; the others are the defaults.
+  /// A new row with the given values by property name, and defaults for the other properties.
   func row(_ entityName: String, _ values: [String: AttributeValue] = [:], key: Int64? = nil, version: Int64 = 1) throws
     -> Row
   {

@@ -4,7 +4,7 @@ import Synchronization
 extension SocketProxy {
   /// One connection through a proxy.
   package final class Link: Sendable {
-    /// What becomes of a connection when its client sends something.
+    /// The fate of a connection when its client sends data.
     package enum Fault: Sendable, CaseIterable {
       /// The server does not get it, and both sides see the end of the connection.
       case cut
@@ -21,7 +21,7 @@ extension SocketProxy {
     private struct State {
       var held: Set<Direction> = []
       var cut: Set<Direction> = []
-      /// Whether what the client sends is held from the next time on.
+      /// Whether data of the client is held, beginning with its next message.
       var holdsNext = false
       /// The number of messages from the client. Bytes of one read count as one message.
       var messages = 0
@@ -59,7 +59,7 @@ extension SocketProxy {
         state.held = []
         state.holdsNext = false
         state.cut = [.toServer, .toClient]
-        // The numbers of closed sockets may be those of other files.
+        // The system may have given the numbers of closed sockets to other files.
         guard state.users > 0 else { return }
         shutdown(client, Int32(SHUT_RDWR))
         shutdown(server, Int32(SHUT_RDWR))
@@ -91,7 +91,7 @@ extension SocketProxy {
     /// Copies in both directions until one side closes, on two threads.
     ///
     /// - Parameters:
-    ///   - look: Called with what the client sends, before the server gets it.
+    ///   - look: Called with the client's data before the server receives it.
     ///   - end: Called when both sockets are closed.
     func start(look: @escaping @Sendable (Data) -> Void, end: @escaping @Sendable () -> Void) {
       Thread.detachNewThread {

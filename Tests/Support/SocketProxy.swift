@@ -26,7 +26,7 @@ package final class SocketProxy: Sendable {
     var isStalled = false
   }
 
-  /// What becomes of the connection on which the trigger is sent.
+  /// The effect on the connection that sends the trigger.
   private enum Effect {
     case fault(Link.Fault)
     /// The server does not get the text. The block is called, and the connection is cut when it returns.

@@ -8,8 +8,8 @@ struct FeedClient: Sendable {
   var ids: [Int] { store.find(named: .feed).value?.map(\.id) ?? [] }
 
   /// Loads the pages from a cursor on, one after the other.
-  /// - Parameter limit: How many pages at most.
-  /// - Returns: How many posts longer each page made the feed, and the cursor of the next page.
+  /// - Parameter limit: The maximal number of pages.
+  /// - Returns: The number of posts that each page added to the feed, and the cursor of the next page.
   func load(from cursor: Int? = nil, limit: Int = .max) async -> (added: [Int], cursor: Int?) {
     var (next, added): (Int?, [Int]) = (cursor, [])
     repeat {

@@ -13,7 +13,7 @@ extension Feed {
     }
   }
 
-  /// One user logs out and the next one logs in, whose posts have the same identifiers.
+  /// One user logs out and the next one logs in. The posts of both have the same identifiers.
   static func changeUsers() async {
     let store = EntityStore()
     _ = store.store(entities: posts(of: "Ada"), named: .feed)

@@ -27,7 +27,7 @@ extension Feed {
       }
     }
     let isFinal = store.find(named: .feed).value == final
-    // Ends the observers that would wait for what does not come.
+    // Ends observers that would wait for further events.
     if !isFinal { store.clear() }
     var inconsistent = 0
     for observer in observers { inconsistent += await observer.value }

@@ -17,7 +17,7 @@ import Foundation
     print("by a delegate: \(delegate.applicationDidFinishLaunching()) \(stores(of: delegate.connect))")
   }
 
-  /// A model as scenarios need it: what it has three configurations for can be in one store, too.
+  /// The model of a scenario. Its three configurations can also be in one store.
   private static func registerModel(named name: String) throws {
     let entities = ["Global", "Transient", "Persistent"]
     let model = try ManagedObjectModel(

@@ -9,7 +9,7 @@ extension ConformanceSubject {
     merges
   }
 
-  /// Collects what a context announces of its saves.
+  /// Collects the save notifications of a context.
   private final class SaveRecorder: Sendable {
     private let received = Mutex<[ChangeSet]>([])
     var changes: [ChangeSet] { received.withLock { $0 } }
@@ -107,7 +107,7 @@ extension ConformanceSubject {
   private final class ObjectRecorder: @unchecked Sendable {
     // Sendable: used inside of the context only, where notifications arrive too.
     private(set) var told: [ChangedObjects] = []
-    /// What the observer does with the objects before it keeps them.
+    /// The observer's reaction to the objects, before they are recorded.
     var reaction: (ChangedObjects) -> Void = { _ in }
 
     func listening<T>(to context: ManagedObjectContext, _ body: () throws -> T) rethrows -> T {
@@ -218,7 +218,7 @@ extension ConformanceSubject {
     }
   }
 
-  /// Merges what one context saves into another.
+  /// Merges the save of one context into another.
   private static func merging(
     _ stack: ConformanceStack, from saver: (ManagedObjectContext) throws -> Void, into context: ManagedObjectContext
   ) throws {

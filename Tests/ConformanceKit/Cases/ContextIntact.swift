@@ -42,7 +42,7 @@ extension ConformanceSubject {
     }
   }
 
-  /// What a context would save.
+  /// The unsaved changes of a context.
   private struct State: Equatable {
     let inserted: Set<ManagedObject>, updated: Set<ManagedObject>, deleted: Set<ManagedObject>
     let titles: [String], genres: [String]

@@ -132,7 +132,7 @@ extension ConformanceSubject {
     }
   }
 
-  /// How many records a cascade takes along.
+  /// The number of records that the cascade deletes.
   private static let many = 20_000
 
   /// A house with many rooms.

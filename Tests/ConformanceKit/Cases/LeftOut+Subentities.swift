@@ -36,7 +36,7 @@ extension ConformanceSubject {
       try context.make("Comic", ["title": "new"])
       try context.make("Book", ["title": "plain"])
       try context.make("Atlas", ["title": "map", "scale": 5])
-      // A change of other values leaves what the program does not know.
+      // A change of other values leaves attributes unknown to the program unchanged.
       try context.one("Comic", where: equal("title", "old")).setValue(3, for: "pages")
     } back: { context in
       let old = try context.one("Comic", where: equal("title", "old"))

@@ -29,7 +29,7 @@ extension ConformanceSubject {
       try stack.reopen(model: first)
       try expectEqual(try stack.store.identifier, identifier, "the store's identifier")
       try stack.read(back)
-      // What the first model writes now is kept like anything else.
+      // Later inserts with the first model are stored as usual.
       try stack.write { try $0.make("Author", ["name": "late"]) }
       try stack.reopen()
       try stack.read { try expectEqual(try $0.number(of: "Author", where: equal("name", "late")), 1) }

@@ -14,7 +14,7 @@ extension ConformanceSubject {
       try stack.write { context in
         for title in ["A", "B"] { try context.make("Album", ["title": title]) }
       }
-      // Many changes of one list raise its places above those of the other.
+      // Many changes of one list raise its positions above those of the other list.
       for number in 0..<6 {
         try stack.write { context in
           let track = try context.make("Track", ["title": "a\(number)"])

@@ -42,7 +42,7 @@ extension ConformanceSubject {
     try stack.read { try findSquad("A", of: $0).objects(for: relationship).count }
   }
 
-  /// The second of two writers who both read the members of squad A. The first saves before the second changes anything.
+  /// Two writers both read the members of squad A. The first saves before the second changes a member.
   private static func race(
     _ stack: ConformanceStack, _ policy: MergePolicy = .error, over relationships: [String],
     first: (ManagedObject, ManagedObjectContext) throws -> Void,
@@ -209,7 +209,7 @@ extension ConformanceSubject {
     }
   }
 
-  // MARK: What stores are asked
+  // MARK: Requested counts
 
   @CasesBuilder private static var requests: [Case] {
     Case("the store counts the members of changed owners only", model: Squads.model) { stack in
@@ -292,7 +292,7 @@ extension ConformanceSubject {
               do {
                 try stack.write { $0.delete(try $0.existingObject(with: id)) }
               } catch ErrorCode.validationFailed {
-                // The others were faster.
+                // Another writer deleted its member first.
               }
             }
           }

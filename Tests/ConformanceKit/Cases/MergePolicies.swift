@@ -149,7 +149,7 @@ extension ConformanceSubject {
       }
       let second = stack.context()
       second.mergePolicy = .rollback
-      // What the second context has of the album is older than the link.
+      // The second context reads the album before the link is saved.
       let album = try second.performAndWait { try second.existingObject(with: id) }
       try first.performAndWait {
         try first.one("Album").setValue("changed", for: "title")

@@ -10,7 +10,7 @@ extension ConformanceSubject {
     paths
   }
 
-  /// A condition finds exactly those records, saved or not, by fetch and by count.
+  /// A condition finds exactly the named records, saved or not, by fetch and by count.
   static func finds(_ sentence: String, _ entity: String, _ predicate: FetchPredicate, _ names: [String]) -> Case {
     Case(sentence) { stack in
       let sorted = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }

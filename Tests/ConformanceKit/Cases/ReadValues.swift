@@ -20,7 +20,7 @@ extension ConformanceSubject {
     return request
   }
 
-  /// Fails unless the values read are those of the fetched objects, of every attribute, in the same order.
+  /// Fails unless the read values equal those of the fetched objects, of every attribute, in the same order.
   private static func expectValues(_ request: FetchRequest<ManagedObject>, in context: ManagedObjectContext) throws {
     let entity = try unwrap(request.entityName.map { try context.entity($0) }, "an entity")
     let sink = ValueCollector(entity.attributes.map(\.slot))

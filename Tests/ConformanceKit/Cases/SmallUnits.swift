@@ -52,7 +52,7 @@ extension ConformanceSubject {
         for start in 0..<8 {
           group.addTask {
             try await contexts[start].perform {
-              // Upwards only: in a circle they would wait for each other for ever.
+              // The order prevents cycles, in which contexts would wait for each other forever.
               try enter(contexts[(start + 8)...].enumerated().filter { $0.offset % 8 == 0 }.map(\.element)[...])
             }
           }
@@ -152,7 +152,7 @@ extension ConformanceSubject {
     try context.save()
   }
 
-  /// What both writers added.
+  /// The sum of both writers' increments.
   @Sendable private static func sum(_ conflict: Conflict) throws -> [AttributeValue]? {
     guard let ancestor = conflict.ancestor, let mine = conflict.mine, let store = conflict.store,
       let slot = ancestor.entity.attribute(named: "year")?.slot, case .int(let before) = ancestor[slot],

@@ -94,7 +94,7 @@ private struct RandomChanges {
     }
     let album = albums[number(below: albums.count)]
     switch number(below: 8) {
-    // What a parent deletes, a child cannot save changes of.
+    // Only a child deletes: a child cannot save changes of an album that its parent has deleted.
     case 0 where context.parent != nil: context.delete(album)
     case 1: context.refresh(album, mergeChanges: false)
     default: try album.setValue(title, for: "title")

@@ -1,14 +1,14 @@
 import CoherenceCore
 
 extension ConformanceSubject {
-  /// Objects whose records others delete while they are in use.
+  /// Objects in use whose records are deleted by other contexts.
   static let vanishedObjects = ConformanceSubject("Vanished objects") {
     collections
     saves
     reports
   }
 
-  /// An album with three tracks and two genres, held by a context that does not follow others.
+  /// An album with three tracks and two genres, held by a context that follows no other context.
   private static func heldAlbum(_ stack: ConformanceStack) throws -> (context: ManagedObjectContext, album: Album) {
     try stack.write { context in
       let album = try context.make("Album", ["title": "A"])

@@ -4,7 +4,7 @@ import CoherenceCore
 struct DifferentialMismatch: Sendable {
   /// The number of the step; `nil` for the final content of the stores.
   var step: Int?
-  /// What it came to, by the name of the store.
+  /// The outcomes of the step, by the name of the store.
   var outcomes: [(store: String, text: String)]
 }
 
@@ -30,7 +30,7 @@ struct DifferentialComparison {
     return compareContents()
   }
 
-  /// Compares what fresh contexts find in the stores.
+  /// Compares the content of the stores as fetched by fresh contexts.
   private func compareContents() -> DifferentialMismatch? {
     let dumps = worlds.map { world -> [String] in
       do { return try world.dump() } catch { return [DifferentialOutcome(error, name: world.name).text] }

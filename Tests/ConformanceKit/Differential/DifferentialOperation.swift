@@ -104,7 +104,7 @@ struct DifferentialSequence: Sendable {
   struct Context: Sendable {
     /// The context that this one reads from and saves into; `nil` for one that works with the store.
     var parent: Int?
-    /// The contexts whose saves this one takes in.
+    /// The contexts whose saves this one merges.
     var follows: [Int] = []
     var savesThroughParent = false
   }

@@ -1,6 +1,6 @@
 /// Finds a short failing sequence by leaving out steps: halves first, then ever smaller parts.
 struct DifferentialShrinker {
-  /// How often to try before the shortest so far has to do.
+  /// The maximal number of attempts to shorten the sequence.
   var attempts = 400
   /// Runs a sequence on fresh stores.
   let mismatch: (DifferentialSequence) throws -> DifferentialMismatch?

@@ -36,7 +36,7 @@ struct RandomCondition {
 
   // MARK: Paths
 
-  /// The attributes of the entity and of those that inherit from it, the first of each name.
+  /// The attributes of the entity and of its subentities, the first of each name.
   private static func attributes(of entity: EntityDescription) -> [AttributeDescription] {
     var names: Set<String> = []
     return entity.hierarchy.flatMap(\.attributes).filter { names.insert($0.name).inserted }

@@ -80,7 +80,7 @@ struct RandomSequence {
       entity.map { object.entity.isKind(of: $0) } != false
         && (!isStrict || (object.visible.contains(context) && !object.isDeleted))
     }
-    // Some objects meet more often than others, so that they have many members and many writers.
+    // Some objects are chosen more often, so that they have many members and many writers.
     let favourites = random.chance(40) ? Array(candidates.prefix(3)) : candidates
     return candidates.isEmpty ? nil : random.pick(favourites).name
   }
@@ -102,8 +102,8 @@ struct RandomSequence {
     (2, .updateBatch), (1, .deleteBatch), (2, .choosePolicy),
   ]
 
-  /// Some saved objects to begin with, which every context sees. Each has a save of its own: what keeps one from being
-  /// saved does not keep the others.
+  /// Some saved objects to begin with, visible in every context. Each has a save of its own, so that a failed save
+  /// affects one object only.
   private mutating func addPopulation() {
     for _ in 0..<random.number(4...8) {
       addInsert(0)

@@ -12,7 +12,7 @@ struct SplitMix64: RandomNumberGenerator, Sendable {
     return bits ^ (bits >> 31)
   }
 
-  // Not the standard library's: what it makes of a generator may change from release to release.
+  // The methods below replace those of the standard library, whose use of a generator may change with a release.
 
   mutating func number(_ range: ClosedRange<Int>) -> Int {
     range.lowerBound + Int(next() % UInt64(range.upperBound - range.lowerBound + 1))

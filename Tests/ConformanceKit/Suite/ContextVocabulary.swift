@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     return found[0]
   }
 
-  /// How many objects satisfy a condition.
+  /// Counts the objects that satisfy a condition.
   func number(of entity: String, where predicate: FetchPredicate? = nil) throws -> Int {
     var request = FetchRequest<ManagedObject>(entityName: entity)
     request.predicate = predicate

@@ -32,7 +32,7 @@ final class CrashLoopWriter: Sendable {
     }
   }
 
-  /// What no fault of a server or a link excuses.
+  /// An error that no fault of a server or a link explains.
   private struct Complaint: Error {
     let sentence: String
   }

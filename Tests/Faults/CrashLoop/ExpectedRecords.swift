@@ -1,6 +1,6 @@
 /// The records that a store must contain after the known outcomes of one writer's saves.
 struct ExpectedRecords: Sendable {
-  /// What a save does to one record.
+  /// The change of one record by a save.
   struct Change: Sendable {
     let name: String
     /// The record's number before the save; `nil` for an inserted record.

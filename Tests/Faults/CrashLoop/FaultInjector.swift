@@ -35,7 +35,7 @@ final class FaultInjector {
     }
   }
 
-  /// The next fault. What takes the server seconds comes seldom.
+  /// The next fault. Faults that cost the server seconds are rare.
   func draw() -> Fault {
     if let fault = firstFaults.popLast() { return fault }
     return random.weighted([
@@ -81,7 +81,7 @@ final class FaultInjector {
       "SELECT pg_catalog.pg_terminate_backend(CAST(\(key: Int64(process)) AS integer))", isKept: false)
   }
 
-  /// Kills a process that serves a writer. The server ends all the others then, and recovers.
+  /// Kills a process that serves a writer. The server then ends its other processes and recovers.
   private func killBackend() throws {
     let connection = try cluster.administration()
     guard let process = try backend(connection) else { return }
@@ -105,7 +105,7 @@ final class FaultInjector {
   /// Has a link fail at one of the next messages of its client: a read, the changes of a save, or its commit.
   private func failLink(by fault: SocketProxy.Link.Fault) throws {
     guard let link = try busyLink() else { return }
-    // Cut in any case: the threads of a link that stalls would wait for ever.
+    // Cuts the link in any case, because the threads of a stalled link would wait forever.
     defer { link.cut() }
     let former = gate.acknowledgements
     let failed = FaultFlag()

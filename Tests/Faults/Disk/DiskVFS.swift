@@ -23,9 +23,9 @@ enum DiskVFS {
     return (disk, String(path[path.index(after: slash)...]))
   }
 
-  // The pointers are set once and what they point to does not change afterwards.
+  // The pointer is set once, and the structure that it points to does not change afterwards.
   fileprivate nonisolated(unsafe) static let base = sqlite3_vfs_find(nil)!
-  // As above: filled before anybody else sees it.
+  // As above: the structure is filled before any other thread sees the pointer.
   private nonisolated(unsafe) static let layer: UnsafeMutablePointer<sqlite3_vfs> = {
     let layer = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     layer.initialize(to: base.pointee)

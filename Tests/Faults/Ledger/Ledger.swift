@@ -44,7 +44,7 @@ final class Ledger: Sendable {
     }
   }()
 
-  /// How many coins a deposit has: a few, and now and then many.
+  /// The number of coins of a deposit: usually few, sometimes many.
   static func size(of number: Int) -> Int { number % 10 == 0 ? 150 : number % 7 + 1 }
 
   // MARK: Saving

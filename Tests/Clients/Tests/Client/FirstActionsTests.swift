@@ -149,7 +149,7 @@ struct FirstActionsTests {
     try connect.start()
   }
 
-  /// Waits for the completion block, as those do who do not await the handle.
+  /// Waits for the completion block instead of awaiting the handle.
   private func finished(
     _ submit: (@escaping @Sendable (any ActionProxy) -> Void) throws -> any ActionProxy
   ) async throws -> any ActionProxy {
