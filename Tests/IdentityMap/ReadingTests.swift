@@ -120,6 +120,22 @@ struct ReadingTests {
     withExtendedLifetime(held) {}
   }
 
+  @Test func `another thread cannot share a read while a transaction runs`() {
+    let held = store.store(entity: Leaf(1))
+    shareReads(of: 1)
+    let (core, hasEnded) = (store.core, DispatchSemaphore(value: 0))
+    store.transaction { _ in
+      Thread.detachNewThread {
+        let reading = core.beginReading()
+        #expect(reading == nil)
+        if let reading { core.endReading(reading) }
+        hasEnded.signal()
+      }
+      hasEnded.wait()
+    }
+    withExtendedLifetime(held) {}
+  }
+
   @Test func `the values of entities and aliases are read without an observer`() {
     store.core.exclusively { store.core.lock.noteContention() }
     #expect(store.value(Leaf.self, id: 1) == nil && store.value(named: .main) == nil && store.value(named: .all) == nil)
