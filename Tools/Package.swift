@@ -23,7 +23,7 @@ func syntax(_ name: String) -> Target.Dependency { .product(name: name, package:
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 
-/// A package of its own, so that whoever depends on Coherence never resolves what only its tools need.
+/// A package of its own, so that a package that depends on Coherence does not resolve the dependencies of its tools.
 let package = Package(
   name: "coherence-tools",
   platforms: [.macOS(.v15)],

@@ -17,7 +17,7 @@ let http = Target.Dependency.product(name: "CoherenceHTTP", package: "coherence"
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let conformance = Target.Dependency.product(name: "CoherenceConformance", package: "coherence")
 
-/// A package of its own, so that it sees what users see: the products, and of them what is public.
+/// A package of its own, so that it sees the public declarations of the products only, like a user's package.
 let package = Package(
   name: "coherence-clients",
   platforms: [.macOS(.v15)],
@@ -46,7 +46,7 @@ let package = Package(
       path: "Tests/Guide", swiftSettings: strict),
     .testTarget(
       name: "IdentityMapClientTests", dependencies: [identityMap], path: "Tests/IdentityMap", swiftSettings: strict),
-    // In the language mode of those who come from another library, whose code does not speak of sendability.
+    // Swift 5 mode, for code from another library without annotations of sendability.
     .target(
       name: "Newcomer", dependencies: [coherence, mapping], path: "Newcomer",
       swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),

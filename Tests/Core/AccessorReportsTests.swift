@@ -17,7 +17,7 @@ import Testing
       losesChange: losesChange)
   }
 
-  @Test func `an object that cannot be read is reported once, and counted every time`() {
+  @Test func `an object that fails to load is reported once and counted every time`() {
     var reports = AccessorReports()
     #expect(reports.add(report(1)) == .listed)
     for _ in 0..<1_000 { #expect(reports.add(report(1)) == .passedOver) }
@@ -25,7 +25,7 @@ import Testing
     #expect(reports.lostChange == nil)
   }
 
-  @Test func `a hundred reports are kept, and that there are more is said once`() {
+  @Test func `a hundred reports are kept and the overflow is reported once`() {
     var reports = AccessorReports()
     for key in 0..<AccessorReports.bound { #expect(reports.add(report(key)) == .listed) }
     #expect(reports.add(report(1_000)) == .full)
@@ -33,7 +33,7 @@ import Testing
     #expect(reports.list.count == AccessorReports.bound)
   }
 
-  @Test func `a lost change is known when the list is full, and until all is cleared`() {
+  @Test func `a lost change is remembered when the list of reports is full, until all reports are cleared`() {
     var reports = AccessorReports()
     for key in 0..<AccessorReports.bound { _ = reports.add(report(key)) }
     _ = reports.add(report(1_000, losesChange: true))
@@ -44,7 +44,7 @@ import Testing
     #expect(reports.lostChange == nil && reports.isEmpty)
   }
 
-  @Test func `a refreshed object has no reports, and is reported again`() {
+  @Test func `a refresh clears an object's reports, and a new failure is reported again`() {
     var reports = AccessorReports()
     _ = reports.add(report(1))
     _ = reports.add(report(1, losesChange: true))

@@ -3,8 +3,8 @@ import CoherenceInMemory
 import Synchronization
 import Testing
 
-/// Objects that are related before they have a context. Nothing else makes objects of this class: each test counts its
-/// own.
+/// Objects with relationships but without a context. Only these tests create objects of this class, and each test
+/// counts its own.
 private class Piece: ManagedObject {
   @TaskLocal static var counter: Counter?
   static let nameKey = AttributeKey<String>("name")
@@ -30,7 +30,7 @@ private class Piece: ManagedObject {
 
   deinit { counter?.add(-1) }
 
-  /// How many objects there are.
+  /// Counts the living objects.
   final class Counter: Sendable {
     private let number = Atomic<Int>(0)
     var living: Int { number.load(ordering: .relaxed) }
@@ -59,7 +59,7 @@ struct CompanionsTests {
     return piece
   }
 
-  @Test func `related objects that are never inserted go when nobody holds them`() throws {
+  @Test func `related objects without a context are released when nothing holds them`() throws {
     try Piece.$counter.withValue(counter) {
       do {
         let whole = try piece("whole")
@@ -75,7 +75,7 @@ struct CompanionsTests {
     }
   }
 
-  @Test func `an object keeps what it is related to, and what that is related to`() throws {
+  @Test func `an object retains its related objects and theirs`() throws {
     let part = try piece("part")
     do {
       let whole = try piece("whole")
@@ -87,7 +87,7 @@ struct CompanionsTests {
     #expect(part.whole === part.whole?.parts.first { $0.name == "sibling" }?.whole)
   }
 
-  @Test func `groups that are brought together are one, whichever of them is held`() throws {
+  @Test func `joined groups of related objects live as long as any of their objects is held`() throws {
     let first = try piece("first")
     do {
       let groups = try ["a", "b", "c"].map { name in
@@ -101,7 +101,7 @@ struct CompanionsTests {
       first.parts.flatMap(\.parts).map(\.name).sorted() == ["a1", "a2", "a3", "b1", "b2", "b3", "c1", "c2", "c3"])
   }
 
-  @Test func `what nobody holds any more is inserted along`() throws {
+  @Test func `an insert includes related objects that nothing else holds`() throws {
     try Piece.$counter.withValue(counter) {
       let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
       try coordinator.addPersistentStore(StoreConfiguration(type: .inMemory), at: nil)
@@ -125,7 +125,7 @@ struct CompanionsTests {
     }
   }
 
-  @Test func `an insert leaves nothing that holds the objects`() throws {
+  @Test func `related objects are released after their insert was rolled back`() throws {
     try Piece.$counter.withValue(counter) {
       let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
       try coordinator.addPersistentStore(StoreConfiguration(type: .inMemory), at: nil)

@@ -7,7 +7,7 @@ import Testing
 
 /// The queue of a context, and the threads that contexts work on.
 @Suite struct ContextQueueTests {
-  /// Workers that are never counted out and never end, so that their number is exact whatever the machine is busy with.
+  /// Workers that neither time out nor end, so that their number is exact on a busy machine too.
   private static func pool(_ limit: Int) -> WorkerPool { WorkerPool(limit: limit, tick: nil, linger: nil) }
 
   private static func contexts(_ count: Int, on pool: WorkerPool) -> [Confinement] {
@@ -16,7 +16,7 @@ import Testing
 
   // MARK: Threads
 
-  @Test func `two hundred contexts at work use no more threads than the pool has workers`() async {
+  @Test func `two hundred busy contexts use at most the pool's workers`() async {
     let pool = Self.pool(3)
     let threads = ThreadSet()
     await withTaskGroup(of: Void.self) { group in
@@ -53,7 +53,7 @@ import Testing
 
   // MARK: Order
 
-  @Test func `blocks of a context run one at a time, in the order in which they came`() {
+  @Test func `blocks of a context run one at a time, in the order of their submission`() {
     let context = Confinement(.privateQueue, pool: Self.pool(3))
     let numbers = Mutex<[Int]>([])
     let running = Atomic<Int>(0)
@@ -70,7 +70,7 @@ import Testing
     #expect(order == Array(0..<1_000))
   }
 
-  @Test func `performAndWait comes after the blocks that the same thread gave before`() {
+  @Test func `performAndWait runs after the blocks that the same thread submitted before`() {
     let pool = Self.pool(2)
     for context in Self.contexts(200, on: pool) {
       let isDone = Atomic<Bool>(false)
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `a context with endless work lets the others of a single worker have their turns`() {
+  @Test func `a context with endless work does not starve the other contexts of a single worker`() {
     let pool = Self.pool(1)
     let (busy, other) = (Confinement(.privateQueue, pool: pool), Confinement(.privateQueue, pool: pool))
     let isOver = Atomic<Bool>(false)
@@ -96,7 +96,7 @@ import Testing
     done.wait()
   }
 
-  @Test func `threads and blocks that use one context at random are never inside together`() {
+  @Test func `threads and blocks that use one context at random never overlap`() {
     let pool = Self.pool(2)
     let contexts = Self.contexts(3, on: pool)
     let sums = contexts.map { _ in Counter() }
@@ -122,7 +122,7 @@ import Testing
 
   // MARK: Contexts that wait for each other
 
-  @Test func `contexts that wait for other contexts, far more than there are workers, come to an end`() {
+  @Test func `contexts that wait for other contexts finish, even with far more contexts than workers`() {
     let pool = Self.pool(2)
     let contexts = Self.contexts(40, on: pool)
     let done = DispatchSemaphore(value: 0)
@@ -131,7 +131,7 @@ import Testing
         done.signal()
         return
       }
-      // Something goes before in each, for which a worker has to be found.
+      // A block before the wait makes each context need a worker.
       contexts[depth].submit {}
       contexts[depth].owning { descend(depth + 1) }
     }
@@ -139,7 +139,7 @@ import Testing
     done.wait()
   }
 
-  @Test func `two hundred contexts that wait for one make no thread each`() {
+  @Test func `two hundred contexts that wait for one context do not start a thread each`() {
     let pool = Self.pool(3)
     let parent = Confinement(.privateQueue, pool: pool)
     let children = DispatchGroup()
@@ -156,8 +156,8 @@ import Testing
     #expect(pool.threadCount <= 6)
   }
 
-  @Test func `blocks that wait for each other by means of their own get threads enough`() {
-    // Here it is the watch that is tested.
+  @Test func `blocks that wait for each other outside of contexts get enough threads`() {
+    // This test needs the pool's watch, so the pool has a tick.
     let pool = WorkerPool(limit: 2, tick: .milliseconds(1))
     let arrived = DispatchGroup()
     let done = DispatchGroup()
@@ -176,7 +176,7 @@ import Testing
 
   // MARK: Threads without work
 
-  /// Has as many workers at work at once as there are contexts, each of which waits for an event outside.
+  /// Occupies one worker for each context at once. Each worker waits for an event from outside.
   private static func crowd(_ pool: WorkerPool, with contexts: [Confinement]) {
     let (begun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     for context in contexts {
@@ -193,7 +193,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(15)))
-  func `of sixty-four threads that were needed at once sixteen stay for the next time`() async {
+  func `of sixty-four idle threads sixteen are kept for later work`() async {
     let pool = WorkerPool(limit: 2, tick: nil, linger: nil)
     let contexts = Self.contexts(64, on: pool)
     for _ in 0..<20 {
@@ -203,7 +203,9 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(15))) func `threads without work for a while end, and later work gets new ones`() async {
+  @Test(.timeLimit(.minutes(15))) func `threads end after some time without work, and later work starts new threads`()
+    async
+  {
     let pool = WorkerPool(limit: 2, tick: nil, linger: .milliseconds(1))
     let contexts = Self.contexts(20, on: pool)
     for _ in 0..<20 {
@@ -213,7 +215,7 @@ import Testing
     }
   }
 
-  @Test func `work that comes as an idle thread ends is done`() {
+  @Test func `work submitted while an idle thread ends is executed`() {
     let pool = WorkerPool(limit: 2, tick: nil, linger: .nanoseconds(1))
     let contexts = Self.contexts(3, on: pool)
     let done = DispatchSemaphore(value: 0)
@@ -250,7 +252,7 @@ private actor ConfinedTask {
   func run(_ body: @Sendable () -> Void) { body() }
 }
 
-/// Threads that were seen.
+/// Collects the threads that run blocks.
 private final class ThreadSet: Sendable {
   private let threads = Mutex<Set<UInt>>([])
   var count: Int { threads.withLock { $0.count } }
@@ -259,7 +261,7 @@ private final class ThreadSet: Sendable {
 
 /// A number that nothing protects but the context in which it is used.
 private final class Counter: @unchecked Sendable {
-  // Sendable: used in one context only, which is what is tested.
+  // Sendable: used in one context only, as this test verifies.
   var value = 0
 }
 

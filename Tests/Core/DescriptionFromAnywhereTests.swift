@@ -6,11 +6,13 @@ import Testing
 /// What of an object may be asked anywhere: its description, and its context. The thread sanitizer watches.
 @Suite struct DescriptionFromAnywhereTests {
   private struct Passenger: @unchecked Sendable {
-    // Sendable: only what may be asked anywhere is asked of it.
+    // Sendable: the test calls only members allowed on any thread.
     let object: ManagedObject
   }
 
-  @Test func `an object is described, and leads to its context, while its context saves and deletes it`() async throws {
+  @Test func `an object's description and context are readable while its context saves and deletes the object`()
+    async throws
+  {
     let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string, default: "a") } }
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(type: .inMemory)
@@ -41,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `an object that was found anywhere leads to the context where it is used`() async throws {
+  @Test func `an object found on another thread leads to its context for use there`() async throws {
     let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string, default: "a") } }
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(type: .inMemory)

@@ -111,7 +111,7 @@ struct EntityChangeFeedTests {
     #expect(!feed.isObserved)
   }
 
-  @Test func `a stream ends with its coordinator, after what is left`() async throws {
+  @Test func `a stream ends with its coordinator, after delivering the remaining changes`() async throws {
     var coordinator: PersistentStoreCoordinator? = PersistentStoreCoordinator(managedObjectModel: model)
     let stream = try #require(try coordinator?.entityChanges(of: "Club"))
     coordinator?.entityChangeFeed.post(try list(0..<1, of: "Club", as: .inserted))

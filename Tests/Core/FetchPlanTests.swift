@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func `a plan made before a change of the context stays as it was`() throws {
+  @Test func `a fetch plan does not change with its context`() throws {
     try context.performAndWait {
       let node = try makeNode()
       var request = leaves
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `counting records one by one leaves the range that cutting all of them leaves`() {
+  @Test func `counting off the range record by record returns the same records as slicing the whole list`() {
     let all = Array(0..<6)
     for offset in 0...7 {
       for limit in [nil, 0, 1, 3, 6, 9, .max] as [Int?] {

@@ -18,7 +18,7 @@ import Testing
     return changes
   }
 
-  @Test func `changes up to the bound are told apart, in the order in which they came`() {
+  @Test func `changes up to the bound are kept one by one, in their order`() {
     let inbox = Inbox()
     #expect(inbox.post(refresh(0..<1)))
     #expect(!inbox.post(refresh(1..<Inbox.bound)))
@@ -31,7 +31,7 @@ import Testing
     #expect(inbox.isEmpty)
   }
 
-  @Test func `an inbox that nobody empties stops growing at ten thousand records`() {
+  @Test func `an unprocessed inbox stops growing at ten thousand records`() {
     let inbox = Inbox()
     for start in stride(from: 0, to: 20_000, by: 100) { _ = inbox.post(refresh(start..<(start + 100))) }
     guard case .everything = inbox.drain() else {
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func `what cannot be found again is kept beyond the bound`() {
+  @Test func `deletions and permanent identifiers are kept beyond the bound, because they cannot be read again`() {
     let inbox = Inbox()
     var first = refresh(0..<20_000)
     first.deleted = [id(1)]
@@ -58,7 +58,7 @@ import Testing
     #expect(overflow.permanentIDs == [id(-1): id(2), id(-2): id(4)])
   }
 
-  @Test func `identifiers that nobody fetches stop growing too`() {
+  @Test func `permanent identifiers of unread changes stop growing too`() {
     let inbox = Inbox()
     for start in stride(from: 0, to: 40_000, by: 100) {
       var changes = ChangeSet()

@@ -7,7 +7,7 @@ import Testing
 
 /// Work for a main-queue context that another thread waits for.
 @Suite struct MainHopTests {
-  @Test func `the block of a thread that waits is gone from the main queue when the thread goes on`() async throws {
+  @Test func `the block of a waiting thread is removed from the main queue when the thread continues`() async throws {
     let context = try Self.context()
     // The runtime ends the process when a block outlives the call that it was given to.
     let sum = await withCheckedContinuation { continuation in
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a main queue that is busy is waited for, however long it takes, at the first hop too`(isFirst: Bool) async {
+  func `a hop waits for a busy main queue without a limit, also at the first hop`(isFirst: Bool) async {
     await #expect(processExitsWith: .success) { [isFirst = isFirst as Bool] in
       let context = try Self.context()
       if !isFirst { await Task.detached { context.performAndWait {} }.value }
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `a context that is made on the main actor knows that the main queue is served`() async {
+  @Test func `a context created on the main actor knows that the main queue is served`() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
         #expect(!MainQueue.isServed)
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `who waits for a busy main queue says that it is blocked, and goes on waiting`() throws {
+  @Test func `a thread that waits for a busy main queue reports the wait and continues to wait`() throws {
     MainQueue.noteServed()
     let hop = MainHop<Int> { .success(1) }
     var said: [Double] = []
@@ -61,9 +61,9 @@ import Testing
     #expect(said == [0.001, 0.002, 0.004])
   }
 
-  @Test func `a main queue that nobody serves fails with a sentence that says what to do`() async throws {
+  @Test func `a hop to an unserved main queue fails with an instruction`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      // A block that was never put into the main queue is what a queue that nobody serves makes of it.
+      // A block outside the main queue behaves as a block in an unserved queue.
       _ = MainHop<Void> { .success(()) }.wait(patience: MainQueue.Patience(warning: 0.001, limit: 0.002)) { _ in }
     }
     let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)

@@ -4,7 +4,7 @@ import Dispatch
 import Synchronization
 import Testing
 
-/// "Main" is isolation to the main actor, whatever thread the code runs on and whatever queue that thread has entered.
+/// "Main" is isolation to the main actor, independent of the thread and of the queue that the thread has entered.
 @Suite struct MainIsolationTests {
   @MainActor @Test func `on the main actor a child of the view saves by performAndWait after a suspension`()
     async throws
@@ -78,12 +78,12 @@ import Testing
     }
   }
 
-  @Test func `an actor that lives on the view is on main in the contexts that it enters`() async throws {
+  @Test func `an actor on the view's executor is on main in the contexts that it enters`() async throws {
     let (view, child) = try Self.contexts()
     try await Resident(context: view).save(child)
   }
 
-  @MainActor @Test func `a block of perform on a private queue is not on main, whoever awaits it`() async throws {
+  @MainActor @Test func `a block of perform on a private queue is not on main, even if main awaits it`() async throws {
     let (_, child) = try Self.contexts()
     #expect(try await !child.perform { ManagedObjectContext.isOnMain })
     #expect(ManagedObjectContext.isOnMain)

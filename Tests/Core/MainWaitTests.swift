@@ -112,9 +112,7 @@ import Testing
     }
   }
 
-  @Test func `a parent's block that waits for the main actor which saves into the parent fails with a sentence`()
-    async throws
-  {
+  @Test func `a parent's block that waits for the main actor fails while main saves into the parent`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       Self.endWhenStuck()
       try await MainActor.run {
@@ -146,7 +144,7 @@ import Testing
     }
   }
 
-  /// What ran, in that order.
+  /// The order in which blocks ran.
   private final class Order: Sendable {
     private let list = Mutex<[String]>([])
     var notes: [String] { list.withLock { $0 } }

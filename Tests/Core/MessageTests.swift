@@ -6,13 +6,13 @@ import Testing
   typealias Album = QueryLibrary.Album
 
   @Test(arguments: ["no == 1", "yes == 'x'", "nil == 3", "No != TRUE", "no IN {1, 2}", "null BETWEEN {1, 2}"])
-  func `a comparison of constants says how a property of that name is written`(format: String) {
+  func `the error of a comparison of constants shows how to write a property of that name`(format: String) {
     let error = #expect(throws: CoherenceError.self) { try FetchPredicate(format: format) }
     #expect(error?.code == .invalidPredicate)
     #expect(error?.message.contains("write #") == true, "\(error?.message ?? "")")
   }
 
-  @Test func `a property named like a constant is compared when it is marked`() throws {
+  @Test func `a marked property with the name of a constant is compared`() throws {
     let no = FetchPredicate.comparison(.path(PropertyPath("no")), .equal, .value(.int(1)))
     #expect(try FetchPredicate(format: "#no == 1") == no)
     #expect(try FetchPredicate(format: "`no` == 1") == no)

@@ -1,10 +1,10 @@
 import Testing
 
-/// What no error could answer ends the process with a sentence that says what to do. Each wrong use has a process of its
-/// own, in which it is committed.
+/// A misuse without a possible error ends the process with an instruction. Each misuse is committed in a process of its
+/// own.
 @Suite struct MisuseIsLoudTests {
   @Test(arguments: WrongUse.all)
-  func `a wrong use fails with a sentence that says what to do`(use: WrongUse) async throws {
+  func `a wrong use fails with a sentence of advice`(use: WrongUse) async throws {
     let description = use.description
     var said = ""
     // The first words of a process that ends at once may get lost on a busy machine: ask again before calling it silent.
@@ -19,7 +19,7 @@ import Testing
     #expect(said.contains(use.advice))
   }
 
-  @Test func `wrong uses are told apart`() {
+  @Test func `wrong uses have different names`() {
     #expect(Set(WrongUse.all.map(\.description)).count == WrongUse.all.count)
   }
 }

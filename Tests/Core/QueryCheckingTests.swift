@@ -29,7 +29,7 @@ import Testing
     #expect(error.message.contains(message), "\(error.message)")
   }
 
-  @Test func `an unknown name is refused with the names that there are`() throws {
+  @Test func `an unknown name is refused and the error lists the known names`() throws {
     let error = try #require(try library.refusal(of: "artist.nme == 'x'"))
     #expect(error.code == .unknownProperty)
     #expect(error.message.contains("'nme'") && error.message.contains("country"))

@@ -13,7 +13,7 @@ import Testing
   private let isOf1990 = FetchPredicate.comparison(.path(PropertyPath("year")), .equal, .value(.int(1990)))
   private let isLive = FetchPredicate.comparison(.path(PropertyPath("isLive")), .equal, .value(.bool(true)))
 
-  @Test func `filters that are added one by one make one list`() throws {
+  @Test func `filters added one by one form one flat list`() throws {
     var request = FetchRequest<ManagedObject>(entityName: "Album")
     for _ in 0..<4_000 { request = request.filter(isOf1990) }
     let predicate = try #require(request.predicate)
@@ -25,7 +25,7 @@ import Testing
     #expect(try library.holds(predicate, for: album))
   }
 
-  @Test func `a condition that a loop put together is as deep as it looks`() throws {
+  @Test func `a condition built in a loop of 2,000 steps is evaluated`() throws {
     var (conjunction, disjunction, negation) = (isOf1990, isOf1990, isOf1990)
     for index in 0..<2_000 {
       conjunction = index.isMultiple(of: 2) ? .and([conjunction, isLive]) : .and([isLive, conjunction])
@@ -36,7 +36,7 @@ import Testing
     #expect(try !library.holds(.not(negation), for: album))
   }
 
-  @Test func `a condition that is really nested too deep is refused in words`() throws {
+  @Test func `a condition nested too deep throws an error`() throws {
     func nested(_ depth: Int) -> FetchPredicate {
       (0..<depth).reduce(isOf1990) { $1.isMultiple(of: 2) ? .and([isLive, $0]) : .or([.constant(false), $0]) }
     }
@@ -86,7 +86,7 @@ import Testing
     }.value
   }
 
-  @Test func `a format of 100,000 parentheses or negations is refused in words`() async {
+  @Test func `a format of 100,000 parentheses or negations throws an error`() async {
     await Task.detached {
       for (opening, closing) in [("(", ")"), ("NOT (", ")"), ("!", "")] {
         let text =
@@ -97,12 +97,12 @@ import Testing
     }.value
   }
 
-  @Test func `many negations in a format are one or none`() throws {
+  @Test func `many negations in a format are reduced to one or none`() throws {
     #expect(try library.holds(String(repeating: "!", count: 60) + "(year == 1990)", for: album))
     #expect(try !library.holds(String(repeating: "NOT ", count: 61) + "year == 1990", for: album))
   }
 
-  @Test func `many comparisons of one property for equality are a list`() throws {
+  @Test func `many equality comparisons of one property become a list`() throws {
     let entity = try library.entity("Album")
     func equals(_ path: String, _ value: AttributeValue, _ options: StringOptions = []) -> FetchPredicate {
       .comparison(.path(PropertyPath(path)), .equal, .value(value), options)

@@ -118,7 +118,7 @@ import Testing
     #expect(try holds("price < %@ AND price > %@ AND price > %@", Double.infinity, -1e300, 1e-300))
   }
 
-  @Test func `a long list is looked up as a short one is`() throws {
+  @Test func `a long list of values matches like a short one`() throws {
     let years = Array(1900...1999)
     #expect(try holds("year IN %@", years))
     #expect(try !holds("year IN %@", years.filter { $0 != 1990 }))
@@ -145,7 +145,7 @@ import Testing
     #expect(simple.relationships.isEmpty && simple.entities.isEmpty)
   }
 
-  @Test func `a pattern in a property that cannot be read is an error, not a crash`() throws {
+  @Test func `a pattern on an unreadable property throws an error`() throws {
     let artist = try library.make("Artist", ["name": "(", "country": "("])
     #expect(try library.holds("name LIKE country", for: artist))
     let error = #expect(throws: CoherenceError.self) { try library.holds("name MATCHES country", for: artist) }

@@ -18,7 +18,7 @@ import Testing
     #expect(Array(text.folded(.diacriticInsensitive).utf8) == Array(folded.utf8))
   }
 
-  @Test func `both options together take marks before case`() {
+  @Test func `both options together fold marks before case`() {
     #expect("İSTANBUL ÉCLAIR".folded([.caseInsensitive, .diacriticInsensitive]) == "istanbul eclair")
   }
 

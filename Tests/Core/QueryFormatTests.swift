@@ -9,7 +9,7 @@ import Testing
     try FetchPredicate(format: format, arguments: arguments)
   }
 
-  @Test func `the documented example is read as it is meant`() throws {
+  @Test func `the documented example parses as documented`() throws {
     let predicate = try FetchPredicate(
       format: "year >= %ld AND artist.name BEGINSWITH[cd] %@ AND ANY tracks.length > 300", 1990, "A")
     #expect(
@@ -92,7 +92,7 @@ import Testing
     #expect(error?.message.contains("2 were given") == true)
   }
 
-  @Test func `text that is nested without end is refused`() {
+  @Test func `text nested without end is refused`() {
     for text in [String(repeating: "(", count: 100_000), String(repeating: "NOT ", count: 100_000)] {
       let error = #expect(throws: CoherenceError.self) { try FetchPredicate(format: text + "a == 1") }
       #expect(error?.message.contains("nested") == true)

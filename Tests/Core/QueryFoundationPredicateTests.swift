@@ -10,19 +10,19 @@ import Testing
     try FetchPredicate(predicate).description
   }
 
-  @Test func `comparisons and logic are taken over`() throws {
+  @Test func `comparisons and logic are converted`() throws {
     #expect(try format(#Predicate<Album> { $0.title == "x" && $0.rating > 2 }) == "title == \"x\" AND rating > 2.0")
     #expect(try format(#Predicate<Album> { $0.title != "x" || !$0.isLive }) == "title != \"x\" OR NOT (isLive == TRUE)")
     #expect(try format(#Predicate<Album> { $0.year == nil }) == "year == NULL")
     #expect(try format(#Predicate<Track> { $0.length >= 1 && $0.length <= 2 }) == "length >= 1 AND length <= 2")
   }
 
-  @Test func `to-one relationships are followed`() throws {
+  @Test func `paths over to-one relationships are converted`() throws {
     #expect(try format(#Predicate<Album> { $0.artist?.name == "x" }) == "artist.name == \"x\"")
     #expect(try format(#Predicate<Track> { $0.album?.artist?.name == "x" }) == "album.artist.name == \"x\"")
   }
 
-  @Test func `texts, lists and ranges are taken over`() throws {
+  @Test func `texts, lists and ranges are converted`() throws {
     let lengths = [1, 2]
     #expect(try format(#Predicate<Album> { $0.title.contains("x") }) == "title CONTAINS \"x\"")
     #expect(try format(#Predicate<Album> { $0.title.starts(with: "x") }) == "title BEGINSWITH \"x\"")
@@ -31,14 +31,14 @@ import Testing
     #expect(try format(#Predicate<Track> { (1..<2).contains($0.length) }) == "length >= 1 AND length < 2")
   }
 
-  @Test func `conditions on members are taken over`() throws {
+  @Test func `conditions on members are converted`() throws {
     #expect(
       try format(#Predicate<Album> { $0.tracks.contains { $0.length > 3 } }) == "ANY tracks (length > 3)")
     #expect(try format(#Predicate<Album> { $0.tracks.allSatisfy { $0.length > 3 } }) == "ALL tracks (length > 3)")
     #expect(try format(#Predicate<Album> { $0.tracks.count > 3 }) == "tracks.@count > 3")
   }
 
-  @Test func `what is not understood is named`() throws {
+  @Test func `an unsupported expression is named in the error`() throws {
     let error = #expect(throws: CoherenceError.self) { try format(#Predicate<Track> { $0.length + 1 == 2 }) }
     #expect(error?.code == .invalidPredicate)
     #expect(error?.message.contains("Arithmetic") == true)

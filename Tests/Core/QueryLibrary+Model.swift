@@ -21,7 +21,7 @@ extension QueryLibrary {
     var artist: Artist? { nil }
     var producer: Artist? { nil }
     var tracks: ToMany<Track> { self[ToManyKey<Track>("tracks")] }
-    /// Left out of the names on purpose.
+    /// Deliberately missing in the table of names.
     var nameless: String { "" }
   }
 

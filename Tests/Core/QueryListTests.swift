@@ -30,7 +30,7 @@ struct QueryListTests {
     #expect(try FetchPredicate.or((1...16).map { equal("name", $0) }).checked(for: entity) == list("name", 1...16))
   }
 
-  @Test func `each property and each option has a list of its own at the place of its first comparison`() throws {
+  @Test func `each property and each option gets its own list at the position of its first comparison`() throws {
     let parts =
       [equal("code", 0)] + (1...10).map { equal("name", $0) } + (1...5).map { equal("name", $0, .caseInsensitive) }
       + [equal("code", 1)]
@@ -39,7 +39,7 @@ struct QueryListTests {
         == .or([list("code", 0...1), list("name", 1...10), list("name", 1...5, .caseInsensitive)]))
   }
 
-  @Test func `other conditions and single comparisons stay as they are`() throws {
+  @Test func `other conditions and single comparisons stay unchanged`() throws {
     let different = FetchPredicate.comparison(.path(PropertyPath("name")), .notEqual, .value(.string("x")))
     let alone = equal("code", 7)
     let parts = [different] + (1...16).map { equal("name", $0) } + [alone]

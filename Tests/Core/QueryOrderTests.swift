@@ -39,7 +39,7 @@ import Testing
     #expect(try titles(SortKey("country", ascending: false), SortKey("name")) == ["é", "a", "b", "A", "B"])
   }
 
-  @Test func `an order follows to-one relationships and treats a missing one as a missing value`() throws {
+  @Test func `an order follows to-one relationships and treats a missing target as a missing value`() throws {
     let album = try library.makeAlbum()
     let other = try library.make("Album", ["title": "Other"])
     let order = try PreparedOrder([SortKey("artist.name")], for: album.entity)

@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: [20, 30, 1_000, 100_000])
-  func `a pattern for which a search by trial and error takes for ever is matched, and right`(length: Int) throws {
+  func `a pattern with exponential backtracking is matched correctly`(length: Int) throws {
     let text = String(repeating: "a", count: length - 1)
     #expect(try matches(text + "!", "(a+)+$|a+!"))
     #expect(try matches(text, "(a+)+$|a+!"))
@@ -24,14 +24,14 @@ import Testing
     #expect(try matches(text.uppercased(), "(a+)+", .caseInsensitive))
   }
 
-  @Test func `a long text does not exhaust the memory of a search by trial and error`() throws {
+  @Test func `a long text does not exhaust the memory of a backtracking search`() throws {
     let text = String(repeating: "ab", count: 500_000)
     #expect(try matches(text, "(a|b)*"))
     #expect(try !matches(text + "c", "(a|b)*"))
   }
 
   @Test(arguments: ["(?=.)(a+)+$", "(a+)+\\b!", "(?i)(a+)+$", "(a+)+\\1b"])
-  func `a pattern that only a search by trial and error can match has a limit, and says when it strikes`(
+  func `a pattern that needs backtracking has a limit, and exceeding the limit throws`(
     pattern: String
   ) throws {
     #expect(try matches("aaa", "(?=.)(a+)+$"))
@@ -42,13 +42,13 @@ import Testing
     #expect(error?.message.contains("look-around") == true)
   }
 
-  @Test func `a text that is too long for a search by trial and error is an error, not a mismatch`() throws {
+  @Test func `a text too long for a backtracking search throws an error and is not a mismatch`() throws {
     let text = String(repeating: "ab", count: 500_000)
     let error = #expect(throws: CoherenceError.self) { try matches(text, "(?=a)(a|b)*") }
     #expect(error?.code == .limitExceeded)
   }
 
-  @Test func `a cancelled task ends between two texts, and within one`() async throws {
+  @Test func `a cancelled task stops a match between two texts, and within one text`() async throws {
     for pattern in ["a*", "(?=.)(a+)+$"] {
       let task = Task {
         withUnsafeCurrentTask { $0?.cancel() }
@@ -78,7 +78,7 @@ import Testing
     #expect((expression.firstMatch(in: text, range: range) != nil) == isMatch)
   }
 
-  @Test func `case folds beyond one character as ICU folds it`() throws {
+  @Test func `case folding to several characters equals that of ICU`() throws {
     #expect(try matches("\u{DF}", "ss", .caseInsensitive))
     #expect(try matches("STRASSE", "stra\u{DF}e", .caseInsensitive))
     #expect(try matches("\u{17F}", "S", .caseInsensitive))

@@ -73,7 +73,7 @@ import Testing
     #expect(try library.holds(condition, for: try library.makeAlbum()))
   }
 
-  @Test func `a key path without a name is refused when it is put to an entity`() throws {
+  @Test func `a key path without a name is refused when it is resolved in an entity`() throws {
     let album = try library.entity("Album")
     let condition = FetchPredicate.where(Album.self) { $0.nameless == "x" }
     let error = #expect(throws: CoherenceError.self) { try PreparedPredicate(condition, for: album) }
@@ -83,7 +83,7 @@ import Testing
     #expect(orderError?.code == .invalidPredicate)
   }
 
-  @Test func `sort keys come of key paths, of expressions and of Foundation's descriptors`() throws {
+  @Test func `sort keys are made from key paths, expressions and Foundation's descriptors`() throws {
     let request = FetchRequest(Album.self).filter { $0.year > 1 }.filter { $0.rating > 2 }
       .sort(\.year, order: .reverse).sort { $0.artist.name }
     #expect(request.sortKeys == [SortKey("year", ascending: false), SortKey("artist.name")])

@@ -6,7 +6,7 @@ import Testing
 
 /// Saves that lose to other writers again and again.
 @Suite struct SaveExclusionTests {
-  @Test func `a save that was overtaken four times is tried while other writers are kept out`() throws {
+  @Test func `a save overtaken four times is repeated while other writers are excluded`() throws {
     let model = try ManagedObjectModel {
       Entity("Thing") {
         Attribute("name", .string)
@@ -24,7 +24,7 @@ import Testing
       try thing.setValue("old", for: "name")
       try context.save()
     }
-    /// Changes the thing, unless nobody but the save may.
+    /// Changes the record, unless the save excludes other writers.
     let overtakes = Atomic<Int>(0)
     let overtake: @Sendable () -> Void = {
       if context.lease.excludesWriters { return }

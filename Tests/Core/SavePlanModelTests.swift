@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: SeededRandom.seeds)
-  func `the same changes have the same plan, however often it is made`(seed: UInt64) throws {
+  func `equal changes always have an equal plan`(seed: UInt64) throws {
     print("COHERENCE_SEED=\(seed)")
     var run = RandomSaves(staff: try StaffModel(), seed: seed)
     for _ in 0..<Self.saves / 10 {
@@ -124,7 +124,7 @@ private struct RandomSaves {
 
   /// Rows for records, with unique values dealt out anew and references among the records.
   private mutating func rows(of records: [(id: ManagedObjectID, entity: EntityDescription)]) -> [Row] {
-    // Few enough that records take over the values of others in most saves.
+    // So few names that records take over the values of other records in most saves.
     var names = (0..<records.count + 2).map { "\($0)" }.shuffled(using: &random)
     let persons = records.map(\.id).filter { $0.entity === staff.person }
     let firms = records.map(\.id).filter { $0.entity === staff.firm }

@@ -37,7 +37,7 @@ import Testing
     .reference(staff.id(entity, key))
   }
 
-  @Test func `a unit without changes has no steps`() throws {
+  @Test func `a unit of work without changes has no steps`() throws {
     #expect(try steps(RowChanges()) == [])
   }
 
@@ -55,7 +55,7 @@ import Testing
     #expect(try steps(changes) == ["insert Person 2", "fix Person mentor 1"])
   }
 
-  @Test func `rows that refer to one another are inserted with one reference left out`() throws {
+  @Test func `rows that refer to each other are inserted with one reference left out`() throws {
     var changes = RowChanges()
     changes.insert(staff.row(staff.firm, 1, ["boss": reference(staff.person, 1)]))
     changes.insert(staff.row(staff.person, 1, ["firm": reference(staff.firm, 1)]))
@@ -103,7 +103,7 @@ import Testing
     #expect(try steps(changes, on: [firm, person]) == ["fix Employee firm 1", "delete Employee 1", "delete Firm 1"])
   }
 
-  @Test func `rows that refer to one another are deleted after their references are cleared`() throws {
+  @Test func `rows that refer to each other are deleted after their references are cleared`() throws {
     let firm = staff.row(staff.firm, 1, ["boss": reference(staff.person, 1)])
     let person = staff.row(staff.person, 1, ["firm": reference(staff.firm, 1)])
     var changes = RowChanges()
@@ -150,7 +150,7 @@ import Testing
         == ["unlink 1", "delete Person 1", "insert Person 1", "link 1"])
   }
 
-  @Test func `a link that both sides add has the positions of both`() {
+  @Test func `a link added from both sides has the positions of both sides`() {
     var changes = LinkChanges()
     changes.add(Link(source: 1, target: 2, sourcePosition: 7), to: staff.memberships)
     changes.add(Link(source: 1, target: 2, targetPosition: 9), to: staff.memberships)
@@ -171,7 +171,7 @@ import Testing
     #expect(try steps(changes, on: stored) == ["update Person name+age 1", "update Person age 3"])
   }
 
-  @Test func `owners that other writers may know are counted, fresh and deleted owners are not`() {
+  @Test func `members are counted for owners known to other writers, not for new and deleted owners`() {
     let stored = staff.row(staff.person, 1, ["firm": reference(staff.firm, 1)])
     var changes = RowChanges()
     changes.update(stored, to: staff.row(staff.person, 1, version: 2, ["firm": reference(staff.firm, 2)]))

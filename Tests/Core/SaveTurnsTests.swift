@@ -15,7 +15,7 @@ import Testing
 
   private func id(_ key: Int) -> ManagedObjectID { ManagedObjectID(space: space, key: Int64(key)) }
 
-  @Test func `two saves never have their turns with one record at a time`() {
+  @Test func `two saves never hold the turn of one record at the same time`() {
     let turns = SaveTurns()
     let ids = (0..<4).map(id)
     let inside = ids.map { _ in Atomic0() }
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `a save waits for turns with its own records, and for no others`() {
+  @Test func `a save waits for the turns of its own records only`() {
     let turns = SaveTurns()
     var turn = SaveTurns.Turn()
     turns.begin(&turn, with: [id(1)])
@@ -60,7 +60,7 @@ import Testing
     #expect(turn.isEmpty)
   }
 
-  @Test func `the save that has a turn may save the record once more from within`() {
+  @Test func `a save with a turn may save the record once more from within`() {
     let turns = SaveTurns()
     var turn = SaveTurns.Turn()
     turns.begin(&turn, with: [id(1)])

@@ -7,7 +7,7 @@ struct SlotSetTests {
   private static let slots = [0, 1, 62, 63, 64, 65, 126, 127, 128, 129, 191, 192, 500]
 
   @Test(arguments: slots)
-  func `a slot that is inserted is the only one in the set until it is removed`(slot: Int) {
+  func `an inserted slot is the only one in the set until its removal`(slot: Int) {
     var set = SlotSet([slot])
     #expect(!set.isEmpty && set.count == 1 && Array(set) == [slot])
     for other in 0..<600 { #expect(set.contains(other) == (other == slot)) }

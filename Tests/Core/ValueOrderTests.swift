@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The order of values")
 struct ValueOrderTests {
-  /// Values in ascending order; those of one line are equal.
+  /// Values in ascending order. The values of one line are equal.
   private static let ascending: [[AttributeValue]] = [
     [.null],
     [.bool(false)], [.bool(true)],
@@ -32,7 +32,7 @@ struct ValueOrderTests {
   }
 
   @Test(arguments: [ascending, ascendingDecimals])
-  func `every two values are in one order whichever comes first`(ascending: [[AttributeValue]]) {
+  func `the order of two values does not depend on the order of comparison`(ascending: [[AttributeValue]]) {
     let values = ascending.enumerated().flatMap { rank, values in values.map { (rank, $0) } }
     for (rank, value) in values {
       for (otherRank, other) in values {

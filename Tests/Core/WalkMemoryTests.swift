@@ -77,7 +77,7 @@ import Testing
     context.performAndWait { #expect(context.registeredObjects.isEmpty) }
   }
 
-  @Test func `a context that is released in the middle of a walk releases its objects`() throws {
+  @Test func `a context released in the middle of a walk releases its objects`() throws {
     try fill(nodes: 2, leaves: 2)
     weak var leaf: ManagedObject?
     try {

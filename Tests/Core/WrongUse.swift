@@ -6,7 +6,7 @@ import Foundation
 /// A wrong use, and the advice that its message must contain. It ends the process that commits it.
 struct WrongUse: Sendable, CustomStringConvertible {
   let description: String
-  /// A part of the sentence: what to do instead.
+  /// The part of the sentence that advises the user.
   let advice: String
   let commit: @Sendable () async throws -> Void
 
@@ -230,6 +230,6 @@ private final class Fan: ManagedObject {
 }
 
 private struct Contraband: @unchecked Sendable {
-  // Sendable: it is not, which is what the tests are about.
+  // Sendable: the object is not, because the tests use it on a wrong thread deliberately.
   let object: Fan
 }

@@ -5,14 +5,14 @@ import Testing
 /// Random sequences on every store. Settings of the environment:
 ///
 /// - `COHERENCE_SEED` runs one seed again.
-/// - `COHERENCE_SEQUENCES` is how many sequences to run, 200 unless given.
-/// - `COHERENCE_TRACE=1` tells each step before a crash can hide it.
+/// - `COHERENCE_SEQUENCES` is the number of sequences, 200 by default.
+/// - `COHERENCE_TRACE=1` prints each step before it runs, so that the last line names the cause of a crash.
 @Suite struct DifferentialTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static let seed = environment["COHERENCE_SEED"].flatMap(UInt64.init)
   private static let sequences = environment["COHERENCE_SEQUENCES"].flatMap(Int.init) ?? 200
 
-  @Test func `random sequences come to the same on every store`() async throws {
+  @Test func `random sequences have the same outcomes on every store`() async throws {
     guard Self.seed == nil else { return try replay() }
     let outcome = try await Self.onThread {
       let test = DifferentialTest(stores: DifferentialStores.all)
@@ -37,7 +37,7 @@ import Testing
     let gaps: [String]
   }
 
-  /// Does what takes minutes on a thread of its own, because all other tests share a few.
+  /// Runs work of minutes on a thread of its own, because all other tests share a few threads.
   private static func onThread<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread { continuation.resume(with: Result { try work() }) }

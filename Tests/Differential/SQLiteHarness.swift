@@ -3,7 +3,7 @@ import CoherenceCore
 import CoherenceSQLite
 import Foundation
 
-/// SQLite stores in files that need not outlive the machine: durability is not what is compared.
+/// SQLite stores in files without durability, because no case compares it.
 struct SQLiteHarness: StoreHarness {
   let name = "SQLite"
   func makeLocation() throws -> any StoreLocation { try SQLiteLocation() }

@@ -8,7 +8,7 @@ import Foundation
   import Darwin
 #endif
 
-/// A pipe with a name, through which a process tells another what was acknowledged to it, until it is killed.
+/// A named pipe that carries acknowledgements from a child process to the test, until the test kills the child.
 struct AcknowledgementPipe: Sendable, Codable {
   let path: String
 
@@ -20,11 +20,11 @@ struct AcknowledgementPipe: Sendable, Codable {
 
   // MARK: In the process that will be killed
 
-  /// Opens the pipe and tells who writes to it. The answer takes the numbers of saves.
+  /// Opens the writing end. The returned function writes the number of an acknowledged save.
   func openToWrite() throws -> (Int) -> Void {
     let pipe = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
     func tell(_ number: Int) {
-      // One call for a line: a line is told as a whole or not at all.
+      // One call writes the whole line, so that a kill cannot split it.
       pipe.write(Data("\(number)\n".utf8))
     }
     tell(Int(getpid()))
@@ -33,16 +33,16 @@ struct AcknowledgementPipe: Sendable, Codable {
 
   // MARK: In the process that kills
 
-  /// The end that reads, open before there is anybody who writes.
+  /// The reading end, opened before any writer.
   func openToRead() throws -> FileHandle {
     let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw CocoaError(.fileReadUnknown) }
     return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
   }
 
-  /// Reads until so many saves were acknowledged, kills the process that told of them, and reads to the end.
+  /// Reads the given number of acknowledgements, kills the process that wrote them, and reads to the end.
   ///
-  /// - Returns: The numbers that were acknowledged.
+  /// - Returns: The numbers of the acknowledged saves.
   static func kill(after count: Int, reading pipe: FileHandle) -> [Int] {
     var text: [UInt8] = []
     var lines = 0
@@ -71,7 +71,7 @@ struct AcknowledgementPipe: Sendable, Codable {
     return count < 0 ? nil : Array(buffer.prefix(count))
   }
 
-  /// Ends the waiting of a reader to whom nobody ever wrote.
+  /// Wakes a reader that still waits for its first writer.
   func release() {
     let descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
     if descriptor >= 0 { close(descriptor) }

@@ -4,9 +4,9 @@ import CoherenceSQL
 import Foundation
 import Logging
 
-/// What is asked of a server without a store.
+/// Administration of a server without a store.
 extension Cluster {
-  /// A connection beside those of stores.
+  /// A connection for administration, independent of the stores' connections.
   func administration() throws -> PostgreSQLConnection {
     let environment = StoreEnvironment(type: .postgreSQL, url: url, model: Ledger.model)
     return try PostgreSQLConnection.connect(PostgreSQLOptions(environment), logger: Logger(label: "test"))
@@ -16,7 +16,7 @@ extension Cluster {
   /// seconds.
   func startFaster() throws {
     let connection = try administration()
-    // Version 14 on Linux. Where it is not known the server is slower.
+    // PostgreSQL 14 on Linux supports the setting. Without it the server starts more slowly.
     _ = try? connection.run("ALTER SYSTEM SET recovery_init_sync_method = 'syncfs'", isKept: false)
     try connection.run("SELECT pg_catalog.pg_reload_conf()", isKept: false)
   }
@@ -33,7 +33,7 @@ extension Cluster {
     let isOfClient: Bool
   }
 
-  /// The server's processes but for the one that the others were begun by and the one that answers.
+  /// The server's processes, without the postmaster and the process of this connection.
   func processes() throws -> [ServerProcess] { try Self.processes(seenBy: administration()) }
 
   static func processes(seenBy connection: PostgreSQLConnection) throws -> [ServerProcess] {
@@ -49,7 +49,7 @@ extension Cluster {
 
   // MARK: Numbers of transactions
 
-  /// The number of the one transaction that has written something and is not at its end.
+  /// The identifier of the only open transaction with a write.
   func openTransaction() throws -> Int64 {
     let result = try administration().run(
       """
@@ -62,9 +62,9 @@ extension Cluster {
     return number
   }
 
-  /// Commits transactions until one of them has a number.
+  /// Commits transactions until one of them gets the given identifier.
   ///
-  /// - Throws: When none gets it, because the server remembers who had it.
+  /// - Throws: When the server assigns none of them the identifier, because its state survived.
   func handOutAgain(_ number: Int64) throws {
     let connection = try administration()
     while true {

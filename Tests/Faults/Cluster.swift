@@ -48,7 +48,7 @@ final class Cluster: Sendable {
 
   private static func directory() throws -> TemporaryDirectory {
     let directory = try TemporaryDirectory()
-    // The server may run as another user, who has to get in.
+    // The server may run as another user, which needs access to the directory.
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
     return directory
   }
@@ -69,28 +69,29 @@ final class Cluster: Sendable {
     while FileManager.default.fileExists(atPath: processFile.path) { sched_yield() }
   }
 
-  /// Kills the process that the others were begun by; they end when they notice.
+  /// Kills the postmaster. The other processes end when they notice its end.
   func killPostmaster() throws { send(SIGKILL, to: try postmaster()) }
 
-  /// Kills every process of the server, the one that the others were begun by first: nobody clears up.
+  /// Kills every process of the server, the postmaster first, so that none of them cleans up.
   func killAll() throws {
     let processes = try processes()
     send(SIGKILL, to: try postmaster())
     for process in processes { send(SIGKILL, to: process.number) }
   }
 
-  /// Stops every process that is not a client's, so that nothing is written that no client waits for.
+  /// Stops every background process, so that the server writes only on behalf of clients.
   func freezeBackground() throws {
     for process in try processes() where !process.isOfClient { send(SIGSTOP, to: process.number) }
   }
 
-  /// Starts the server again, which recovers what was committed. As long as processes of the old one are about, it cannot.
+  /// Starts the server again, which recovers committed transactions. The start waits until all old processes have
+  /// ended.
   func start() throws {
     for _ in 0..<300 { if (try? Self.runTool("start", directory.path)) != nil { return } }
     _ = try Self.runTool("start", directory.path)
   }
 
-  /// The number of the process that the others were begun by.
+  /// The process number of the postmaster.
   private func postmaster() throws -> pid_t {
     let lines = try String(contentsOf: processFile, encoding: .utf8).split(separator: "\n")
     guard let process = lines.first.flatMap({ pid_t($0) }) else {
@@ -101,14 +102,18 @@ final class Cluster: Sendable {
 
   // MARK: Commands
 
-  /// Runs the project's tool. Answers the last line that it printed.
+  /// Runs `Tools/postgres`.
+  ///
+  /// - Returns: The last line of its output.
   private static func runTool(_ verb: String, _ directory: String, file: String = #filePath) throws -> String {
     let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     return try run(root.appendingPathComponent("Tools/postgres").path, [verb, directory])
   }
 
-  /// Runs a command. Answers the last line that it printed.
+  /// Runs a command.
+  ///
+  /// - Returns: The last line of its output.
   @discardableResult
   private static func run(_ command: String, _ arguments: [String]) throws -> String {
     let tool = Process()
@@ -129,6 +134,8 @@ final class Cluster: Sendable {
   }
 }
 
-/// Sends a signal to a process. Answers whether the process was there.
+/// Sends a signal to a process.
+///
+/// - Returns: Whether the process existed.
 @discardableResult
 func send(_ signal: CInt, to process: pid_t) -> Bool { kill(process, signal) == 0 }

@@ -4,9 +4,10 @@ import CoherenceSQLite
 import Foundation
 import Testing
 
-/// A file that was damaged gives a typed error or what it still has, never a crash, and is not made worse.
+/// Opening and reading a damaged file throws a typed error or returns the intact records. It never crashes and never
+/// damages the file further.
 @Suite struct CorruptionTests {
-  /// What can happen to a file.
+  /// The kinds of damage to a file.
   private enum Damage: CaseIterable {
     case flippedBits, zeroedPage, swappedPages, truncation, foreignPage
 
@@ -62,7 +63,7 @@ import Testing
           refusals += 1
           #expect(Self.admitted.contains(error.code), "\(error) after \(damage) in round \(round) of \(seed)")
         } catch is TornSave {
-          // The damage is in the values: what is stored there is another value, or no such record.
+          // The damage lies in the values: the store returns a wrong value or misses a record.
         }
         // Damage may look like another model, or like no store at all, for which the file is made ready then.
         if isAttached { continue }

@@ -4,8 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Six writers, while their server and their links fail again and again. After each fault the store holds what was
-/// acknowledged, and does not hold what was said not to be applied.
+/// Six writers, while their server and their links fail again and again. After each fault the store contains every
+/// acknowledged change and no change of a save with the outcome `notApplied`.
 ///
 /// `COHERENCE_FAULTS=20` injects a thousand faults.
 @Suite(.enabled(if: LedgerPlace.server != nil, "Set COHERENCE_POSTGRESQL_URL; `Tools/postgres start DIR` prints one."))
@@ -29,7 +29,7 @@ struct CrashLoopTests {
     // Makes the tables, which may take longer than a statement of a writer.
     _ = try CrashLoopStore(at: cluster.url)
     let gate = CrashLoopGate(writers: writerCount)
-    // One waits for a server that is away; the other one soon says that it does not know.
+    // The first store waits for a stopped server. The second one soon reports an unknown outcome.
     let stores = try [10, 0.5].map { patience in
       try CrashLoopStore(
         at: proxy.url,
@@ -43,7 +43,7 @@ struct CrashLoopTests {
       try inject(faults, FaultInjector(cluster, proxy, gate, seed: seed), among: writers, at: gate, of: cluster)
       try gate.end()
     } catch {
-      // Those that are stuck are left to themselves.
+      // Writers without an end are abandoned.
       try? gate.end()
       throw error
     }
@@ -60,7 +60,7 @@ struct CrashLoopTests {
       let fault = injector.draw()
       do {
         try injector.inject(fault)
-        // With nobody in the midst of a save, it is known what must be there.
+        // While no save runs, the expected content is known exactly.
         try gate.close()
         try check(writers, of: cluster)
         gate.open()
@@ -70,7 +70,7 @@ struct CrashLoopTests {
     }
   }
 
-  /// Reads the store as one who has just come, and compares it with what was said to the writers.
+  /// Reads the store through a new connection and compares it with the outcomes that the writers recorded.
   private static func check(_ writers: [CrashLoopWriter], of cluster: Cluster) throws {
     var found = try CrashLoopStore(at: cluster.url).numbers()
     var complaints = writers.flatMap { $0.expected.complaints(removingFrom: &found) }

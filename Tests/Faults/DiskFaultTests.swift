@@ -7,7 +7,7 @@ import Testing
 
 /// A disk that fails, at every call of a script in turn.
 @Suite struct DiskFaultTests {
-  /// How a disk fails, and what is said of it.
+  /// A fault of a disk, with the error that a store must throw for it.
   struct Trouble: Sendable, CustomTestStringConvertible {
     var call: Disk.Call
     var isLasting: Bool
@@ -25,17 +25,19 @@ import Testing
   }
 
   @Test(arguments: troubles)
-  func `a save that fails at any call of the disk loses nothing, and the next one passes`(trouble: Trouble) throws {
+  func `a save that fails at any call of the disk loses nothing, and the next save passes`(trouble: Trouble) throws {
     var (number, firings) = (1, 0)
     while try fails(at: number, trouble) {
       firings += 1
-      // The first calls one by one, later ones in steps: the tail is a large save, whose writes are alike.
+      // The first calls fail one by one, later calls in steps, because the tail is a large save with similar writes.
       number += number < 24 ? 1 : Int.random(in: 5...9)
     }
     #expect(firings >= (trouble.call == .sync ? 3 : 10), "A fault that does not happen shows nothing.")
   }
 
-  /// Three deposits on a disk that fails at a call. Answers whether it did.
+  /// Makes three deposits on a disk that fails at a call.
+  ///
+  /// - Returns: Whether the disk failed.
   private func fails(at number: Int, _ trouble: Trouble) throws -> Bool {
     let directory = try TemporaryDirectory()
     let disk = Disk(directory)
@@ -53,7 +55,7 @@ import Testing
     let didFail = disk.failures > 0
     disk.fail(nil)
 
-    // What failed is still there to be saved, and is saved now.
+    // The failed save's changes are still unsaved, and are saved now.
     try ledger.context.performAndWait { if ledger.context.hasChanges { try ledger.context.save() } }
     let next = try ledger.save()
     try ledger.close()
@@ -63,7 +65,7 @@ import Testing
     return didFail
   }
 
-  /// Looks at the error of a save, and at what a process that finds the disk as it is would read.
+  /// Checks the error of a save, and the content that a process reads from the disk in its current state.
   private func judge(
     _ error: CoherenceError, _ trouble: Trouble, _ ledger: Ledger, _ disk: Disk, whileSaving number: Int
   ) throws {
@@ -83,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func `a disk that cannot be read is an error, and nothing is lost`() throws {
+  @Test func `a disk that fails to read throws an error and loses nothing`() throws {
     let directory = try TemporaryDirectory()
     let disk = Disk(directory)
     do {

@@ -9,7 +9,8 @@ import Testing
 enum Effort {
   private static let environment = ProcessInfo.processInfo.environment
 
-  /// For tests that wait for other processes with a thread each: beside all other tests they would leave those none.
+  /// For tests that wait for other processes with a thread each: beside all other tests they would leave them no
+  /// threads.
   static var onRequest: some TestTrait {
     .enabled(if: environment["COHERENCE_FAULTS"] != nil, "Set COHERENCE_FAULTS=1 to kill processes and servers.")
   }

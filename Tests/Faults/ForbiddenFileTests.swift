@@ -11,7 +11,7 @@ import Testing
   import Darwin
 #endif
 
-/// Files and directories that the system keeps a process from. Each test is a process that has no special rights.
+/// Files and directories without permission for the process. Each test runs in a process without special rights.
 @Suite struct ForbiddenFileTests {
   /// Gives up the rights of root, to whom nothing is forbidden.
   private static func becomeAnybody() throws {
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `a directory that is forbidden is refused and named`() async throws {
+  @Test func `a directory without permission is refused and the error names it`() async throws {
     let directory = try TemporaryDirectory()
     try Self.allow(0o000, directory.url)
     defer { try? Self.allow(0o700, directory.url) }
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `a directory that is only for reading gets no store`() async throws {
+  @Test func `a read-only directory gets no store`() async throws {
     let directory = try TemporaryDirectory()
     try Self.allow(0o555, directory.url)
     defer { try? Self.allow(0o700, directory.url) }
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: [0o755, 0o555])
-  func `a file that is only for reading is refused, and stays as it is`(directoryMode: Int) async throws {
+  func `a read-only file is refused and stays unchanged`(directoryMode: Int) async throws {
     let directory = try TemporaryDirectory()
     do {
       let ledger = try Ledger(type: .sqlite, at: directory.store)
@@ -84,7 +84,7 @@ import Testing
     #expect(error.message.contains("is a directory"))
   }
 
-  @Test func `a file that is attached by two names is found out`() throws {
+  @Test func `attaching one file under two names throws`() throws {
     let directory = try TemporaryDirectory()
     let ledger = try Ledger(type: .sqlite, at: directory.store)
     let last = try ledger.save()

@@ -13,7 +13,7 @@ import Testing
 
 /// A process that the system lets write no more, as a full disk does.
 @Suite struct FullDiskTests {
-  @Test func `when there is no space left a save fails, and passes when there is some again`() async throws {
+  @Test func `a save on a full disk fails, and passes once space is free again`() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .success) { [store = directory.store as URL] in
       let ledger = try Ledger(type: .sqlite, at: store)
@@ -26,7 +26,7 @@ import Testing
       }
       #expect(failure?.code == .inputOutput || failure?.code == .storeFull)
       #expect(failure?.outcome == .notApplied)
-      // Not enough for what failed, but reading needs no space.
+      // The free space is too small for the failed save, but reading needs none.
       #expect(try Ledger(type: .sqlite, at: store).audit() == acknowledged)
       #expect(ledger.context.performAndWait { ledger.context.hasChanges })
       #expect(throws: CoherenceError.self) { try ledger.context.performAndWait { try ledger.context.save() } }

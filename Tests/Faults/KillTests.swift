@@ -5,10 +5,12 @@ import CoherenceSQLite
 import Foundation
 import Testing
 
-/// A process that saves is killed in the middle, again and again: what was acknowledged to it is in the store, and
-/// nothing is in parts.
+/// A process is killed in the middle of its saves, again and again. The store contains every acknowledged save, and
+/// every save completely or not at all.
 @Suite struct KillTests {
-  /// Has a process save into a ledger and kills it after some acknowledgements. Answers the last one.
+  /// Has a process save into a ledger and kills it after some acknowledgements.
+  ///
+  /// - Returns: The last acknowledgement.
   private func killSaver(after count: Int, pipe: AcknowledgementPipe, _ store: LedgerPlace) async throws -> Int? {
     let reader = try pipe.openToRead()
     let isRead = Task.detached { AcknowledgementPipe.kill(after: count, reading: reader) }
@@ -37,7 +39,7 @@ import Testing
     }
   }
 
-  @Test(Effort.onRequest) func `what was acknowledged to a killed process is in the file`() async throws {
+  @Test(Effort.onRequest) func `the file contains every save acknowledged to a killed process`() async throws {
     let directory = try TemporaryDirectory()
     let place = LedgerPlace(backend: .sqlite, url: directory.store)
     try await killRepeatedly(rounds: Effort.rounds(8), place, seed: Effort.seed())
@@ -47,7 +49,7 @@ import Testing
   @Test(
     Effort.onRequest,
     .enabled(if: LedgerPlace.server != nil, "Set COHERENCE_POSTGRESQL_URL; `Tools/postgres start DIR` prints one."))
-  func `what was acknowledged to a killed client is in the server`() async throws {
+  func `the server contains every save acknowledged to a killed client`() async throws {
     let schema = "coherence_kill_\(ProcessInfo.processInfo.processIdentifier)"
     let place = LedgerPlace(backend: .postgreSQL, url: try #require(LedgerPlace.server), schema: schema)
     defer { try? place.remove() }

@@ -4,10 +4,10 @@ import CoherenceSQLite
 import Foundation
 import Testing
 
-/// The log of a SQLite store that goes while the store is open.
+/// A SQLite store whose log disappears while the store is open.
 @Suite struct LogFaultTests {
   @Test(arguments: ["-wal", "-shm"], [true, false])
-  func `a save after the log was deleted or replaced fails, and what was saved before is kept`(
+  func `a save after a deletion or replacement of the log fails, and earlier saves are kept`(
     suffix: String, isReplaced: Bool
   ) throws {
     let directory = try TemporaryDirectory()
@@ -30,7 +30,7 @@ import Testing
     #expect(try after.complaints() == ["ok"])
   }
 
-  @Test func `a process that dies after its log was deleted has lost nothing that it acknowledged afterwards`()
+  @Test func `a process killed after its log was deleted has lost no later acknowledged save`()
     async throws
   {
     let directory = try TemporaryDirectory()

@@ -20,7 +20,7 @@ struct LostCommitTests {
     return try Ledger(type: .postgreSQL, at: url, options: options)
   }
 
-  /// Saves into a ledger that has one save, and does something else to the servers in place of the commit.
+  /// Saves into a ledger with one save, and disturbs the servers in place of the commit.
   private static func saveLosing(
     _ ledger: Ledger, _ proxy: SocketProxy, _ body: @escaping @Sendable () throws -> Void
   ) throws -> CoherenceError? {
@@ -57,7 +57,7 @@ struct LostCommitTests {
       #expect(error?.code == .connectionLost)
       #expect(error?.outcome == .notApplied)
       #expect(try Self.ledger(at: cluster.url).audit() == 1)
-      // What failed is still there to be saved.
+      // The failed save's changes are still unsaved in the context.
       try ledger.context.performAndWait { try ledger.context.save() }
       #expect(try Self.ledger(at: cluster.url).audit() == 2)
     }
@@ -88,7 +88,7 @@ struct LostCommitTests {
   }
 
   @Test(arguments: ["any", "read-write"])
-  func `a commit whose server is gone is of unknown outcome as long as only a standby answers`(
+  func `a commit on a lost server has an unknown outcome while only a standby responds`(
     _ attributes: String
   ) async throws {
     try await onOwnThread {
@@ -110,7 +110,7 @@ struct LostCommitTests {
     }
   }
 
-  @Test func `a long commit is asked for on its own host, not on another that came back`() async throws {
+  @Test func `the outcome of a long commit is queried on its own host, not on a restarted other one`() async throws {
     try await onOwnThread {
       let first = try Cluster()
       try Self.ledger(at: first.url).save()
@@ -120,7 +120,7 @@ struct LostCommitTests {
       // From now on the store needs no more connections, which would go to the first host.
       try ledger.save()
       let administration = try second.administration()
-      // A commit waits three seconds for a lock, and goes on without it.
+      // A commit waits three seconds for a lock, and continues without it.
       _ = try administration.run(
         [
           """

@@ -8,19 +8,19 @@ import GRDBSQLite
 import Logging
 import Testing
 
-/// A database that goes while a manager saves into it: the error is typed, nothing is half saved, and the manager and the
-/// context that it was given are of use afterwards.
+/// A database that disappears while a manager saves into it. The error is typed, no save is partial, and the manager
+/// and the given context stay usable.
 @Suite struct MappingFaultTests {
   // MARK: SQLite
 
-  /// How a disk fails, and what is said of it.
+  /// Faults of a disk, with the errors that a save must throw for them.
   private static let troubles: [(call: Disk.Call, code: CInt, expected: ErrorCode)] = [
     (.write, SQLITE_FULL, .storeFull), (.write, SQLITE_IOERR | 3 << 8, .inputOutput),
     (.sync, SQLITE_IOERR | 4 << 8, .inputOutput),
   ]
 
   @Test(arguments: troubles.indices, [false, true])
-  func `a save into a disk that fails saves nothing, and the next one passes`(trouble: Int, isLasting: Bool) throws {
+  func `a save on a failing disk saves nothing, and the next save passes`(trouble: Int, isLasting: Bool) throws {
     let (call, code, expected) = Self.troubles[trouble]
     var (number, firings) = (1, 0)
     while true {
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a save into a file that was deleted or moved fails, and does not vanish with it`(isMoved: Bool) throws {
+  func `a save into a deleted or moved file fails and loses no change`(isMoved: Bool) throws {
     let directory = try TemporaryDirectory()
     let purse = try Purse(directory)
     let elsewhere = directory.url.appendingPathComponent("elsewhere.sqlite")
@@ -72,7 +72,7 @@ import Testing
   // MARK: PostgreSQL
 
   @Test(needsServer, arguments: ["at a record in the middle", "at the end"])
-  func `a save whose connection ends saves nothing, and the next one passes`(moment: String) throws {
+  func `a save whose connection ends saves nothing, and the next save passes`(moment: String) throws {
     let server = try Server()
     defer { server.remove() }
     let purse = try Purse(server.configuration)
@@ -97,7 +97,7 @@ import Testing
     #expect(try purse.content() == Purse.after)
   }
 
-  @Test(needsServer) func `a save whose connection is ended by another one saves nothing`() async throws {
+  @Test(needsServer) func `a save whose connection is terminated by an administrator saves nothing`() async throws {
     let server = try Server()
     defer { server.remove() }
     let purse = try Purse(server.configuration)
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test(needsServer, Effort.onRequest)
-  func `a save whose server is stopped saves nothing, and passes when there is one again`() async throws {
+  func `a save with its server stopped saves nothing, and passes once the server runs again`() async throws {
     let cluster = try Cluster()
     let server = try Server(cluster.url)
     let purse = try Purse(server.configuration)
@@ -131,7 +131,7 @@ import Testing
     if: LedgerPlace.server != nil, "Set COHERENCE_POSTGRESQL_URL; `Tools/postgres start DIR` prints one.")
 }
 
-// MARK: - What is saved
+// MARK: - Saved models
 
 private struct Coin: Codable, Sendable, Hashable {
   var number: Int
@@ -148,7 +148,7 @@ private final class Purse: Sendable {
   let manager: PersistenceManager
 
   static let before = (0..<100).map { Coin(number: $0, mint: "old") }
-  /// Some are as they were, some differ, some are gone, and there are others.
+  /// The models after the change: some unchanged, some updated, some deleted, and some new.
   static let after =
     (0..<20).map { Coin(number: $0, mint: "old") } + (20..<60).map { Coin(number: $0, mint: "new") }
     + (100..<300).map { Coin(number: $0, mint: "new") }
@@ -170,7 +170,7 @@ private final class Purse: Sendable {
     try manager.fetchModels(Coin.mapping, sort: [Coin.mapping.order(\.number)])
   }
 
-  /// Saves in a context that is given, so that it can be looked at: it has nothing to save, before or afterwards.
+  /// Saves in a given context. The test can check that the context has no changes before and after it.
   func change() throws {
     let context = manager.workerContext
     defer { #expect(!context.performAndWait { context.hasChanges }) }
@@ -212,7 +212,7 @@ private struct Server {
   private let schema = "mapping_faults_\(UUID().uuidString.prefix(8))".lowercased()
 
   init(_ url: URL? = LedgerPlace.server) throws {
-    // Patience for a server that is gone for good would only make tests long.
+    // A long timeout for a stopped server would only make tests long.
     let options: [String: OptionValue] = [PostgreSQLOption.schema: .string(schema), PostgreSQLOption.poolTimeout: 1]
     configuration = StoreConfiguration(type: .postgreSQL, options: options, location: url)
     let coins = Coin.mapping

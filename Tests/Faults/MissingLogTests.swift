@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: [["-wal"], ["-wal", "-shm"]], [false, true])
-  func `a reader that begins after the log was deleted or replaced says so as a save does`(
+  func `a reader that begins after the log was deleted or replaced throws the same error as a save`(
     suffixes: [String], isReplaced: Bool
   ) throws {
     let directory = try TemporaryDirectory()
@@ -50,7 +50,7 @@ import Testing
     #expect(try held[0].count(deposits) == 9)
   }
 
-  @Test func `a reader that begins after the database was deleted says so as a save does`() throws {
+  @Test func `a reader that begins after the database was deleted throws the same error as a save`() throws {
     let directory = try TemporaryDirectory()
     let ledger = try Ledger(type: .sqlite, at: directory.store)
     try ledger.save()
@@ -62,7 +62,7 @@ import Testing
     #expect(error.message.contains("moved or deleted"))
   }
 
-  @Test func `a process that only reads after its log was deleted keeps what it acknowledged before`() async throws {
+  @Test func `a process that only reads after its log was deleted keeps its earlier acknowledged saves`() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .failure) { [store = directory.store as URL] in
       let ledger = try Ledger(type: .sqlite, at: store)

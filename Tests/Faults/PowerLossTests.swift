@@ -24,7 +24,7 @@ import Testing
     return disk
   }
 
-  /// How many saves are on an image of the disk.
+  /// Counts the saves on an image of the disk.
   private func saves(on image: DiskImage) throws -> Int {
     let directory = try TemporaryDirectory()
     try image.write(to: directory)
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `a save that does not wait for the disk is lost by a power failure, so the failure is one`() throws {
+  @Test func `a simulated power failure loses a save that does not wait for the disk`() throws {
     for mode in ["normal", "off"] {
       let disk = try usedDisk(synchronous: mode)
       var random = SplitMix64(seed: 1)

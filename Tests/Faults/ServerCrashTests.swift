@@ -5,19 +5,19 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A server that is ended in the middle of saves, and starts again: every acknowledged save is there, and what was said
-/// of the one that failed is true.
+/// A server that stops in the middle of saves and starts again. Every acknowledged save is in the store, and the error
+/// of the failed save reports its outcome correctly.
 @Suite(.enabled(if: LedgerPlace.server != nil, "Set COHERENCE_POSTGRESQL_URL; `Tools/postgres start DIR` prints one."))
 struct ServerCrashTests {
-  /// What became of saves, one after the other until one failed.
+  /// The outcome of a series of saves up to the first failure.
   private struct Outcome {
     var acknowledged: Int
-    /// Whether there was something to be saved when it failed.
+    /// Whether the context had changes when the save failed.
     var isPrepared = false
     var failure: CoherenceError?
   }
 
-  @Test(Effort.onRequest) func `what was acknowledged survives the end of the server`() async throws {
+  @Test(Effort.onRequest) func `every acknowledged save survives the end of the server`() async throws {
     let cluster = try Cluster()
     let place = LedgerPlace(backend: .postgreSQL, url: cluster.url, schema: "ledger")
     let ledger = try place.open()
@@ -38,7 +38,7 @@ struct ServerCrashTests {
       switch failure.outcome {
       case .notApplied:
         #expect(found == outcome.acknowledged)
-        // What failed is still there to be saved.
+        // The failed save's changes are still unsaved in the context.
         try ledger.context.performAndWait {
           if !outcome.isPrepared { _ = try ledger.prepare() }
           try ledger.context.save()
@@ -54,7 +54,7 @@ struct ServerCrashTests {
     #expect(try place.open().audit() == last)
   }
 
-  /// Saves until that fails. The end is brought about elsewhere, while saves go on.
+  /// Saves until a save fails. Another thread ends the server during the saves.
   private func saveUntilFailure(
     _ ledger: Ledger, _ acknowledged: @escaping @Sendable (Int) throws -> Void
   ) async throws -> Outcome {

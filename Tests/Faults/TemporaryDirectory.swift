@@ -4,7 +4,7 @@ import Foundation
 final class TemporaryDirectory: Sendable {
   let url: URL
   var path: String { url.path(percentEncoded: false) }
-  /// Where the test's store is.
+  /// The location of the test's store.
   var store: URL { url.appendingPathComponent("store.sqlite") }
 
   init() throws {

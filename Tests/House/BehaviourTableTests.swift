@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// The pages `Behaviours.md` of modules, which map what can be relied on to tests in the module's folder of `Tests`.
+/// The pages `Behaviours.md` of modules, which map promised behaviours to tests in the module's folder of `Tests`.
 @Suite("The tables of behaviours")
 struct BehaviourTableTests {
   /// The page of one module.
   struct Table: CustomTestStringConvertible {
     /// The catalogue with the page.
     let catalogue: String
-    /// The folders of tests that have a row each; all tests without.
+    /// The folders whose tests need a row each; empty for all tests.
     var folders: [String] = []
 
     var testDescription: String { catalogue }
@@ -59,7 +59,7 @@ struct BehaviourTableTests {
     }
   }
 
-  /// The names of the tests in the table's folder by file, without those files that have none.
+  /// The names of the tests in the table's folder by file, without empty files.
   private func testNames(of table: Table) throws -> [String: Set<String>] {
     let files = try repository.sources(in: table.tests).map { file in
       let declarations = file.lines.filter { $0.contains("func `") }
@@ -69,7 +69,7 @@ struct BehaviourTableTests {
     return Dictionary(uniqueKeysWithValues: files.filter { !$0.1.isEmpty })
   }
 
-  /// What stands between backticks.
+  /// The texts between backticks.
   private func quoted(in text: String) -> Set<String> {
     let parts = text.components(separatedBy: "`")
     return Set(parts.indices.filter { !$0.isMultiple(of: 2) }.map { parts[$0] })

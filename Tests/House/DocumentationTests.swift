@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The pages of the documentation catalogs: one for each product, with code that is compiled and sections for error codes.
+/// The pages of the documentation catalogs: one for each product, with compiled code and sections for error codes.
 @Suite("The documentation")
 struct DocumentationTests {
   private let repository = Repository()

@@ -9,7 +9,7 @@ struct FolderDirectionTests {
   }
 
   @Test(arguments: FolderTable.allowed.keys.sorted())
-  func `folders of a module use each other as the table says`(module: String) throws {
+  func `folders of a module use each other according to the table`(module: String) throws {
     let graph = try graph(of: module)
     let allowed = FolderTable.allowed[module, default: [:]]
     for folder in graph.folders.sorted() where graph.used(by: folder) != allowed[folder] {

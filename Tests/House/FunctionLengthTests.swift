@@ -18,7 +18,7 @@ struct FunctionLengthTests {
       (##"f(#"\("{"#)"##, ##"f("      )"##), ("f(\"\"\"\n  {\n  \"\"\")", "f(\"  \n   \n     )"),
       ("func `a { name`() {}", "func `        `() {}"), (#"f("\"{")"#, #"f("    )"#),
     ])
-  func `comments and strings are no code`(source: String, code: String) {
+  func `comments and strings do not count as code`(source: String, code: String) {
     let lines = code.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     #expect(CodeScanner.lines(of: source).map(closed) == lines.map(closed))
   }

@@ -47,7 +47,7 @@ struct ImportDirectionTests {
     #expect(Self.ownModule(importedBy: line) == module)
   }
 
-  /// The module of ours that a line imports, `nil` when it imports none.
+  /// The module of this package that a line imports; `nil` for other lines.
   private static func ownModule(importedBy line: String) -> String? {
     var words = line.split { " \t".contains($0) }.drop { $0.hasPrefix("@") || accessLevels.contains($0) }
     guard words.popFirst() == "import" else { return nil }

@@ -1,7 +1,7 @@
 /// Which of the package's own modules a folder may import. This table is the architecture's; the sources follow it.
 enum ImportTable {
   static let allowed: [String: Set<String>] = [
-    // What of the runtime has no Swift interface: declarations in C, and nothing else.
+    // The declarations of the runtime that have no Swift interface, in C.
     "Modules/Runtime": [],
     "Modules/Core": ["CoherenceRuntime"],
     "Modules/Strategies": ["CoherenceCore"],

@@ -32,7 +32,7 @@ struct NamedGuaranteeTests {
     #expect(Set(names).count == names.count)
   }
 
-  @Test func `a guarantee has tests in the file that the README names, which has its name`() throws {
+  @Test func `a guarantee has tests in the file that the README lists, and the file has the guarantee's name`() throws {
     let files = try repository.sources(in: "Tests")
     for guarantee in try guarantees() {
       let file = try #require(files.first { $0.path == guarantee.path }, "There is no \(guarantee.path).")

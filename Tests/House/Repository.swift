@@ -25,7 +25,7 @@ struct Repository {
     try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8).components(separatedBy: "\n")
   }
 
-  /// The Swift files in the folders at any depth, without those of build directories.
+  /// The Swift files in the folders at any depth, without files of build directories.
   func sources(in paths: String...) throws -> [SourceFile] {
     try paths.flatMap { path in
       let folder = root.appendingPathComponent(path)

@@ -9,7 +9,7 @@ struct SourceTidinessTests {
     #expect(files.filter { $0.lines.count > 400 }.map(\.path) == [], "Split these files by subject.")
   }
 
-  @Test func `contexts, objects, reads and saves do not trap without a sentence in release builds`() throws {
+  @Test func `traps in contexts, objects, reads and saves print a sentence in release builds`() throws {
     let folders = ["Changes", "Confinement", "Context", "Coordinator", "Objects", "Reading", "Save"].map {
       "Modules/Core/\($0)"
     }
@@ -31,7 +31,7 @@ struct SourceTidinessTests {
     #expect(places == [allowed], "Ask the store for its capabilities.")
   }
 
-  @Test func `nothing is left to be done later`() throws {
+  @Test func `the sources contain no markers of postponed work`() throws {
     // Spelt in two parts, so that this file does not find itself.
     let marks: Set<Substring> = ["TO" + "DO", "FIX" + "ME", "XX" + "X"]
     let places = try repository.sources(in: "Modules", "Backends", "Tests", "Tools").flatMap { file in
@@ -40,7 +40,7 @@ struct SourceTidinessTests {
     #expect(places == [], "Do it, or leave the note out.")
   }
 
-  @Test func `file names say a subject`() throws {
+  @Test func `file names name a subject`() throws {
     let empty = ["Utils", "Util", "Utilities", "Helpers", "Helper", "Misc", "Common"]
     let vague = try repository.sources(in: "Modules", "Backends", "Tests", "Tools/Sources").filter { file in
       empty.contains { file.name.hasSuffix($0) }

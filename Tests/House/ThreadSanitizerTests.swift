@@ -5,7 +5,7 @@ import ThreadSanitizerSupport
 
 @Suite("Thread sanitizer", .enabled(if: thread_sanitizer_sees_mutexes()))
 struct ThreadSanitizerTests {
-  @Test func `what a contended mutex hands over is no race`() {
+  @Test func `data handed over by a contended mutex is no race`() {
     let sum = Mutex(0)
     let before = thread_sanitizer_contended_locks()
     var rounds = 0

@@ -1,6 +1,6 @@
-/// The waits of tests that end with a time, and why each is no wait for time to pass.
+/// The timed waits of tests, each with the reason why it does not wait for time to pass.
 ///
-/// A time belongs here as the end of a wait for an event that comes in every correct run.
+/// A time belongs here as the limit of a wait for an event that occurs in every correct run.
 enum TimedWaitTable {
   struct Entry {
     /// Relative to the root of the repository.

@@ -86,8 +86,8 @@ struct UnsafeCodeTests {
     .map { $0.dropFirst(3) }.joined(separator: " ")
   }
 
-  /// A comment on the line, directly above (attributes may come between) or, for a type, first thing inside. What a
-  /// declaration is for is no reason: a documentation comment counts only where it speaks of sendability.
+  /// A comment on the line, directly above (attributes may come between) or, for a type, first thing inside. The
+  /// purpose of a declaration is not a reason: a documentation comment counts only if it mentions sendability.
   private static func hasComment(besideLine index: Int, of file: SourceFile) -> Bool {
     if file.lines[index].contains("//") { return true }
     let above = file.lines[..<index].reversed().first { !trimmed($0).hasPrefix("@") }

@@ -5,7 +5,7 @@ import Testing
 struct BadInputTests {
   private let store = makeStore()
 
-  @Test func `an aggregate whose nested place changes its case under it`() {
+  @Test func `an aggregate follows a nested enum into another case`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), wrapper: .leaf(Leaf(3))))
     store.update(Root.self, id: 1) { $0.wrapper = .item(Item(id: 4)) }
     #expect(store.find(Leaf.self, id: 3) == nil && store.find(Item.self, id: 4) != nil)
@@ -15,7 +15,7 @@ struct BadInputTests {
     #expect(held.current.wrapper == .nothing && store.find(Item.self, id: 4) == nil)
   }
 
-  @Test func `a clock that was set back refuses, and a write without a stamp helps`() {
+  @Test func `after the clock is set back a stamped write is refused and a write without a stamp is accepted`() {
     let held = store.store(entity: Leaf(1, "a"), modifiedAt: 1000)
     #expect(!store.update(Leaf.self, id: 1, modifiedAt: 999) { $0.text = "b" })
     #expect(held.current.text == "a")
@@ -35,19 +35,19 @@ struct BadInputTests {
     #expect(log.lines.last == "refused Renamed 1: identifierChanged")
   }
 
-  @Test func `an update closure that stores or removes the entity itself`() {
+  @Test func `an update closure may store or remove the entity, and its result counts unless the entity is removed`() {
     let store = store
     let held = store.store(entity: Leaf(1, "a"))
     store.update(Leaf.self, id: 1) { leaf in
       _ = store.store(entity: Leaf(1, "inside"))
       leaf.text = "result"
     }
-    #expect(held.current.text == "result", "What the closure leaves in its value counts.")
+    #expect(held.current.text == "result", "The value that the closure leaves counts.")
     #expect(!store.update(Leaf.self, id: 1) { _ in store.remove(Leaf.self, id: 1) })
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `an update closure that throws changes nothing and its error comes out`() {
+  @Test func `an update closure that throws changes nothing and its error is rethrown`() {
     struct Refusal: Error {}
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
     let (told, subscription) = held.changes()
@@ -61,7 +61,7 @@ struct BadInputTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `observers that store inside of a delivery`() {
+  @Test func `an observer may store during a delivery`() {
     let store = store
     let told = Told<Int>()
     let counter = store.store(entity: Leaf(1, "0"))
@@ -74,7 +74,7 @@ struct BadInputTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `observers that unsubscribe and release inside of a delivery`() {
+  @Test func `an observer may unsubscribe itself and release others during a delivery`() {
     let store = store
     let box = Box<EntityStore.Subscription>()
     let other = Box<EntityStore.Subscription>()
@@ -94,20 +94,20 @@ struct BadInputTests {
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
-  /// What a test's closures share on one thread.
+  /// A value shared by a test's closures on one thread.
   // Sendable because the test is on one thread.
   private final class Box<Value>: @unchecked Sendable {
     var value: Value?
   }
 
-  @Test func `a million identifiers that come and go leave nothing`() {
+  @Test func `a million identifiers stored and released leave nothing behind`() {
     let kept = store.store(entity: Leaf(-1))
     for id in 0..<1_000_000 { _ = store.store(entity: Leaf(id)) }
     #expect(store.count(of: Leaf.self) == 1)
     withExtendedLifetime(kept) {}
   }
 
-  @Test func `identifiers whose hashes are all the same`() {
+  @Test func `identifiers with equal hashes are distinguished`() {
     struct Colliding: Hashable, Sendable {
       let number: Int
       func hash(into hasher: inout Hasher) {}
@@ -121,21 +121,21 @@ struct BadInputTests {
     #expect((0..<300).count { store.find(Thing.self, id: Colliding(number: $0)) != nil } == 200)
   }
 
-  @Test func `entities that cannot be compared are told each time`() {
+  @Test func `incomparable entities notify observers at every store`() {
     let (told, subscription) = store.store(entity: Opaque(id: 1)).changes()
     _ = store.store(entity: Opaque(id: 1))
     #expect(told.count == 1)
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a generic caller that only knows of identifiable values stores an aggregate as one`() {
+  @Test func `a generic caller of identifiable values stores an aggregate as an aggregate`() {
     func keep<T: Identifiable & Sendable>(_ value: T) -> EntityObserver<T> { store.store(entity: value) }
     let held = keep(Root(id: 1, leaf: Leaf(2)))
     store.update(Leaf.self, id: 2) { $0.text = "new" }
     #expect(held.current.leaf.text == "new")
   }
 
-  @Test func `a ring of a thousand`() {
+  @Test func `a cycle of a thousand entities is stored, updated and released`() {
     var person = Person(0, "stub")
     for id in (0..<1000).reversed() { person = Person(id, "p", [person]) }
     var held: EntityObserver<Person>? = store.store(entity: person)

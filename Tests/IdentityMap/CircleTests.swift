@@ -7,7 +7,7 @@ import Testing
 @Suite("Random mixtures of circles")
 struct CircleMixtureTests {
   @Test(arguments: SeededRandom.seeds)
-  func `whoever is in somebody's list is who he is, and what was undone was never there`(seed: UInt64) {
+  func `members of a friends list show their current values, and an undone transaction leaves no trace`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var circle = CircleMixture(seed: seed)
     for step in 0..<1_000 {
@@ -22,22 +22,22 @@ struct CircleMixtureTests {
   }
 }
 
-/// What is stored while it is in what is being stored.
+/// Cyclic values that contain a second version of the stored entity.
 @Suite("Circles that change")
 struct CircleChangeTests {
   private let store = makeStore()
 
-  @Test func `what is stored in the middle of a circle is what was given`() {
+  @Test func `a second version of an entity deep inside a cycle becomes its current value`() {
     let held = store.store(
       entity: Person(1, "a", [Person(2, "b", [Person(3, "c", [Person(4, "d"), Person(5, "e")])])]))
     let second = store.find(Person.self, id: 2)
-    // What becomes of 4 is known to 3, and so to 2, before the links of 2 are others.
+    // The update changes 4, and so 3 and 2, before the links of 2 change.
     store.update(Person.self, id: 5) { $0.friends = [Person(2, "f", [Person(4, "g"), Person(1, "h")])] }
     #expect(second?.current.friends.map(\.name) == ["g", "h"])
     #expect(held.current.name == "h" && held.current.friends.isEmpty)
   }
 
-  @Test func `what closed a circle is shown as it is when another is removed`() {
+  @Test func `an entity that closes a cycle shows its current value after the removal of another entity`() {
     let held = store.store(entity: Person(4, "a", [Person(0, "b", [Person(1, "c"), Person(4, "a")])]))
     let first = store.find(Person.self, id: 0)
     _ = store.store(entity: Person(4, "new"))
@@ -47,7 +47,8 @@ struct CircleChangeTests {
   }
 }
 
-/// What there is, without what is in those who are in somebody's list: who closes a circle there is as he was stored.
+/// The visible people of a store, each with the names of the friends it shows. Friends of friends are left out: a
+/// person that closes a cycle is shown there with its stored value.
 private struct CircleSight: Equatable {
   struct Entry: Equatable {
     let id: Int

@@ -39,7 +39,7 @@ struct CollectionTests {
     #expect(index.count == expected.count)
   }
 
-  @Test func `an identity index tells elements with one hash apart by the condition`() {
+  @Test func `an identity index distinguishes elements of equal hash by the condition`() {
     var index = IdentityIndex<Element>()
     defer { index.destroy() }
     let elements = (0..<20).map { Element($0) }
@@ -71,7 +71,7 @@ struct CollectionTests {
   // MARK: LRU list
 
   @Test(arguments: SeededRandom.seeds)
-  func `an LRU list evicts the entry that was used the longest time ago`(seed: UInt64) {
+  func `an LRU list evicts the least recently used entry`(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let elements = (0..<50).map { Element($0) }
     var entries: [Int: LRUEntry<Element>] = [:]

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Many threads")
 struct ConcurrencyTests {
-  @Test func `64 writers and observers end with one truth`() {
+  @Test func `64 concurrent writers and observers end with equal values`() {
     let store = EntityStore()
     let shared = store.store(entities: (0..<8).map { Person($0, "") })
     let told = Mutex<[Int: Int]>([:])
@@ -35,7 +35,7 @@ struct ConcurrencyTests {
     #expect(told.withLock { $0.count } == 64)
   }
 
-  @Test func `handles may be let go on every thread`() {
+  @Test func `handles may be released on every thread`() {
     let store = EntityStore(delivery: .immediate)
     DispatchQueue.concurrentPerform(iterations: 16) { thread in
       for round in 0..<500 {
@@ -48,7 +48,7 @@ struct ConcurrencyTests {
     #expect(store.count(of: Leaf.self) == 0)
   }
 
-  @Test func `an entity that one thread lets go stays for another that has found it`() {
+  @Test func `an entity released by one thread stays for another thread with a handle`() {
     let store = EntityStore(delivery: .immediate)
     DispatchQueue.concurrentPerform(iterations: 4) { thread in
       for round in 0..<2000 {
@@ -56,7 +56,7 @@ struct ConcurrencyTests {
           _ = store.store(entity: Leaf(1, "\(round)"))
           continue
         }
-        // A transaction lets nobody else end anything in the meantime.
+        // A transaction keeps other threads from releasing entities until it ends.
         store.transaction { store in
           guard let found = store.find(Leaf.self, id: 1) else { return }
           #expect(store.find(Leaf.self, id: 1)?.value == found.value)
@@ -69,7 +69,7 @@ struct ConcurrencyTests {
     #expect(store.count(of: Leaf.self) == 0)
   }
 
-  @Test func `an entity that is found when its last holder is just letting go stays`() {
+  @Test func `an entity found while its last handle is being released stays`() {
     let store = makeStore()
     let holder = Mutex<EntityObserver<Leaf>?>(store.store(entity: Leaf(1, "a")))
     let hasEnded = DispatchSemaphore(value: 0)
@@ -88,7 +88,7 @@ struct ConcurrencyTests {
     withExtendedLifetime(found) {}
   }
 
-  @Test func `another thread sees all of a transaction or nothing`() {
+  @Test func `a read on another thread sees all of a transaction or nothing`() {
     let store = EntityStore(delivery: .immediate)
     let held = store.store(entities: [Leaf(1, "0"), Leaf(2, "0")])
     DispatchQueue.concurrentPerform(iterations: 4) { thread in

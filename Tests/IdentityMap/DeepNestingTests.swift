@@ -55,7 +55,7 @@ struct DeepNestingTests {
     #expect(told == ["", "new"] && last == "new")
   }
 
-  @Test func `an equal value of 20,000 levels is stored and told to nobody, another one is told once`() async {
+  @Test func `a store of 20,000 levels notifies observers once if the value differs and never if it is equal`() async {
     let (told, last) = await onPoolThread {
       let (store, told) = (makeStore(), Told<String>())
       let held = store.store(entity: Comment(levels: Self.levels))
@@ -99,7 +99,7 @@ struct DeepNestingTests {
     #expect(last == Self.levels - 2 && left == 0)
   }
 
-  @Test func `20,000 levels of which each needs the next go with the last`() async {
+  @Test func `removing the last of 20,000 required levels removes all levels`() async {
     let left = await onPoolThread {
       let store = makeStore()
       let held = store.store(entity: Chain(levels: Self.levels))
@@ -110,7 +110,7 @@ struct DeepNestingTests {
     #expect(left == 0)
   }
 
-  @Test func `an optimistic change of the last of 20,000 levels is shown in the first and taken back`() async {
+  @Test func `an optimistic change of the last of 20,000 levels is visible in the first until its rollback`() async {
     let (shown, reverted) = await onPoolThread {
       let store = makeStore()
       let held = store.store(entity: Comment(levels: Self.levels))
@@ -141,7 +141,7 @@ struct DeepNestingTests {
     #expect(stored == [levels, 0] && removed == 0 && back == levels)
   }
 
-  @Test func `20,000 entities whose values keep each other's observers go one after the other`() async {
+  @Test func `20,000 entities whose values hold each other's observers are released without recursion`() async {
     let left = await onPoolThread {
       let store = makeStore()
       var last = store.store(entity: Keeper(id: 0, next: nil))
@@ -151,7 +151,7 @@ struct DeepNestingTests {
     #expect(left.count(of: Keeper.self) == 0)
   }
 
-  @Test func `an archive of 20,000 levels is refused, and one of a hundred is read back`() async throws {
+  @Test func `an archive of 20,000 levels is refused, and an archive of a hundred is restored`() async throws {
     try await Task.detached {
       let store = makeStore()
       var archive = EntityArchive()
@@ -176,7 +176,7 @@ struct DeepNestingTests {
     }
   }
 
-  /// A pool thread has the stack of a thread that nobody has asked for more, 8 MB on Linux.
+  /// A pool thread has the default stack of a thread, 8 MB on Linux.
   private func onPoolThread<R: Sendable>(_ body: @escaping @Sendable () -> R) async -> R {
     await Task.detached { body() }.value
   }
@@ -231,7 +231,7 @@ private struct Topic: Aggregate, Equatable {
   }
 }
 
-/// An entity that cannot be without the next one.
+/// A chain link. Removing the next link removes it.
 private struct Chain: Aggregate, Equatable {
   let id: Int
   var next: Next = .end

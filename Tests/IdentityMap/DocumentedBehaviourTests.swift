@@ -13,7 +13,7 @@ struct DocumentedBehaviourTests {
     #expect(written.subtracting(documented).sorted() == [], "These tests have no row.")
   }
 
-  /// What is between backticks in the rows of the tables.
+  /// The test names between backticks in the rows of the tables.
   private func documentedTests() throws -> [String] {
     let page = tests.deletingLastPathComponent().deletingLastPathComponent()
       .appendingPathComponent("Modules/IdentityMap/CoherenceIdentityMap.docc/Behaviours.md")

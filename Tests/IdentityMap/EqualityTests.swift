@@ -1,13 +1,13 @@
 import CoherenceIdentityMap
 import Testing
 
-/// Equality says whether observers are told, and nothing else.
+/// Equality decides whether observers are notified. It does not decide whether a value is stored.
 @Suite("Values whose equality leaves fields out")
 struct EqualityTests {
   private struct Refusal: Error {}
   private let store = makeStore()
 
-  /// One store goes the short ways, the other, which has a logger, the long ones.
+  /// The first store takes the fast paths. The second has a logger and takes the slow ones.
   private static let stores: [@Sendable () -> EntityStore] = [{ makeStore() }, { makeStore(logger: Log()) }]
 
   @Test(arguments: [0, 1])
@@ -27,7 +27,7 @@ struct EqualityTests {
   }
 
   @Test(arguments: [0, 1])
-  func `everything that contains an entity shows its equal value`(kind: Int) {
+  func `aggregates and aliases of an entity show its equal value`(kind: Int) {
     let store = Self.stores[kind]()
     let shelf = store.store(entity: Shelf(1, tag: Tag(2, "old"), tags: [Tag(2, "old"), Tag(3, "old")]))
     let outer = store.store(entity: Room(id: 1, shelf: shelf.value))
@@ -42,7 +42,7 @@ struct EqualityTests {
   }
 
   @Test(arguments: [0, 1])
-  func `an equal aggregate is stored with everything in it`(kind: Int) {
+  func `an equal aggregate is stored with the entities in it`(kind: Int) {
     let store = Self.stores[kind]()
     let held = store.store(entity: Room(id: 1, shelf: Shelf(2, tag: Tag(3, "old"), tags: [Tag(4, "old")])))
     _ = store.store(entity: Room(id: 1, shelf: Shelf(2, name: "new", tag: Tag(3, "new"), tags: [Tag(4), Tag(5)])))
@@ -54,7 +54,7 @@ struct EqualityTests {
   }
 
   @Test(arguments: [0, 1])
-  func `of equal values at two places of an aggregate that is stored the last counts at both`(kind: Int) {
+  func `of two equal values of one entity in an aggregate the last counts at both places`(kind: Int) {
     let store = Self.stores[kind]()
     let held = store.store(entity: Shelf(1, tag: Tag(2, "first"), tags: [Tag(2, "second")]))
     #expect(held.current.texts == ["second", "second"])
@@ -62,7 +62,7 @@ struct EqualityTests {
     #expect(held.current.texts == ["fourth", "fourth"])
   }
 
-  @Test func `the equality of a policy does not keep a value from being stored`() {
+  @Test func `an equal value by the equality of a policy is stored`() {
     store.setPolicy(for: Leaf.self) { $0.areEqual = { $0.id == $1.id } }
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "old")))
     let (told, subscription) = store.store(entity: Leaf(2, "new")).changes()
@@ -73,7 +73,7 @@ struct EqualityTests {
 
   // MARK: Edits in an aggregate
 
-  @Test func `an edit that no equality sees counts at whichever place it is made`() {
+  @Test func `an edit of fields outside of the equality counts at every place`() {
     let state = Marker(id: 2, state: .on(Tag(9, "old")), named: ["a": Tag(9, "old")], all: [Tag(9, "old")])
     let held = store.store(entity: Wall(id: 1, markers: [state, state]))
     store.update(Wall.self, id: 1) { $0.markers[0].state = .on(Tag(9, "new")) }
@@ -88,7 +88,7 @@ struct EqualityTests {
 
   // MARK: Observers
 
-  @Test func `observers are told of no equal value and of the next other one`() {
+  @Test func `observers are not notified of an equal value and are notified of the next different one`() {
     let held = store.store(entity: Box(id: 1, tag: Tag(2, "old"), leaf: Leaf(3)))
     let outer = store.store(entity: Chest(id: 1, box: held.value))
     let (boxes, first) = held.changes()
@@ -102,7 +102,7 @@ struct EqualityTests {
     withExtendedLifetime((first, second, third)) {}
   }
 
-  @Test func `an equal value and another one in one transaction are told once`() {
+  @Test func `an equal value and a different one in one transaction notify observers once`() {
     let held = store.store(entity: Box(id: 1, tag: Tag(2, "old"), leaf: Leaf(3)))
     let (told, subscription) = held.changes()
     store.transaction { store in
@@ -114,7 +114,7 @@ struct EqualityTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a paused observer has not missed an equal value`() {
+  @Test func `a paused observer receives nothing after an equal value`() {
     let (told, subscription) = store.store(entity: Tag(1, "old")).changes()
     subscription.pause()
     store.update(Tag.self, id: 1) { $0.text = "new" }
@@ -122,7 +122,7 @@ struct EqualityTests {
     #expect(told.count == 0)
   }
 
-  @Test func `a transaction that throws takes back equal values and observers are told of nothing`() {
+  @Test func `a transaction that throws restores equal values and notifies no observer`() {
     let held = store.store(entity: Box(id: 1, tag: Tag(2, "old"), leaf: Leaf(3)))
     let (told, subscription) = held.changes()
     try? store.transaction { store throws in
@@ -138,7 +138,7 @@ struct EqualityTests {
     #expect(told.values.map(\.leaf.text) == ["new"])
   }
 
-  @Test func `a query is told of equal values when its members or their order are others`() {
+  @Test func `a query notifies of equal values only when its members or their order change`() {
     let held = store.store(entities: [Tag(1, "a"), Tag(2, "c")])
     let sorted = store.query(Tag.self, sortedBy: \.text)
     let (told, subscription) = sorted.changes()
@@ -152,7 +152,7 @@ struct EqualityTests {
     withExtendedLifetime((held, subscription, other)) {}
   }
 
-  @Test func `observers of a query hear nothing of an equal value beside a removal that is undone`() {
+  @Test func `observers of a query are not notified of an equal value beside a rolled-back removal`() {
     _ = store.store(entity: Tag(1, "old"), named: .tag)
     let (told, subscription) = store.query(Tag.self).changes()
     store.transaction { store in
@@ -166,7 +166,7 @@ struct EqualityTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a query over aggregates looks at equal values in them`() {
+  @Test func `a query over aggregates evaluates equal values in them`() {
     let held = store.store(entity: Room(id: 1, shelf: Shelf(2, tag: Tag(3, "old"))))
     let rooms = store.query(Room.self, where: { $0.shelf.tag.text == "new" })
     store.update(Tag.self, id: 3) { $0.text = "new" }
@@ -174,7 +174,7 @@ struct EqualityTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `an optimistic change that makes an equal value is shown and taken back`() {
+  @Test func `an optimistic change to an equal value is visible until its rollback`() {
     let shelf = store.store(entity: Shelf(1, tag: Tag(2, "sure")))
     let change = store.optimistically { draft in
       draft.update(Tag.self, id: 2) { $0.text += "!" }
@@ -192,7 +192,9 @@ struct EqualityTests {
   // MARK: Ordinary values
 
   @Test(arguments: [1, 100])
-  func `equal texts that lie elsewhere in memory are told to nobody, however many aggregates have them`(count: Int) {
+  func `a text at another address with equal characters notifies no observer, however many aggregates contain it`(
+    count: Int
+  ) {
     func text() -> String { String(repeating: "long ", count: 10) }
     func roots() -> [Root] { (0..<count).map { Root(id: $0, text: text(), leaf: Leaf(1, text())) } }
     let held = store.store(entities: roots())
@@ -205,7 +207,7 @@ struct EqualityTests {
     withExtendedLifetime((subscription, other)) {}
   }
 
-  @Test func `an alias that was stored again with equal entities tells of the next change`() {
+  @Test func `an alias stored again with equal entities notifies of the next change`() {
     _ = store.store(entities: [Leaf(1)], named: .all)
     let (told, subscription) = store.find(named: .all).changes()
     _ = store.store(entities: [Leaf(1)], named: .all)
@@ -270,7 +272,7 @@ private struct Chest: Aggregate, Equatable {
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.box)] }
 }
 
-/// Has values that are compared by their identifiers where no mirror shows them as fields.
+/// A type whose identifiers are compared but are not visible as fields in a mirror.
 private struct Marker: Identifiable, Sendable {
   enum State: Equatable, Sendable {
     case on(Tag)

@@ -61,7 +61,7 @@ struct Root: Aggregate, Equatable {
   }
 }
 
-/// Entities whose identifiers are those of what is in them.
+/// An aggregate that takes its identifier from its leaf.
 struct Inner: Aggregate, Equatable {
   var id: Int { leaf.id }
   var leaf: Leaf
@@ -74,7 +74,7 @@ struct Outer: Aggregate, Equatable {
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.inner)] }
 }
 
-/// An entity that can contain itself.
+/// An entity with entities of its own type in it.
 struct Person: Aggregate, Equatable {
   let id: Int
   var name: String
@@ -99,7 +99,7 @@ struct Document: Aggregate, Equatable {
   }
 }
 
-/// An entity that cannot be compared.
+/// An entity without an equality.
 struct Opaque: Identifiable, Sendable {
   let id: Int
   var text = ""
@@ -121,7 +121,7 @@ extension AliasKey where T == [Root] {
   static let roots = AliasKey(named: "roots")
 }
 
-/// Keeps what observers were told, from any thread.
+/// Collects the values that observers receive, from any thread.
 final class Told<Value: Sendable>: Sendable {
   private let list = Mutex<[Value]>([])
 
@@ -139,7 +139,7 @@ final class Told<Value: Sendable>: Sendable {
 }
 
 extension EntityObserver {
-  /// Observes, and keeps what it was told after the first value.
+  /// Observes, and collects the values that follow the first one.
   func changes() -> (told: Told<T>, subscription: EntityStore.Subscription) {
     let told = Told<T>()
     let subscription = observe { told.append($0) }
@@ -148,12 +148,12 @@ extension EntityObserver {
   }
 }
 
-/// A store that tells its observers before a call returns.
+/// A store that notifies its observers before a call returns.
 func makeStore(logger: (any EntityStore.Logger)? = nil) -> EntityStore {
   EntityStore(delivery: .immediate, logger: logger)
 }
 
-/// Keeps what it is told.
+/// Collects the lines that it logs.
 final class Log: EntityStore.Logger {
   private let told = Told<String>()
 

@@ -11,7 +11,7 @@ struct InterleavingTests {
     (ProcessInfo.processInfo.environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 40_000) / 20
 
   @Test(arguments: SeededRandom.seeds)
-  func `observers have the present values, and never those of undone changes`(seed: UInt64) {
+  func `observers receive current values, and never values of rolled-back changes`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var run = Mixture(seed: seed, isPinned: false)
     for step in 0..<Self.steps {
@@ -26,7 +26,7 @@ struct InterleavingTests {
   }
 
   @Test(arguments: SeededRandom.seeds)
-  func `unconfirmed changes leave nothing behind`(seed: UInt64) {
+  func `rolled-back changes leave nothing behind`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var run = Mixture(seed: seed, isPinned: true)
     for step in 0..<Self.steps {

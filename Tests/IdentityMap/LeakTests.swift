@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Nothing is left")
 struct LeakTests {
-  @Test func `values and stores go when nobody keeps them`() {
+  @Test func `values and stores are released when nothing holds them`() {
     let alive = Counter()
     weak var forgotten: EntityStore?
     do {
@@ -21,7 +21,7 @@ struct LeakTests {
     #expect(alive.value == 0 && forgotten == nil)
   }
 
-  @Test func `what is kept outlives the store`() {
+  @Test func `an observer outlives its store and keeps its value`() {
     let alive = Counter()
     var held: EntityObserver<Counted>?
     var subscription: EntityStore.Subscription?
@@ -38,7 +38,7 @@ struct LeakTests {
     #expect(alive.value == 0 && subscription == nil)
   }
 
-  @Test func `rings of entities go with their store and without it`() {
+  @Test func `cycles of entities are released with their store and before it`() {
     let alive = Counter()
     let store = makeStore()
     func ring(_ size: Int) -> Counted {
@@ -53,7 +53,7 @@ struct LeakTests {
     #expect(alive.value == 0)
   }
 
-  @Test func `a rolled back transaction leaves nothing`() {
+  @Test func `a rolled-back transaction retains nothing`() {
     struct Refusal: Error {}
     let alive = Counter()
     let store = makeStore()
@@ -76,7 +76,7 @@ private final class Counter: Sendable {
   }
 }
 
-/// Counts how many of it there are.
+/// Counts its living tokens.
 private final class Tally: Sendable {
   private let alive: Counter
 

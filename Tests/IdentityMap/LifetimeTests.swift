@@ -25,7 +25,7 @@ struct LifetimeTests {
     #expect(!isThere(2))
   }
 
-  @Test func `the last ones used stay`() {
+  @Test func `a count lifetime retains the most recently used entities`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .last(2) }
     for id in 1...3 { _ = store.store(entity: Leaf(id)) }
     #expect(!isThere(1) && isThere(3) && isThere(2))
@@ -33,7 +33,7 @@ struct LifetimeTests {
     #expect(isThere(2) && !isThere(3) && isThere(4), "The one found last stays.")
   }
 
-  @Test func `an entity stays for its time`() {
+  @Test func `a timed lifetime retains an entity until its expiry`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
     _ = store.store(entity: Leaf(1))
     let used = store.store(entity: Leaf(2))
@@ -46,7 +46,7 @@ struct LifetimeTests {
     withExtendedLifetime(used) {}
   }
 
-  @Test func `nothing finds what is over its time`() {
+  @Test func `an expired entity is not found`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
     func over() {
       _ = store.store(entity: Leaf(1, "old"))
@@ -70,7 +70,7 @@ struct LifetimeTests {
     change.rollback()
   }
 
-  @Test func `nothing finds what is over its time in a transaction`() {
+  @Test func `an expired entity is not found in a transaction`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
     _ = store.store(entity: Leaf(1, "old"))
     clock.advance(by: .seconds(10))
@@ -93,7 +93,7 @@ struct LifetimeTests {
     #expect(store.count(of: Leaf.self) == 200)
   }
 
-  @Test func `entities stay as far as the memory goes`() {
+  @Test func `a memory lifetime evicts entities once their cost exceeds its bytes`() {
     store.setPolicy(for: Leaf.self) {
       $0.lifetime = .memory(bytes: 100)
       $0.cost = { $0.text?.utf8.count ?? 0 }
@@ -105,7 +105,7 @@ struct LifetimeTests {
     #expect(!isThere(1) && isThere(2) && isThere(3))
   }
 
-  @Test func `entities become stale by time and by hand and fresh by a write`() {
+  @Test func `an entity becomes stale by time or by invalidation and fresh by a write`() {
     store.setPolicy(for: Leaf.self) { $0.staleAfter = .seconds(60) }
     let held = store.store(entity: Leaf(1))
     #expect(store.isStale(Leaf.self, id: 2) && !store.isStale(Leaf.self, id: 1))
@@ -141,7 +141,7 @@ struct LifetimeTests {
     #expect(person.current.friends.map(\.id) == [2, 3])
   }
 
-  @Test func `a policy says which values are equal`() {
+  @Test func `the equality of a policy decides whether observers are notified`() {
     store.setPolicy(for: Opaque.self) { $0.areEqual = { $0.text == $1.text } }
     let (told, subscription) = store.store(entity: Opaque(id: 1)).changes()
     _ = store.store(entity: Opaque(id: 1))
@@ -149,7 +149,7 @@ struct LifetimeTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an archive brings entities and aliases back with their stamps`() throws {
+  @Test func `restoring an archive restores entities and aliases with their stamps`() throws {
     let held = store.store(entities: [Leaf(1, "a"), Leaf(2, "b")], modifiedAt: 5)
     _ = store.store(entity: Leaf(3, "c"), named: .chosen)
     _ = store.store(entities: [Leaf(1, "a")], named: .all)
@@ -186,7 +186,7 @@ struct ArchivedStampTests {
   }
 }
 
-/// A clock that is moved by hand.
+/// A clock that moves only when a test advances it.
 final class HandClock: Sendable {
   private let time = Mutex(Duration.zero)
 

@@ -60,7 +60,7 @@ struct ListModel {
     }
   }
 
-  /// Confirmed edits go into the base when no open one is before them.
+  /// Moves confirmed edits into the base unless an open edit precedes them.
   mutating func settle() {
     while let first = patches.first, first.isConfirmed {
       base = Self.apply(first.edit, to: base)
@@ -125,7 +125,7 @@ struct ListModel {
     }
   }
 
-  /// Whether an open edit of a change inserts an entity. Without one, an answer to the change takes no entry.
+  /// Whether an open edit of a change inserts an entity. Otherwise the change's result takes no entry.
   func inserts(_ id: Int, by change: Int) -> Bool {
     patches.contains { patch in
       guard patch.change == change, !patch.isConfirmed, case .insert(let ids, _) = patch.edit else { return false }

@@ -12,7 +12,7 @@ struct ModelTests {
   private static let operations = environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 200_000
   private static let seed = SeededRandom.seeds[0]
 
-  @Test func `the store does what plain dictionaries do`() {
+  @Test func `a random sequence of operations has the same results as plain dictionaries`() {
     print("COHERENCE_SEED=\(Self.seed)")
     var run = ModelRun(seed: Self.seed)
     for step in 0..<Self.operations {
@@ -44,7 +44,7 @@ private struct ModelRun {
     }
   }
 
-  /// Tells how many values there still are.
+  /// Counts the living values.
   final class Token: Sendable {
     private let living: Counter
 
@@ -64,7 +64,7 @@ private struct ModelRun {
     var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.group)] }
   }
 
-  /// What is stored, by reference.
+  /// The entities that the store is expected to have, by reference.
   struct Model {
     var leaves: [Int: String?] = [:]
     var groups: [Int: (name: String, first: Int, leaves: [Int])] = [:]
@@ -154,7 +154,7 @@ private struct ModelRun {
     change.rollback()
   }
 
-  /// Removes a leaf for a while, in which things are stored that are seen when it is back, or stay without it.
+  /// Removes a leaf tentatively and stores values below the removal, which is then rolled back or confirmed.
   private mutating func removeOptimistically(_ id: Int) {
     let change = store.optimistically { $0.remove(Leaf.self, id: id) }
     let (wasThere, isConfirmed) = (model.leaves[id] != nil, any(2) == 0)
@@ -210,7 +210,7 @@ private struct ModelRun {
     model.sections[section.id] = .some(section.group?.id)
   }
 
-  /// What nothing keeps is gone: each is kept by an observer of it, or by what contains it.
+  /// Drops unheld entities from the model: an entity needs an observer or a container.
   private mutating func dropFromModel() {
     let (leaves, groups, sections) = (leaves, groups, sections)
     model.sections = model.sections.filter { sections[$0.key] != nil }

@@ -13,7 +13,7 @@ struct NestingMixtureTests {
     var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.tags), .init(\.leaf)] }
   }
 
-  @Test func `two versions of one entity in a set do not confuse what comes after the set`() {
+  @Test func `two versions of one entity in a set leave the entities after the set at their places`() {
     let held = store.store(
       entity: Tagged(id: 1, tags: [Item(id: 2, key: "a"), Item(id: 2, key: "b"), Item(id: 3)], leaf: Leaf(4)))
     #expect(held.current.tags.count == 2 && held.current.leaf == Leaf(4))
@@ -35,7 +35,7 @@ struct NestingMixtureTests {
   }
 
   @Test(arguments: 0..<50)
-  func `entities in a dictionary stay at their keys when one is removed`(round: Int) {
+  func `entities in a dictionary stay at their keys when one of them is removed`(round: Int) {
     let items = Dictionary(uniqueKeysWithValues: (0..<24).map { ("\($0)", Item(id: $0)) })
     let held = store.store(entity: Shelf(id: 1, items: items))
     for removed in 0..<12 { store.remove(Item.self, id: removed) }
@@ -44,7 +44,7 @@ struct NestingMixtureTests {
     #expect(held.current.items.count == 12)
   }
 
-  /// A wrapper that breaks its promise: it loses what is written.
+  /// A wrapper whose setter violates its contract: the written entity is lost.
   private struct Careless: EntityWrapper, Equatable, Sendable {
     var stored: Item?
     var item: Item? {
@@ -66,7 +66,7 @@ struct NestingMixtureTests {
     var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(wrapper: \.careless), .init(\.leaf)] }
   }
 
-  @Test func `a wrapper that loses what is written does not confuse types`() {
+  @Test func `a wrapper whose setter drops the entity leaves entities of other types at their places`() {
     let held = store.store(entity: Box(id: 1, careless: Careless(stored: Item(id: 2)), leaf: Leaf(3)))
     for round in 0..<3 {
       store.update(Item.self, id: 2) { $0.key = "\(round)" }
@@ -75,7 +75,7 @@ struct NestingMixtureTests {
     }
   }
 
-  @Test func `a page that is stored under an alias is merged once`() {
+  @Test func `a page stored under an alias is merged once`() {
     store.setPolicy(for: Person.self) { $0.merge = { Person($1.id, $1.name, $0.friends + $1.friends) } }
     let alias = AliasKey<Person>("me")
     let held = store.store(entity: Person(1, "p", [Person(2, "a")]))
@@ -104,7 +104,7 @@ struct NestingMixtureTests {
     var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(lists: \.pairs)] }
   }
 
-  @Test func `only the collection goes that cannot be without what is removed`() {
+  @Test func `removing an entity removes its required aggregate from a list and leaves the list`() {
     let (first, second) = (Pair(first: Leaf(1), second: Leaf(2)), Pair(first: Leaf(3), second: Leaf(4)))
     let held = store.store(entity: Pairs(id: 1, pairs: [first, second]))
     store.remove(Leaf.self, id: 2)
@@ -113,7 +113,7 @@ struct NestingMixtureTests {
     #expect(held.current.pairs == [Pair(first: Leaf(3), second: Leaf(4, "new"))])
   }
 
-  @Test func `a closure that merges may remove the entity`() {
+  @Test func `a merge closure may remove the entity`() {
     let store = store
     let held = store.store(entity: Note(id: 1))
     store.setPolicy(for: Note.self) { policy in

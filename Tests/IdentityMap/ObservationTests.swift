@@ -8,7 +8,7 @@ import Testing
 struct ObservationTests {
   private let store = makeStore()
 
-  @Test func `an asynchronous sequence gives the current value and the new ones and keeps the entity`() async {
+  @Test func `an asynchronous sequence delivers the current value and new values and retains the entity`() async {
     var values = store.store(entity: Leaf(1, "0")).values.makeAsyncIterator()
     #expect(await values.next() == Leaf(1, "0"))
     store.update(Leaf.self, id: 1) { $0.text = "1" }
@@ -35,7 +35,7 @@ struct ObservationTests {
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `a field is told only when it changes`() {
+  @Test func `an observer of a field is notified only when the field changes`() {
     let told = Told<String?>()
     let held = store.store(entity: Root(id: 1, text: "a", leaf: Leaf(2, "b")))
     let subscription = held.observe(\.leaf.text) { told.append($0) }
@@ -59,7 +59,7 @@ struct ObservationTests {
     #expect(told.count == 1, "Without a change there is nothing to catch up with.")
   }
 
-  @Test func `an observed entity tells Observation of its changes`() {
+  @Test func `an observed entity publishes its changes to Observation`() {
     let observed = store.store(entity: Leaf(1, "0")).observed()
     let alias = store.find(named: .chosen).observed()
     let changes = Told<Int>()
@@ -79,14 +79,14 @@ struct ObservationTests {
     #expect(changes.values == [1, 2] && alias.value == Leaf(1, "1"))
   }
 
-  @Test func `an observed entity that is let go observes no more and keeps nothing`() {
+  @Test func `a released observed entity ends its subscription and releases its entity`() {
     var observed: ObservedEntity<Leaf>? = store.store(entity: Leaf(1)).observed()
     #expect(observed?.value == Leaf(1) && store.find(Leaf.self, id: 1) != nil)
     observed = nil
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `an observer has a delivery of its own when it asks for one`() {
+  @Test func `an observer may have a delivery of its own`() {
     let work = Told<@Sendable () -> Void>()
     let told = Told<Leaf>()
     let subscription = store.store(entity: Leaf(1, "0")).observe(on: .custom { work.append($0) }) { told.append($0) }
@@ -98,7 +98,7 @@ struct ObservationTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `deliveries come on the queues and executors that were asked for`() async {
+  @Test func `deliveries run on the queue or executor of their observer`() async {
     for delivery in [Delivery.serial, .queue(DispatchQueue(label: "q")), .executor(globalConcurrentExecutor)] {
       let store = EntityStore(delivery: delivery)
       let told = AsyncStream<Leaf>.makeStream()
@@ -112,7 +112,7 @@ struct ObservationTests {
   }
 
   @MainActor
-  @Test func `deliveries come on the main queue when it was asked for`() async {
+  @Test func `deliveries run on the main queue if it is the observer's delivery`() async {
     let store = EntityStore(delivery: .main)
     let told = AsyncStream<Bool>.makeStream()
     let subscription = store.store(entity: Leaf(1)).observe { _ in
@@ -126,7 +126,7 @@ struct ObservationTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an entity is told before what contains it whatever changed first`() {
+  @Test func `an entity notifies before its aggregates, in whichever order they change`() {
     let store = makeStore()
     let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1))))
     let root = store.store(entity: Root(id: 5, leaf: Leaf(1)))

@@ -10,7 +10,7 @@ struct OptimisticAnswerTests {
     store.optimistically { $0.update(Counter.self, id: 1) { $0.count += number } }
   }
 
-  @Test func `an answer takes the place of the change and tells nobody what is shown already`() {
+  @Test func `a server result replaces the change and does not notify observers of values already visible`() {
     let (told, subscription) = store.store(entity: Counter(id: 1, count: 1)).changes()
     let change = adding(1)
     let stored = change.commit(replacingWith: Counter(id: 1, count: 2))
@@ -20,7 +20,7 @@ struct OptimisticAnswerTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `other changes go on top of an answer`() {
+  @Test func `later changes are applied on top of a server result`() {
     let held = store.store(entity: Counter(id: 1, count: 1))
     let (first, second) = (adding(1), adding(10))
     first.commit(replacingWith: Counter(id: 1, count: 5))
@@ -29,7 +29,7 @@ struct OptimisticAnswerTests {
     #expect(held.current.count == 5)
   }
 
-  @Test func `an answer that is not as fresh as the store is refused and the change goes`() {
+  @Test func `a server result with an older stamp than the store's is refused and the change ends`() {
     let held = store.store(entity: Counter(id: 1, count: 1), modifiedAt: 1)
     let change = adding(1)
     _ = store.store(entity: Counter(id: 1, count: 7), modifiedAt: 10)
@@ -37,13 +37,13 @@ struct OptimisticAnswerTests {
     #expect(held.current.count == 7)
   }
 
-  @Test func `an answer with another identifier takes the place of the entity that the change stored`() {
+  @Test func `a server result with another identifier replaces the entity that the change stored`() {
     let change = store.optimistically { $0.store(Leaf(-1, "draft")) }
     let stored = change.commit(replacingWith: Leaf(7, "draft"))
     #expect(stored.current == Leaf(7, "draft") && store.find(Leaf.self, id: -1) == nil)
   }
 
-  @Test func `an entity that the change stored stays with its answer`() {
+  @Test func `an entity that the change stored stays with its server result`() {
     let change = store.optimistically { $0.store(Leaf(1, "draft")) }
     let (told, subscription) = store.find(Leaf.self, id: 1)!.changes()
     change.commit(replacingWith: Leaf(1, "server"))
@@ -51,14 +51,14 @@ struct OptimisticAnswerTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an entity that the change removed is there again with its answer`() {
+  @Test func `an entity that the change removed returns with its server result`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), items: [Item(id: 3)]))
     let change = store.optimistically { $0.remove(Item.self, id: 3) }
     change.commit(replacingWith: Item(id: 3, key: "server"))
     #expect(held.current.items == [Item(id: 3, key: "server")])
   }
 
-  @Test func `the entities in an answer take the place of what the change did to them`() {
+  @Test func `entities inside a server result replace the change's values for them`() {
     let held = store.store(entity: Root(id: 1, text: "old", leaf: Leaf(2, "a")))
     let change = store.optimistically { draft in
       draft.update(Root.self, id: 1) { root in
@@ -72,7 +72,7 @@ struct OptimisticAnswerTests {
     #expect(held.current == answer)
   }
 
-  @Test func `several answers take the place of one change`() {
+  @Test func `several server results replace one change`() {
     let held = store.store(entities: [Leaf(1, "a"), Leaf(2, "b"), Leaf(3, "c")])
     let change = store.optimistically { draft in
       for id in 1...3 { draft.update(Leaf.self, id: id) { $0.text? += "!" } }
@@ -81,7 +81,7 @@ struct OptimisticAnswerTests {
     #expect(held.current == [Leaf(1, "server"), Leaf(2, "server"), Leaf(3, "c")])
   }
 
-  @Test func `an answer is stored when the change has been taken back already`() {
+  @Test func `a server result is stored even if the change was rolled back before`() {
     let held = store.store(entity: Counter(id: 1, count: 1))
     let change = adding(1)
     change.rollback()
@@ -89,7 +89,7 @@ struct OptimisticAnswerTests {
     #expect(held.current.count == 2)
   }
 
-  @Test func `an answer in a transaction that throws leaves the change open`() {
+  @Test func `a server result in a transaction that throws leaves the change open`() {
     let held = store.store(entity: Counter(id: 1, count: 1))
     let change = adding(1)
     try? store.transaction { _ throws in

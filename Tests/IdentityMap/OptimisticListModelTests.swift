@@ -11,7 +11,7 @@ struct OptimisticListModelTests {
     (ProcessInfo.processInfo.environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 40_000) / 10
 
   @Test(arguments: SeededRandom.seeds)
-  func `a list with tentative edits is that of plain arrays`(seed: UInt64) {
+  func `a list with tentative edits has the same entries as a model of plain arrays`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var run = ListRun(seed: seed)
     for step in 0..<Self.steps {
@@ -40,10 +40,10 @@ private struct ListRun {
   private let store = makeStore()
   private var random: SeededRandom
   private var list = ListModel()
-  /// The entities that are there by confirmed changes.
+  /// The entities that confirmed changes have inserted.
   private var existing: Set<Int> = []
   private var temporaries: Set<Int> = []
-  /// The entities that are removed tentatively, each with the change that has done so.
+  /// The tentatively removed entities, each with the change that removes it.
   private var removed: [Int: Int] = [:]
   private var changes: [Open] = []
   private var number = 0
@@ -148,7 +148,7 @@ private struct ListRun {
   }
 
   private mutating func edit() -> ListModel.Edit {
-    // Of other entities, two changes could bring one along.
+    // Two changes could insert the same entity if it were not present.
     let present = existing.filter { removed[$0] == nil }.sorted()
     let kind = present.isEmpty ? 0 : any(9)
     switch kind {
@@ -209,7 +209,7 @@ private struct ListRun {
     }
   }
 
-  /// The server's answer to a change.
+  /// Commits a change with the server's result.
   private mutating func answer() {
     guard let open = takeChange() else { return }
     let live = open.temporaries.filter { temporaries.contains($0) }
@@ -264,7 +264,7 @@ extension ListModel.Position {
 }
 
 extension ListModel.Edit {
-  /// The entities that the edit brings along.
+  /// The entities that the edit inserts.
   fileprivate var temporaries: [Int] {
     if case .insert(let ids, _) = self { ids.filter { $0 < 0 } } else { [] }
   }

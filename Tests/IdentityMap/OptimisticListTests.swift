@@ -19,7 +19,7 @@ struct OptimisticListTests {
 
   // MARK: One change
 
-  @Test func `a tentative entry is shown at its place and goes with its change`() {
+  @Test func `a tentative entry is visible at its index and disappears when its change is rolled back`() {
     storeList(1, 2)
     let (told, subscription) = store.find(named: .all).changes()
     let change = inserting(-1)
@@ -48,7 +48,7 @@ struct OptimisticListTests {
   ]
 
   @Test(arguments: positions)
-  func `a tentative entry is at the position that its change names`(position: ListPosition<Int>, expected: [Int]) {
+  func `a tentative entry is at the index of its change`(position: ListPosition<Int>, expected: [Int]) {
     storeList(1, 2, 3)
     let change = inserting(9, at: position)
     #expect(ids == expected)
@@ -68,7 +68,7 @@ struct OptimisticListTests {
     #expect(store.find(named: .all).value == [Leaf(1), Leaf(2), Leaf(3)] && store.count(of: Leaf.self) == 3)
   }
 
-  @Test func `an entity that replaces another one in a list that has it already keeps its place`() {
+  @Test func `an entity that replaces another one in a list that contains it already keeps its index`() {
     storeList(1, 2, 3)
     let change = store.optimistically { $0.replaceEntry(1, with: Leaf(3), named: .all) }
     #expect(ids == [2, 3])
@@ -76,7 +76,7 @@ struct OptimisticListTests {
     #expect(ids == [2, 3])
   }
 
-  @Test func `a tentative list hides the confirmed one until it is taken back`() {
+  @Test func `a tentative list hides the confirmed list until its rollback`() {
     storeList(1, 2)
     let change = store.optimistically { $0.store([Leaf(2, "draft"), Leaf(7)], named: .all) }
     store.append(entities: [Leaf(3)], named: .all)
@@ -85,7 +85,7 @@ struct OptimisticListTests {
     #expect(store.find(named: .all).value == [Leaf(1), Leaf(2), Leaf(3)] && store.find(Leaf.self, id: 7) == nil)
   }
 
-  @Test func `an alias that stands for nothing stands for the tentative entry alone`() {
+  @Test func `a tentative insertion into an empty alias shows the tentative entry alone`() {
     let change = inserting(1)
     #expect(ids == [1] && store.inspect().aliases.count == 1)
     #expect(!store.update(named: .all) { $0 = [] })
@@ -93,7 +93,7 @@ struct OptimisticListTests {
     #expect(ids == nil && store.inspect().aliases.isEmpty && store.inspect().entities.isEmpty)
   }
 
-  @Test func `an alias of one entity can be given to another one and taken away`() {
+  @Test func `an alias of one entity can be tentatively moved to another entity or removed`() {
     _ = store.store(entity: Leaf(1), named: .chosen)
     let other = store.optimistically { $0.store(Leaf(2, "draft"), named: .chosen) }
     let nothing = store.optimistically { $0.removeAlias(named: .chosen) }
@@ -106,7 +106,7 @@ struct OptimisticListTests {
     #expect(store.find(named: .chosen).value == Leaf(3) && store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `an entity that the store has keeps its value in a tentative entry`() {
+  @Test func `a tentative entry shows the stored value of an existing entity`() {
     let held = store.store(entity: Leaf(1, "stored"))
     let change = inserting(1)
     #expect(store.find(named: .all).value == [Leaf(1, "stored")])
@@ -116,9 +116,9 @@ struct OptimisticListTests {
     #expect(ids == nil && held.current.text == "newer")
   }
 
-  // MARK: Confirmed changes meanwhile
+  // MARK: Confirmed changes below a tentative edit
 
-  @Test func `a page, a removal and a new list stay when a change is taken back`() {
+  @Test func `a page, a removal and a new list stay after the rollback of an edit above them`() {
     storeList(1, 2)
     let change = inserting(-1)
     store.append(entities: [Leaf(3)], named: .all)
@@ -144,7 +144,7 @@ struct OptimisticListTests {
     #expect(store.find(named: .all).value == [Leaf(1, "new")])
   }
 
-  @Test func `an entity that the server puts into the list keeps the server's place`() {
+  @Test func `an entity in the server's list keeps the server's index`() {
     storeList(1)
     let change = inserting(9)
     storeList(1, 9)
@@ -153,7 +153,7 @@ struct OptimisticListTests {
     #expect(ids == [1, 9])
   }
 
-  @Test func `an entity of an edit that is removed for good does not come back`() {
+  @Test func `an entity of a tentative edit removed by a confirmed change does not return`() {
     storeList(1, 2)
     let removal = store.optimistically { $0.removeEntry(1, named: .all) }
     let insertion = inserting(9)
@@ -165,7 +165,7 @@ struct OptimisticListTests {
     #expect(ids == [2] && store.count(of: Leaf.self) == 1)
   }
 
-  @Test func `an alias that is removed has no edits any more`() {
+  @Test func `removing an alias discards its tentative edits`() {
     storeList(1)
     let change = inserting(-1)
     store.removeAlias(named: AliasKey<[Leaf]>.all)
@@ -178,7 +178,7 @@ struct OptimisticListTests {
     #expect(ids == nil && store.inspect().entities.isEmpty)
   }
 
-  @Test func `a removed entity stays out of a list that an edit keeps in its place`() {
+  @Test func `a removed entity stays out of a list with a tentative edit`() {
     storeList(1, 2)
     let (insertion, removal) = (inserting(9), store.optimistically { $0.remove(Leaf.self, id: 2) })
     #expect(ids == [9, 1])
@@ -191,7 +191,7 @@ struct OptimisticListTests {
   // MARK: Several changes
 
   @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]])
-  func `confirmed entries stay where they are in whatever order their changes are confirmed`(order: [Int]) {
+  func `confirmed entries keep their order in whichever order their changes are confirmed`(order: [Int]) {
     storeList(1)
     let changes = [-1, -2, -3].map { inserting($0) }
     let (told, subscription) = store.find(named: .all).changes()
@@ -200,7 +200,7 @@ struct OptimisticListTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a change that is taken back leaves the edits of other changes`() {
+  @Test func `rolling back a change leaves the edits of other changes`() {
     storeList(1)
     let (first, second) = (inserting(-1), inserting(-2, at: .after(-1)))
     #expect(ids == [-1, -2, 1])
@@ -219,7 +219,7 @@ struct OptimisticListTests {
     #expect(ids == [5, 6])
   }
 
-  @Test func `a transaction that throws undoes edits and their ends`() {
+  @Test func `a transaction that throws rolls back edits, commits and rollbacks`() {
     storeList(1)
     let change = inserting(-1)
     let (told, subscription) = store.find(named: .all).changes()
@@ -237,7 +237,7 @@ struct OptimisticListTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a change that nobody holds takes its edits back`() {
+  @Test func `releasing a change rolls back its edits`() {
     storeList(1)
     var change: OptimisticChange? = inserting(-1)
     #expect(ids == [-1, 1] && change != nil)
@@ -245,9 +245,9 @@ struct OptimisticListTests {
     #expect(ids == [1])
   }
 
-  // MARK: Answers
+  // MARK: Server results
 
-  @Test func `the server's identifier takes the place of the temporary one`() {
+  @Test func `the server's identifier replaces the temporary one`() {
     storeList(1)
     let change = inserting(-1, at: .last)
     store.append(entities: [Leaf(2)], named: .all)
@@ -258,7 +258,7 @@ struct OptimisticListTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an answer that the list has already keeps its place and the temporary entry goes`() {
+  @Test func `a server result that the list contains already keeps its index and the temporary entry disappears`() {
     storeList(1)
     let change = inserting(-1)
     storeList(1, 7)
@@ -280,7 +280,7 @@ struct OptimisticListTests {
     #expect(ids == [7, 5, 1])
   }
 
-  @Test func `an answer to another entity of the change is not taken for the temporary one`() {
+  @Test func `a server result for another entity of the change does not replace the temporary entry`() {
     storeList(1)
     let change = store.optimistically { draft in
       draft.update(Leaf.self, id: 1) { $0.text = "draft" }
@@ -290,14 +290,14 @@ struct OptimisticListTests {
     #expect(store.find(named: .all).value == [Leaf(1, "server")])
   }
 
-  @Test func `several answers take the places of the temporary entries in their order`() {
+  @Test func `several server results replace the temporary entries in their order`() {
     storeList(1)
     let change = store.optimistically { $0.append(entities: [Leaf(-1), Leaf(-2)], named: .all) }
     change.commit(replacingWith: [Leaf(7), Leaf(8)])
     #expect(ids == [1, 7, 8])
   }
 
-  @Test func `answers by temporary identifiers take their places, and what has no answer goes`() {
+  @Test func `server results replace their temporary identifiers, and temporary entries without a result disappear`() {
     storeList(1)
     let change = store.optimistically { $0.append(entities: [Leaf(-1), Leaf(-2), Leaf(-3)], named: .all) }
     let stored = change.commit(replacing: [-3: Leaf(7), -1: Leaf(8, "server")])
@@ -305,7 +305,7 @@ struct OptimisticListTests {
     #expect(stored[-1]?.value == Leaf(8, "server") && store.count(of: Leaf.self) == 3)
   }
 
-  @Test func `an archive has the list without tentative entries`() throws {
+  @Test func `an archive contains the list without tentative entries`() throws {
     storeList(1)
     let change = inserting(-1)
     var archive = EntityArchive()

@@ -16,9 +16,9 @@ struct OptimisticMixtureTests {
     store.optimistically { $0.update(Leaf.self, id: id) { $0.text? += "!" } }
   }
 
-  // MARK: Sure data that is made of what is shown
+  // MARK: Confirmed updates of tentative values
 
-  @Test func `an update is made of the sure value and goes below the change`() {
+  @Test func `an update below a tentative change starts from the confirmed value`() {
     let held = store.store(entity: Leaf(1, "a"))
     let change = draft(of: 1)
     store.update(Leaf.self, id: 1) { $0.text? += "b" }
@@ -27,7 +27,7 @@ struct OptimisticMixtureTests {
     #expect(held.current.text == "ab")
   }
 
-  @Test func `an update of an entity that is not sure goes with it`() {
+  @Test func `an update of a tentative entity is rolled back with it`() {
     let change = store.optimistically { $0.store(Leaf(1, "draft")) }
     #expect(store.update(Leaf.self, id: 1) { $0.text? += "!" })
     #expect(store.find(Leaf.self, id: 1)?.value.text == "draft!")
@@ -35,7 +35,7 @@ struct OptimisticMixtureTests {
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `an update of an aggregate does not make sure what is not in it`() {
+  @Test func `an update of an aggregate does not confirm tentative values of entities in it`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "a")), named: .main)
     let change = draft(of: 2)
     store.update(Root.self, id: 1) { $0.text = "new" }
@@ -45,7 +45,7 @@ struct OptimisticMixtureTests {
     #expect(held.current == Root(id: 1, text: "newer", leaf: Leaf(2, "a")))
   }
 
-  @Test func `an update of an aggregate does not make sure what cannot be compared`() {
+  @Test func `an update of an aggregate does not confirm incomparable tentative values`() {
     let held = store.store(entity: OpaqueHolder(id: 1, opaque: Opaque(id: 2, text: "a")))
     _ = store.store(entities: [held.value], named: AliasKey("holders"))
     let change = store.optimistically { $0.update(Opaque.self, id: 2) { $0.text += "!" } }
@@ -56,7 +56,7 @@ struct OptimisticMixtureTests {
     #expect(held.current.text == "newer" && held.current.opaque.text == "a")
   }
 
-  @Test func `an update of what is in an aggregate is made of the sure value`() {
+  @Test func `an update of a nested entity through its aggregate starts from the confirmed value`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "a")))
     let change = draft(of: 2)
     store.update(Root.self, id: 1) { $0.leaf.text? += "b" }
@@ -65,7 +65,7 @@ struct OptimisticMixtureTests {
     #expect(held.current.leaf.text == "ab")
   }
 
-  @Test func `storing under an alias does not make a change sure`() {
+  @Test func `storing under an alias does not confirm a tentative change`() {
     let held = store.store(entity: Leaf(1, "a"))
     let change = draft(of: 1)
     _ = store.store(entity: Leaf(1, "b"), named: .chosen)
@@ -74,7 +74,7 @@ struct OptimisticMixtureTests {
     #expect(held.current.text == "b" && store.find(named: .chosen).value?.text == "b")
   }
 
-  @Test func `a payload is merged with the sure value`() {
+  @Test func `a merge closure receives the confirmed value, not the tentative one`() {
     store.setPolicy(for: Note.self) {
       $0.merge = { Note(id: $0.id, fields: $0.fields.merging($1.fields) { $1 }) }
     }
@@ -86,7 +86,7 @@ struct OptimisticMixtureTests {
     #expect(held.current.fields == ["a": "1", "b": "2"])
   }
 
-  @Test func `a page is merged with a sure value whose children are current`() {
+  @Test func `a merge closure receives a confirmed value whose children are current`() {
     store.setPolicy(for: Person.self) { policy in
       policy.merge = { stored, page in
         page.friends.isEmpty ? page : Person(page.id, page.name, stored.friends + page.friends)
@@ -101,7 +101,7 @@ struct OptimisticMixtureTests {
     #expect(held.current == Person(1, "p", [Person(2, "current"), Person(3, "b")]))
   }
 
-  @Test func `an aggregate that looks the same makes sure what is in it`() {
+  @Test func `storing an aggregate equal to the visible one confirms the entities in it`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "a")))
     let change = store.optimistically { $0.update(Leaf.self, id: 2) { $0.text = "b" } }
     _ = store.store(entity: Root(id: 1, leaf: Leaf(2, "b")))
@@ -109,9 +109,9 @@ struct OptimisticMixtureTests {
     #expect(held.current.leaf.text == "b")
   }
 
-  // MARK: What is told
+  // MARK: Notifications
 
-  @Test func `observers are told of sure data below a change that changes nothing any more`() {
+  @Test func `observers are notified of confirmed data below a tentative change without effect`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
     let list = store.store(entities: [held.value])
     let change = store.optimistically { $0.update(Root.self, id: 1) { $0.text = "x" } }
@@ -126,7 +126,7 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a sure value makes an entity fresh and is logged and a change does not`() {
+  @Test func `a confirmed value makes an entity fresh and is logged, and a tentative change does neither`() {
     store.setPolicy(for: Leaf.self) { $0.staleAfter = .seconds(60) }
     let held = store.store(entity: Leaf(1, "a"))
     clock.advance(by: .seconds(30))
@@ -142,7 +142,7 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `a change gives an entity no more time`() {
+  @Test func `a tentative change does not extend an entity's lifetime`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
     _ = store.store(entity: Leaf(1, "a"))
     clock.advance(by: .seconds(6))
@@ -153,9 +153,9 @@ struct OptimisticMixtureTests {
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
-  // MARK: What is removed
+  // MARK: Removals
 
-  @Test func `what was removed does not come back when a change of its aggregate is taken back`() {
+  @Test func `a removed entity does not return when a tentative change of its aggregate is rolled back`() {
     let root = Root(id: 1, leaf: Leaf(2), items: [Item(id: 3), Item(id: 4)])
     let held = store.store(entity: root)
     let item = store.find(Item.self, id: 4)
@@ -169,7 +169,7 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(item) {}
   }
 
-  @Test func `what a change took out of an aggregate keeps its stamp`() {
+  @Test func `an entity tentatively removed from an aggregate keeps its stamp`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), items: [Item(id: 3, key: "new")]), modifiedAt: 10)
     let change = store.optimistically { $0.update(Root.self, id: 1) { $0.items = [] } }
     _ = store.store(entity: Item(id: 3, key: "old"), modifiedAt: 5)
@@ -178,7 +178,7 @@ struct OptimisticMixtureTests {
     #expect(held.current.items == [Item(id: 3, key: "new")])
   }
 
-  @Test func `an aggregate with a change goes when what it cannot be without is removed`() {
+  @Test func `an aggregate with a tentative change is removed with an entity that it requires`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
     let change = store.optimistically { $0.update(Root.self, id: 1) { $0.leaf = Leaf(9) } }
     store.remove(Leaf.self, id: 2)
@@ -187,7 +187,7 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `an aggregate stays when what only a change has put in it is removed`() {
+  @Test func `an aggregate stays when an entity that only a tentative change put into it is removed`() {
     let (held, leaf) = (store.store(entity: Root(id: 1, leaf: Leaf(2))), store.store(entity: Leaf(9)))
     let change = store.optimistically { $0.update(Root.self, id: 1) { $0.leaf = Leaf(9) } }
     store.remove(Leaf.self, id: 9)
@@ -197,8 +197,8 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(leaf) {}
   }
 
-  @Test func `an aggregate that is removed for the time being stays when what only a change has put in it is removed`()
-  {
+  @Test
+  func `a tentatively removed aggregate stays when an entity that only a tentative change put into it is removed`() {
     let held = store.store(entities: [Root(id: 1, leaf: Leaf(2))])
     let leaf = store.store(entity: Leaf(9))
     let change = store.optimistically { $0.update(Root.self, id: 1) { $0.leaf = Leaf(9) } }
@@ -212,7 +212,8 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(leaf) {}
   }
 
-  @Test func `an aggregate that comes to contain what is removed goes from what it is in`() {
+  @Test
+  func `an aggregate that gets a tentatively removed entity disappears until the rollback`() {
     struct Lid: Aggregate, Equatable {
       let id: Int
       var leaf: Leaf
@@ -236,7 +237,7 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(leaf) {}
   }
 
-  @Test func `after everything was removed nothing is brought back`() {
+  @Test func `a rollback after removing everything restores nothing`() {
     let held = store.store(entities: [Leaf(1), Leaf(2)])
     let change = store.optimistically { draft in
       draft.remove(Leaf.self, id: 1)
@@ -247,7 +248,7 @@ struct OptimisticMixtureTests {
     #expect(store.count(of: Leaf.self) == 0 && held.current.isEmpty)
   }
 
-  @Test func `an alias of what was removed stands for nothing when the removal is confirmed`() {
+  @Test func `aliases drop an entity when its tentative removal is confirmed`() {
     _ = store.store(entity: Leaf(1), named: .chosen)
     _ = store.store(entities: [Leaf(1), Leaf(2)], named: .all)
     store.optimistically { $0.remove(Leaf.self, id: 1) }.commit()
@@ -257,7 +258,7 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(again) {}
   }
 
-  @Test func `an aggregate with a change does not show what is removed either`() {
+  @Test func `an aggregate with a tentative change does not show a tentatively removed entity`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
     let item = store.store(entity: Item(id: 3))
     let text = store.optimistically { $0.update(Root.self, id: 1) { $0.text = "draft" } }
@@ -272,7 +273,7 @@ struct OptimisticMixtureTests {
     withExtendedLifetime(item) {}
   }
 
-  @Test func `an aggregate that is stored optimistically leaves what is in it as it is`() {
+  @Test func `storing an aggregate tentatively does not change the entities in it`() {
     let leaf = store.store(entity: Leaf(2, "sure"))
     let change = store.optimistically { $0.store(Root(id: 1, leaf: Leaf(2, "guess"), items: [Item(id: 3)])) }
     #expect(store.find(Root.self, id: 1)?.value == Root(id: 1, leaf: Leaf(2, "sure"), items: [Item(id: 3)]))
@@ -281,7 +282,7 @@ struct OptimisticMixtureTests {
   }
 
   @Test(arguments: [false, true])
-  func `what an optimistic aggregate brings along goes with it`(isConfirmed: Bool) {
+  func `entities that a tentative aggregate inserts are removed when it is rolled back`(isConfirmed: Bool) {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
     store.setPolicy(for: Item.self) { $0.lifetime = .pinned }
     let held = store.store(entity: Root(id: 2, leaf: Leaf(3)))
@@ -298,7 +299,7 @@ struct OptimisticMixtureTests {
     #expect(store.count(of: Leaf.self) == (isConfirmed ? 2 : 1) && store.count(of: Item.self) == (isConfirmed ? 3 : 1))
   }
 
-  @Test func `what two optimistic aggregates bring along stays until both have gone`() {
+  @Test func `an entity that two tentative aggregates insert stays until both are rolled back`() {
     let first = store.optimistically { $0.store(Root(id: 1, leaf: Leaf(3))) }
     let second = store.optimistically { $0.store(Root(id: 2, leaf: Leaf(3, "other"))) }
     first.rollback()
@@ -307,7 +308,7 @@ struct OptimisticMixtureTests {
     #expect(store.find(Root.self, id: 2) == nil && store.count(of: Leaf.self) == 0)
   }
 
-  @Test func `what an optimistic aggregate brings along is sure when something sure contains it`() {
+  @Test func `entities that a tentative aggregate inserts are confirmed once a confirmed aggregate contains them`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
     let change = store.optimistically { $0.store(Root(id: 2, leaf: Leaf(3, "draft"), items: [Item(id: 4)])) }
     _ = store.store(entity: Root(id: 1, leaf: Leaf(3, "draft")))
@@ -317,7 +318,7 @@ struct OptimisticMixtureTests {
     #expect(store.find(Root.self, id: 1) != nil && store.find(Root.self, id: 2) == nil)
   }
 
-  @Test func `an optimistic entity that is in itself goes with its change`() {
+  @Test func `a tentative entity that contains itself is removed when its change is rolled back`() {
     let change = store.optimistically { $0.store(Person(1, "a", [Person(2, "b", [Person(1, "a")])])) }
     #expect(store.find(Person.self, id: 1)?.value.friends.map(\.id) == [2] && store.count(of: Person.self) == 2)
     change.rollback()
@@ -326,7 +327,7 @@ struct OptimisticMixtureTests {
 
   // MARK: Archives
 
-  @Test func `an archive has the sure values`() throws {
+  @Test func `an archive contains the confirmed values`() throws {
     let held = store.store(entities: [Leaf(1, "a"), Leaf(2, "b")], named: .all)
     let change = store.optimistically { draft in
       draft.update(Leaf.self, id: 1) { $0.text = "draft" }
@@ -347,7 +348,7 @@ struct OptimisticMixtureTests {
   }
 }
 
-/// An aggregate that cannot be compared, of something that cannot be compared.
+/// An aggregate without an equality, of an entity without an equality.
 private struct OpaqueHolder: Aggregate {
   let id: Int
   var text = ""

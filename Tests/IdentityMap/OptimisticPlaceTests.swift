@@ -21,7 +21,7 @@ struct OptimisticPlaceTests {
   }
 
   @Test(arguments: Spot.allCases)
-  func `an optimistic change counts at whichever place of several it is made`(spot: Spot) {
+  func `an optimistic change counts at any of an entity's places`(spot: Spot) {
     let held = document()
     let (told, subscription) = held.changes()
     let change = store.optimistically { $0.update(Document.self, id: 1) { spot.change(&$0) { $0 = "new" } } }
@@ -33,7 +33,7 @@ struct OptimisticPlaceTests {
   }
 
   @Test(arguments: Spot.allCases)
-  func `an optimistic change at one of several places lasts after it was confirmed`(spot: Spot) {
+  func `an optimistic change at one of several places lasts after its commit`(spot: Spot) {
     let held = document()
     store.optimistically { $0.update(Document.self, id: 1) { spot.change(&$0) { $0 = "new" } } }.commit()
     #expect(texts(held.current) == ["new", "new", "new"])
@@ -42,7 +42,7 @@ struct OptimisticPlaceTests {
   }
 
   @Test(arguments: Spot.allCases)
-  func `confirmed data is placed below an optimistic change at one of several places`(spot: Spot) {
+  func `confirmed data is stored below an optimistic change at one of several places`(spot: Spot) {
     let held = document()
     let change = store.optimistically { $0.update(Document.self, id: 1) { spot.change(&$0) { $0? += "!" } } }
     _ = store.store(entity: Leaf(2, "surer"))
@@ -54,7 +54,7 @@ struct OptimisticPlaceTests {
     #expect(held.current == Document(id: 1, author: whole, editor: Leaf(4), readers: [Leaf(3), whole]))
   }
 
-  @Test func `confirmed data of other fields shows through an optimistic change of an entity in an aggregate`() {
+  @Test func `confirmed data of other fields is visible through an optimistic change of an entity in an aggregate`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), note: Note(id: 3, fields: ["a": "1"])))
     let change = store.optimistically { $0.update(Root.self, id: 1) { $0.note?.fields["a"] = "draft" } }
     _ = store.store(entity: Note(id: 3, fields: ["a": "2", "b": "2"]))
@@ -92,7 +92,7 @@ struct OptimisticPlaceTests {
   }
 
   @Test(arguments: [false, true])
-  func `an optimistic change counts at whichever depth it is made`(isDeep: Bool) {
+  func `an optimistic change counts at any depth`(isDeep: Bool) {
     let leaf = Leaf(2, "old")
     let held = store.store(
       entity: Desk(id: 9, document: Document(id: 1, author: leaf, editor: leaf), chief: leaf))
@@ -132,7 +132,7 @@ struct OptimisticPlaceTests {
     #expect(held.current.readers == [Leaf(2, "new"), Leaf(2, "new")] && refusals.isEmpty)
   }
 
-  @Test func `an entity that an optimistic change puts in keeps the value that the store has`() {
+  @Test func `an entity that an optimistic change puts into an aggregate keeps its stored value`() {
     let held = document()
     let other = store.store(entity: Leaf(5, "sure"))
     let change = store.optimistically { $0.update(Document.self, id: 1) { $0.editor = Leaf(5, "guess") } }

@@ -8,7 +8,7 @@ struct OptimisticRemovalTests {
     id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 4), Item(id: 5)], wrapper: .item(Item(id: 4)))
   private let without4 = Root(id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 5)])
 
-  @Test func `what is removed is gone from everywhere at once and back when it is taken back`() {
+  @Test func `a tentative removal hides an entity everywhere at once and a rollback restores it everywhere`() {
     let (held, item) = (store.store(entity: root, named: .main), store.find(Item.self, id: 4))
     let list = store.store(entities: [Item(id: 4), Item(id: 5)])
     let (query, awaited) = (store.query(Item.self, sortedBy: \.id), store.await(Item.self, id: 4))
@@ -24,7 +24,7 @@ struct OptimisticRemovalTests {
     #expect(held.current.items[0].key == "later", "The links are back as well.")
   }
 
-  @Test func `observers are told once of the removal and once of its end`() {
+  @Test func `observers are notified once of a tentative removal and once of its rollback`() {
     let held = store.store(entity: root)
     let (told, subscription) = held.changes()
     let change = store.optimistically { $0.remove(Item.self, id: 4) }
@@ -33,7 +33,7 @@ struct OptimisticRemovalTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a removal that is confirmed stays`() {
+  @Test func `a confirmed removal stays`() {
     let held = store.store(entity: root, named: .main)
     let change = store.optimistically { $0.remove(Item.self, id: 4) }
     change.commit()
@@ -44,7 +44,7 @@ struct OptimisticRemovalTests {
     #expect(again.current.key == "again" && held.current == without4, "It can be stored again.")
   }
 
-  @Test func `what is stored meanwhile goes below the removal`() {
+  @Test func `a value stored during a tentative removal is visible after its rollback`() {
     let held = store.store(entity: root)
     let change = store.optimistically { $0.remove(Item.self, id: 4) }
     _ = store.store(entity: Item(id: 4, key: "newer"))
@@ -60,7 +60,7 @@ struct OptimisticRemovalTests {
     #expect(store.find(Item.self, id: 4)?.value.key == "newest")
   }
 
-  @Test func `what an aggregate cannot be without is removed for good after it for the time being`() {
+  @Test func `removing a required entity of a tentatively removed aggregate removes the aggregate`() {
     let held = store.store(entity: root)
     let items = store.store(entities: [Item(id: 8), Item(id: 9)])
     let change = store.optimistically { $0.update(Root.self, id: root.id) { $0.items += items.value } }
@@ -73,7 +73,7 @@ struct OptimisticRemovalTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `an aggregate that comes meanwhile does not show what is removed`() {
+  @Test func `an aggregate stored during a tentative removal does not show the removed entity`() {
     let held = store.store(entity: root)
     let change = store.optimistically { $0.remove(Item.self, id: 4) }
     let other = store.store(entity: Root(id: 9, leaf: Leaf(2), items: [Item(id: 4), Item(id: 7)]))
@@ -82,7 +82,7 @@ struct OptimisticRemovalTests {
     #expect(other.current.items.map(\.id) == [4, 7] && held.current == root)
   }
 
-  @Test func `an aggregate that cannot be without an entity goes and comes with it`() {
+  @Test func `an aggregate disappears and returns with an entity that it requires`() {
     let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1, "a"))))
     let list = store.store(entities: [held.value])
     let change = store.optimistically { $0.remove(Leaf.self, id: 1) }
@@ -95,21 +95,21 @@ struct OptimisticRemovalTests {
     #expect(store.find(Outer.self, id: 1) == nil && store.find(Leaf.self, id: 1) == nil && list.current.isEmpty)
   }
 
-  /// An aggregate that may be without another one.
+  /// An aggregate with an optional aggregate in it.
   private struct Shelf: Aggregate, Equatable {
     let id: Int
     var inner: Inner?
     var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.inner)] }
   }
 
-  @Test func `a confirmed removal is not undone by what contains an aggregate that went with it`() {
+  @Test func `a confirmed removal is not reverted by the container of an aggregate that it removed`() {
     let held = store.store(entity: Shelf(id: 1, inner: Inner(leaf: Leaf(1))))
     store.optimistically { $0.remove(Leaf.self, id: 1) }.commit()
     #expect(held.current == Shelf(id: 1))
     #expect(store.find(Inner.self, id: 1) == nil && store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `what is removed for good meanwhile is not brought back`() {
+  @Test func `a confirmed removal during a tentative one survives the rollback`() {
     let held = store.store(entity: root)
     let change = store.optimistically { $0.remove(Item.self, id: 4) }
     #expect(!store.remove(Item.self, id: 4), "There is no such entity to be seen.")
@@ -117,10 +117,10 @@ struct OptimisticRemovalTests {
     #expect(store.find(Item.self, id: 4) == nil && held.current == without4)
   }
 
-  // MARK: What another change puts in
+  // MARK: Entities that another change puts in
 
   @Test(arguments: [false, true])
-  func `what is removed for good is not put in again by another change`(isConfirmed: Bool) {
+  func `a removed entity is not inserted again by another tentative change`(isConfirmed: Bool) {
     let (held, item) = (store.store(entity: without4), store.store(entity: Item(id: 4)))
     let putting = store.optimistically { $0.store(root) }
     let removal = store.optimistically { $0.remove(Item.self, id: 4) }
@@ -135,7 +135,9 @@ struct OptimisticRemovalTests {
   }
 
   @Test(arguments: [false, true])
-  func `an aggregate falls back to what is sure when what a change put in is removed for good`(isConfirmed: Bool) {
+  func `an aggregate returns to its confirmed value when an entity that a tentative change put in is removed`(
+    isConfirmed: Bool
+  ) {
     let (held, leaf) = (store.store(entity: root), store.store(entity: Leaf(7)))
     let putting = store.optimistically { $0.store(Root(id: 1, leaf: Leaf(7))) }
     let removal = store.optimistically { $0.remove(Leaf.self, id: 7) }
@@ -149,7 +151,7 @@ struct OptimisticRemovalTests {
   }
 
   @Test(arguments: [false, true])
-  func `an aggregate that a change brought goes with what is removed for good`(isConfirmed: Bool) {
+  func `an aggregate that a tentative change inserted is removed with an entity that it requires`(isConfirmed: Bool) {
     let leaf = store.store(entity: Leaf(7))
     let putting = store.optimistically { $0.store(Root(id: 1, leaf: Leaf(7))) }
     let removal = store.optimistically { $0.remove(Leaf.self, id: 7) }
@@ -160,7 +162,7 @@ struct OptimisticRemovalTests {
     withExtendedLifetime(leaf) {}
   }
 
-  @Test func `what a change put in is not sure when it was removed for good meanwhile`() {
+  @Test func `an entity that a tentative change put into an aggregate stays tentative after it was removed`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
     store.setPolicy(for: Item.self) { $0.lifetime = .pinned }
     let shelf = store.store(entity: RootShelf(id: 1, root: Root(id: 1, leaf: Leaf(2), items: [Item(id: 5)])))
@@ -178,7 +180,7 @@ struct OptimisticRemovalTests {
 
   // MARK: Several
 
-  @Test func `removals of several entities go one by one`() {
+  @Test func `tentative removals of several entities are rolled back one by one`() {
     let held = store.store(entity: root)
     let first = store.optimistically { $0.remove(Item.self, id: 4) }
     let second = store.optimistically { $0.remove(Item.self, id: 5) }
@@ -191,7 +193,7 @@ struct OptimisticRemovalTests {
     #expect(held.current.items == root.items && held.current.text == "draft")
   }
 
-  @Test func `a transaction that throws takes an optimistic removal with it`() {
+  @Test func `a transaction that throws rolls back an optimistic removal`() {
     struct Refusal: Error {}
     let held = store.store(entity: root)
     var change: OptimisticChange?
@@ -204,7 +206,7 @@ struct OptimisticRemovalTests {
     #expect(held.current == root)
   }
 
-  @Test func `nothing is left of a removal that ends`() {
+  @Test func `a finished tentative removal leaves nothing behind`() {
     for ending in 0..<3 {
       var held: EntityObserver<Root>? = store.store(entity: root)
       var change: OptimisticChange? = store.optimistically { $0.remove(Item.self, id: 4) }

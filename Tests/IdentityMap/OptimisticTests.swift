@@ -5,7 +5,7 @@ import Testing
 struct OptimisticTests {
   private let store = makeStore()
 
-  @Test func `a change is shown at once and can be taken back`() {
+  @Test func `an optimistic change is visible at once and can be rolled back`() {
     let held = store.store(entity: Leaf(1, "sure"))
     let (told, subscription) = held.changes()
     let change = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "!" } }
@@ -16,7 +16,7 @@ struct OptimisticTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `sure data goes below a change`() {
+  @Test func `confirmed data is stored below a tentative change`() {
     let held = store.store(entity: Leaf(1, "sure"))
     let change = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "!" } }
     _ = store.store(entity: Leaf(1, "surer"))
@@ -25,7 +25,7 @@ struct OptimisticTests {
     #expect(held.current.text == "surer")
   }
 
-  @Test func `changes lie on top of each other and go one by one`() {
+  @Test func `optimistic changes stack and are rolled back one by one`() {
     let held = store.store(entity: Leaf(1, "0"))
     let first = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "1" } }
     let second = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "2" } }
@@ -38,7 +38,7 @@ struct OptimisticTests {
     #expect(held.current.text == "3", "What is sure can be replaced.")
   }
 
-  @Test func `an entity that is stored optimistically goes with the change or stays`() {
+  @Test func `an entity stored tentatively is removed by a rollback and stays after a commit`() {
     let (all, subscription) = store.query(Leaf.self).changes()
     var change: OptimisticChange? = store.optimistically { $0.store(Leaf(1, "draft")) }
     #expect(store.find(Leaf.self, id: 1)?.value.text == "draft")
@@ -52,7 +52,7 @@ struct OptimisticTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an aggregate can be changed while its children go on`() {
+  @Test func `an aggregate with an optimistic change follows its children`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), items: [Item(id: 3)]))
     let change = store.optimistically { draft in
       draft.update(Root.self, id: 1) {

@@ -9,7 +9,7 @@ struct QueryTests {
     store.store(entities: keys.sorted { $0.key < $1.key }.map { Item(id: $0.key, key: $0.value) })
   }
 
-  @Test func `a query finds what matches in order and follows it`() {
+  @Test func `a query returns matching entities in order and follows changes`() {
     let held = items([1: "d", 2: "b", 3: "c", 4: "x"])
     let query = store.query(Item.self, where: { $0.key < "x" }, sortedBy: \.key)
     #expect(query.value.map(\.id) == [2, 3, 1])
@@ -22,7 +22,7 @@ struct QueryTests {
     withExtendedLifetime((held, subscription, fifth)) {}
   }
 
-  @Test func `what is removed or kept by nobody leaves the query`() {
+  @Test func `an entity removed or released leaves the query`() {
     let held = items([1: "a", 2: "b"])
     var third: EntityObserver<Item>? = store.store(entity: Item(id: 3, key: "c"))
     let (told, subscription) = store.query(Item.self).changes()
@@ -33,7 +33,7 @@ struct QueryTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `changes that do not concern a query are not told`() {
+  @Test func `changes that do not affect a query notify none of its observers`() {
     let held = items([1: "a", 2: "b"])
     let (told, subscription) = store.query(Item.self, where: { $0.id == 1 }).changes()
     store.update(Item.self, id: 2) { $0.key = "c" }
@@ -50,7 +50,7 @@ struct QueryTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `a transaction that throws leaves a query as it was`() {
+  @Test func `a transaction that throws leaves a query unchanged`() {
     struct Refusal: Error {}
     let held = items([1: "a", 2: "b"])
     let query = store.query(Item.self, sortedBy: \.key)
@@ -65,7 +65,7 @@ struct QueryTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `a list says how it differs from the one before`() {
+  @Test func `a list change contains the differences from the former list`() {
     let held = items([1: "a", 2: "b", 3: "c", 4: "d"])
     let told = Told<ListChange<Item>>()
     let subscription = store.query(Item.self, where: { $0.key != "gone" }, sortedBy: \.key).observeChanges {

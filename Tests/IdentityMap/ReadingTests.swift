@@ -65,7 +65,7 @@ struct ReadingTests {
   }
 
   @Test(.timeLimit(.minutes(15)))
-  func `entities come and go beside shared reads`() {
+  func `entities are stored and released during shared reads`() {
     let held = (0..<8).map { store.store(entity: Leaf($0, "held")) }
     DispatchQueue.concurrentPerform(iterations: 4) { thread in
       for round in 0..<5000 {
@@ -95,7 +95,7 @@ struct ReadingTests {
     }
   }
 
-  @Test func `an entity that nobody holds is found when reads are shared, and goes`() {
+  @Test func `an entity without a holder is found while reads are shared, and is released with its observer`() {
     let held = store.store(entity: Leaf(1))
     _ = store.store(entity: Leaf(2, "named"), named: .chosen)
     shareReads(of: 1)
@@ -109,7 +109,7 @@ struct ReadingTests {
   }
 
   @Test(.timeLimit(.minutes(15)))
-  func `threads that never meet do not pay for shared reads`() {
+  func `threads without contention do not share reads`() {
     let held = store.store(entity: Leaf(1))
     for _ in 0..<200 { _ = store.find(Leaf.self, id: 1) }
     #expect(store.core.beginReading() == nil)
@@ -168,7 +168,7 @@ struct ReadingTests {
     }
   }
 
-  @Test func `a lifetime knows of searches when reads are shared`() {
+  @Test func `a lifetime counts searches while reads are shared`() {
     store.setPolicy(for: Item.self) { $0.lifetime = .last(2) }
     let held = store.store(entity: Leaf(1))
     for id in [1, 2] { _ = store.store(entity: Item(id: id)) }
@@ -185,7 +185,7 @@ struct ReadingTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `an update may read when reads are shared`() {
+  @Test func `an update closure may read while reads are shared`() {
     let held = store.store(entities: [Leaf(1, "a"), Leaf(2, "b")])
     shareReads(of: 1)
     store.update(Leaf.self, id: 1) { leaf in

@@ -1,7 +1,7 @@
 import CoherenceIdentityMap
 import Testing
 
-/// What a store lets go can be the last reference to an object whose end uses the store.
+/// A value that a store releases can hold the last reference to an object whose `deinit` uses the store.
 @Suite("Objects whose end uses the store")
 struct ReentranceTests {
   private let store = makeStore()
@@ -20,16 +20,16 @@ struct ReentranceTests {
     _ = store.store(entity: Guarded(id: 1, 2, Probe()))
   }
 
-  // MARK: What is seen
+  // MARK: Reads in deinit
 
-  @Test func `an entity is whole when what it was goes`() {
+  @Test func `an entity is whole when its former value is released`() {
     let held = store.store(entity: Guarded(id: 1, 0, Probe()))
     storeFirst()
     storeSecond()
     #expect(seen.values == [true] && held.current.last == 2)
   }
 
-  @Test func `an entity that is watched is whole when what it was goes`() {
+  @Test func `an awaited entity is whole when its former value is released`() {
     let held = store.await(Guarded.self, id: 1)
     storeFirst()
     storeSecond()
@@ -37,7 +37,7 @@ struct ReentranceTests {
   }
 
   @Test(arguments: [false, true])
-  func `an entity is whole when a transaction lets go what it was`(isWatched: Bool) throws {
+  func `an entity is whole when a transaction releases its former value`(isWatched: Bool) throws {
     let held = store.store(entity: Guarded(id: 1, 0, Probe()))
     let awaited = isWatched ? store.await(Guarded.self, id: 1) : nil
     storeFirst()
@@ -46,14 +46,14 @@ struct ReentranceTests {
     withExtendedLifetime(awaited) {}
   }
 
-  @Test func `an entity is whole when a change that is made sure replaces what it was`() {
+  @Test func `an entity is whole when a confirmed change replaces its former value`() {
     let held = store.await(Guarded.self, id: 1)
     storeFirst()
     store.optimistically { $0.store(Guarded(id: 1, 2, Probe())) }.commit()
     #expect(seen.values == [true] && held.current?.last == 2)
   }
 
-  @Test func `an aggregate is whole when what it was goes`() {
+  @Test func `an aggregate is whole when its former value is released`() {
     let held = store.await(GuardedPair.self, id: 1)
     storeFirstPair()
     _ = store.store(entity: GuardedPair(id: 1, 2, leaf: Leaf(2, "b"), Probe()))
@@ -68,7 +68,7 @@ struct ReentranceTests {
     _ = store.store(entity: GuardedPair(id: 1, 1, leaf: Leaf(1, "a"), probe))
   }
 
-  @Test func `an observed entity can be read when what it was goes`() {
+  @Test func `an observed entity can be read when its former value is released`() {
     let observed = store.store(entity: Guarded(id: 1, 0, Probe())).observed()
     let probe = { [seen] in Probe { [weak observed] in seen.append(observed?.value.last == 2) } }
     _ = store.store(entity: Guarded(id: 1, 1, probe()))
@@ -76,10 +76,10 @@ struct ReentranceTests {
     #expect(seen.values == [true] && observed.value.last == 2)
   }
 
-  // MARK: What is done
+  // MARK: Writes in deinit
 
   @Test(arguments: [false, true])
-  func `what is stored at the end of the former value counts`(isWatched: Bool) {
+  func `a value stored when the former value is released counts`(isWatched: Bool) {
     let held = store.store(entity: Guarded(id: 1, 0, Probe()))
     let awaited = isWatched ? store.await(Guarded.self, id: 1) : nil
     _ = store.store(
@@ -89,7 +89,7 @@ struct ReentranceTests {
     withExtendedLifetime(awaited) {}
   }
 
-  @Test func `what is done when a transaction lets go of what was is not part of it`() throws {
+  @Test func `a write that runs when a transaction releases a former value is not part of the transaction`() throws {
     let (held, other) = (store.store(entity: Guarded(id: 1, 0, Probe())), store.store(entity: Leaf(1, "old")))
     _ = store.store(
       entity: Guarded(id: 1, 1, Probe { [store] in store.update(Leaf.self, id: 1) { $0.text = "new" } }))
@@ -103,7 +103,7 @@ struct ReentranceTests {
   }
 
   @Test(arguments: [false, true])
-  func `what was undone goes when everything is as it was`(isWatched: Bool) {
+  func `a rolled-back value is released after every entity is restored`(isWatched: Bool) {
     let (held, other) = (store.store(entity: Guarded(id: 1, 2, Probe())), store.store(entity: Leaf(1, "old")))
     let awaited = isWatched ? store.await(Guarded.self, id: 1) : nil
     try? store.transaction { store throws in
@@ -115,9 +115,9 @@ struct ReentranceTests {
     withExtendedLifetime(awaited) {}
   }
 
-  // MARK: What aggregates still have
+  // MARK: Copies in aggregates
 
-  @Test func `an aggregate is whole when what it still had of an entity goes`() {
+  @Test func `an aggregate is whole when its copy of an entity's former value is released`() {
     let held = store.store(entity: GuardedHolder(id: 1, guarded: Guarded(id: 1, 0, Probe())))
     storeFirstLookingAtHolder()
     #expect(held.current.guarded.last == 1)
@@ -135,18 +135,18 @@ struct ReentranceTests {
   }
 
   @Test(arguments: HolderKind.allCases)
-  func `what aggregates still had of an entity can change them at its end`(kind: HolderKind) {
+  func `the deinit of a former nested value may change the aggregates`(kind: HolderKind) {
     let holder = kind.store(in: store, of: Guarded(id: 1, 0, Probe()))
     _ = store.store(
       entity: Guarded(id: 1, 1, Probe { [store] in kind.change(in: store, to: Guarded(id: 2, 3, Probe())) }))
     #expect(holder() == [1])
     storeSecond()
-    // What is read is what there was; it is let go, and with it the object, when it has been read.
+    // The read returns the value from before the change. Reading releases the copy, and with it the object.
     #expect(holder() == [2])
     #expect(holder() == [3])
   }
 
-  @Test func `what aggregates still had of an entity goes when a transaction is over`() throws {
+  @Test func `an aggregate's copy of an entity's former value is released after the transaction`() throws {
     let held = store.store(entity: GuardedHolder(id: 1, guarded: Guarded(id: 1, 0, Probe())))
     _ = store.store(entity: Guarded(id: 1, 1, Probe { [seen] in seen.append(true) }))
     _ = held.current
@@ -158,7 +158,7 @@ struct ReentranceTests {
     #expect(seen.values == [true])
   }
 
-  @Test func `a setter that stores the aggregate that it is part of ends the process with a sentence`() async {
+  @Test func `a setter that stores its own aggregate ends the process with a message`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let store = makeStore()
       let held = store.store(entity: MeddlingHolder(id: 1, leaf: Leaf(1, "a"), store: store))
@@ -174,7 +174,7 @@ struct ReentranceTests {
 enum HolderKind: CaseIterable {
   case one, optional, list, set, dictionary, computed, alias
 
-  /// - Returns: What the numbers of the entities are from now on.
+  /// - Returns: A function that returns the current numbers of the entities.
   fileprivate func store(in store: EntityStore, of guarded: Guarded) -> () -> [Int] {
     if self == .alias {
       _ = store.store(entities: [guarded], named: .guarded)
@@ -222,7 +222,7 @@ private final class Probe: Sendable {
   }
 }
 
-/// An object between two numbers that are the same.
+/// An object between two equal numbers.
 private struct Guarded: Identifiable, Equatable, Sendable {
   let id: Int
   let first: Int
@@ -286,7 +286,7 @@ private struct ManyHolder: Aggregate, Equatable {
     set { boxed = newValue.map { [$0] } ?? [] }
   }
 
-  /// All but the one that is always there.
+  /// All guarded entities except the fixed one.
   var all: [Guarded] {
     [one].filter { $0.id != 100 } + [optional, computed].compactMap { $0 } + list + set + dictionary.values
   }

@@ -14,7 +14,7 @@ struct RemovalEventTests {
     return (told, observer.observeEvents { told.append($0) })
   }
 
-  @Test func `an observer of events is told of values and of the removal and of the entity that is stored again`() {
+  @Test func `an observer of events receives values, the removal, and the entity stored again`() {
     let (told, subscription) = events(of: store.store(entity: Leaf(1, "a")))
     store.update(Leaf.self, id: 1) { $0.text = "b" }
     store.remove(Leaf.self, id: 1)
@@ -25,7 +25,7 @@ struct RemovalEventTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an observer of events is told of a removal with an entity that its own cannot be without`() {
+  @Test func `an observer of events receives a removal when a required entity is removed`() {
     let root = Root(id: 1, leaf: Leaf(2))
     let (told, subscription) = events(of: store.store(entity: root))
     store.remove(Leaf.self, id: 2)
@@ -33,7 +33,7 @@ struct RemovalEventTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an observer of events is told of a removal that is taken back and of the value then`() {
+  @Test func `an observer of events receives a tentative removal and the value after its rollback`() {
     let (told, subscription) = events(of: store.store(entity: Leaf(1)))
     let change = store.optimistically { $0.remove(Leaf.self, id: 1) }
     change.rollback()
@@ -41,7 +41,7 @@ struct RemovalEventTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an observer of events is told nothing of a removal that is undone`() {
+  @Test func `an observer of events receives nothing of a rolled-back removal`() {
     let (told, subscription) = events(of: store.store(entity: Leaf(1)))
     try? store.transaction { store throws in
       store.remove(Leaf.self, id: 1)
@@ -53,7 +53,7 @@ struct RemovalEventTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a removal that is followed by a new value in one transaction is left out`() {
+  @Test func `an observer of events receives only the new value when a removal and a store share a transaction`() {
     let (told, subscription) = events(of: store.store(entity: Leaf(1, "old")))
     store.transaction { store in
       store.remove(Leaf.self, id: 1)
@@ -63,7 +63,7 @@ struct RemovalEventTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an observer of events of a removed entity is told so at first`() {
+  @Test func `an observer of events of a removed entity receives the removal first`() {
     let held = store.store(entity: Leaf(1))
     store.remove(Leaf.self, id: 1)
     let (told, subscription) = events(of: held)
@@ -82,7 +82,7 @@ struct RemovalEventTests {
     #expect(told.values == [.value(Leaf(1)), .removed])
   }
 
-  @Test func `an observer of events has a delivery of its own when it asks for one`() {
+  @Test func `an observer of events may have a delivery of its own`() {
     let work = Told<@Sendable () -> Void>()
     let told = Told<EntityEvent<Leaf>>()
     let subscription = store.store(entity: Leaf(1)).observeEvents(on: .custom { work.append($0) }) { told.append($0) }
@@ -93,7 +93,7 @@ struct RemovalEventTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a sequence of events has values and removals`() async {
+  @Test func `a sequence of events delivers values and removals`() async {
     var events = store.store(entity: Leaf(1)).events.makeAsyncIterator()
     #expect(await events.next() == .value(Leaf(1)))
     store.remove(Leaf.self, id: 1)
@@ -102,7 +102,7 @@ struct RemovalEventTests {
     #expect(await events.next() == .value(Leaf(1, "again")))
   }
 
-  @Test func `other observers are told nothing of a removal`() {
+  @Test func `observers of values receive nothing of a removal`() {
     let held = store.store(entity: Leaf(1))
     let (told, subscription) = held.changes()
     let (heard, other) = events(of: held)
@@ -119,7 +119,7 @@ struct ClearTests {
   private struct Refusal: Error {}
   private let store = makeStore()
 
-  @Test func `nothing is left in a cleared store`() {
+  @Test func `a cleared store is empty`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2)), named: .main)
     _ = store.store(entities: [Leaf(3)], named: .all)
     let change = store.optimistically { $0.remove(Leaf.self, id: 3) }
@@ -130,7 +130,7 @@ struct ClearTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `no subscription from before is told of what is stored after a clear`() {
+  @Test func `no subscription from before a clear receives values stored after it`() {
     let (leaves, first) = store.store(entity: Leaf(1, "first user"), named: .chosen).changes()
     let (chosen, second) = store.find(named: .chosen).changes()
     let (all, third) = store.query(Leaf.self).changes()
@@ -148,7 +148,7 @@ struct ClearTests {
     withExtendedLifetime((held, second, third, fourth, fifth, sixth)) {}
   }
 
-  @Test func `deliveries that wait when a store is cleared are left out`() {
+  @Test func `a clear discards pending deliveries`() {
     let gate = DispatchSemaphore(value: 0)
     let queue = DispatchQueue(label: "deliveries")
     let store = EntityStore(queue: queue)
@@ -162,7 +162,7 @@ struct ClearTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `who observes after a clear is told`() {
+  @Test func `a subscription that begins after a clear receives changes`() {
     let former = store.store(entity: Leaf(1)).observe { _ in }
     store.clear()
     let (told, subscription) = store.store(entity: Leaf(1, "new")).changes()
@@ -183,7 +183,7 @@ struct ClearTests {
     #expect(await events.next() == nil)
   }
 
-  @Test func `a cleared store takes lower stamps, of entities and of aliases`() {
+  @Test func `a cleared store accepts lower stamps, of entities and of aliases`() {
     store.setPolicy(for: Leaf.self) { $0.stampsOutlive = .seconds(3600) }
     let held = store.store(entity: Leaf(1, "first user"), named: .chosen, modifiedAt: 10)
     _ = store.store(entity: Leaf(2, "first user"), modifiedAt: 10)
@@ -195,7 +195,7 @@ struct ClearTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `a clear that is undone leaves everything and everybody`() {
+  @Test func `a rolled-back clear leaves every entity and every subscription`() {
     let held = store.store(entity: Leaf(1, "old"), named: .chosen, modifiedAt: 10)
     let (told, subscription) = held.changes()
     try? store.transaction { store throws in
@@ -209,7 +209,7 @@ struct ClearTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a subscription that begins after a clear in its transaction goes on`() {
+  @Test func `a subscription that begins after a clear in the same transaction continues`() {
     let told = Told<Leaf>()
     let former = store.store(entity: Leaf(1)).observe { _ in }
     let subscription = store.transaction { store in

@@ -11,7 +11,7 @@ struct RemovalPolicyModelTests {
     (ProcessInfo.processInfo.environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 40_000) / 10
 
   @Test(arguments: SeededRandom.seeds)
-  func `aggregates have what plain dictionaries say`(seed: UInt64) {
+  func `aggregates have the same values as a model of plain dictionaries`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var run = RemovalRun(seed: seed)
     for step in 0..<Self.steps {

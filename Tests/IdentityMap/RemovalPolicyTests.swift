@@ -19,7 +19,7 @@ struct RemovalPolicyTests {
 
   // MARK: Keeping the last value
 
-  @Test func `an aggregate keeps the last value of a removed entity and its observers are told nothing`() {
+  @Test func `an aggregate keeps the last value of a removed entity and its observers are not notified`() {
     let held = storeArticle()
     let list = store.store(entities: [held.value])
     let (told, subscription) = held.changes()
@@ -29,7 +29,7 @@ struct RemovalPolicyTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an aggregate follows an entity that is stored again`() {
+  @Test func `an aggregate shows the new value of a removed entity stored again`() {
     let held = storeArticle()
     store.update(Leaf.self, id: 2) { $0.text = "Anna" }
     store.remove(Leaf.self, id: 2)
@@ -41,7 +41,7 @@ struct RemovalPolicyTests {
   }
 
   @Test(arguments: [false, true])
-  func `an update of an aggregate does not bring a removed entity back that it leaves alone`(isOpen: Bool) {
+  func `an update of an aggregate does not insert a removed entity that it leaves unchanged`(isOpen: Bool) {
     let held = storeArticle(readers: [Leaf(3)])
     let open = store.optimistically { if isOpen { $0.store(Item(id: 1)) } }
     store.remove(Leaf.self, id: 2)
@@ -53,7 +53,7 @@ struct RemovalPolicyTests {
     open.rollback()
   }
 
-  @Test func `an aggregate that is stored brings the entities in it back`() {
+  @Test func `storing an aggregate inserts its removed entities again`() {
     let held = storeArticle()
     store.remove(Leaf.self, id: 2)
     _ = store.store(entity: Article(id: 1, author: ann))
@@ -61,7 +61,7 @@ struct RemovalPolicyTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `an entity leaves the places that give it up and stays at those that keep it`() {
+  @Test func `a removed entity stays only at places with the policy to keep the last value`() {
     let held = storeArticle(readers: [Leaf(3), ann])
     store.remove(Leaf.self, id: 2)
     #expect(held.current == Article(id: 1, author: ann, readers: [Leaf(3)]))
@@ -80,7 +80,7 @@ struct RemovalPolicyTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `the last value of an entity goes with the aggregate`() {
+  @Test func `the last value of a removed entity is released with its aggregate`() {
     var held: EntityObserver<Article>? = storeArticle()
     store.remove(Leaf.self, id: 2)
     #expect(held?.current.author == ann)
@@ -88,7 +88,7 @@ struct RemovalPolicyTests {
     #expect(store.inspect().entities.isEmpty && store.find(Article.self, id: 1) == nil)
   }
 
-  @Test func `a removal that is undone leaves the entity in its aggregates`() {
+  @Test func `a rolled-back removal leaves the entity in its aggregates`() {
     let held = storeArticle()
     try? store.transaction { store throws in
       store.remove(Leaf.self, id: 2)
@@ -99,7 +99,7 @@ struct RemovalPolicyTests {
     #expect(held.current == Article(id: 1, author: Leaf(2, "newer")))
   }
 
-  @Test func `observers of events hear of the removal of the entity and not of the aggregate's`() {
+  @Test func `observers of events receive the removal of the entity and none of its aggregate`() {
     let held = storeArticle()
     let (articles, authors) = (Told<String>(), Told<String>())
     let first = held.observeEvents { articles.append("\($0)") }
@@ -113,7 +113,7 @@ struct RemovalPolicyTests {
   // MARK: Optimistic changes
 
   @Test(arguments: [false, true])
-  func `an aggregate keeps the last value of an entity that is removed optimistically`(isConfirmed: Bool) {
+  func `an aggregate keeps the last value of an entity removed tentatively`(isConfirmed: Bool) {
     let held = storeArticle(readers: [ann])
     let title = store.optimistically { $0.update(Article.self, id: 1) { $0.title = "draft" } }
     let removal = store.optimistically { $0.remove(Leaf.self, id: 2) }
@@ -124,7 +124,7 @@ struct RemovalPolicyTests {
     #expect((store.find(Leaf.self, id: 2) == nil) == isConfirmed)
   }
 
-  @Test func `an optimistic change of an aggregate does not bring a removed entity back`() {
+  @Test func `an optimistic change of an aggregate does not insert a removed entity`() {
     let held = storeArticle()
     let first = store.optimistically { $0.update(Article.self, id: 1) { $0.title = "first" } }
     store.remove(Leaf.self, id: 2)
@@ -147,7 +147,7 @@ struct RemovalPolicyTests {
 
   // MARK: Refusing
 
-  @Test func `a removal is refused with the aggregates that need the entity`() {
+  @Test func `the error of a refused removal names the aggregates that refuse it`() {
     let held = storeArticle(editor: Leaf(5, "Eve"), readers: [Leaf(5, "Eve")])
     let error = #expect(throws: RemovalRefusal.self) { try store.removeOrThrow(Leaf.self, id: 5) }
     #expect(error?.entity.description == "Leaf 5" && error?.referrers.map(\.description) == ["Article 1"])
@@ -157,14 +157,14 @@ struct RemovalPolicyTests {
     #expect(store.remove(Leaf.self, id: 5) && held.current == Article(id: 1, author: ann))
   }
 
-  @Test func `a removal is refused when one that follows from it is refused`() {
+  @Test func `a removal is refused if a removal that follows from it is refused`() {
     let held = store.store(entity: Binder(id: 1, root: Root(id: 2, leaf: Leaf(3))))
     let error = #expect(throws: RemovalRefusal.self) { try store.removeOrThrow(Leaf.self, id: 3) }
     #expect(error?.referrers.map(\.description) == ["Binder 1"])
     #expect(held.current.root.leaf == Leaf(3) && store.find(Root.self, id: 2) != nil)
   }
 
-  @Test func `an aggregate that goes with the entity refuses nothing`() {
+  @Test func `an aggregate removed with an entity does not refuse the removal`() {
     let held = store.store(entity: Case(id: 1, leaf: Leaf(3), root: Root(id: 2, leaf: Leaf(3))))
     #expect(store.remove(Leaf.self, id: 3))
     #expect(store.find(Case.self, id: 1) == nil && store.find(Root.self, id: 2) == nil)
@@ -180,7 +180,7 @@ struct RemovalPolicyTests {
     #expect(held.current.editor == Leaf(5))
   }
 
-  @Test func `an aggregate that comes after an optimistic removal keeps the last value`() {
+  @Test func `an aggregate stored after a tentative removal keeps the last value`() {
     let editor = store.store(entity: Leaf(5, "Eve"))
     let change = store.optimistically { $0.remove(Leaf.self, id: 5) }
     let held = storeArticle(editor: Leaf(5, "Eve"))
@@ -189,7 +189,7 @@ struct RemovalPolicyTests {
     withExtendedLifetime(editor) {}
   }
 
-  @Test func `the removal of a type leaves the entities that are needed, and the removal of everything none`() {
+  @Test func `removing a type leaves the entities whose removal is refused, and removing everything leaves none`() {
     let held = storeArticle(editor: Leaf(5), readers: [Leaf(6)])
     store.removeAll(Leaf.self)
     #expect(held.current == Article(id: 1, author: ann, editor: Leaf(5)) && store.count(of: Leaf.self) == 1)
@@ -222,7 +222,7 @@ private struct Binder: Aggregate, Equatable {
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.root).onRemoval(.refuse)] }
 }
 
-/// An aggregate that cannot be without an entity whose removal it would refuse elsewhere.
+/// An aggregate that requires an entity and elsewhere refuses its removal.
 private struct Case: Aggregate, Equatable {
   let id: Int
   var leaf: Leaf
@@ -257,7 +257,7 @@ private struct Post: Aggregate, Equatable {
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(wrapper: \.media)] }
 }
 
-/// Keeps the removals that were refused.
+/// Collects the refused removals.
 private final class RemovalLog: EntityStore.Logger {
   let refused = Told<String>()
 

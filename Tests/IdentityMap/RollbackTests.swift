@@ -13,7 +13,7 @@ struct RollbackTests {
     store = EntityStore(delivery: .immediate, now: { [clock] in clock.now })
   }
 
-  /// Does something that is undone.
+  /// Runs a body in a transaction that throws.
   private func undone(_ body: (EntityStore) -> Void) {
     try? store.transaction { store in
       body(store)
@@ -23,7 +23,7 @@ struct RollbackTests {
 
   // MARK: Lifetimes
 
-  @Test func `a search for what is over its time drops nothing that a transaction may bring back`() {
+  @Test func `a search in a transaction that throws evicts nothing that the rollback restores`() {
     store.setPolicy(for: Note.self) { $0.lifetime = .timeToLive(.seconds(1)) }
     _ = store.store(entity: Note(id: 1))
     _ = store.store(entity: Leaf(1, "kept"), named: .chosen)
@@ -37,7 +37,7 @@ struct RollbackTests {
     #expect(store.find(named: .chosen).value == Leaf(1, "new"))
   }
 
-  @Test func `a search for what is over its time drops nothing that a transaction has just stored`() {
+  @Test func `a search in a transaction evicts nothing that the transaction has just stored`() {
     store.setPolicy(for: Note.self) { $0.lifetime = .timeToLive(.seconds(1)) }
     _ = store.store(entity: Note(id: 1))
     clock.advance(by: .seconds(2))
@@ -49,7 +49,7 @@ struct RollbackTests {
     #expect(held?.current.text == "new")
   }
 
-  @Test func `what a lifetime keeps is kept after a removal that was undone`() {
+  @Test func `a lifetime retains an entity after its removal was rolled back`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
     _ = store.store(entity: Leaf(1))
     undone { $0.remove(Leaf.self, id: 1) }
@@ -66,7 +66,7 @@ struct RollbackTests {
     #expect(store.find(Leaf.self, id: 1) == nil, "Its time is that of the write that was not undone.")
   }
 
-  @Test func `nothing makes room for what was undone`() {
+  @Test func `a rolled-back store evicts no other entity`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .last(2) }
     for id in 1...2 { _ = store.store(entity: Leaf(id)) }
     undone { store in
@@ -77,7 +77,7 @@ struct RollbackTests {
     #expect(store.count(of: Leaf.self) == 2 && store.find(Leaf.self, id: 1) != nil)
   }
 
-  @Test func `staleness is as it was`() {
+  @Test func `a transaction that throws restores staleness`() {
     store.setPolicy(for: Leaf.self) { $0.staleAfter = .seconds(60) }
     let held = store.store(entities: [Leaf(1), Leaf(2)])
     store.invalidate(Leaf.self, id: 1)
@@ -91,7 +91,7 @@ struct RollbackTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `a leaf that was changed and invalidated is as it was`() {
+  @Test func `a leaf updated and invalidated in a transaction that throws is restored`() {
     let held = store.store(entity: Leaf(1))
     undone { store in
       store.update(Leaf.self, id: 1) { $0.text = "undone" }
@@ -102,7 +102,7 @@ struct RollbackTests {
 
   // MARK: Observers
 
-  @Test func `the next change after one that was undone is told at every depth`() {
+  @Test func `the next change after a rollback is delivered to observers at every depth`() {
     let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1))))
     let (told, subscription) = held.changes()
     undone { $0.update(Leaf.self, id: 1) { $0.text = "undone" } }
@@ -112,7 +112,7 @@ struct RollbackTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a change after an inner transaction that was undone is told at every depth`() {
+  @Test func `a change after the rollback of an inner transaction is delivered to observers at every depth`() {
     let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1))))
     let (told, subscription) = held.changes()
     store.transaction { store in
@@ -124,7 +124,7 @@ struct RollbackTests {
   }
 
   @Test(arguments: [false, true])
-  func `an observer that began in it is told what there is`(isChangedAfterwards: Bool) {
+  func `an observer that begins in a transaction that throws receives the restored value`(isChangedAfterwards: Bool) {
     let held = store.store(entity: Leaf(1, "old"))
     let told = Told<Leaf>()
     var subscription: EntityStore.Subscription?
@@ -137,7 +137,7 @@ struct RollbackTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an observer that began in an inner transaction is told what there is when both are undone`() {
+  @Test func `an observer that begins in an inner transaction receives the restored value when both are rolled back`() {
     let held = store.store(entity: Leaf(1, "old"))
     let told = Told<Leaf>()
     var subscription: EntityStore.Subscription?
@@ -151,7 +151,7 @@ struct RollbackTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an observer that pauses meanwhile is told nothing of it`() {
+  @Test func `an observer paused during a transaction that throws receives nothing of it`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
     let (told, subscription) = held.changes()
     let (awaited, other) = store.await(Leaf.self, id: 2).changes()
@@ -174,7 +174,7 @@ struct RollbackTests {
     #expect(told.values == [Root(id: 1, leaf: Leaf(2, "new"))] && awaited.values == [Leaf(2, "new")])
   }
 
-  @Test func `others are told nothing when somebody began to observe in it`() {
+  @Test func `a transaction that throws notifies no earlier observer even if a new one begins in it`() {
     let held = store.store(entity: Leaf(1, "old"))
     let (told, subscription) = held.changes()
     let late = Told<Leaf>()
@@ -190,7 +190,7 @@ struct RollbackTests {
     withExtendedLifetime((subscription, other)) {}
   }
 
-  @Test func `the logger and the change log hear nothing of it`() {
+  @Test func `a transaction that throws appears neither in the log nor in the change log`() {
     let store = makeStore(logger: log)
     store.keepChangeLog(10)
     let held = store.store(entity: Leaf(1))
@@ -207,7 +207,7 @@ struct RollbackTests {
 
   // MARK: Queries
 
-  @Test func `observers of a query are told nothing of it`() {
+  @Test func `a transaction that throws notifies no observer of a query`() {
     let held = store.store(entities: [Item(id: 1, key: "a"), Item(id: 2, key: "a")])
     let (told, subscription) = store.query(Item.self, sortedBy: \.key).changes()
     undone { store in
@@ -219,7 +219,7 @@ struct RollbackTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `a query that began in it gives what there is`() {
+  @Test func `a query that begins in a transaction that throws returns the restored entities`() {
     let held = store.store(entities: [Item(id: 1, key: "a"), Item(id: 2, key: "b")])
     var query: EntityObserver<[Item]>?
     undone { store in
@@ -232,7 +232,7 @@ struct RollbackTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `a query that is read in a transaction gives what the transaction did`() {
+  @Test func `a query read in a transaction returns the changes of the transaction`() {
     let held = store.store(entities: [Item(id: 1, key: "a"), Item(id: 2, key: "b")])
     let query = store.query(Item.self, where: { $0.key < "y" }, sortedBy: \.key)
     undone { store in
@@ -247,7 +247,7 @@ struct RollbackTests {
 
   // MARK: The graph
 
-  @Test func `an aggregate that was stored in it keeps nothing`() {
+  @Test func `an aggregate stored in a transaction that throws retains nothing`() {
     var leaf: EntityObserver<Leaf>? = store.store(entity: Leaf(2))
     var held: EntityObserver<Root>?
     undone { held = $0.store(entity: Root(id: 1, leaf: Leaf(2))) }
@@ -257,7 +257,7 @@ struct RollbackTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `an equal stamp is refused after an inner transaction that was undone`() {
+  @Test func `an equal stamp is refused after an inner transaction was rolled back`() {
     let held = store.store(entity: Leaf(1, "old"), modifiedAt: 5)
     store.transaction { store in
       undone { _ = $0.store(entity: Leaf(1, "undone"), modifiedAt: 6) }
@@ -269,7 +269,7 @@ struct RollbackTests {
   // MARK: Optimistic changes
 
   @Test(arguments: [false, true])
-  func `an optimistic change that was ended in it can be ended later`(isConfirmed: Bool) {
+  func `an optimistic change committed or rolled back in a transaction that throws is open again`(isConfirmed: Bool) {
     let held = store.store(entity: Leaf(1, "sure"))
     let change = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text = "draft" } }
     undone { _ in isConfirmed ? change.commit() : change.rollback() }
@@ -278,7 +278,7 @@ struct RollbackTests {
     #expect(held.current.text == "sure")
   }
 
-  @Test func `an optimistic change that was released in it is taken back all the same`() {
+  @Test func `an optimistic change released in a transaction that throws is rolled back`() {
     let held = store.store(entity: Leaf(1, "sure"))
     var change: OptimisticChange? = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text = "draft" } }
     undone { _ in change = nil }

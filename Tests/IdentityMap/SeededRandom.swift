@@ -18,7 +18,7 @@ struct SeededRandom: RandomNumberGenerator {
 }
 
 extension SeededRandom {
-  /// The seeds of this run: that of `COHERENCE_SEED`, which repeats one, or four others.
+  /// The seeds of this run: the value of `COHERENCE_SEED`, or four fixed seeds.
   static let seeds =
     ProcessInfo.processInfo.environment["COHERENCE_SEED"].flatMap { UInt64($0) }.map { [$0] }
     ?? (0..<4).map { _ in UInt64.random(in: 0..<1_000_000) }

@@ -53,7 +53,7 @@ struct SnapshotTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `a snapshot has one transaction where two observers have two`() {
+  @Test func `a snapshot shows one transaction where two observers show two`() {
     let held = storePair("0")
     let work = Told<@Sendable () -> Void>()
     let (leaf, root) = (Told<String?>(), Told<String?>())
@@ -73,7 +73,7 @@ struct SnapshotTests {
     withExtendedLifetime((held, subscriptions, subscription)) {}
   }
 
-  @Test func `a delivery of a snapshot that is run inside of a transaction waits for its end`() {
+  @Test func `a snapshot's delivery that runs inside a transaction waits for the end of the transaction`() {
     let held = storePair("0")
     let work = Told<@Sendable () -> Void>()
     let (told, subscription) = follow(on: .custom { work.append($0) })
@@ -90,7 +90,9 @@ struct SnapshotTests {
   }
 
   @Test(arguments: [false, true])
-  func `a delivery of a snapshot that waits for a transaction is not lost when that is undone`(isNested: Bool) {
+  func `a snapshot's delivery that waits for a transaction is not lost when the transaction is rolled back`(
+    isNested: Bool
+  ) {
     let held = storePair("0")
     let work = Told<@Sendable () -> Void>()
     let (told, subscription) = follow(on: .custom { work.append($0) })
@@ -109,7 +111,7 @@ struct SnapshotTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `an observer of a snapshot is told nothing of a transaction that is undone`() {
+  @Test func `an observer of a snapshot receives nothing of a rolled-back transaction`() {
     let held = storePair("0")
     let (told, subscription) = follow()
     try? store.transaction { store throws in
@@ -120,7 +122,8 @@ struct SnapshotTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `an observer of a snapshot that begins in a transaction is told of its end and of its undoing`() {
+  @Test
+  func `an observer of a snapshot that begins in a transaction receives the state at its end, or after its rollback`() {
     let held = storePair("0")
     let begun = Told<Texts>()
     let subscription = store.transaction { store in
@@ -165,7 +168,7 @@ struct SnapshotTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `an alias and its list and a query and entities are parts of one snapshot`() {
+  @Test func `aliases, lists, queries and entities can be parts of one snapshot`() {
     let snapshot = store.snapshot(
       of: .alias(AliasKey<Leaf>.chosen), .alias(AliasKey<[Leaf]>.all),
       SnapshotPart.query(Leaf.self, where: { $0.text == "new" }), .entities(Leaf.self, ids: [2, 9, 1]))
@@ -188,7 +191,7 @@ struct SnapshotTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an observer of a snapshot is told of a query that alone has changed`() {
+  @Test func `an observer of a snapshot is notified when only a query of the snapshot changes`() {
     let told = Told<[Int]>()
     let snapshot = store.snapshot(of: .entity(Root.self, id: 1), .query(Leaf.self))
     let subscription = snapshot.observe { told.append($0.1.map(\.id)) }
@@ -197,7 +200,7 @@ struct SnapshotTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `a snapshot with a part in another part and a part twice has all at one state`() {
+  @Test func `nested and repeated parts of a snapshot show one state`() {
     let held = store.store(entity: Root(id: 2, leaf: Leaf(1, "0")))
     let snapshot = store.snapshot(
       of: .entity(Leaf.self, id: 1), .entity(Root.self, id: 2), .entity(Leaf.self, id: 1))
@@ -208,7 +211,7 @@ struct SnapshotTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `an observer of a snapshot is told nothing of equal values`() {
+  @Test func `an observer of a snapshot is not notified of equal values`() {
     let held = storePair("0")
     let (told, subscription) = follow()
     _ = store.store(entity: Leaf(1, "0"))
@@ -216,7 +219,7 @@ struct SnapshotTests {
     withExtendedLifetime((held, subscription)) {}
   }
 
-  @Test func `an observer of a part is told before an observer of the snapshot`() {
+  @Test func `an observer of a part is notified before an observer of the snapshot`() {
     let held = storePair("0")
     let told = Told<String>()
     let subscriptions = [
@@ -232,7 +235,7 @@ struct SnapshotTests {
 
   // MARK: Lifetime
 
-  @Test func `a snapshot and its subscription keep the entities of its parts`() {
+  @Test func `a snapshot and its subscription retain the entities of its parts`() {
     var held: [Any] = storePair("0")
     var snapshot: EntityObserver<(Leaf?, Root?)>? = pair()
     var subscription = snapshot?.observe { _ in }
@@ -246,7 +249,7 @@ struct SnapshotTests {
     #expect(store.inspect().entities.isEmpty && store.inspect().aliases.isEmpty)
   }
 
-  @Test func `a store goes with its snapshots`() {
+  @Test func `a store is released with its snapshots`() {
     weak var forgotten: EntityStore?
     var outliving: EntityObserver<(Leaf?, [Leaf])>?
     do {
@@ -274,7 +277,7 @@ struct SnapshotTests {
 
   // MARK: Ways of following
 
-  @Test func `a sequence of snapshots has the newest of those that were not taken`() async {
+  @Test func `a sequence of snapshots drops all but the newest pending one`() async {
     let held = storePair("0")
     var values = pair().values.makeAsyncIterator()
     #expect(await values.next().map { Texts($0) } == Texts("0", "0"))
@@ -301,7 +304,7 @@ struct SnapshotTests {
   // MARK: Many threads
 
   @Test(.timeLimit(.minutes(15)))
-  func `no snapshot is a mixture of transactions of many threads`() {
+  func `a snapshot never mixes transactions of several threads`() {
     for delivery in [Delivery.immediate, .serial, .queue(.global())] {
       let store = EntityStore(delivery: delivery)
       let (leaves, items) = ((0..<4).map { Leaf($0, "0") }, (0..<4).map { Item(id: $0, key: "0") })

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Stamps that outlive their entities")
 struct StampMemoryTests {
-  /// A clock that is set by hand.
+  /// A clock that moves only when a test sets it.
   private final class Clock: Sendable {
     private let time = Mutex(Duration.zero)
     var now: Duration { time.withLock { $0 } }
@@ -20,7 +20,7 @@ struct StampMemoryTests {
     store.setPolicy(for: Leaf.self) { $0.stampsOutlive = .seconds(60) }
   }
 
-  @Test func `an older value is refused after the entity has gone`() {
+  @Test func `an older value is refused after its entity was evicted`() {
     _ = store.store(entity: Leaf(1, "new"), modifiedAt: 10)
     let late = store.store(entity: Leaf(1, "old"), modifiedAt: 9)
     #expect(store.find(Leaf.self, id: 1) == nil && late.value.text == "old")
@@ -55,7 +55,7 @@ struct StampMemoryTests {
     #expect(held.current.text == "old" && store.find(Leaf.self, id: 1) != nil)
   }
 
-  @Test func `what a transaction that throws has stored leaves no stamp`() {
+  @Test func `a store in a transaction that throws leaves no stamp`() {
     struct Refusal: Error {}
     try? store.transaction { store in
       _ = store.store(entity: Leaf(1, "undone"), modifiedAt: 10)
@@ -65,7 +65,7 @@ struct StampMemoryTests {
     #expect(held.current.text == "old" && store.find(Leaf.self, id: 1) != nil)
   }
 
-  @Test func `other types forget their stamps as before`() {
+  @Test func `types without a stamp memory forget their stamps`() {
     _ = store.store(entity: Item(id: 1, key: "new"), modifiedAt: 10)
     let held = store.store(entity: Item(id: 1, key: "old"), modifiedAt: 9)
     #expect(held.current.key == "old")

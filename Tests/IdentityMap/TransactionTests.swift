@@ -6,7 +6,7 @@ struct TransactionTests {
   private struct Refusal: Error {}
   private let store = makeStore()
 
-  @Test func `a transaction tells each observer once`() {
+  @Test func `a transaction notifies each observer once`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), items: [Item(id: 3)]))
     let (told, subscription) = held.changes()
     store.transaction { store in
@@ -18,7 +18,7 @@ struct TransactionTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a transaction that throws leaves everything as it was and tells nobody`() {
+  @Test func `a transaction that throws is rolled back and notifies no observer`() {
     let root = Root(id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 4)])
     let held = store.store(entity: root, named: .main, modifiedAt: 5)
     let (told, subscription) = held.changes()
@@ -45,7 +45,7 @@ struct TransactionTests {
     withExtendedLifetime((subscription, s2)) {}
   }
 
-  @Test func `an inner transaction that throws is undone alone`() {
+  @Test func `an inner transaction that throws is rolled back alone`() {
     let held = store.store(entities: [Leaf(1), Leaf(2)])
     store.transaction { store in
       store.update(Leaf.self, id: 1) { $0.text = "outer" }
@@ -58,7 +58,7 @@ struct TransactionTests {
     #expect(held.current == [Leaf(1, "outer"), Leaf(2)])
   }
 
-  @Test func `what a transaction stored is findable in it and kept by what it returns`() {
+  @Test func `an entity stored in a transaction is findable in it and retained by the returned observer`() {
     let held = store.transaction { store in
       let held = store.store(entity: Leaf(1))
       #expect(store.find(Leaf.self, id: 1) != nil)
@@ -67,7 +67,7 @@ struct TransactionTests {
     #expect(store.find(Leaf.self, id: 1)?.value == held.value)
   }
 
-  @Test func `removing an entity takes it out of everything`() {
+  @Test func `removing an entity removes it from aggregates, lists and aliases`() {
     let root = store.store(
       entity: Root(
         id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 4), Item(id: 5)], wrapper: .leaf(Leaf(6))),
@@ -81,7 +81,7 @@ struct TransactionTests {
     #expect(!store.remove(Note.self, id: 3))
   }
 
-  @Test func `an aggregate that cannot be without an entity is removed with it`() {
+  @Test func `an aggregate is removed with an entity that it requires`() {
     let root = store.store(entity: Root(id: 1, leaf: Leaf(2)), named: .main)
     _ = store.store(entities: [root.value, Root(id: 5, leaf: Leaf(6))], named: .roots)
     store.remove(Leaf.self, id: 2)
@@ -89,7 +89,7 @@ struct TransactionTests {
     #expect(store.find(named: .roots).value?.map(\.id) == [5])
   }
 
-  @Test func `an identifier can be followed before there is an entity and after it is removed`() {
+  @Test func `an identifier can be observed before its entity is stored and after it is removed`() {
     let awaited = store.await(Leaf.self, id: 1)
     let (told, subscription) = awaited.changes()
     #expect(awaited.value == nil)
@@ -102,7 +102,7 @@ struct TransactionTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `the change log says where changes came from`() {
+  @Test func `the change log contains the source of each change`() {
     store.keepChangeLog(3)
     var held: EntityObserver<Leaf>? = store.transaction(origin: "socket") { $0.store(entity: Leaf(1, "secret")) }
     store.update(Leaf.self, id: 1) { $0.text = "more" }
@@ -116,7 +116,7 @@ struct TransactionTests {
     #expect(store.changeLog.map(\.number) == [3, 4, 5] && held == nil)
   }
 
-  @Test func `the inspection says what is held by whom and shows no values`() {
+  @Test func `the inspection lists the holders of entities and shows no values`() {
     let root = store.store(entity: Root(id: 1, text: "secret", leaf: Leaf(2, "secret")), named: .main, modifiedAt: 3)
     let subscription = root.observe { _ in }
     let inspection = store.inspect()

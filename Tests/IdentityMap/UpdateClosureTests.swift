@@ -7,7 +7,7 @@ struct UpdateClosureTests {
   private struct Refusal: Error {}
   private let store = makeStore()
 
-  @Test func `a child that the closure changes in the store is kept where the closure leaves its place alone`() {
+  @Test func `a child that the closure changes in the store is kept at an unchanged place`() {
     let store = store
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "old"), items: [Item(id: 3, key: "old")]))
     store.update(Root.self, id: 1) { root in
@@ -19,7 +19,7 @@ struct UpdateClosureTests {
     #expect(store.find(Leaf.self, id: 2)?.value.text == "stored")
   }
 
-  @Test func `a change of the child in the closure's value counts more than what the closure stored`() {
+  @Test func `a change in the closure's value overrides the closure's store of the same child`() {
     let store = store
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "old")))
     store.update(Root.self, id: 1) { root in
@@ -39,7 +39,7 @@ struct UpdateClosureTests {
     #expect(held.current == Root(id: 1, text: "stored", leaf: Leaf(2, "stored")))
   }
 
-  @Test func `a child of a child that the closure changes is kept when the closure changes what contains it`() {
+  @Test func `a grandchild that the closure stores is kept when the closure changes the child`() {
     let store = store
     let held = store.store(entity: Person(1, "a", [Person(2, "b", [Person(3, "c")])]))
     store.update(Person.self, id: 1) { person in
@@ -73,7 +73,7 @@ struct UpdateClosureTests {
     #expect(held.current == Root(id: 1, text: "new", leaf: Leaf(2, "stored")))
   }
 
-  @Test func `a closure that throws leaves what it did in the store`() {
+  @Test func `a closure that throws does not roll back its stores`() {
     let store = store
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "old")))
     #expect(throws: Refusal.self) {
@@ -86,7 +86,7 @@ struct UpdateClosureTests {
     #expect(held.current == Root(id: 1, leaf: Leaf(2, "stored")))
   }
 
-  @Test func `a transaction that throws undoes what a closure did in the store`() {
+  @Test func `a transaction that throws rolls back the stores of a closure`() {
     let root = Root(id: 1, leaf: Leaf(2, "old"), items: [Item(id: 3)])
     let held = store.store(entity: root)
     try? store.transaction { store throws in
@@ -102,7 +102,7 @@ struct UpdateClosureTests {
 
   // MARK: Removals
 
-  @Test func `entities that the closure removes are gone where the closure leaves their places alone`() {
+  @Test func `entities that the closure removes leave unchanged places`() {
     let store = store
     let held = store.store(
       entity: Root(id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 4), Item(id: 5)]))
@@ -137,7 +137,7 @@ struct UpdateClosureTests {
     #expect(store.find(named: .all).value == [Leaf(2, "new")] && store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `an entity that the closure removes does not come back with its alias`() {
+  @Test func `an entity that the closure removes does not return with its alias`() {
     let store = store
     _ = store.store(entity: Leaf(1), named: .chosen)
     let isUpdated = store.update(named: .chosen) { _ in store.remove(Leaf.self, id: 1) }
@@ -146,14 +146,14 @@ struct UpdateClosureTests {
 
   // MARK: Stamps
 
-  @Test func `an update does not stamp a child that it leaves alone`() {
+  @Test func `an update does not stamp an unchanged child`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "old")), modifiedAt: 1)
     store.update(Root.self, id: 1, modifiedAt: 10) { $0.text = "new" }
     _ = store.store(entity: Leaf(2, "server"), modifiedAt: 5)
     #expect(held.current == Root(id: 1, text: "new", leaf: Leaf(2, "server")))
   }
 
-  @Test func `a child that the closure stores has the stamp that it was stored with`() {
+  @Test func `a child that the closure stores keeps the stamp of that store`() {
     let store = store
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "old")), modifiedAt: 1)
     store.update(Root.self, id: 1, modifiedAt: 10) { root in
@@ -165,7 +165,7 @@ struct UpdateClosureTests {
     #expect(held.current == Root(id: 1, text: "new", leaf: Leaf(2, "server")))
   }
 
-  @Test func `an update does not stamp an aggregate in which something is not sure and which it leaves alone`() {
+  @Test func `an update with a stamp does not stamp an unchanged aggregate that contains a tentative value`() {
     let held = store.store(entity: Person(1, "a", [Person(2, "b", [Person(3, "c")])]), modifiedAt: 1)
     let change = store.optimistically { $0.update(Person.self, id: 3) { $0.name = "draft" } }
     store.update(Person.self, id: 1, modifiedAt: 10) { $0.name = "new" }

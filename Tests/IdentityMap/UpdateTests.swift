@@ -6,7 +6,7 @@ import Testing
 struct UpdateTests {
   private let store = makeStore()
   private let log = Log()
-  /// A store that tells what it refuses. It takes other ways through the code: a logger hears of every write.
+  /// A store that logs its refusals. A logger receives every write, so that the store takes the slow paths.
   private let logged: EntityStore
 
   init() {
@@ -18,7 +18,7 @@ struct UpdateTests {
   // MARK: One entity at several places
 
   @Test(arguments: Place.allCases)
-  func `an update counts at whichever place of several it is made`(place: Place) {
+  func `an update counts at any of an entity's places`(place: Place) {
     let held = store.store(entity: Board(id: 1, item: Item(id: 2, key: "old")))
     #expect(store.update(Board.self, id: 1) { place.set("new", in: &$0) })
     #expect(store.find(Item.self, id: 2)?.value.key == "new")
@@ -26,7 +26,7 @@ struct UpdateTests {
   }
 
   @Test(arguments: Place.allCases)
-  func `an update of an alias counts at whichever place of several it is made`(place: Place) {
+  func `an update of an alias counts at any of an entity's places`(place: Place) {
     let key = AliasKey<Board>("board")
     _ = store.store(entity: Board(id: 1, item: Item(id: 2, key: "old")), named: key)
     #expect(store.update(named: key) { place.set("new", in: &$0) })
@@ -35,7 +35,7 @@ struct UpdateTests {
   }
 
   @Test(arguments: Place.allCases)
-  func `an update of a list under an alias counts at whichever place of several it is made`(place: Place) {
+  func `an update of a list under an alias counts at any of an entity's places`(place: Place) {
     let key = AliasKey<[Board]>("boards")
     _ = store.store(
       entities: [Board(id: 1, item: Item(id: 2, key: "old")), Board(id: 3, item: Item(id: 2, key: "old"))], named: key)
@@ -44,7 +44,7 @@ struct UpdateTests {
   }
 
   @Test(arguments: Place.allCases)
-  func `a closure for present entities counts at whichever place of several it makes a change`(place: Place) {
+  func `a change by the closure for present entities counts at any of an entity's places`(place: Place) {
     let board = Board(id: 1, item: Item(id: 2, key: "old"))
     let held = store.store(entity: board)
     _ = store.store(entity: board, ifPresent: { place.set("new", in: &$0) })
@@ -52,7 +52,7 @@ struct UpdateTests {
   }
 
   @Test(arguments: Place.allCases)
-  func `an update below an optimistic change counts at whichever place of several it is made`(place: Place) {
+  func `an update below an optimistic change counts at any of an entity's places`(place: Place) {
     let held = store.store(entity: Board(id: 1, item: Item(id: 2, key: "old")))
     let change = store.optimistically { draft in
       draft.update(Board.self, id: 1) { $0.title = "draft" }
@@ -65,7 +65,7 @@ struct UpdateTests {
   }
 
   @Test(arguments: [false, true])
-  func `an update counts at whichever depth it is made`(isDeep: Bool) {
+  func `an update counts at any depth`(isDeep: Bool) {
     let held = store.store(
       entity: Hall(id: 1, board: Board(id: 2, item: Item(id: 3, key: "old")), item: Item(id: 3, key: "old")))
     store.update(Hall.self, id: 1) { hall in
@@ -74,7 +74,7 @@ struct UpdateTests {
     #expect(held.current.item.key == "new" && held.current.board.items.allSatisfy { $0.key == "new" })
   }
 
-  @Test func `of two different changes of one entity the last place counts and the logger is told of the other`() {
+  @Test func `of two different changes of one entity in an aggregate the last place counts and the other is logged`() {
     let store = logged
     let held = store.store(
       entity: Document(id: 1, author: Leaf(2, "old"), editor: Leaf(2, "old"), readers: [Leaf(2, "old")]))
@@ -98,7 +98,7 @@ struct UpdateTests {
     #expect(held.current.editor.text == "new" && refusals.isEmpty)
   }
 
-  @Test func `an entity that is changed and moved is what it was changed to`() {
+  @Test func `an entity that an update changes and moves keeps the change`() {
     let store = logged
     let held = store.store(
       entity: Document(id: 1, author: Leaf(2, "old"), editor: Leaf(3), readers: [Leaf(2, "old"), Leaf(4)]))
@@ -121,7 +121,7 @@ struct UpdateTests {
     #expect(store.find(Leaf.self, id: 1)?.value.text == "new")
   }
 
-  @Test func `a list of values with gaps between their fields does not hide a change before others`() {
+  @Test func `padding between fields does not hide the change of one list element`() {
     let store = logged
     let crew = (0..<20).map { Gapped(id: $0 % 2, name: "a name that is longer than a word", isOn: false) }
     let held = store.store(entity: Crew(id: 1, members: crew))
@@ -136,7 +136,7 @@ struct UpdateTests {
 
   // MARK: Stamps
 
-  @Test func `an update stamps what it changed and leaves the stamps of the rest`() {
+  @Test func `an update stamps changed entities only`() {
     let store = logged
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "old"), items: [Item(id: 3), Item(id: 4)]), modifiedAt: 1)
     #expect(
@@ -151,18 +151,18 @@ struct UpdateTests {
     #expect(refusals == ["refused Item 4: tooOld(current: 10.0, received: 5.0)"])
   }
 
-  @Test func `an update of an alias stamps what it changed and leaves the stamps of the rest`() {
+  @Test func `an update of an alias stamps changed entities only`() {
     _ = store.store(entities: [Leaf(1), Leaf(2)], named: .all, modifiedAt: 1)
     #expect(store.update(named: .all, modifiedAt: 10) { $0[0].text = "new" })
     _ = store.store(entities: [Leaf(1, "late"), Leaf(2, "fresh")], modifiedAt: 5)
     #expect(store.find(named: .all).value == [Leaf(1, "new"), Leaf(2, "fresh")])
   }
 
-  // MARK: What the closure does to the store
+  // MARK: Effects of the closure on the store
 
-  // MARK: What is left alone
+  // MARK: Unchanged entities
 
-  @Test func `an update does not merge what it leaves alone, nor what it has changed`() {
+  @Test func `an update calls the merge closure neither for changed nor for unchanged entities`() {
     store.setPolicy(for: Person.self) { $0.merge = { Person($1.id, $1.name, $0.friends + $1.friends) } }
     let held = store.store(entity: Team(id: 1, lead: Person(2, "lead", [Person(3, "friend")])))
     store.update(Team.self, id: 1) { $0.name = "new" }
@@ -170,7 +170,7 @@ struct UpdateTests {
     #expect(held.current == Team(id: 1, name: "new", lead: Person(2, "new", [Person(3, "friend")])))
   }
 
-  @Test func `an update does not make fresh what it leaves alone`() {
+  @Test func `an update leaves unchanged entities stale`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), items: [Item(id: 3)]))
     store.invalidate(Leaf.self, id: 2)
     store.invalidate(Item.self, id: 3)
@@ -182,7 +182,7 @@ struct UpdateTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `an update tells nobody of what it leaves alone, even of what cannot be compared`() {
+  @Test func `an update notifies no observer of entities that it leaves unchanged, even without an equality`() {
     let held = store.store(entity: Opaques(id: 1, opaques: [Opaque(id: 2), Opaque(id: 3)]))
     let (told, subscription) = store.find(Opaque.self, id: 2)!.changes()
     let (others, other) = store.find(Opaque.self, id: 3)!.changes()
@@ -192,7 +192,7 @@ struct UpdateTests {
     withExtendedLifetime((held, subscription, other)) {}
   }
 
-  @Test func `updates in a transaction that throws leave everything as it was`() {
+  @Test func `updates in a transaction that throws are rolled back`() {
     struct Refusal: Error {}
     let board = Board(id: 1, item: Item(id: 2, key: "old"))
     let held = store.store(entity: board)
@@ -210,7 +210,7 @@ struct UpdateTests {
 @Suite("Random updates of aggregates")
 struct UpdateMixtureTests {
   @Test(arguments: SeededRandom.seeds)
-  func `every entity is what the last update made of it, at all its places`(seed: UInt64) {
+  func `every place shows the value of the last update`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var random = SeededRandom(seed: seed)
     let store = makeStore()

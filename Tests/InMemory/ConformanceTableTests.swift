@@ -27,7 +27,7 @@ struct ConformanceTableTests {
     }
   }
 
-  @Test func `no part of a function has two rows`() throws {
+  @Test func `the table has one row for each part of a function`() throws {
     let parts = try rows().map { "\($0[1]): \($0[2])" }
     #expect(Set(parts).count == parts.count)
   }

@@ -30,7 +30,7 @@ import Testing
     #expect(try music.row(music.artist, at: 1)?.version == 1)
   }
 
-  @Test func `a batch delete takes links along and clears references`() throws {
+  @Test func `a batch delete removes links and clears references`() throws {
     try music.save(
       .insert(music.genre, [music.row(music.genre, 1, ["name": .string("Krautrock")])]),
       .link(try music.links(), [try music.link(album: 3, genre: 1)]))

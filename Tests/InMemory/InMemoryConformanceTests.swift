@@ -11,7 +11,7 @@ import Testing
     try await ConformanceSuite.run(conformanceCase, on: InMemoryHarness())
   }
 
-  @Test func `every skip has its case and its reason`() {
+  @Test func `every skip names a case and a reason`() {
     #expect(ConformanceSuite.faults(of: InMemoryHarness()) == [])
     #expect(ConformanceSuite.cases.count >= 250)
   }

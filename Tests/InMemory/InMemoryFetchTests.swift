@@ -13,7 +13,7 @@ import Testing
     #expect(try music.keys(StoreQuery(entity: music.album)) == [1, 2, 3, 4])
   }
 
-  @Test func `a query tells an entity from its subentities`() throws {
+  @Test func `a query distinguishes an entity from its subentities`() throws {
     #expect(try music.keys(StoreQuery(entity: music.album, includesSubentities: false)) == [1, 2, 3])
     #expect(try music.keys(StoreQuery(entity: music.liveAlbum)) == [4])
   }
@@ -35,7 +35,7 @@ import Testing
     #expect(try music.keys(query).isEmpty)
   }
 
-  @Test func `counts are exact and know limit and offset`() throws {
+  @Test func `counts are exact and apply limit and offset`() throws {
     let reader = try music.store.makeReader()
     #expect(try reader.count(StoreQuery(entity: music.album)) == 4)
     #expect(try reader.count(StoreQuery(entity: music.album, includesSubentities: false)) == 3)
@@ -104,7 +104,7 @@ import Testing
     #expect(try late.links(music.links(), of: [link.source], fromSource: true) == [link])
   }
 
-  @Test func `a large result comes whole and in order`() throws {
+  @Test func `a large result is complete and in order`() throws {
     let rows = (10..<5010).map { music.row(music.genre, $0, ["name": .string("genre")]) }
     try music.save(.insert(music.genre, rows.reversed()))
     #expect(try music.keys(StoreQuery(entity: music.genre)) == Array(10..<5010))

@@ -14,7 +14,7 @@ import Testing
     try music.save(.link(music.links(), genres.map { try music.link(album: album, genre: $0.key, at: $0.place) }))
   }
 
-  @Test func `links come by place, missing places first, ties by key`() throws {
+  @Test func `links are ordered by position, missing positions first, ties by key`() throws {
     try link([(1, 2), (2, 1), (4, nil), (3, 1)])
     try link([(1, nil)], to: 2)
     #expect(try music.genres(of: [1]) == [4, 2, 3, 1])
@@ -27,7 +27,7 @@ import Testing
     #expect(try music.genres(of: [1]) == [2, 1])
   }
 
-  @Test func `both sides see a link, and see it go`() throws {
+  @Test func `both sides show an inserted link and its deletion`() throws {
     try link([(1, 1)])
     let member = FetchPredicate.quantified(.any, PropertyPath("albums"), .equal("title", .string("Tago Mago")))
     let owner = FetchPredicate.quantified(.any, PropertyPath("genres"), .equal("name", .string("genre 1")))
@@ -48,7 +48,7 @@ import Testing
     #expect(try music.genres(of: [1, 77]).isEmpty)
   }
 
-  @Test func `a linked record cannot go before its links`() throws {
+  @Test func `deleting a linked record before its links is refused`() throws {
     try link([(1, nil)], to: 3)
     let delete = SaveStep.delete(music.album, [RowDelete(id: music.id(music.album, 3), baseVersion: 1)])
     #expect(try MusicFixture.error { try music.save(delete) }.code == .danglingReference)

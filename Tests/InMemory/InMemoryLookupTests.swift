@@ -31,7 +31,9 @@ struct InMemoryLookupTests {
     if song.entity.name == "Cover" { try song.setValue(labels.randomElement().flatMap { $0 }, for: "singer") }
   }
 
-  @Test func `fetches by keys and indexes find what filtering all records finds, whatever was changed`() throws {
+  @Test func `fetches by keys and indexes return the same records as a filter over all records after any change`()
+    throws
+  {
     let coordinator = PersistentStoreCoordinator(managedObjectModel: try Self.makeModel())
     try coordinator.addPersistentStore(type: .inMemory, options: [StoreOption.allowsDuplicateKeys: true])
     let context = ManagedObjectContext(coordinator: coordinator)

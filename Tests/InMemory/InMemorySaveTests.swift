@@ -49,7 +49,7 @@ import Testing
     #expect(try music.row(music.album, at: 3) != nil)
   }
 
-  @Test func `versions go before uniqueness, and uniqueness before references`() throws {
+  @Test func `versions are checked before uniqueness, and uniqueness before references`() throws {
     try addArtists([2: "Neu!"])
     let twin = SaveStep.insert(music.artist, [music.row(music.artist, 3, ["name": .string("Can")])])
     let stray = music.row(music.album, 9, ["title": .string("x"), "artist": .reference(music.id(music.artist, 50))])
@@ -61,7 +61,7 @@ import Testing
     #expect(try music.row(music.artist, at: 3) == nil)
   }
 
-  @Test func `a fresh record at a key that is taken is refused`() throws {
+  @Test func `a new record with a used key is refused`() throws {
     let row = music.row(music.liveAlbum, 1, ["title": .string("x")])
     #expect(try MusicFixture.error { try music.save(.insert(music.liveAlbum, [row])) }.code == .storeCorrupt)
   }
@@ -111,7 +111,7 @@ import Testing
 
   // MARK: References
 
-  @Test func `a record that is referred to cannot go`() throws {
+  @Test func `deleting a referenced record is refused`() throws {
     let delete = SaveStep.delete(music.artist, [RowDelete(id: music.id(music.artist, 1), baseVersion: 1)])
     let error = try MusicFixture.error { try music.save(delete) }
     #expect(error.code == .danglingReference)
@@ -119,7 +119,7 @@ import Testing
     #expect(try music.row(music.artist, at: 1) != nil)
   }
 
-  @Test func `a record can go when its references are cleared in the same save`() throws {
+  @Test func `a record can be deleted if the same save clears references to it`() throws {
     let cleared = [1, 2, 4].map { music.row($0 == 4 ? music.liveAlbum : music.album, $0, [:]) }
     try music.save(
       .fix(music.album, slots: music.slots(music.album, "artist"), cleared),
@@ -131,7 +131,7 @@ import Testing
     #expect(album.entity === music.liveAlbum)
   }
 
-  @Test func `a reference is filled in after the record that it leads to`() throws {
+  @Test func `a reference to a record inserted later is set after its insert`() throws {
     let full = music.row(music.album, 20, ["title": .string("x"), "artist": .reference(music.id(music.artist, 20))])
     try music.save(
       .insert(music.album, [music.row(music.album, 20, ["title": .string("x")])]),

@@ -7,7 +7,7 @@ import Testing
     InMemoryOption.sharedName: .string("shared \(UInt64.random(in: 0...(.max)))")
   ]
 
-  @Test func `stores of one name share content, identity and keys`() throws {
+  @Test func `stores with one name share content, identity and keys`() throws {
     let first = try MusicFixture(options: options)
     try first.addBand()
     let second = try MusicFixture(model: first.model, options: options)
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [OptionValue.string(""), .bool(true)])
-  func `a name that is no text is refused`(name: OptionValue) throws {
+  func `a name of another type than text is refused`(name: OptionValue) throws {
     let error = try MusicFixture.error { _ = try MusicFixture(options: [InMemoryOption.sharedName: name]) }
     #expect(error.code == .invalidOption)
   }

@@ -22,7 +22,7 @@ import Testing
     #expect(try store.metadata().userInfo == ["last": "1"])
   }
 
-  @Test func `keys are handed out once, also after inserts with other keys`() throws {
+  @Test func `every key is allocated once, also after inserts with other keys`() throws {
     let music = try MusicFixture()
     let first = try music.store.allocateKeys(3, for: music.album)
     #expect(try music.store.allocateKeys(2, for: music.album).lowerBound == first.upperBound)
@@ -31,7 +31,7 @@ import Testing
     #expect(try music.store.allocateKeys(1, for: music.artist) == 1..<2)
   }
 
-  @Test func `a closed store says so, and so do its readers`() throws {
+  @Test func `a closed store and its readers throw storeDetached`() throws {
     let music = try MusicFixture()
     let reader = try music.store.makeReader()
     _ = try reader.row(1, of: music.album)
@@ -47,7 +47,7 @@ import Testing
     for use in uses { #expect(try MusicFixture.error(of: use).code == .storeDetached) }
   }
 
-  @Test func `a reader that has ended answers nothing`() throws {
+  @Test func `a finished reader throws on every read`() throws {
     let music = try MusicFixture()
     let reader = try music.store.makeReader()
     reader.finish()

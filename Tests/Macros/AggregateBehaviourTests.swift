@@ -7,7 +7,7 @@ struct AggregateBehaviourTests {
   private let old = Author(id: 1, name: "old")
   private let new = Author(id: 1, name: "new")
 
-  /// What becomes of a post when the author in it changes.
+  /// The current value of a post after its author has changed.
   private func followed(_ change: (inout Post) -> Void) -> Post {
     var post = Post(id: 1, author: Author(id: 9, name: "other"))
     change(&post)
@@ -16,7 +16,7 @@ struct AggregateBehaviourTests {
     return held.current
   }
 
-  @Test func `single entities and optional ones are followed`() {
+  @Test func `the macro finds single and optional entities`() {
     #expect(followed { $0.author = old }.author == new)
     #expect(followed { $0.reviewer = old }.reviewer == new)
     #expect(followed { _ in }.reviewer == nil)
@@ -59,7 +59,7 @@ struct AggregateBehaviourTests {
     #expect(followed { $0.page = Page(number: 3, authors: [old]) }.page == Page(number: 3, authors: [new]))
   }
 
-  @Test func `what is marked as not nested stays as it was stored`() {
+  @Test func `a property marked as not nested keeps its stored value`() {
     #expect(followed { $0.firstAuthor = old }.firstAuthor == old)
     #expect(store.count(of: Author.self) == 0, "Nothing has stored it.")
   }
@@ -76,7 +76,7 @@ struct AggregateBehaviourTests {
     #expect(box.current.content == new)
   }
 
-  @Test func `a removed entity leaves every place that can be without it`() {
+  @Test func `a removed entity leaves every optional place`() {
     let held = store.store(
       entity: Post(
         id: 1, author: Author(id: 9, name: "other"), reviewer: old, readers: [old], drafts: [old, nil],
@@ -89,7 +89,7 @@ struct AggregateBehaviourTests {
     #expect(held.current == rest)
   }
 
-  @Test func `the places are found once for all values`() {
+  @Test func `the key paths are computed once for all values`() {
     let (first, second) = (Post(id: 1, author: old), Post(id: 2, author: old))
     let keyPaths = (first.nestedEntitiesKeyPaths, second.nestedEntitiesKeyPaths)
     #expect(keyPaths.0.count == 12 && keyPaths.0.count == keyPaths.1.count)

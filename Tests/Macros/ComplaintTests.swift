@@ -5,7 +5,7 @@ import Testing
 @Suite("What the macros complain of")
 struct ComplaintTests {
   @Test(arguments: ["class", "actor"])
-  func `objects are no aggregates`(kind: String) {
+  func `a class as an aggregate is diagnosed`(kind: String) {
     expectExpansion(
       of: "@Aggregate \(kind) Post {}", "\(kind) Post {}",
       complaints: [
@@ -16,7 +16,7 @@ struct ComplaintTests {
       ])
   }
 
-  @Test func `an enum is sent to the macro for wrappers`() {
+  @Test func `the diagnostic for an enum proposes the macro for wrappers`() {
     expectExpansion(
       of: "@Aggregate enum Media {}", "enum Media {}",
       complaints: [
@@ -26,7 +26,7 @@ struct ComplaintTests {
       ])
   }
 
-  @Test func `objects are no wrappers`() {
+  @Test func `a class as a wrapper is diagnosed`() {
     expectExpansion(
       of: "@EntityWrapper class Media {}", "class Media {}",
       complaints: [
@@ -38,7 +38,7 @@ struct ComplaintTests {
       ])
   }
 
-  @Test func `a list that was written by hand is not written again`() {
+  @Test func `a handwritten list is diagnosed and not generated again`() {
     let source = """
       struct Post {
         var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [] }
@@ -53,7 +53,7 @@ struct ComplaintTests {
       ])
   }
 
-  @Test func `variables that the macro cannot see are named`() {
+  @Test func `variables invisible to the macro are diagnosed`() {
     let members = """
         lazy var first = Author()
         var (second, third) = (Author(), Author())
@@ -95,7 +95,7 @@ struct ComplaintTests {
       ])
   }
 
-  @Test func `cases of one name are told apart by nobody`() {
+  @Test func `enum cases of the same name are diagnosed`() {
     let cases = """
         case link(Int), link(to: Int)
         case photo(of: Author)
@@ -173,7 +173,7 @@ struct ComplaintTests {
 
   private typealias Places = NestedPlaces<Fixed>
 
-  @Test func `an entity in a constant does not pass`() {
+  @Test func `an entity in a constant fails the compile-time check`() {
     let checks: [Any] = [
       Places.constant(\.author), Places.constant(\.reviewer), Places.constant(\.readers), Places.constant(\.media),
     ]
@@ -182,12 +182,12 @@ struct ComplaintTests {
     #expect(type(of: passed) == PlaceCheck.Passed.self)
   }
 
-  @Test func `an entity in a computed property does not pass`() {
+  @Test func `an entity in a computed property fails the compile-time check`() {
     let (editor, size) = (Places.computed(\.editor), Places.computed(\.size))
     #expect(type(of: editor) == PlaceCheck.Computed.self && type(of: size) == PlaceCheck.Passed.self)
   }
 
-  @Test func `entities in a collection that only can be read do not pass`() {
+  @Test func `entities in a read-only collection fail the compile-time check`() {
     let (window, frozen, names) = (Places.variable(\.window), Places.variable(\.frozen), Places.variable(\.names))
     #expect(type(of: window) == PlaceCheck.Immutable.self)
     #expect(type(of: frozen) == PlaceCheck.Passed.self && type(of: names) == PlaceCheck.Passed.self)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("What the macros write")
 struct ExpansionTests {
-  @Test func `every variable is a place and what is plain is left out`() {
+  @Test func `every variable becomes a place and plain values are left out`() {
     expectExpansion(
       of: """
         @Aggregate public struct Post {
@@ -43,7 +43,7 @@ struct ExpansionTests {
       """)
   }
 
-  @Test func `a structure with parameters keeps nothing`() {
+  @Test func `the key paths of a generic structure are not cached`() {
     expectExpansion(
       of: """
         @Aggregate struct Box<Content> {
@@ -70,7 +70,7 @@ struct ExpansionTests {
       """)
   }
 
-  @Test func `constants and computed properties are looked at but are no places`() {
+  @Test func `constants and computed properties are checked but are no places`() {
     expectExpansion(
       of: """
         @Aggregate struct Post {

@@ -53,7 +53,7 @@ struct Tag: Identifiable, Hashable, Sendable {
   var posts: [Post]
 }
 
-/// One that has a parameter.
+/// An aggregate with a type parameter.
 @Aggregate struct Box<Content: Identifiable & Sendable & Equatable>: Identifiable, Equatable where Content.ID == Int {
   let id: Int
   var content: Content

@@ -6,7 +6,7 @@ import SwiftSyntaxMacros
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-/// Expands the macros in a source, and compares the outcome and the complaints with what is expected.
+/// Expands the macros in a source, and compares the result and the diagnostics with the expected ones.
 func expectExpansion(
   of source: String, _ expansion: String, complaints: [DiagnosticSpec] = [],
   sourceLocation: Testing.SourceLocation = #_sourceLocation

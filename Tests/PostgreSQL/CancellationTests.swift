@@ -16,7 +16,7 @@ import Testing
     row = try store.insert("Person", ["name": .string("old")])
   }
 
-  /// Runs a block in a task that waits for a lock in the server, cancels the task there, and answers what it came to.
+  /// Runs a block that waits for a lock in the server, cancels its task, and returns the block's error.
   private func cancelled(_ body: @escaping @Sendable () throws -> Void) async throws -> (any Error)? {
     let administration = try lockedOut()
     let task = Task.detached(executorPreference: ThreadExecutor()) { try body() }
@@ -28,7 +28,7 @@ import Testing
     return nil
   }
 
-  /// A connection that keeps everybody else from the records, until its transaction ends.
+  /// A connection that locks the records until its transaction ends.
   private func lockedOut() throws -> PostgreSQLConnection {
     let administration = try schema.administration()
     _ = try administration.run(
@@ -61,7 +61,7 @@ import Testing
     #expect(try store.current(row)?["name"] == .string("old"))
   }
 
-  @Test func `a statement that takes too long is given up`() throws {
+  @Test func `a statement beyond its time limit is cancelled`() throws {
     let impatient = try schema.open(store.environment.model, options: [PostgreSQLOption.statementTimeout: 0.05])
     let administration = try lockedOut()
     let error = #expect(throws: CoherenceError.self) { try impatient.fetch("Person") }

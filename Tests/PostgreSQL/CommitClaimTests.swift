@@ -44,7 +44,7 @@ import Testing
     #expect(try store.fetch("Person").map(\.id) == [row.id])
   }
 
-  @Test func `a save whose cancellation comes late is applied as a whole or known not to be applied`() async throws {
+  @Test func `a save cancelled late is applied completely, or its error says that it was not applied`() async throws {
     let store = try schema.open(PeopleModel.make())
     let administration = try schema.administration()
     // The cancelled trigger continues, and the commit waits four seconds for a lock.

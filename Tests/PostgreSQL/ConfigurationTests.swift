@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct ConfigurationTests {
-  @Test func `a configuration has the database as its location and options by name`() throws {
+  @Test func `a configuration contains the database as its location and options by name`() throws {
     let configuration = StoreConfiguration(
       type: .postgreSQL, options: [PostgreSQLOption.poolSize: 16],
       location: URL(string: "postgresql://app@db.example/music"))

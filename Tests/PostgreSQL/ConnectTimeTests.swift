@@ -12,7 +12,8 @@ import Testing
 
   init() throws { schema = try TemporarySchema() }
 
-  @Test func `a server that takes connections and stays silent is given up, with any timeout in the URL`()
+  @Test
+  func `connecting to a server that accepts connections and never responds times out, with any timeout in the URL`()
     throws
   {
     let proxy = try SocketProxy(to: schema.url)
@@ -29,7 +30,7 @@ import Testing
     #expect(error?.message.contains("within 2 seconds") == true)
   }
 
-  @Test func `a call of the client library that does not end is left behind, and closes what it made when it ends`()
+  @Test func `an endless call of the client library is abandoned, and its connection is closed when it ends`()
     throws
   {
     let goOn = DispatchSemaphore(value: 0)
@@ -48,7 +49,7 @@ import Testing
     ).rowCount > 0 { sched_yield() }
   }
 
-  @Test func `a commit that the server is at for longer than a statement may take is given up`() throws {
+  @Test func `a commit beyond the time limit of statements is abandoned`() throws {
     let store = try schema.open(
       PeopleModel.make(), options: [PostgreSQLOption.statementTimeout: 1, PostgreSQLOption.poolTimeout: 2])
     let row = try store.row("Person")

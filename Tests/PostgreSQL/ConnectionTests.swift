@@ -17,7 +17,7 @@ import Testing
     return #expect(throws: CoherenceError.self) { try schema.open(model, url: url, options: options) }
   }
 
-  @Test func `a server that does not answer is unreachable`() throws {
+  @Test func `a server that does not respond is unreachable`() throws {
     let error = try failure(at: url(["host": "/nowhere"]))
     #expect(error?.code == .serverUnreachable)
     #expect(error?.isRetryable == true)
@@ -64,7 +64,7 @@ import Testing
     let administration = try schema.administration()
     let guarded = try administration.run(
       "SELECT 1 FROM pg_catalog.pg_hba_file_rules WHERE '+coherence_password' = ANY(user_name)", isKept: false)
-    // Only a server that `Tools/postgres` started asks anybody for a password.
+    // Only a server started by `Tools/postgres` requires a password.
     guard guarded.rowCount > 0 else { return }
     let role = schema.name
     let group = try administration.run(
@@ -123,7 +123,7 @@ import Testing
     #expect(try store.fetch("Person").count == 2)
   }
 
-  @Test func `a unit of reading whose connection breaks fails, and the next one does not`() throws {
+  @Test func `a unit of reading fails with its connection, and the next unit succeeds`() throws {
     let store = try schema.openNamed(PeopleModel.make())
     let reader = try store.makeReader()
     let query = StoreQuery(entity: store.entity("Person"))

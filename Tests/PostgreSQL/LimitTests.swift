@@ -14,7 +14,7 @@ import Testing
     store = try schema.open(PeopleModel.make())
   }
 
-  @Test func `more values than a statement takes are left to the evaluator`() throws {
+  @Test func `a condition with more values than a statement takes is left to the evaluator`() throws {
     let row = try store.insert("Person", ["name": .string("b")])
     let parts = (0..<70_000).map { FetchPredicate.path("name", .beginsWith, .string("x\($0)")) }
     let query = StoreQuery(
@@ -25,7 +25,7 @@ import Testing
     #expect(try store.reading { try $0.count(query) } == nil)
   }
 
-  @Test func `a list of any length is one value`() throws {
+  @Test func `a list of any length is one bound value`() throws {
     let row = try store.insert("Person", ["name": .string("b")])
     let names = (0..<200_000).map { AttributeValue.string("x\($0)") } + [.string("b")]
     let query = StoreQuery(
@@ -65,7 +65,7 @@ import Testing
     #expect(try connection.run("SELECT 1", isKept: false).rowCount == 1)
   }
 
-  @Test func `a text that no index takes is a limit, not a failure of the disk`() throws {
+  @Test func `a text too long for an index throws a limit error, not a disk error`() throws {
     let model = try ManagedObjectModel { Entity("Thing", uniqueness: [["name"]]) { Attribute("name", .string) } }
     let schema = try TemporarySchema()
     let store = try schema.open(model)

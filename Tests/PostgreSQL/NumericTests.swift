@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct NumericTests {
-  /// What comes back of what was written.
+  /// Writes a number and returns the number that a read finds.
   private func roundTrip(_ number: Decimal) throws -> Decimal? {
     let buffer = ByteBuffer()
     try buffer.append(number)
@@ -21,13 +21,13 @@ import Testing
     "123456789012345678901234567890.12345678",
   ]
 
-  @Test(arguments: boundaries) func `a number comes back as it was`(_ text: String) throws {
+  @Test(arguments: boundaries) func `a stored number is read unchanged`(_ text: String) throws {
     let number = try #require(Decimal(string: text))
     #expect(try roundTrip(number) == number)
     #expect(try roundTrip(-number) == -number)
   }
 
-  @Test func `random numbers come back as they were`() throws {
+  @Test func `random stored numbers are read unchanged`() throws {
     let seed = UInt64.random(in: .min ... .max)
     var generator = SeededRandom(seed: seed)
     for _ in 0..<2000 {
@@ -38,12 +38,12 @@ import Testing
     }
   }
 
-  @Test func `what is no number is refused`() {
+  @Test func `saving a decimal NaN is refused`() {
     let error = #expect(throws: CoherenceError.self) { try roundTrip(.nan) }
     #expect(error?.code == .invalidValue)
   }
 
-  @Test func `digits beyond those that a decimal holds are left out`() {
+  @Test func `digits beyond the precision of a decimal are truncated`() {
     let buffer = ByteBuffer()
     buffer.append(15 as Int16)
     buffer.append(14 as Int16)
@@ -54,7 +54,7 @@ import Testing
     #expect(number?.description == String(repeating: "1", count: 39) + String(repeating: "0", count: 21))
   }
 
-  @Test(arguments: [0xC000, 0xD000, 0xF000]) func `what is no number is not read`(_ sign: Int) {
+  @Test(arguments: [0xC000, 0xD000, 0xF000]) func `a NaN or an infinity is not read as a decimal`(_ sign: Int) {
     let buffer = ByteBuffer()
     for field in [0, 0, UInt16(sign), 0] { buffer.append(field) }
     #expect(PostgreSQLBinary.decimal(UnsafeRawPointer(buffer.base), count: buffer.count) == nil)

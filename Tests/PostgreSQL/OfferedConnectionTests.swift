@@ -109,7 +109,7 @@ import Testing
     #expect(try store.current(row)?["name"] == .string("new"))
   }
 
-  @Test func `a save whose session has lost its row in the table of commits makes it anew`() throws {
+  @Test func `a save inserts its session's missing row into the table of commits again`() throws {
     let row = try store.insert("Person", ["name": .string("old")])
     try schema.administration().run(
       "DELETE FROM \(name: schema.name).\(name: PostgreSQLCommitMark.table)", isKept: false)
@@ -144,7 +144,7 @@ import Testing
     }
     try change(person, "first")
     func count() -> Int { proxy.links.reduce(0) { $0 + $1.messages } }
-    // The proxy counts what it reads at once, and may read one packet in two: the smallest of three counts is exact.
+    // The proxy counts reads and may read one packet in two parts, so that the smallest of three counts is exact.
     let counts = try (0..<3).map { round in
       let before = count()
       for number in 0..<10 { try change(person, "\(round).\(number)") }

@@ -48,7 +48,7 @@ import Testing
     #expect(try store.fetch("Person").isEmpty)
   }
 
-  @Test func `a save whose connection breaks before the server has committed is known not to be applied`() throws {
+  @Test func `a save whose connection breaks before the commit reports that it was not applied`() throws {
     let store = try schema.open(PeopleModel.make())
     try endConnections("CONSTRAINT TRIGGER t AFTER", "DEFERRABLE INITIALLY DEFERRED")
     let row = try store.row("Person")
@@ -111,7 +111,7 @@ import Testing
     #expect(try store.fetch("Person").map(\.id) == [row.id])
   }
 
-  @Test func `a save is proved by its own mark, and not by one that another session left`() throws {
+  @Test func `a save is verified by its own mark and not by the mark of another session`() throws {
     let store = try schema.open(PeopleModel.make())
     let row = try store.insert("Person")
     let connection = try schema.administration()

@@ -19,7 +19,7 @@ import Testing
       PostgreSQLOptions(schema.environment(PeopleModel.make(), options: options)), logger: Logger(label: "test"))
   }
 
-  /// Borrows a connection on a thread of its own and gives it back.
+  /// Borrows a connection on a thread of its own and returns it to the pool.
   private func borrow(
     for purpose: PostgreSQLPool.Purpose, in group: DispatchGroup, then note: @escaping @Sendable () -> Void
   ) {

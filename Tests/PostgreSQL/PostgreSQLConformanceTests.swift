@@ -10,7 +10,7 @@ import Testing
     try await ConformanceSuite.run(conformanceCase, on: PostgreSQLHarness())
   }
 
-  @Test func `every skip has its case and its reason`() {
+  @Test func `every skip names a case and a reason`() {
     #expect(ConformanceSuite.faults(of: PostgreSQLHarness()) == [])
   }
 }
@@ -29,11 +29,11 @@ private final class PostgreSQLLocation: StoreLocation {
   init() throws { schema = try TemporarySchema() }
 
   var url: URL? { schema.url }
-  /// The smallest pool that there can be: some cases have a dozen units of reading at once.
+  /// The smallest sufficient pool: some cases open a dozen units of reading at once.
   var options: [String: OptionValue] {
     [PostgreSQLOption.schema: .string(schema.name), PostgreSQLOption.poolSize: 2]
   }
 
-  /// The schema goes with its owner.
+  /// The owner of the schema removes it.
   func destroy() throws {}
 }

@@ -56,7 +56,7 @@ import Testing
     #expect(try isFoundWaiting(connection, options()))
   }
 
-  @Test func `a server whose time zone has changed since a connection was made is seen to be at work`() throws {
+  @Test func `a probe detects a busy server after a change of the server's time zone`() throws {
     try withRole("SUPERUSER") { administration in
       try administration.run("ALTER ROLE \(name: schema.name) SET TimeZone = 'Asia/Tokyo'", isKept: false)
       let connection = try connect(["user": schema.name])

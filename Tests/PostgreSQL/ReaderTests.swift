@@ -22,7 +22,7 @@ import Testing
   /// A condition that only the evaluator knows.
   private var residual: FetchPredicate { .path("name", .matches, .string("[0-9]+")) }
 
-  @Test func `a reader sees one state, from its first read on`() throws {
+  @Test func `a reader sees one state, beginning with its first read`() throws {
     let row = try store.insert("Person", ["name": .string("old")])
     try store.reading { reader in
       let fetch = try reader.fetch(all)
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `an abandoned fetch does not disturb what comes after`() throws {
+  @Test func `an abandoned fetch does not disturb later reads`() throws {
     _ = try fill(5000)
     try store.reading { reader in
       _ = try reader.fetch(all)
@@ -94,7 +94,7 @@ import Testing
     #expect(try store.fetch("Person").count == 5000)
   }
 
-  @Test func `few rows and many come back alike`() throws {
+  @Test func `small and large results are read alike`() throws {
     let names: [AttributeValue] = [.null, .string(""), .string("a"), .string(String(repeating: "é", count: 40_000))]
     let rows = try (0..<200).map { try store.row("Person", ["name": names[$0 % names.count]]) }
     try store.save(.insert(store.entity("Person"), rows))
@@ -113,9 +113,9 @@ import Testing
     }
   }
 
-  @Test func `a fetch whose connection breaks while the rows come fails, and does not end`() throws {
+  @Test func `a fetch whose connection breaks between rows throws instead of ending`() throws {
     let store = try schema.openNamed(store.environment.model)
-    // More than fits into what the server may send ahead.
+    // More rows than the server can send ahead.
     let text = AttributeValue.string(String(repeating: "x", count: 1000))
     let rows = try (0..<5000).map { _ in try store.row("Person", ["name": text]) }
     try store.save(.insert(store.entity("Person"), rows))
@@ -129,7 +129,7 @@ import Testing
     #expect(try store.fetch("Person").count == 5000)
   }
 
-  @Test func `a reader that was ended answers no more`() throws {
+  @Test func `a finished reader throws on every read`() throws {
     let reader = try store.makeReader()
     _ = try reader.count(all)
     reader.finish()
@@ -137,7 +137,7 @@ import Testing
     #expect(error?.code == .illegalState)
   }
 
-  @Test func `a closed store answers no more`() throws {
+  @Test func `a closed store throws on every read`() throws {
     let reader = try store.makeReader()
     _ = try reader.count(all)
     let other = try store.makeReader()

@@ -10,7 +10,7 @@ import Testing
 
   init() throws { schema = try TemporarySchema() }
 
-  /// The error of a role that is made with some attributes.
+  /// The error for a role with the given attributes.
   private func refusal(ofRoleWith attributes: SQLFragment) throws -> CoherenceError? {
     let administration = try schema.administration()
     try administration.run("CREATE ROLE \(name: schema.name) LOGIN \(attributes)", isKept: false)
@@ -20,13 +20,13 @@ import Testing
     return #expect(throws: CoherenceError.self) { try schema.open(model, url: url) }
   }
 
-  @Test func `a server without a connection left says so, and may be asked again`() throws {
+  @Test func `the error of a server without free connections is retryable`() throws {
     let error = try refusal(ofRoleWith: "CONNECTION LIMIT 0")
     #expect(error?.code == .tooManyConnections)
     #expect(error?.isRetryable == true)
   }
 
-  @Test func `a user without the right to make a schema is told so`() throws {
+  @Test func `the error for a user without the right to create a schema says so`() throws {
     let error = try refusal(ofRoleWith: "")
     #expect(error?.code == .storeInaccessible)
     #expect(error?.message.contains("right") == true)

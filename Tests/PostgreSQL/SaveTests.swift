@@ -82,7 +82,7 @@ import Testing
     return (rows, .update(person, slots: slots, updates))
   }
 
-  @Test func `a large update writes every row's own values, and a large delete takes them all`() throws {
+  @Test func `a large update writes each row's own values, and a large delete deletes all rows`() throws {
     let (rows, update) = try crowd()
     try store.save(update)
     let found = try store.fetch("Person")
@@ -117,7 +117,7 @@ import Testing
     #expect(try store.current(rows[0])?.version == 1)
   }
 
-  @Test func `a reference to nothing is refused with both ends`() throws {
+  @Test func `a reference to a missing record is refused and the error names both records`() throws {
     let nobody = ManagedObjectID(space: store.spaces[person], key: 4711)
     let row = try store.row("Person", ["boss": .reference(nobody)])
     let error = #expect(throws: CoherenceError.self) { try store.save(.insert(person, [row])) }
@@ -125,7 +125,7 @@ import Testing
     #expect(error?.objectIDs == [row.id, nobody])
   }
 
-  @Test func `a record that is referred to cannot be deleted`() throws {
+  @Test func `deleting a referenced record is refused`() throws {
     let boss = try store.insert("Person")
     let clerk = try store.insert("Person", ["boss": .reference(boss.id)])
     let error = #expect(throws: CoherenceError.self) {
@@ -156,7 +156,7 @@ import Testing
     #expect(error?.objectIDs.map(\.key) == [rows[0].key, 4711])
   }
 
-  @Test func `saves that block each other are made again`() async throws {
+  @Test func `saves in a deadlock are repeated`() async throws {
     let store = store
     let rows = try (0..<40).map { _ in try store.insert("Person") }
     let entity = person
@@ -181,7 +181,7 @@ import Testing
     #expect(try store.fetch("Person").allSatisfy { $0.version == 21 })
   }
 
-  @Test func `keys are not handed out twice, whoever writes`() async throws {
+  @Test func `no two writers get the same key`() async throws {
     let stores = try (0..<3).map { _ in try schema.open(store.environment.model) }
     let keys = try await withThrowingTaskGroup(of: [Int64].self) { group in
       for store in stores {
@@ -198,7 +198,7 @@ import Testing
     #expect(fresh.lowerBound > stranger.key)
   }
 
-  @Test func `a store that is opened to read only refuses to save`() throws {
+  @Test func `a store opened for reading refuses to save`() throws {
     let row = try store.insert("Person")
     let reader = try schema.open(store.environment.model, options: [StoreOption.readOnly: true])
     #expect(try reader.current(row)?.id.key == row.key)

@@ -10,7 +10,7 @@ import Testing
 
   init() throws { schema = try TemporarySchema() }
 
-  @Test func `a store that is opened again is the same`() throws {
+  @Test func `a store keeps its identity when it is opened again`() throws {
     let model = try PeopleModel.make()
     let factory = PostgreSQLStoreFactory()
     #expect(try factory.metadata(schema.environment(model)) == nil)
@@ -29,7 +29,7 @@ import Testing
     #expect(try schema.open(try PeopleModel.make()).capabilities == [.durable, .shared, .concurrentReads])
   }
 
-  @Test func `processes that make a store at once make one`() async throws {
+  @Test func `processes that create a store at the same time create one store`() async throws {
     let model = try PeopleModel.make()
     let schema = schema
     let identifiers = try await withThrowingTaskGroup(of: StoreIdentifier.self) { group in
@@ -48,7 +48,7 @@ import Testing
     #expect(try PostgreSQLStoreFactory().metadata(schema.environment(PeopleModel.make())) == nil)
   }
 
-  @Test func `a store that is set aside makes place for another and can be had back`() throws {
+  @Test func `setting a store aside makes room for another store, and the first can be opened again`() throws {
     let model = try PeopleModel.make()
     let store = try schema.open(model)
     try store.insert("Person", ["name": .string("kept")])
@@ -64,7 +64,7 @@ import Testing
     #expect(try old.fetch("Person").map { $0["name"] } == [.string("kept")])
   }
 
-  @Test func `names that mean something to the server are names like others`() throws {
+  @Test func `reserved names of the server are valid names`() throws {
     let names = [
       "text", "uuid", "pg_class", "ctid", "select", "a\"b", "Ä.ö", String(repeating: "long", count: 30),
       String(repeating: "long", count: 30) + "er",
@@ -88,7 +88,7 @@ import Testing
     #expect(try schema.open(model).fetch("text").count == 1)
   }
 
-  @Test func `an attribute that is added gets its default, and one that is left out stays`() throws {
+  @Test func `an added attribute gets its default, and a left-out attribute stays`() throws {
     let store = try schema.open(PeopleModel.make())
     try store.insert("Person", ["name": .string("x")])
     store.close()
@@ -109,7 +109,7 @@ import Testing
     #expect(try migrated.fetch("Person").map { $0["age"] } == [.int(7)])
   }
 
-  @Test func `an index has the order of fetches`() throws {
+  @Test func `an index has the sort order of fetches`() throws {
     let model = try ManagedObjectModel {
       Entity("Person", indexes: [["name"]]) { Attribute("name", .string, optional: true) }
     }

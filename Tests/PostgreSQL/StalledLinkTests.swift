@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a fetch over a stalled link fails, and the next fetch has a fresh connection`(_ isForGood: Bool) throws {
+  func `a fetch over a stalled link fails, and the next fetch uses a new connection`(_ isForGood: Bool) throws {
     let store = try open()
     try store.insert("Person")
     proxy.stall(at: "FROM \"Person\"", forGood: isForGood)
@@ -90,7 +90,7 @@ import Testing
     #expect((error as? CoherenceError)?.code == .cancelled)
   }
 
-  @Test func `a server at work is waited for, and a server that waits for its client is not`() async throws {
+  @Test func `a probe distinguishes a busy server from a server that waits for its client`() async throws {
     let options = try PostgreSQLOptions(schema.environment(PeopleModel.make()))
     let probe = PostgreSQLProbe(options, logger: Logger(label: "test"))
     let administration = try schema.administration()

@@ -14,7 +14,7 @@ enum TestServer {
 }
 
 extension Trait where Self == ConditionTrait {
-  /// Skips what needs a server where none is named.
+  /// Skips tests that need a server if no server is configured.
   static var needsServer: Self {
     .enabled(if: TestServer.isAvailable, "Set \(TestServer.variable); `Tools/postgres start DIR` prints a URL.")
   }
@@ -70,12 +70,12 @@ extension TemporarySchema {
     return try #require(parts.url)
   }
 
-  /// Opens a store whose connections can be told from others.
+  /// Opens a store with an application name, so that its connections can be found.
   func openNamed(_ model: ManagedObjectModel) throws -> any PersistentStore {
     try open(model, url: url(with: ["application_name": name]))
   }
 
-  /// Ends the connections of the stores that were opened with a name, and waits until they are gone.
+  /// Terminates the named connections and waits until they have ended.
   func terminateConnections() throws {
     try administration().run(
       """

@@ -23,7 +23,7 @@ import Testing
     try ManagedObjectModel(name: "Blog") { Entity("Post") { Attribute("title", .string) } }
   }
 
-  @Test func `a second application is told to take another schema, and the first keeps its records`() throws {
+  @Test func `a second application on one schema is refused with the advice to use another schema`() throws {
     let store = try schema.open(shop())
     try store.insert("Article", ["name": .string("pen")])
     for options in [[:], [StoreOption.allowsDataLoss: true]] as [[String: OptionValue]] {
@@ -35,7 +35,7 @@ import Testing
     #expect(try store.fetch("Article").map { $0["name"] } == [.string("pen")])
   }
 
-  @Test func `two applications that open an empty schema at once do not both get it`() async throws {
+  @Test func `of two applications that open an empty schema at once one is refused`() async throws {
     let (schema, shop, blog) = (schema, try shop(), try blog())
     let opened = await withTaskGroup(of: Bool.self) { group in
       for model in [shop, blog] {
@@ -46,7 +46,7 @@ import Testing
     #expect(opened == 1)
   }
 
-  @Test func `processes that extend a store in different ways at once leave a store with all of it`() async throws {
+  @Test func `processes that extend a store at the same time leave a store with all extensions`() async throws {
     try schema.open(shop()).close()
     let schema = schema
     let models = try (0..<4).map { number in
@@ -72,7 +72,7 @@ import Testing
     #expect(try store.fetch("Article").isEmpty)
   }
 
-  @Test func `what another type of an attribute costs is counted, and dropped only when that is allowed`() throws {
+  @Test func `a changed attribute type drops values only if data loss is allowed, and the error counts them`() throws {
     let store = try schema.open(shop())
     try store.insert("Article", ["name": .string("pen"), "price": .decimal(2)])
     let changed = try ManagedObjectModel(name: "Shop") {

@@ -75,7 +75,7 @@ import Testing
     #expect(try context.performAndWait { try self.people(context).count } == 32)
   }
 
-  @Test func `contexts inside one another read with the smallest pool`() throws {
+  @Test func `nested contexts read with the smallest pool`() throws {
     try fill(2)
     let contexts = (0..<4).map { _ in context() }
     func enter(_ index: Int) throws {
@@ -90,7 +90,7 @@ import Testing
     try enter(0)
   }
 
-  @Test func `snapshots inside one another have a connection each, beyond the size of the pool`() throws {
+  @Test func `nested snapshots have a connection each, beyond the size of the pool`() throws {
     try fill(1)
     let contexts = (0..<4).map { _ in context() }
     func enter(_ index: Int) throws {
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `a unit of work that waits for another thread lets that thread have its connection`() throws {
+  @Test func `a unit of work that waits for another thread gives its connection to that thread`() throws {
     try fill(1)
     let (outer, inner) = (context(), context())
     try outer.performAndWait {

@@ -55,7 +55,9 @@ import Testing
     store = try schema.open(Self.model())
   }
 
-  @Test(arguments: values.indices) func `values come back as they were, in order, found by value`(_ index: Int) throws {
+  @Test(arguments: values.indices) func `stored values are read unchanged, sorted, and found by value`(_ index: Int)
+    throws
+  {
     let (name, _, values) = Self.values[index]
     let rows = try values.map { try store.insert("Value", [name: $0]) }
     for (row, value) in zip(rows, values) {
@@ -72,7 +74,7 @@ import Testing
     #expect(try store.fetch("Value", by: [SortKey(name, ascending: false)]).map(\.id) == rows.map(\.id).reversed())
   }
 
-  @Test func `many rows come back as they were`() throws {
+  @Test func `many stored rows are read unchanged`() throws {
     let rows = try (0..<1000).map { number in
       var values: [String: AttributeValue] = [:]
       for (name, _, samples) in Self.values where number % 7 != 0 { values[name] = samples[number % samples.count] }
@@ -86,7 +88,7 @@ import Testing
     #expect(some.count == 1000)
   }
 
-  @Test func `a date before all that the server keeps is refused, and compares as it should`() throws {
+  @Test func `a date before the server's range is refused in a save and compares correctly`() throws {
     let early = AttributeValue.date(Timestamp(microseconds: -210_866_803_200_000_001))
     let row = try store.row("Value", ["date": early])
     let error = #expect(throws: CoherenceError.self) { try store.save(.insert(row.entity, [row])) }

@@ -14,13 +14,13 @@ import Testing
     model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } }
   }
 
-  /// What SQLite says of the connection that saves: 0 is off, 1 normal, 2 full.
+  /// SQLite's synchronous mode of the writing connection: 0 is off, 1 normal, 2 full.
   private func setting(of store: any PersistentStore) throws -> [Int64] {
     let store = try #require(store as? SQLiteStore)
     return try store.write { try $0.integers("PRAGMA synchronous") }
   }
 
-  @Test func `a save waits for the disk unless an option says otherwise`() throws {
+  @Test func `a save waits for the disk by default`() throws {
     let store = try place.open(model)
     #expect(try setting(of: store) == [2])
     try store.insert("Thing", ["name": .string("a")])
@@ -28,11 +28,11 @@ import Testing
   }
 
   @Test(arguments: [("full", 2), ("normal", 1), ("off", 0)] as [(String, Int64)])
-  func `a save waits for the disk as the option says`(mode: String, number: Int64) throws {
+  func `an option sets the synchronous mode of a connection`(mode: String, number: Int64) throws {
     #expect(try setting(of: place.open(model, options: [SQLiteOption.synchronous: .string(mode)])) == [number])
   }
 
-  @Test func `of two stores on one file the stricter decides`() throws {
+  @Test func `of two stores on one file the stricter durability applies`() throws {
     let lax = try place.open(model, options: [SQLiteOption.synchronous: "off"])
     #expect(try setting(of: lax) == [0])
     let strict = try place.open(model)

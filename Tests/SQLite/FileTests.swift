@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `a file that is no database is refused and left alone`() throws {
+  @Test func `a file of another format is refused and stays unchanged`() throws {
     let content = Data(String(repeating: "This is a letter. ", count: 200).utf8)
     try content.write(to: place.url)
     #expect(code() == .notADatabase)
@@ -55,7 +55,7 @@ import Testing
     #expect(error?.message.contains("nowhere' does not exist") == true)
   }
 
-  @Test func `a store that is opened to read only is neither created nor written`() throws {
+  @Test func `a store opened for reading is neither created nor written`() throws {
     #expect(code([StoreOption.readOnly: true]) == .storeInaccessible)
     #expect(!FileManager.default.fileExists(atPath: place.path))
     let store = try place.open(model)
@@ -87,7 +87,7 @@ import Testing
     #expect(try place.open(model).identifier == metadata.identifier)
   }
 
-  @Test func `a store that is set aside keeps its content`() throws {
+  @Test func `setting a store aside keeps its content`() throws {
     let store = try place.open(model)
     try store.insert("Thing", ["name": .string("a")])
     let factory = SQLiteStoreFactory()
@@ -100,7 +100,7 @@ import Testing
     #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM Thing") } == 1)
   }
 
-  @Test func `a closed store says so`() throws {
+  @Test func `a closed store throws storeDetached`() throws {
     let store = try place.open(model)
     let reader = try store.makeReader()
     store.close()

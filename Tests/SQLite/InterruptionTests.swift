@@ -23,22 +23,21 @@ import Testing
     try store.save(StoreSaveRequest(steps: [.insert(store.entity("Person"), people), .link(table, links)]))
   }
 
-  /// Whether there is a chain of friends that does not exist; to find out, SQLite looks at more chains than it can in a
-  /// day.
+  /// A condition on a nonexistent chain of friends. Evaluating it would take SQLite longer than a day.
   private var endless: StoreQuery {
     var predicate: FetchPredicate = .path("name", .equal, .string("nobody"))
     for _ in 0..<5 { predicate = .quantified(.any, PropertyPath("friends"), predicate) }
     return StoreQuery(entity: store.entity("Person"), predicate: predicate)
   }
 
-  @Test func `a cancelled task interrupts a statement that runs, and nothing after it`() async throws {
+  @Test func `a cancelled task interrupts its running statement and no later one`() async throws {
     let reader = try Unchecked(store.makeReader())
     let query = endless
     let task = Task.detached { [store] in
       let error = #expect(throws: CoherenceError.self) { try reader.value.fetch(query) }
       #expect(error?.code == .cancelled)
       return try await Task.detached {
-        // Of the same reader, in a task that nobody cancelled.
+        // The same reader, in a task without a cancellation.
         try reader.value.count(StoreQuery(entity: store.entity("Person")))
       }.value
     }
@@ -70,7 +69,7 @@ import Testing
   }
 }
 
-/// A value that goes from task to task, one at a time.
+/// A value that moves from task to task, with one user at a time.
 private struct Unchecked<Value>: @unchecked Sendable {
   // Sendable: the test's tasks wait for each other.
   let value: Value

@@ -51,7 +51,7 @@ import Testing
       .and(parts.map { .not($0) } + [.path("number", .equal, .int(5))]),
     ] {
       let query = StoreQuery(entity: store.entity("Thing"), predicate: predicate, sortKeys: [SortKey("name")], limit: 3)
-      // A text that is compared by its beginning takes two values.
+      // A comparison with the beginning of a text takes two bound values.
       let isTaken = count < 20_000
       let fetch = try store.reading { try $0.fetch(query) }
       #expect(fetch.isPredicateExact == isTaken)
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func `what is nested too deep for the engine is left to the evaluator, and the rest is not`() throws {
+  @Test func `SQL evaluates all of a condition but the parts nested too deep, which Core evaluates`() throws {
     let store = try place.open(model)
     let row = try store.insert("Thing", ["name": .string("b"), "number": .int(5)])
     try store.insert("Thing", ["name": .string("a"), "number": .int(6)])
@@ -87,7 +87,7 @@ import Testing
     #expect(error?.isRetryable == false)
   }
 
-  @Test func `a list that is too long for one statement of a batch is worked off nevertheless`() throws {
+  @Test func `a list too long for one statement of a batch is processed in several`() throws {
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(StoreConfiguration(type: .sqlite), at: place.url)
     let context = ManagedObjectContext(coordinator: coordinator)

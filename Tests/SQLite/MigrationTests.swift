@@ -38,7 +38,7 @@ import Testing
     store.close()
   }
 
-  @Test func `what is new gets its default and what is left out comes back`() throws {
+  @Test func `new attributes get their defaults and left-out ones return with their values`() throws {
     try fill()
     let model = try ManagedObjectModel {
       Entity("Album", uniqueness: [["barcode"]], indexes: [["title"]]) {
@@ -69,14 +69,14 @@ import Testing
     #expect(model.isConfiguration(nil, compatibleWith: try store.metadata()))
     store.close()
 
-    // And back again: what was left out is there.
+    // The earlier model again finds the left-out values.
     let back = try place.open(Self.first())
     let artist = try #require(try back.fetch("Artist").first)
     #expect(artist["name"] == .string("Nina"))
     #expect(try back.fetch("Album").map { $0["artist"] } == [.reference(artist.id)])
   }
 
-  @Test func `more than additions is refused in words and changes nothing`() throws {
+  @Test func `a migration beyond additions throws and changes nothing`() throws {
     try fill()
     let model = try ManagedObjectModel {
       Entity("Artist") {
@@ -116,7 +116,7 @@ import Testing
     _ = try place.open(Self.first(), options: [StoreOption.migrateAutomatically: false])
   }
 
-  @Test func `records of a subentity that is left out go with the references to them only where a loss is allowed`()
+  @Test func `records of a left-out subentity and references to them are dropped only if data loss is allowed`()
     throws
   {
     func model(withVinyl: Bool) throws -> ManagedObjectModel {

@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `a fetch of 1,000 objects and a look at each of them send one statement`() throws {
+  @Test func `fetching 1,000 objects and reading each of them sends one statement`() throws {
     let length = try context.performAndWait {
       try context.fetch(FetchRequest(Word.self)).reduce(0) { $0 + $1.text.count }
     }

@@ -57,7 +57,7 @@ import Testing
     return table
   }
 
-  /// The places, in `albums`, of those that a predicate finds exactly.
+  /// The indexes in `albums` of the records that a predicate finds exactly.
   private func find(_ predicate: FetchPredicate) throws -> [Int] {
     let query = StoreQuery(entity: store.entity("Album"), predicate: predicate)
     let isExact = try store.reading { try $0.fetch(query).isPredicateExact }
@@ -84,7 +84,7 @@ import Testing
     #expect(try find(.not(between)) == [1, 2])
   }
 
-  @Test func `integers are compared with numbers that are none`() throws {
+  @Test func `integers are compared with fractions`() throws {
     let fractions: [AttributeValue] = [.double(1965.5), .decimal(Decimal(string: "1965.5")!)]
     for fraction in fractions {
       #expect(try find(.path("year", .greater, fraction)) == [1])
@@ -138,7 +138,7 @@ import Testing
     #expect(try store.fetch("Album", by: order).map(\.id) == [3, 1, 2, 0].map { albums[$0].id })
   }
 
-  @Test func `patterns take what is escaped or means something to SQL as it is`() throws {
+  @Test func `SQL wildcards and escapes in a pattern match themselves`() throws {
     #expect(try find(.path("title", .like, .string("100%_?"))) == [1])
     #expect(try find(.path("title", .like, .string("*"))) == [0, 1, 2])
     #expect(try find(.path("title", .like, .string("blues"))) == [2])
@@ -147,7 +147,7 @@ import Testing
     #expect(try find(.path("title", .contains, .string(""))) == [0, 1, 2])
   }
 
-  @Test func `to-one paths are null where something on the way is missing`() throws {
+  @Test func `a to-one path is null if an object on the path is missing`() throws {
     #expect(try find(.path("artist.name", .equal, .string("Nina"))) == [0, 1])
     #expect(try find(.path("artist.name", .equal, .null)) == [2, 3])
     #expect(try find(.path("artist", .equal, .null)) == [3])
@@ -158,7 +158,7 @@ import Testing
     #expect(try find(.path("artist", .equal, .reference(temporary))) == [])
   }
 
-  @Test func `members are looked at one by one`() throws {
+  @Test func `a condition on members is evaluated for each member`() throws {
     let tags = PropertyPath("tags")
     let soul: FetchPredicate = .path("name", .equal, .string("soul"))
     #expect(try find(.quantified(.any, tags, soul)) == [0, 2])
@@ -172,7 +172,7 @@ import Testing
     #expect(try find(nested) == [0, 1])
   }
 
-  @Test func `what cannot be said exactly is left to the evaluator`() throws {
+  @Test func `a condition without an exact SQL form is left to the evaluator`() throws {
     let query = StoreQuery(
       entity: store.entity("Album"),
       predicate: .and([
@@ -201,7 +201,7 @@ import Testing
     #expect(try store.fetch(query).count == 3)
   }
 
-  @Test func `links come by key, then by position`() throws {
+  @Test func `links are ordered by key, then by position`() throws {
     let keys = [albums[2].key, albums[0].key]
     let links = try store.reading { try $0.links(table, of: keys, fromSource: true) }
     #expect(links.map(\.source) == [albums[0].key, albums[0].key, albums[2].key])
@@ -210,7 +210,7 @@ import Testing
     #expect(back.map(\.source) == [albums[0].key, albums[2].key])
   }
 
-  @Test func `a reader goes on seeing the state that it saw first`() throws {
+  @Test func `a reader sees the state of its first read until its end`() throws {
     let reader = try store.makeReader()
     #expect(try reader.row(albums[0].key, of: albums[0].entity) != nil)
     try store.insert("Album", ["title": .string("later")])

@@ -150,7 +150,7 @@ import Testing
     #expect(log.reads.count == 1, "\(log.reads)")
   }
 
-  @Test func `a fetch neither asks the cache nor fills it`() throws {
+  @Test func `a fetch neither reads nor fills the cache`() throws {
     _ = try fill(10)
     let before = statistics
     let reader = context()
@@ -158,7 +158,7 @@ import Testing
     #expect(statistics == before)
   }
 
-  @Test func `keys set aside leave the kept rows as they are`() throws {
+  @Test func `allocating keys leaves the kept rows unchanged`() throws {
     let id = try fill(1)[0]
     try warm([id])
     let writer = context()
@@ -194,7 +194,7 @@ import Testing
     #expect(statistics.rows <= 3)
   }
 
-  @Test func `with a limit of zero nothing is kept and nothing is counted`() throws {
+  @Test func `with a limit of zero no row is kept and no row is counted`() throws {
     let id = try fill(1)[0]
     try warm([id])
     coordinator.rowCachePolicy = .off
@@ -206,7 +206,7 @@ import Testing
     #expect(statistics == before)
   }
 
-  @Test func `a row is not handed out when its expiry has passed`() throws {
+  @Test func `an expired row is not returned`() throws {
     let clock = Locked(ContinuousClock.now)
     coordinator.rowCache.setClock { clock.withLock { $0 } }
     coordinator.rowCachePolicy.expiry = 60
@@ -244,7 +244,7 @@ import Testing
 
   // MARK: Mixture
 
-  /// A coordinator with a cache and a twin without one must show the same at each step, after writes of all origins.
+  /// A coordinator with a cache and one without must return equal values at each step, after writes of all kinds.
   @Test(arguments: RowCacheTests.seeds)
   func `a coordinator with a cache shows what one without shows`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
@@ -253,7 +253,7 @@ import Testing
     let third = try anotherCoordinator()
     var ids = try fill(12)
     coordinator.rowCachePolicy.limit = random.next(below: 2) == 0 ? 8 : 20_000
-    // A snapshot that stays open over some steps, with what it saw.
+    // A snapshot over some steps, with the values that it has shown.
     let keeper = context()
     for step in 0..<250 {
       let id = ids[random.next(below: ids.count)]

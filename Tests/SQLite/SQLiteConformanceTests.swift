@@ -11,7 +11,7 @@ import Testing
     try await ConformanceSuite.run(conformanceCase, on: SQLiteHarness())
   }
 
-  @Test func `every skip has its case and its reason`() {
+  @Test func `every skip names a case and a reason`() {
     #expect(ConformanceSuite.faults(of: SQLiteHarness()) == [])
   }
 }

@@ -145,7 +145,7 @@ import Testing
     #expect(try batch.batchUpdate(residual, values: [slot: .string("d")]) == nil)
   }
 
-  @Test func `a batch delete clears the references to what it deletes`() throws {
+  @Test func `a batch delete clears the references to deleted records`() throws {
     let batch = try #require(store as? any BatchExecuting)
     let boss = try store.insert("Person", ["name": .string("boss")])
     let staff = try store.insert("Person", ["boss": .reference(boss.id), "boss.position": .int(0)])

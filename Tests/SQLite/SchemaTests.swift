@@ -63,7 +63,7 @@ import Testing
     #expect(try again.fetch("order \"BY\"; drop table X").count == 1)
   }
 
-  @Test func `subentities share a table and siblings may use one name for different things`() throws {
+  @Test func `subentities share a table and siblings may use one name for different attributes`() throws {
     let model = try ManagedObjectModel {
       Entity("Item", isAbstract: true) { Attribute("title", .string) }
       Entity("Book", parent: "Item", uniqueness: [["title"]]) { Attribute("size", .int32) }
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `a save goes through a log and is on the disk when it returns`() throws {
+  @Test func `a save uses a log and is durable when it returns`() throws {
     let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } }
     let store = try place.open(model)
     try store.insert("Thing", ["name": .string("a")])

@@ -34,7 +34,7 @@ import Testing
 
   private let allowed: [String: OptionValue] = [StoreOption.allowsDataLoss: true]
 
-  @Test func `before a store drops values it is copied beside its file, and the copy opens with the old model`() throws
+  @Test func `a store is copied beside its file before it drops values, and the copy opens with the old model`() throws
   {
     try fill()
     let store = try place.open(model(.string), options: allowed)
@@ -50,7 +50,7 @@ import Testing
     #expect(try old.fetch("Thing").map { $0["size"] } == [.int(7)])
   }
 
-  @Test func `a copy has what was saved last and still stands in the log alone`() throws {
+  @Test func `a copy contains the latest saves although they are in the log only`() throws {
     let store = try place.open(model())
     for number in 0..<50 { try store.insert("Thing", ["name": .string("\(number)"), "size": .int(Int64(number))]) }
     // The file's other user keeps the log from being written back.
@@ -61,7 +61,7 @@ import Testing
     #expect(try other.fetch("Thing").count == 50)
   }
 
-  @Test func `a store that drops nothing is not copied, whatever it is allowed`() throws {
+  @Test func `a store that drops no data is not copied, even if data loss is allowed`() throws {
     try fill()
     let larger = try ManagedObjectModel {
       Entity("Thing") {
@@ -74,7 +74,7 @@ import Testing
     #expect(try place.open(model()).fetch("Thing").map { $0["size"] } == [.int(7)])
   }
 
-  @Test func `a store that cannot be copied keeps its values`() throws {
+  @Test func `a store without a possible copy keeps its values`() throws {
     try fill()
     // Every name that a copy could have is longer than a file's name may be.
     let directory = place.directory.appendingPathComponent("long")

@@ -50,7 +50,7 @@ import Testing
       entities: [Entity("Value") { for (name, type, _) in values { Attribute(name, type, optional: true) } }])
   }
 
-  @Test(arguments: values.indices) func `values come back as they were`(_ index: Int) throws {
+  @Test(arguments: values.indices) func `stored values are read unchanged`(_ index: Int) throws {
     let place = try TemporaryStore()
     let (name, _, values) = Self.values[index]
     let store = try place.open(Self.model())

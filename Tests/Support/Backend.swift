@@ -4,7 +4,7 @@ import CoherencePostgreSQL
 import CoherenceSQLite
 package import Foundation
 
-/// The kinds of stores that whatever works over any store is tested on.
+/// The kinds of stores for tests that run on every store.
 package enum Backend: String, Sendable, CaseIterable, CustomStringConvertible {
   case inMemory = "in memory"
   case sqlite = "SQLite"
@@ -13,7 +13,7 @@ package enum Backend: String, Sendable, CaseIterable, CustomStringConvertible {
   package static let serverURL = ProcessInfo.processInfo.environment["COHERENCE_POSTGRESQL_URL"]
     .flatMap(URL.init(string:))
 
-  /// PostgreSQL takes part when there is a server to test with.
+  /// Includes PostgreSQL if a test server is configured.
   package static let available = allCases.filter { $0 != .postgreSQL || serverURL != nil }
 
   /// A store of its own for each name, and each target of tests; the same name in the same place is the same store.

@@ -4,11 +4,11 @@ import Synchronization
 extension SocketProxy {
   /// One connection through a proxy.
   package final class Link: Sendable {
-    /// What becomes of a connection when its client sends something.
+    /// The fate of a connection when its client sends data.
     package enum Fault: Sendable, CaseIterable {
       /// The server does not get it, and both sides see the end of the connection.
       case cut
-      /// The server gets it, and the connection is cut when the server answers.
+      /// The server receives the text, and the proxy cuts the connection when the server responds.
       case loseAnswers
       /// The server does not get it. Nothing comes through any more in either direction, not even the end.
       case holdAll
@@ -21,9 +21,9 @@ extension SocketProxy {
     private struct State {
       var held: Set<Direction> = []
       var cut: Set<Direction> = []
-      /// Whether what the client sends is held from the next time on.
+      /// Whether data of the client is held, beginning with its next message.
       var holdsNext = false
-      /// The number of messages that the client has sent. What is read at once counts as one.
+      /// The number of messages from the client. Bytes of one read count as one message.
       var messages = 0
       var armed: (message: Int, fault: Fault, notify: @Sendable () -> Void)?
       /// The number of threads that use the sockets.
@@ -52,14 +52,14 @@ extension SocketProxy {
       state.withLock { $0.armed = ($0.messages + count, fault, notify) }
     }
 
-    /// Cuts the connection, held or not, and forgets the fault that was to come.
+    /// Cuts the connection, held or not, and forgets the pending fault.
     package func cut() {
       state.withLock { state in
         state.armed = nil
         state.held = []
         state.holdsNext = false
         state.cut = [.toServer, .toClient]
-        // The numbers of closed sockets may be those of other files.
+        // The system may have given the numbers of closed sockets to other files.
         guard state.users > 0 else { return }
         shutdown(client, Int32(SHUT_RDWR))
         shutdown(server, Int32(SHUT_RDWR))
@@ -91,7 +91,7 @@ extension SocketProxy {
     /// Copies in both directions until one side closes, on two threads.
     ///
     /// - Parameters:
-    ///   - look: Called with what the client sends, before the server gets it.
+    ///   - look: Called with the client's data before the server receives it.
     ///   - end: Called when both sockets are closed.
     func start(look: @escaping @Sendable (Data) -> Void, end: @escaping @Sendable () -> Void) {
       Thread.detachNewThread {

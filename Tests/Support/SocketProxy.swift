@@ -11,7 +11,7 @@ package final class SocketProxy: Sendable {
   private let listener: Int32
   private let state = Mutex(State())
   private let connections = Mutex<[Link]>([])
-  /// Connections that were accepted and are never served.
+  /// Accepted connections without a link to the server.
   private let unserved = Mutex<[Int32]>([])
 
   private struct State {
@@ -26,12 +26,12 @@ package final class SocketProxy: Sendable {
     var isStalled = false
   }
 
-  /// What becomes of the connection on which the trigger is sent.
+  /// The effect on the connection that sends the trigger.
   private enum Effect {
     case fault(Link.Fault)
     /// The server does not get the text. The block is called, and the connection is cut when it returns.
     case cut(@Sendable () -> Void)
-    /// The server gets the text. The client gets some bytes in place of the answer, and nothing more.
+    /// The server receives the text. The client receives some bytes in place of the reply, and nothing more.
     case answer(Data)
   }
 
@@ -78,10 +78,10 @@ package final class SocketProxy: Sendable {
     return parts?.url ?? serverURL
   }
 
-  /// The connections that are open, the oldest first.
+  /// The open connections, the oldest first.
   package var links: [Link] { connections.withLock { $0 } }
 
-  /// Refuses connections from now on, as a server does that is gone. Those that are open stay.
+  /// Refuses connections from now on, like a stopped server. Open connections stay.
   package func refuse() {
     state.withLock { $0.isClosed = true }
     shutdown(listener, Int32(SHUT_RDWR))
@@ -121,7 +121,7 @@ package final class SocketProxy: Sendable {
   /// Keeps a text from the server, calls a block while the client learns nothing, and cuts the connection.
   package func cut(at text: String, after body: @escaping @Sendable () -> Void) { arm(text, .cut(body)) }
 
-  /// Gives some bytes to the client in place of the server's answer to a text, and nothing more after them.
+  /// Replaces the server's reply to a text by some bytes, and sends nothing more after them.
   package func answer(_ text: String, with bytes: Data) { arm(text, .answer(bytes)) }
 
   private func arm(_ text: String, _ effect: Effect, forGood: Bool = false) {

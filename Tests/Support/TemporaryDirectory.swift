@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A directory that goes with the value that stands for it. Not made before somebody needs it.
+/// A directory created on first use and removed with this object.
 package final class TemporaryDirectory: Sendable {
   package let url = FileManager.default.temporaryDirectory
     .appendingPathComponent("coherence-\(UUID().uuidString)", isDirectory: true)

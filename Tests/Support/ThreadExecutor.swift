@@ -11,8 +11,8 @@ package final class ThreadExecutor: TaskExecutor {
   }
 }
 
-/// Runs a block that waits for other processes on a thread of its own, so that the tests that run meanwhile have theirs.
-/// The block is part of the calling test.
+/// Runs a block that waits for other processes on a thread of its own, so that concurrent tests keep their threads. The
+/// block is part of the calling test.
 package func onOwnThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
   try await Task(executorPreference: ThreadExecutor()) { try body() }.value
 }

@@ -8,8 +8,8 @@ struct FeedClient: Sendable {
   var ids: [Int] { store.find(named: .feed).value?.map(\.id) ?? [] }
 
   /// Loads the pages from a cursor on, one after the other.
-  /// - Parameter limit: How many pages at most.
-  /// - Returns: How many posts longer each page made the feed, and the cursor of the next page.
+  /// - Parameter limit: The maximal number of pages.
+  /// - Returns: The number of posts that each page added to the feed, and the cursor of the next page.
   func load(from cursor: Int? = nil, limit: Int = .max) async -> (added: [Int], cursor: Int?) {
     var (next, added): (Int?, [Int]) = (cursor, [])
     repeat {
@@ -20,9 +20,9 @@ struct FeedClient: Sendable {
     return (added, next)
   }
 
-  /// Shows a post at the top of the feed at once, and publishes it.
-  /// - Parameter meanwhile: Called before the server has answered.
-  /// - Returns: Whether the server has taken it.
+  /// Inserts a post at the top of the feed at once, and publishes it.
+  /// - Parameter meanwhile: Runs before the server's reply.
+  /// - Returns: Whether the server accepted the post.
   func publish(_ text: String, by author: User, meanwhile: () async -> Void) async -> Bool {
     let change = store.optimistically { $0.insert(Post(id: -1, text: text, author: author), named: .feed) }
     await meanwhile()

@@ -4,7 +4,7 @@ actor FeedServer {
 
   struct Page: Sendable {
     let posts: [Post]
-    /// The post that the next page begins with; `nil` when there is no next page.
+    /// The first post of the next page; `nil` on the last page.
     let cursor: Int?
   }
 

@@ -13,7 +13,7 @@ extension Feed {
     }
   }
 
-  /// One user logs out and the next one logs in, whose posts have the same identifiers.
+  /// One user logs out and the next one logs in. The posts of both have the same identifiers.
   static func changeUsers() async {
     let store = EntityStore()
     _ = store.store(entities: posts(of: "Ada"), named: .feed)
@@ -26,7 +26,7 @@ extension Feed {
     store.clear()
 
     _ = store.store(entities: posts(of: "Grace"), named: .feed)
-    // On the delivery of the old subscription, which would be told before.
+    // The old subscription would be notified before the new one, so that this delivery proves its silence.
     let (told, continuation) = AsyncStream<Void>.makeStream()
     let next = store.find(named: .feed).observe { posts in
       new.note(posts)

@@ -13,7 +13,7 @@ struct Post: Aggregate, Equatable {
   var revision = 0
   var author: User
 
-  // An account that is deleted leaves its posts with the last name.
+  // The posts of a deleted account keep the last name of their author.
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.author).onRemoval(.keepLastValue)] }
 }
 

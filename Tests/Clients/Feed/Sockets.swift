@@ -1,7 +1,7 @@
 import CoherenceIdentityMap
 
 extension Feed {
-  /// What a socket delivers: all posts of an author, who has changed with them.
+  /// A message of a socket: all posts of an author, with the author's new name.
   private struct Message: Sendable {
     let version: Int
     let posts: [Post]
@@ -27,7 +27,7 @@ extension Feed {
       }
     }
     let isFinal = store.find(named: .feed).value == final
-    // Ends the observers that would wait for what does not come.
+    // Ends observers that would wait for further events.
     if !isFinal { store.clear() }
     var inconsistent = 0
     for observer in observers { inconsistent += await observer.value }

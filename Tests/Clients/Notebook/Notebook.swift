@@ -2,11 +2,11 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-/// A place where records are kept in plain dictionaries behind a lock, for as long as the notebook itself is kept.
+/// A location with records in plain dictionaries behind a lock. The records live as long as the notebook.
 ///
 /// It shows how little a store needs: it evaluates no predicate, sorts nothing and has no index, and leaves all of that
-/// to Core. What is written down knows nothing of the model's descriptions, so stores of several coordinators can be
-/// open on one notebook.
+/// to Core. Its content does not refer to the model's descriptions, so stores of several coordinators can be open on
+/// one notebook.
 ///
 /// ```swift
 /// let notebook = Notebook()
@@ -21,12 +21,12 @@ public final class Notebook: Sendable {
   /// The type of stores that write into this notebook.
   public var storeType: StoreType { StoreType("Notebook", factory: NotebookFactory(notebook: self)) }
 
-  /// What is written down; `nil` when no store was ever opened here.
+  /// The content; `nil` before a store was opened here for the first time.
   var present: NotebookContent? { content.withLock { $0 } }
 
-  /// Makes the content when there is none.
+  /// Creates the content unless it exists.
   ///
-  /// - Throws: ``ErrorCode/incompatibleModel`` when it was made for other entities.
+  /// - Throws: ``ErrorCode/incompatibleModel`` if the content has other entities.
   func prepare(for environment: StoreEnvironment) throws -> StoreIdentifier {
     try content.withLock { content in
       let identifier = content?.metadata.identifier ?? StoreIdentifier(UUID().uuidString)
@@ -58,9 +58,9 @@ public final class Notebook: Sendable {
     }
   }
 
-  /// Keeps the content apart and begins afresh.
+  /// Sets the content aside and starts with an empty notebook.
   ///
-  /// - Returns: The number of contents that are kept apart now.
+  /// - Returns: The number of contents set aside so far.
   func setAside() -> Int {
     let old = content.withLock { content in
       defer { content = nil }

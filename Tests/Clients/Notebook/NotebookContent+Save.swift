@@ -1,9 +1,9 @@
 import CoherenceCore
 
 extension NotebookContent {
-  /// Takes the steps of a save.
+  /// Applies the steps of a save.
   ///
-  /// - Throws: ``StoreConflict/Failure`` with every record that is not at the version that the save is based on.
+  /// - Throws: ``StoreConflict/Failure`` with every record whose version differs from the save's base version.
   mutating func apply(_ request: StoreSaveRequest, _ environment: StoreEnvironment, _ spaces: IDSpaces) throws {
     let conflicts = try request.bases.filter { self[$0.id.entity, $0.id.key]?.version != $0.version }.map { base in
       let note = self[base.id.entity, base.id.key]
@@ -31,7 +31,7 @@ extension NotebookContent {
     }
   }
 
-  /// Adds a link, or gives one that is there the positions that the link has.
+  /// Inserts a link, or gives an existing link the new positions.
   private mutating func put(_ link: Link, into table: String) {
     var link = link
     if let known = links[table]?[Ends(link)] {
@@ -50,7 +50,7 @@ extension NotebookContent {
     lastKeys[root.name] = max(lastKeys[root.name, default: 0], row.key)
   }
 
-  /// Writes some slots of a record. One that is gone is passed over: versions were looked at before.
+  /// Writes some slots of a record. A missing record is skipped, because the versions have been compared before.
   private mutating func write(_ slots: SlotSet, of row: Row, version: Int64?) {
     guard var note = self[row.entity, row.key] else { return }
     for slot in slots { note[slot, of: row.entity] = row[slot] }

@@ -1,8 +1,8 @@
 import CoherenceCore
 
-/// Everything that is written in a notebook, as one value: a copy of it is a snapshot.
+/// The content of a notebook as one value, so that a copy is a snapshot.
 struct NotebookContent: Sendable {
-  /// A record: the values that are there, by the names of their slots. A reference is the target's key, as an integer.
+  /// A record: its values by the names of their slots. A reference is the target's key, as an integer.
   struct Note: Sendable {
     var entity: String
     var version: Int64
@@ -25,7 +25,7 @@ struct NotebookContent: Sendable {
   var notes: [String: [Int64: Note]] = [:]
   /// The links, by the name of their table and by their ends.
   var links: [String: [Ends: Link]] = [:]
-  /// The last key that was given away, by the name of the hierarchy's root.
+  /// The last allocated key, by the name of the hierarchy's root.
   var lastKeys: [String: Int64] = [:]
 
   init(metadata: StoreMetadata) { self.metadata = metadata }

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// A unit of reading: keeps the content that was there at the first read.
+/// A unit of reading, which keeps the content of its first read.
 final class NotebookReader: StoreReader {
   private let store: NotebookStore
   private var snapshot: NotebookContent?

@@ -46,7 +46,7 @@ final class NotebookStore: PersistentStore {
 
   func close() { isClosed.withLock { $0 = true } }
 
-  /// What is written down now.
+  /// The current content.
   ///
   /// - Throws: ``ErrorCode/storeDetached`` once the store is closed.
   func content() throws -> NotebookContent {

@@ -24,7 +24,7 @@ try await container.performBackgroundTask { try $0.insertAndSave("one expression
 let count = try await container.performBackgroundTask { try $0.count(for: FetchRequest(Entry.self)) }
 print(count)
 
-// This one is started, and says when it is done.
+// This task is started without being awaited. Its completion reports the end.
 let failure = await withCheckedContinuation { done in
   container.performBackgroundTask {
     try $0.insertAndSave("with a completion")

@@ -1,7 +1,7 @@
 import Coherence
 import Foundation
 
-/// Starts a Connect in every way there is, and says which stores it has then.
+/// Starts a Connect in every possible way, and prints its stores after each start.
 @main struct Start {
   static func main() throws {
     for name in ["MyModelName", "ModelName"] { try registerModel(named: name) }
@@ -17,7 +17,7 @@ import Foundation
     print("by a delegate: \(delegate.applicationDidFinishLaunching()) \(stores(of: delegate.connect))")
   }
 
-  /// A model as scenarios need it: what it has three configurations for can be in one store, too.
+  /// The model of a scenario. Its three configurations can also be in one store.
   private static func registerModel(named name: String) throws {
     let entities = ["Global", "Transient", "Persistent"]
     let model = try ManagedObjectModel(
@@ -29,7 +29,7 @@ import Foundation
     try model.register()
   }
 
-  /// The stores' files, below the default location, and the entities that are managed.
+  /// The stores' files, below the default location, and the managed entities.
   private static func stores(of connect: any Connect) -> String {
     let root = GenericConnect<ContextStrategy.Mixed>.defaultStoreLocation().path
     let places = connect.persistentStoreCoordinator.persistentStores.map { store in

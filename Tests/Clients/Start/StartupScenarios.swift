@@ -1,8 +1,8 @@
 import Coherence
 import Foundation
 
-// The ways to start, as somebody writes them who comes from Coherence 5: `any` is said, what can fail is tried, and the
-// types of stores have names of their own.
+// The ways to start a Connect, written for Swift 6: `any` is spelled out, throwing calls are marked with `try`, and
+// store types have names of their own.
 
 /// No configuration required.
 func startWithoutConfiguration() throws -> any Connect {

@@ -1,4 +1,4 @@
-/// A song as the service tells it; artist and genres by their numbers.
+/// A song in the service's format; artist and genres are numbers.
 struct SongRecord: Codable, Sendable, Hashable {
   var id: Int64
   var title: String

@@ -1,8 +1,8 @@
 import Coherence
 import Foundation
 
-/// Synchronizes a file with a service that errs in turns, canceled in the middle, resumed by two processes at once, and
-/// prints what is in the file after each step. Lines that begin with a space are figures.
+/// Synchronizes a file with a service that fails from time to time. The run is canceled in the middle and resumed by
+/// two processes at once. Each step prints the content of the file. Lines that begin with a space are figures.
 ///
 /// `coherence-sync [number of songs]`; with three arguments, one of the two processes: `client service directory`.
 @main struct Sync {
@@ -65,7 +65,7 @@ import Foundation
     print("  \(count) songs until then, \(service.requestCount) requests")
   }
 
-  /// The first client goes on, and a second one begins at the same time.
+  /// The first client continues, and a second one begins at the same time.
   private func resumeInTwoProcesses() async throws {
     let start = ContinuousClock.now
     let processes = try ["first", "second"].map { name in

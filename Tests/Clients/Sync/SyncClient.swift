@@ -3,7 +3,7 @@ import CoherenceHTTP
 import Foundation
 import HTTPTypes
 
-/// Brings the songs of the service into a file, page by page, and goes on where it was interrupted.
+/// Merges the songs of the service into a file, page by page, and continues after an interruption.
 struct SyncClient {
   let name: String
   let service: URL
@@ -24,7 +24,7 @@ struct SyncClient {
 
   // MARK: Page by page
 
-  /// Merges what is new, from the page that the last run did not come to.
+  /// Merges new songs, beginning with the first page that the last run did not reach.
   func resume() async throws {
     for try await page in pages("artists", of: NamedRecord.self) {
       try await connect.execute(MergeRecords<Artist, NamedRecord>(records: page.content.records)).value
@@ -40,7 +40,7 @@ struct SyncClient {
     }
   }
 
-  /// The cursor of the page that is to be asked for next; `nil` for the first.
+  /// The cursor of the next page to request; `nil` for the first.
   func cursor() async throws -> String? {
     let (name, context) = (name, connect.newBackgroundContext())
     return try await context.perform {

@@ -26,7 +26,7 @@ final class Song: ManagedObject {
     set { self[Self.titleKey] = newValue }
   }
 
-  /// The song as the service would tell it; `nil` without an artist.
+  /// The song in the service's format; `nil` without an artist.
   var record: SongRecord? {
     guard let artist = self[Self.artistKey] else { return nil }
     let genres = self[Self.genresKey].map(\.id).sorted()

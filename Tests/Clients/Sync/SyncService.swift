@@ -14,11 +14,11 @@ final class SyncService: Sendable {
     var asked: Set<String> = []
     var requestCount = 0
     var hold: Hold?
-    /// Whether no client will come to a page that is held back.
+    /// Whether later requests pass without being held.
     var isHoldOver = false
   }
 
-  /// The page that is held back, and its signals.
+  /// A held page and its signals.
   private struct Hold: Sendable {
     let cursor: Int
     let isAsked: AsyncStream<Void>.Continuation
@@ -71,7 +71,7 @@ final class SyncService: Sendable {
     let components = URLComponents(string: target)
     let kind = String((components?.path ?? "").split(separator: "/").last ?? "")
     let after = components?.queryItems?.first { $0.name == "after" }?.value ?? "0"
-    // The page after a repeated one has a cursor of its own.
+    // The page after a repeated page has a cursor with a suffix.
     let start = Int(after.prefix { $0 != "r" }) ?? 0
     let (catalogue, isFirst, hold) = state.withLock { state in
       state.requestCount += 1

@@ -9,7 +9,7 @@ extension ConformanceSubject {
     merges
   }
 
-  /// Collects what a context announces of its saves.
+  /// Collects the save notifications of a context.
   private final class SaveRecorder: Sendable {
     private let received = Mutex<[ChangeSet]>([])
     var changes: [ChangeSet] { received.withLock { $0 } }
@@ -29,7 +29,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var saves: [Case] {
-    Case("a save announces what it inserted, changed and deleted") { stack in
+    Case("the save notification lists inserted, changed and deleted objects") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       let context = stack.context()
       let recorder = SaveRecorder()
@@ -103,11 +103,11 @@ extension ConformanceSubject {
     }
   }
 
-  /// Keeps what a context tells of changed objects.
+  /// Records the changed objects in a context's notifications.
   private final class ObjectRecorder: @unchecked Sendable {
     // Sendable: used inside of the context only, where notifications arrive too.
     private(set) var told: [ChangedObjects] = []
-    /// What the observer does with the objects before it keeps them.
+    /// The observer's reaction to the objects, before they are recorded.
     var reaction: (ChangedObjects) -> Void = { _ in }
 
     func listening<T>(to context: ManagedObjectContext, _ body: () throws -> T) rethrows -> T {
@@ -125,7 +125,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var changedObjects: [Case] {
-    Case("changed objects are told by what happened to them") { stack in
+    Case("the change notification separates inserted, updated, refreshed and deleted objects") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       let recorder = ObjectRecorder()
       try stack.read { context in
@@ -172,7 +172,7 @@ extension ConformanceSubject {
         try expectEqual(recorder.told.map { $0.inserted.union($0.updated).union($0.refreshed) }, [[]])
       }
     }
-    Case("a batch update is announced with the objects that it changed") { stack in
+    Case("the change notification lists the objects that a batch update changed") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       let recorder = ObjectRecorder()
       try stack.read { context in
@@ -185,7 +185,7 @@ extension ConformanceSubject {
         try expectEqual(recorder.told.map(\.refreshed), [[albums[0]]])
       }
     }
-    Case("changed objects that an observer keeps stay what was told") { stack in
+    Case("the object sets of a change notification do not change after its delivery") { stack in
       let recorder = ObjectRecorder()
       try stack.read { context in
         try recorder.listening(to: context) {
@@ -198,7 +198,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("what one observer changes is not in what the others are told") { stack in
+    Case("a change by one observer is not in the notification that the others receive") { stack in
       let (first, second) = (ObjectRecorder(), ObjectRecorder())
       try stack.read { context in
         let album = try context.make("Album", ["title": "A"])
@@ -218,7 +218,7 @@ extension ConformanceSubject {
     }
   }
 
-  /// Merges what one context saves into another.
+  /// Merges the save of one context into another.
   private static func merging(
     _ stack: ConformanceStack, from saver: (ManagedObjectContext) throws -> Void, into context: ManagedObjectContext
   ) throws {

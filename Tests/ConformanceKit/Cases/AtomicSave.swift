@@ -60,7 +60,7 @@ extension ConformanceSubject {
       try stack.write { $0.delete(try $0.one("Album", where: equal("title", "B"))) }
       try expectUntouched(stack)
     }
-    Case("a save that refers to a record deleted meanwhile writes nothing") { stack in
+    Case("a save that refers to a record deleted by another writer writes nothing") { stack in
       try stack.write { context in
         try context.make("Album", ["title": "A"])
         try context.make("Band", ["name": "gone"])

@@ -115,7 +115,7 @@ extension ConformanceSubject {
         try expectEqual(try album.object(for: "artist"), nil)
       }
     }
-    Case("a context without a coordinator says so") { _ in
+    Case("a context without a coordinator throws") { _ in
       let context = ManagedObjectContext(concurrencyType: .privateQueue)
       try context.performAndWait {
         try expectThrows(.contextWithoutStore) { try context.insertNewObject(forEntityName: "Album") }
@@ -123,7 +123,7 @@ extension ConformanceSubject {
         _ = try expectThrows(.contextWithoutStore) { try context.number(of: "Album") }
       }
     }
-    Case("a coordinator without stores says so") { stack in
+    Case("a coordinator without stores throws") { stack in
       let coordinator = stack.makeCoordinator()
       let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
       try context.performAndWait {
@@ -132,7 +132,7 @@ extension ConformanceSubject {
         try expect(context.hasChanges, "the change to be kept")
       }
     }
-    Case("a store that was detached says so") { stack in
+    Case("a save into a closed store reports the missing store") { stack in
       try stack.write { try $0.make("Album", ["title": "A"]) }
       let context = stack.context()
       try context.performAndWait {
@@ -152,7 +152,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var deleted: [Case] {
-    Case("an object whose delete was saved is refused everywhere") { stack in
+    Case("an object with a saved delete is refused everywhere") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         let artist = try context.one("Artist", where: equal("name", "Miles"))
@@ -166,7 +166,7 @@ extension ConformanceSubject {
         try expect(!context.hasChanges, "no change")
       }
     }
-    Case("an object that is about to be deleted is not written to") { stack in
+    Case("writing to an object marked for deletion throws") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         let genre = try context.one("Genre", where: equal("name", "Pop"))
@@ -176,7 +176,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz", "Modal", "Rock"]) }
     }
-    Case("deleting an object twice is deleting it once") { stack in
+    Case("deleting an object twice deletes the object once") { stack in
       try stack.write { try $0.make("Genre", ["name": "G"]) }
       try stack.read { context in
         let genre = try context.one("Genre")

@@ -37,7 +37,7 @@ extension ConformanceSubject {
       try stack.read { _ = try $0.execute(BatchUpdateRequest(entityName: "Album", values: ["year": nil])) }
       try stack.read { try expectEqual(try $0.one("Album").value(for: "year"), .null) }
     }
-    Case("a batch update takes a whole number for a double", model: Samples.model) { stack in
+    Case("a batch update accepts a whole number for a double", model: Samples.model) { stack in
       try stack.write { try $0.make("Sample", ["double": 0.5, "decimal": decimal("0.5")]) }
       let request = BatchUpdateRequest(entityName: "Sample", values: ["double": 7, "float": 8, "decimal": 9])
       try stack.read { try expectEqual(try $0.execute(request).count, 1) }
@@ -93,7 +93,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var surroundings: [Case] {
-    Case("batch requests do not look at unsaved changes") { stack in
+    Case("batch requests ignore unsaved changes") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
       try stack.read { context in
         try context.one("Album").setValue(2, for: "year")
@@ -121,7 +121,7 @@ extension ConformanceSubject {
         try expect(follower.registeredObjects == [albums[0]], "the updated object alone")
       }
     }
-    Case("a batch request in a context without a coordinator says so") { _ in
+    Case("a batch request in a context without a coordinator throws") { _ in
       let context = ManagedObjectContext(concurrencyType: .privateQueue)
       try context.performAndWait {
         try expectThrows(.contextWithoutStore) { try context.execute(BatchDeleteRequest(entityName: "Album")) }

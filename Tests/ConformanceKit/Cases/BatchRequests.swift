@@ -43,7 +43,7 @@ extension ConformanceSubject {
       try stack.read { _ = try $0.execute(BatchUpdateRequest(entityName: "Album", values: ["year": 1])) }
       try stack.read { try expectEqual(try $0.one("Album").version, 2) }
     }
-    Case("a fetch shows a batch update of records whose former state others hold") { stack in
+    Case("a fetch shows a batch update of records whose former rows other contexts hold") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
       let keeper = stack.context()
       let kept = try keeper.performAndWait {
@@ -68,7 +68,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Album", where: equal("year", 2)), ["B"]) }
     }
-    Case("a batch update of what a pattern finds changes those alone") { stack in
+    Case("a batch update with a pattern changes the matching records only") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         let short = compare("name", .matches, "[A-Z]..")
@@ -111,7 +111,7 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Genre", where: equal("name", "Pop")).labels(of: "albums"), [])
       }
     }
-    Case("a batch delete clears references to what it deleted") { stack in
+    Case("a batch delete clears references to deleted records") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { _ = try $0.execute(BatchDeleteRequest(entityName: "Performer")) }
       try stack.reopen()

@@ -61,7 +61,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var fetches: [Case] {
-    Case("a fetch in a task that is cancelled says so, and the next one answers everything") { stack in
+    Case("a fetch in a cancelled task throws, and the next fetch returns every record") { stack in
       try stack.write { try Music.fill($0) }
       let context = stack.context()
       try await expectCancelled {
@@ -72,7 +72,7 @@ extension ConformanceSubject {
       }
       try context.performAndWait { try expectEqual(try context.number(of: "Album"), 8) }
     }
-    Case("a fetch that is cancelled on its way stops, and leaves context and store usable") { stack in
+    Case("a fetch cancelled during its reads stops, and leaves context and store usable") { stack in
       try stack.write { try Music.fill($0) }
       let interposition = try stack.interpose()
       interposition.beforeFetch { cancelCurrentTask() }
@@ -103,7 +103,7 @@ extension ConformanceSubject {
       interposition.beforeFetch(nil)
       try context.performAndWait { try expectEqual(try context.names("Track").count, 9) }
     }
-    Case("a block sees the values of the task that it is a part of") { stack in
+    Case("a block sees the task-local values of its task") { stack in
       let context = stack.context()
       let value = try await TaskValue.$current.withValue(7) { try await context.perform { TaskValue.current } }
       try expectEqual(value, 7)

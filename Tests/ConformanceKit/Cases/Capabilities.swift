@@ -17,7 +17,7 @@ extension ConformanceSubject {
       try expectEqual(store.capabilities.contains(.file), factory.usesFiles)
       if factory.usesFiles { try expect(store.url?.isFileURL == true, "the URL of a file") }
     }
-    Case("a reader of a store with concurrent reads goes on while a save runs") { stack in
+    Case("a reader of a store with concurrent reads continues while a save runs") { stack in
       try stack.write { context in
         for index in 0..<600 { try context.make("Track", ["title": "old", "length": index]) }
       }

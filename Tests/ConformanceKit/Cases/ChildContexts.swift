@@ -21,7 +21,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var down: [Case] {
-    Case("a child sees what its parent did not save") { stack in
+    Case("a child sees unsaved changes of its parent") { stack in
       try stack.write { try $0.make("Album", ["title": "A"]) }
       try nested(stack) { parent, child in
         try parent.one("Album").setValue("X", for: "title")
@@ -30,7 +30,7 @@ extension ConformanceSubject {
         try expectEqual(try child.number(of: "Album", where: equal("title", "X")), 1)
       }
     }
-    Case("a child does not see what its parent deleted") { stack in
+    Case("a child does not see objects that its parent deleted") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       try nested(stack) { parent, child in
         parent.delete(try parent.one("Album", where: equal("title", "A")))
@@ -38,7 +38,7 @@ extension ConformanceSubject {
         try expectEqual(try child.names("Album"), ["B"])
       }
     }
-    Case("a child sees relationships that its parent did not save") { stack in
+    Case("a child sees unsaved relationships of its parent") { stack in
       try stack.write { context in
         try context.make("Artist", ["name": "M"])
         try context.make("Album", ["title": "A"])
@@ -77,7 +77,8 @@ extension ConformanceSubject {
         try stack.read { try expectEqual(try $0.names("Album"), ["C", "X"]) }
       }
     }
-    Case("a child saves changes of a record whose parent gave it a permanent identifier meanwhile") { stack in
+    Case("a child saves changes of a record that got its permanent identifier from the parent after the edit") {
+      stack in
       let parent = stack.context()
       let child = child(of: parent)
       try parent.performAndWait { try parent.make("Album", ["title": "A"]) }
@@ -146,7 +147,7 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Genre", where: equal("name", "Jazz")).labels(of: "albums"), [])
       }
     }
-    Case("a fresh record of a child becomes permanent when the parent saves") { stack in
+    Case("a new record of a child gets its permanent identifier when the parent saves") { stack in
       try nested(stack) { parent, child in
         let album = try child.make("Album", ["title": "A"])
         let temporary = album.objectID
@@ -179,7 +180,7 @@ extension ConformanceSubject {
         try expectEqual(try album.value(for: "year"), .int(2))
       }
     }
-    Case("a child that rolls back leaves its parent alone") { stack in
+    Case("a child's rollback does not change its parent") { stack in
       try nested(stack) { parent, child in
         try parent.make("Album", ["title": "A"])
         try child.one("Album").setValue("X", for: "title")
@@ -188,7 +189,7 @@ extension ConformanceSubject {
         try expectEqual(try parent.names("Album"), ["A"])
       }
     }
-    Case("a parent's rollback takes back what a child saved") { stack in
+    Case("a parent's rollback reverts the changes that a child saved") { stack in
       try stack.write { try $0.make("Album", ["title": "A"]) }
       try nested(stack) { parent, child in
         try child.one("Album").setValue("X", for: "title")
@@ -243,7 +244,7 @@ extension ConformanceSubject {
         try parent.save()
       }
     }
-    Case("a child of a parent without a store says so") { _ in
+    Case("a child of a parent without a store throws") { _ in
       let parent = ManagedObjectContext(concurrencyType: .privateQueue)
       let child = child(of: parent)
       try child.performAndWait {

@@ -12,7 +12,7 @@ extension ConformanceSubject {
 
   private typealias Step = (ManagedObject, ManagedObjectContext) throws -> Void
 
-  /// Saves an album, edits it in a context that follows another one, has the other one save changes, and goes on in the
+  /// Edits a saved album in a context that follows another one, saves changes in the other one, and continues in the
   /// first.
   private static func follow(
     _ stack: ConformanceStack, edit: Step, saves: [Step], then: Step
@@ -41,7 +41,7 @@ extension ConformanceSubject {
 
   private static func delete(_ album: ManagedObject, _ context: ManagedObjectContext) throws { context.delete(album) }
 
-  /// The title and year of the one album; `nil` when there is none.
+  /// The title and year of the only album; `nil` without one.
   private static func stored(_ stack: ConformanceStack) throws -> [AttributeValue]? {
     try stack.read { context in
       try context.all("Album").first.map { [try $0.value(for: "title"), try $0.value(for: "year")] }
@@ -51,7 +51,7 @@ extension ConformanceSubject {
   // MARK: Edits of one property
 
   @CasesBuilder private static var overtakenEdits: [Case] {
-    Case("a property that was edited here and changed by a save that came in is a conflict") { stack in
+    Case("a property edited here and changed by a merged save is a conflict") { stack in
       try follow(stack, edit: setting("mine"), saves: [setting("theirs")]) { album, context in
         try expectEqual(try album.label, "mine", "what the context shows")
         let error = try expectThrows(.versionConflict) { try context.save() }
@@ -65,7 +65,7 @@ extension ConformanceSubject {
       }
       try expectEqual(try stored(stack), [.string("theirs"), .int(1)])
     }
-    Case("the merge policy resolves a conflict with a save that came in") { stack in
+    Case("the merge policy resolves a conflict with a merged save") { stack in
       let outcomes: [(MergePolicy, title: String, year: Int64)] = [
         (.storeTrumps, "theirs", 2), (.objectTrumps, "mine", 2), (.overwrite, "mine", 2), (.rollback, "theirs", 1),
         (.custom { $0.ancestor?.values }, "A", 1),
@@ -87,7 +87,7 @@ extension ConformanceSubject {
         try stack.write { $0.delete(try $0.one("Album")) }
       }
     }
-    Case("an edit that is made again after a save came in is still a conflict") { stack in
+    Case("an edit repeated after a merged save is still a conflict") { stack in
       try follow(stack, edit: setting("mine"), saves: [setting("theirs")]) { album, context in
         try album.setValue("mine too", for: "title")
         try expectThrows(.versionConflict) { try context.save() }
@@ -97,7 +97,7 @@ extension ConformanceSubject {
       }
       try expectEqual(try stored(stack), [.string("theirs"), .int(1)])
     }
-    Case("a to-one relationship that was changed here and by a save that came in is a conflict") { stack in
+    Case("a to-one relationship changed here and by a merged save is a conflict") { stack in
       try stack.write { context in for name in ["x", "y"] { try context.make("Artist", ["name": name]) } }
       func playing(_ name: String) -> Step {
         { album, context in
@@ -110,7 +110,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.one("Album").object(for: "artist")?.label, "y") }
     }
-    Case("a batch update that came in over an edit of the same property is a conflict") { stack in
+    Case("a merged batch update of an edited property is a conflict") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
       let context = stack.context()
       try context.performAndWait { try context.one("Album").setValue("mine", for: "title") }
@@ -138,20 +138,20 @@ extension ConformanceSubject {
       }
       try expectEqual(try stored(stack), [.string("mine"), .int(2)])
     }
-    Case("an edit of what a save that came in shows is no conflict") { stack in
+    Case("an edit of a value that a merged save brought is no conflict") { stack in
       try follow(stack, edit: setting("mine"), saves: [setting(year: 2)]) { album, context in
         try album.setValue(3, for: "year")
         try context.save()
       }
       try expectEqual(try stored(stack), [.string("mine"), .int(3)])
     }
-    Case("two saves that came in, the second of which restores the value, are no conflict") { stack in
+    Case("two merged saves, the second of which restores the value, are no conflict") { stack in
       try follow(stack, edit: setting("mine"), saves: [setting("theirs"), setting("A")]) { _, context in
         try context.save()
       }
       try expectEqual(try stored(stack), [.string("mine"), .int(1)])
     }
-    Case("a save that came in with the value of the edit is no conflict") { stack in
+    Case("a merged save with the value of the edit is no conflict") { stack in
       try follow(stack, edit: setting("both"), saves: [setting("both"), setting("theirs")]) { album, context in
         try expectEqual(try album.label, "theirs")
         try expect(!context.hasChanges, "no edit left")
@@ -159,7 +159,7 @@ extension ConformanceSubject {
       }
       try expectEqual(try stored(stack), [.string("theirs"), .int(1)])
     }
-    Case("an edit that is given the value of the save that came in is no conflict") { stack in
+    Case("an edit changed to the value of the merged save is no conflict") { stack in
       try follow(stack, edit: setting("mine"), saves: [setting("theirs")]) { album, context in
         try album.setValue("theirs", for: "title")
         try expect(!context.hasChanges, "no edit left")
@@ -173,7 +173,7 @@ extension ConformanceSubject {
   // MARK: The end of a conflict
 
   @CasesBuilder private static var endedConflicts: [Case] {
-    Case("a refresh with merging ends a conflict with a save that came in") { stack in
+    Case("a refresh with merging ends a conflict with a merged save") { stack in
       try follow(stack, edit: setting("mine"), saves: [setting("theirs")]) { album, context in
         try expectThrows(.versionConflict) { try context.save() }
         context.refresh(album, mergeChanges: true)
@@ -182,7 +182,7 @@ extension ConformanceSubject {
       }
       try expectEqual(try stored(stack), [.string("mine"), .int(1)])
     }
-    Case("a refresh of everything ends a conflict with a save that came in") { stack in
+    Case("a refresh of everything ends a conflict with a merged save") { stack in
       try follow(stack, edit: setting("mine"), saves: [setting("theirs")]) { album, context in
         context.refreshAll()
         try expectEqual(try album.label, "mine")
@@ -190,7 +190,7 @@ extension ConformanceSubject {
       }
       try expectEqual(try stored(stack), [.string("mine"), .int(1)])
     }
-    Case("a rollback ends a conflict with a save that came in") { stack in
+    Case("a rollback ends a conflict with a merged save") { stack in
       try follow(stack, edit: setting("mine"), saves: [setting("theirs")]) { album, context in
         context.rollback()
         try expectEqual(try album.label, "theirs")
@@ -199,7 +199,7 @@ extension ConformanceSubject {
       }
       try expectEqual(try stored(stack), [.string("mine now"), .int(1)])
     }
-    Case("a refresh without merging ends a conflict with a save that came in") { stack in
+    Case("a refresh without merging ends a conflict with a merged save") { stack in
       try follow(stack, edit: setting("mine"), saves: [setting("theirs")]) { album, context in
         context.refresh(album, mergeChanges: false)
         try expectEqual(try album.label, "theirs")
@@ -211,14 +211,14 @@ extension ConformanceSubject {
   // MARK: Deletes
 
   @CasesBuilder private static var deletesAndEdits: [Case] {
-    Case("a record that was deleted here and changed by a save that came in is a conflict") { stack in
+    Case("a record deleted here and changed by a merged save is a conflict") { stack in
       try follow(stack, edit: delete, saves: [setting("theirs")]) { _, context in
         let error = try expectThrows(.versionConflict) { try context.save() }
         try expect(error.conflicts.count == 1 && error.conflicts[0].mine == nil, "a conflict without a row of mine")
       }
       try expectEqual(try stored(stack), [.string("theirs"), .int(1)])
     }
-    Case("a record that was deleted here and changed by a batch update that came in is a conflict") { stack in
+    Case("a record deleted here and changed by a merged batch update is a conflict") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
       let context = stack.context()
       try context.performAndWait { context.delete(try context.one("Album")) }
@@ -231,7 +231,7 @@ extension ConformanceSubject {
       try context.performAndWait { _ = try expectThrows(.versionConflict) { try context.save() } }
       try expectEqual(try stored(stack), [.string("theirs"), .int(1)])
     }
-    Case("a record that was edited here and deleted by a save that came in is a conflict") { stack in
+    Case("a record edited here and deleted by a merged save is a conflict") { stack in
       try follow(stack, edit: setting("mine"), saves: [delete]) { album, context in
         try expectEqual(try album.label, "mine")
         let error = try expectThrows(.versionConflict) { try context.save() }
@@ -266,7 +266,7 @@ extension ConformanceSubject {
       }
       try expectEqual(try stored(stack), [.string("theirs"), .int(1)])
     }
-    Case("a child's edit of another property than the one that its parent has newer is merged") { stack in
+    Case("a child's edit is merged if the parent has a newer value of another property only") { stack in
       try under(stack, setting(year: 2)) { try $0.save() }
       try expectEqual(try stored(stack), [.string("theirs"), .int(2)])
     }
@@ -274,7 +274,7 @@ extension ConformanceSubject {
       try under(stack, delete) { parent in _ = try expectThrows(.versionConflict) { try parent.save() } }
       try expectEqual(try stored(stack), [.string("theirs"), .int(1)])
     }
-    Case("a child's edit of what its parent had edited and has saved since is no conflict") { stack in
+    Case("a child's edit of a property that its parent edited before and saved since is no conflict") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
       let parent = stack.context()
       let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
@@ -287,8 +287,8 @@ extension ConformanceSubject {
     }
   }
 
-  /// Has a child change an album that another context has changed meanwhile, and save into its parent, which follows
-  /// the other context.
+  /// Lets a child change an album after another context has changed it, and saves the child into its parent, which
+  /// follows the other context.
   private static func under(
     _ stack: ConformanceStack, _ change: Step, then: (ManagedObjectContext) throws -> Void
   ) throws {

@@ -82,7 +82,7 @@ extension ConformanceSubject {
         try context.save()
       }
     }
-    Case("links of two writers come together without a conflict") { stack in
+    Case("links added by two writers are merged without a conflict") { stack in
       try stack.write { context in
         try context.make("Album", ["title": "A"])
         for name in ["x", "y"] { try context.make("Genre", ["name": name]) }

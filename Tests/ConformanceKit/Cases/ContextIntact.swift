@@ -42,7 +42,7 @@ extension ConformanceSubject {
     }
   }
 
-  /// What a context would save.
+  /// The unsaved changes of a context.
   private struct State: Equatable {
     let inserted: Set<ManagedObject>, updated: Set<ManagedObject>, deleted: Set<ManagedObject>
     let titles: [String], genres: [String]
@@ -77,7 +77,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var repaired: [Case] {
-    Case("after a store that was full has room again, the save passes") { stack in
+    Case("a save fails while the store is full, and passes once the store has room again") { stack in
       let interposition = try stack.interpose()
       try stack.read { context in
         try Music.fill(context)
@@ -103,7 +103,7 @@ extension ConformanceSubject {
         try context.save()
       }
     }
-    Case("after a save that failed, work goes on in the context") { stack in
+    Case("after a failed save the context remains usable") { stack in
       try stack.read { context in
         let genre = try context.make("Genre")
         try expectThrows(.validationFailed) { try context.save() }

@@ -96,7 +96,7 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Album", where: equal("year", 1960)), 0)
       }
     }
-    Case("unsaved changes decide what is found") { stack in
+    Case("a fetch evaluates its predicate on unsaved values") { stack in
       try stack.write { context in
         for year in [1959, 1970] { try context.make("Album", ["title": "\(year)", "year": year]) }
       }
@@ -115,7 +115,7 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Album"), 1)
       }
     }
-    Case("unsaved changes of a related object decide what is found") { stack in
+    Case("a fetch evaluates its predicate on unsaved values of a related object") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         try context.one("Artist", where: equal("name", "Miles")).setValue("FR", for: "country")
@@ -125,7 +125,7 @@ extension ConformanceSubject {
         try expectEqual(try context.names("Album", where: equal("artist.country", "US")), ["Live in Berlin"])
       }
     }
-    Case("unsaved changes of members decide what is found") { stack in
+    Case("a fetch evaluates its predicate on unsaved values of members") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         try context.one("Track", where: equal("title", "Crying")).setValue(9999, for: "length")
@@ -137,7 +137,7 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Album", where: memberCount("tracks", .equal, 0)), 1)
       }
     }
-    Case("unsaved links decide what is found") { stack in
+    Case("a fetch evaluates its predicate on unsaved links") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         let rock = try context.one("Genre", where: equal("name", "Rock"))
@@ -160,7 +160,7 @@ extension ConformanceSubject {
         try expectEqual(try context.fetch(request).count, 1)
       }
     }
-    Case("a context lists what it would save") { stack in
+    Case("a context lists its unsaved objects") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       try stack.read { context in
         let inserted = try context.make("Album", ["title": "C"])
@@ -177,7 +177,7 @@ extension ConformanceSubject {
         try expect(context.deletedObjects.isEmpty && !context.hasChanges, "nothing left")
       }
     }
-    Case("changed objects are kept, clean ones are not") { stack in
+    Case("a context retains changed objects and releases clean ones") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       try stack.read { context in
         try context.one("Album", where: equal("title", "A")).setValue("X", for: "title")
@@ -188,7 +188,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var performing: [Case] {
-    Case("perform runs on the context and answers a value") { stack in
+    Case("perform runs on the context and returns a value") { stack in
       let context = stack.context()
       let count = try await context.perform {
         try context.make("Album", ["title": "A"])
@@ -214,7 +214,7 @@ extension ConformanceSubject {
         try expectEqual(try album.label, "B")
       }
     }
-    Case("many tasks use one context one after the other") { stack in
+    Case("blocks of many tasks on one context run one at a time") { stack in
       let context = stack.context()
       try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<50 {

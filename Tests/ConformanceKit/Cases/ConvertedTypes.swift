@@ -58,7 +58,8 @@ extension ConformanceSubject {
     }
   }
 
-  /// A value that does not fit keeps the store closed to the other model, and is all that is dropped where that is allowed.
+  /// A value that does not fit keeps the store closed to the new model. If data loss is allowed, only that value is
+  /// dropped.
   private static func narrowed(
     _ sentence: String, _ old: AttributeType, _ before: [any AttributeConvertible], _ new: AttributeType,
     _ after: [any AttributeConvertible], misfit: any AttributeConvertible
@@ -147,7 +148,7 @@ extension ConformanceSubject {
     narrowed("a double with a fraction is refused as an integer", .double, [-7.0], .int32, [Int32(-7)], misfit: 2.5)
     narrowed("a double out of range is refused as an integer", .double, [7.0], .int64, [Int64(7)], misfit: 1e300)
     narrowed(
-      "an integer that is neither zero nor one is refused as a boolean", .int32, [Int32(1)], .bool, [true],
+      "an integer other than zero and one is refused as a boolean", .int32, [Int32(1)], .bool, [true],
       misfit: Int32(2))
   }
 
@@ -169,7 +170,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var ownConversions: [Case] {
-    Case("an attribute's conversion makes the values of all records, also of those without one") { stack in
+    Case("an attribute's conversion is called for every record, also for records without a value") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write { context in
         for number in 0..<1_100 { try context.make("Book", ["title": "\(number)", "isbn": "\(number * 3)"]) }
@@ -187,7 +188,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("a conversion that throws, or makes something else, leaves the store as it was") { stack in
+    Case("a conversion that throws or returns a wrong type leaves the store unchanged") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       try stack.write { try $0.make("Book", ["title": "odd", "isbn": "x"]) }

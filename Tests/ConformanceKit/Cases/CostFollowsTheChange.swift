@@ -13,7 +13,7 @@ extension ConformanceSubject {
         try expectEqual(context.updatedObjects.count, albums.count)
       }
     }
-    Case("a context with many changes takes in what others changed with few reads") { stack in
+    Case("a context with many changes merges other contexts' changes with few reads") { stack in
       let interposition = try filled(stack)
       let context = stack.context()
       // Kept: released and unchanged objects need not be read at all.
@@ -61,7 +61,7 @@ extension ConformanceSubject {
         try expect(interposition.fetchCount - before <= 6, "some reads, not one for each member")
       }
     }
-    Case("appending one to a long list reads none of its members") { stack in
+    Case("appending a member to a long list reads none of its members") { stack in
       let interposition = try stack.interpose()
       try stack.write { context in
         let tracks = try (0..<2_000).map { try context.make("Track", ["title": "\($0)", "length": $0]) }
@@ -82,7 +82,7 @@ extension ConformanceSubject {
         try expectEqual(labels, (0..<2_000).map { "\($0)" } + (0..<3).map { "last \($0)" })
       }
     }
-    Case("deleting many fresh objects by a cascade leaves nothing to save") { stack in
+    Case("deleting many new objects by a cascade leaves nothing to save") { stack in
       try stack.read { context in
         let album = try context.make("Album", ["title": "A"])
         try album.setObjects(

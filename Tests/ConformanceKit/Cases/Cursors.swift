@@ -28,7 +28,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var ends: [Case] {
-    Case("a fetch of a few records ends its cursor") { stack in
+    Case("a fetch of a few records closes its cursor") { stack in
       let interposition = try fill(stack)
       try stack.read { context in
         for predicate in [nil, compare("title", .matches, "Tr.ck [0-9]+"), compare("length", .less, 500)] {
@@ -37,7 +37,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("a fetch of a few records among unsaved ones ends its cursor") { stack in
+    Case("a fetch of a few records among unsaved ones closes its cursor") { stack in
       let interposition = try fill(stack)
       try stack.read { context in
         try context.make("Track", ["title": "Track", "length": -1])
@@ -50,7 +50,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("a count and batch requests end their cursors") { stack in
+    Case("a count and batch requests close their cursors") { stack in
       let interposition = try fill(stack)
       let pattern = compare("title", .matches, "Tr.ck [0-9]")
       try stack.read { context in

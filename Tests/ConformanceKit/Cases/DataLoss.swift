@@ -6,7 +6,8 @@ extension ConformanceSubject {
     harmlessChanges
   }
 
-  /// A store does not open with the changed model and says what would be lost; with the option it opens, and that is gone.
+  /// A store does not open with the changed model, and the error names the loss. With the option the store opens, and
+  /// the data is dropped.
   private static func lost(
     _ sentence: String, _ words: [String], count: Int, from start: Library = base,
     _ change: @escaping @Sendable (inout Library) -> Void,
@@ -41,7 +42,7 @@ extension ConformanceSubject {
       try expectEqual(try context.names("Book", where: equal("isbn", "1")), ["Egla"])
     }
     lost(
-      "records of a subentity that is left out are named and counted", ["Comic", "2 records"], count: 2,
+      "records of a left-out subentity are named and counted", ["Comic", "2 records"], count: 2,
       from: base.changed {
         $0.others = [Entity("Comic", parent: "Book") { Attribute("artist", .string, optional: true) }]
       }
@@ -55,7 +56,7 @@ extension ConformanceSubject {
       try expectEqual(try context.one("Author").labels(of: "books"), ["Edda", "Egla"])
       try expectEqual(try context.number(of: "Book"), 2)
     }
-    Case("every loss is named at once") { stack in
+    Case("the error names all losses") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let original = stack.model
@@ -73,7 +74,7 @@ extension ConformanceSubject {
       try stack.reopen(model: original)
       try stack.read { try expectEqual(try $0.names("Book", where: equal("pages", 101)), ["Egla"]) }
     }
-    Case("the option drops nothing that a model merely leaves out") { stack in
+    Case("allowing data loss does not drop left-out attributes and entities") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let original = stack.model

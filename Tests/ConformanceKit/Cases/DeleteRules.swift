@@ -33,7 +33,7 @@ extension ConformanceSubject {
       try stack.write { try deleteHouse($0) }
       try stack.read { try expectEqual(try $0.number(of: "Room"), 0) }
     }
-    Case("deny forbids the delete while there is a destination", model: Rooms.model) { stack in
+    Case("deny forbids the delete while a destination exists", model: Rooms.model) { stack in
       try house(stack, with: "Tenant", "tenants")
       try stack.read { context in
         try deleteHouse(context)
@@ -43,7 +43,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "House"), 1) }
     }
-    Case("deny allows the delete once the destination is gone", model: Rooms.model) { stack in
+    Case("deny allows the delete after the destination is deleted", model: Rooms.model) { stack in
       try house(stack, with: "Tenant", "tenants")
       try stack.write { context in
         try deleteHouse(context)
@@ -51,7 +51,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "House"), 0) }
     }
-    Case("deny holds for a member that another writer linked meanwhile", model: Rooms.model) { stack in
+    Case("deny holds for a member linked by another writer after the read", model: Rooms.model) { stack in
       for (index, relationship) in ["clubs", "sights"].enumerated() {
         try stack.write { context in
           try context.make("House", ["name": relationship])
@@ -73,7 +73,7 @@ extension ConformanceSubject {
         try stack.read { try expectEqual(try $0.number(of: "House"), index + 1) }
       }
     }
-    Case("deny allows the delete once the members are taken out, from either side", model: Rooms.model) { stack in
+    Case("deny allows the delete after the members are removed, from either side", model: Rooms.model) { stack in
       for relationship in ["clubs", "sights"] {
         for isOwners in [true, false] where isOwners || relationship == "clubs" {
           try stack.write { context in
@@ -92,7 +92,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("no action leaves the destination as it is", model: Rooms.model) { stack in
+    Case("no action leaves the destination unchanged", model: Rooms.model) { stack in
       try house(stack, with: "Ghost", "ghosts")
       try stack.write { try deleteHouse($0) }
       try stack.reopen()
@@ -120,7 +120,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var chains: [Case] {
-    Case("cascades go on from what they deleted", model: Rooms.model) { stack in
+    Case("cascades continue from deleted objects", model: Rooms.model) { stack in
       try stack.write { context in
         let house = try context.make("House", ["name": "house"])
         for name in ["1", "2"] {
@@ -134,7 +134,7 @@ extension ConformanceSubject {
         for entity in ["House", "Room", "Chair"] { try expectEqual(try context.number(of: entity), 0, entity) }
       }
     }
-    Case("cascades that lead back end", model: Rooms.model) { stack in
+    Case("cascades that form a cycle end", model: Rooms.model) { stack in
       try stack.write { context in
         try context.make("House", ["name": "house"]).setObject(try context.make("Deed", ["name": "d"]), for: "deed")
       }
@@ -168,7 +168,7 @@ extension ConformanceSubject {
       try stack.write { $0.delete(try $0.one("Chain", where: equal("name", "0"))) }
       try stack.read { try expectEqual(try $0.number(of: "Chain"), 0) }
     }
-    Case("a required owner is not missed by what is deleted with it", model: Rooms.model) { stack in
+    Case("a missing required owner is no error in a record deleted with it", model: Rooms.model) { stack in
       try stack.write { context in
         let room = try context.make("Room", ["name": "1"])
         try context.make("Chair", ["name": "x"]).setObject(room, for: "room")
@@ -176,7 +176,7 @@ extension ConformanceSubject {
       try stack.write { $0.delete(try $0.one("Room")) }
       try stack.read { try expectEqual(try $0.number(of: "Chair"), 0) }
     }
-    Case("delete rules are applied to fresh records", model: Rooms.model) { stack in
+    Case("delete rules are applied to new records", model: Rooms.model) { stack in
       try stack.write { context in
         let house = try context.make("House", ["name": "house"])
         try context.make("Room", ["name": "1"]).setObject(house, for: "house")
@@ -188,7 +188,7 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Guest").value(for: "house"), .null)
       }
     }
-    Case("a fetch sees what delete rules did before the save", model: Rooms.model) { stack in
+    Case("a fetch shows the effects of delete rules before the save", model: Rooms.model) { stack in
       try house(stack, with: "Room", "rooms")
       try stack.read { context in
         try deleteHouse(context)
@@ -201,7 +201,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var links: [Case] {
-    Case("the links of deleted records are read together, however many records there are") { stack in
+    Case("the links of any number of deleted records are read together") { stack in
       let interposition = try stack.interpose()
       func readsOfDeleting(_ count: Int) throws -> Int {
         try stack.write { context in

@@ -14,7 +14,7 @@ extension ConformanceSubject {
   private static func refused(
     _ kind: String, entity: String, _ name: String, _ relationship: String, to target: String, _ targetName: String
   ) -> Case {
-    Case("\(kind) to a record deleted meanwhile is refused") { stack in
+    Case("\(kind) to a record deleted by another writer is refused") { stack in
       try stack.write { context in
         try context.make(entity, [name: "owner"])
         for label in ["gone", "kept"] { try context.make(target, [targetName: label]) }

@@ -2,7 +2,7 @@ import CoherenceCore
 
 extension ConformanceSubject {
   static let durableAcknowledgement = ConformanceSubject("Durable acknowledgement") {
-    Case("what a save acknowledged is there after the store was closed and opened") { stack in
+    Case("an acknowledged save is in the store after the store was closed and opened") { stack in
       try stack.write { try Music.fill($0) }
       try stack.reopen()
       try stack.read { context in
@@ -13,7 +13,7 @@ extension ConformanceSubject {
         try expectEqual(try album.labels(of: "genres"), ["Jazz", "Modal"])
       }
     }
-    Case("what a save acknowledged is seen by another coordinator at once") { stack in
+    Case("another coordinator sees an acknowledged save at once") { stack in
       let other = try stack.anotherCoordinator()
       let reader = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: other)
       for index in 1...10 {
@@ -21,7 +21,7 @@ extension ConformanceSubject {
         try reader.performAndWait { try expectEqual(try reader.number(of: "Genre"), index) }
       }
     }
-    Case("every one of many saves is there after the store was opened again") { stack in
+    Case("every acknowledged save is in the store after the store was opened again") { stack in
       let context = stack.context()
       try context.performAndWait {
         let album = try context.make("Album", ["title": "A"])
@@ -46,7 +46,7 @@ extension ConformanceSubject {
         for genre in try context.all("Genre") { try expectEqual(try genre.objects(for: "albums").count, 0) }
       }
     }
-    Case("what was not saved is gone after the store was opened again") { stack in
+    Case("unsaved changes are missing after the store was opened again") { stack in
       try stack.read { context in
         let album = try context.make("Album", ["title": "A"])
         try context.obtainPermanentIDs(for: [album])

@@ -1,7 +1,7 @@
 import CoherenceCore
 
 extension ConformanceSubject {
-  /// The first of several inputs is good, a later one is not.
+  /// The first of several inputs is valid, a later one invalid.
   static let everyInput = ConformanceSubject("Every input") {
     conditions
     requests
@@ -11,7 +11,7 @@ extension ConformanceSubject {
   private static func refused(
     _ what: String, _ codes: ErrorCode..., body: @escaping @Sendable (ManagedObjectContext) throws -> Void
   ) -> Case {
-    Case("\(what) is refused though the first one is good") { stack in
+    Case("\(what) is refused even if the first is valid") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         _ = try expectThrows(oneOf: codes) { try body(context) }
@@ -61,7 +61,7 @@ extension ConformanceSubject {
     refused("a second relationship to fulfill", .unknownProperty, .invalidFetchRequest) {
       try $0.all("Album")[0].fulfill(["tracks", "nonsense"])
     }
-    Case("one bad value of a batch update among good ones keeps all records as they were") { stack in
+    Case("one invalid value of a batch update leaves all records unchanged") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
       try stack.read { context in
         // The values of a dictionary have no order, so the bad one takes every name.
@@ -82,7 +82,7 @@ extension ConformanceSubject {
       let genres = try context.all("Genre")
       try album.setObjects([genres[0], album], for: "genres")
     }
-    Case("a second record that breaks uniqueness keeps the first one out too") { stack in
+    Case("a record that violates uniqueness keeps the valid records of its save out too") { stack in
       try stack.write { try $0.make("Genre", ["name": "taken"]) }
       try stack.read { context in
         for name in ["free", "taken"] { try context.make("Genre", ["name": name]) }
@@ -98,7 +98,7 @@ extension ConformanceSubject {
         try expectEqual(Set(error.failures.map(\.objectID)), Set(albums.map(\.objectID)))
       }
     }
-    Case("every object gets its permanent identifier") { stack in
+    Case("each of several objects gets its permanent identifier") { stack in
       try stack.read { context in
         let albums = try ["A", "B", "C"].map { try context.make("Album", ["title": $0]) }
         try context.obtainPermanentIDs(for: albums)

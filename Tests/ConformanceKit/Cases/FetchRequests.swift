@@ -58,14 +58,14 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var loading: [Case] {
-    Case("a fetch answers loaded objects") { stack in
+    Case("a fetch returns loaded objects") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         let albums = try context.all("Album")
         try expect(albums.allSatisfy { !$0.isFault }, "no faults")
       }
     }
-    Case("a fetch of faults answers objects that load with the same values") { stack in
+    Case("a fetch of faults returns objects that load with the same values") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         var request = FetchRequest<ManagedObject>(entityName: "Album")
@@ -75,7 +75,7 @@ extension ConformanceSubject {
         try expectEqual(try faults.map { try $0.label }, try context.names("Album", sort: [SortKey("title")]))
       }
     }
-    Case("prefetched relationships have the members that a lazy one has") { stack in
+    Case("prefetched relationships have the same members as lazy ones") { stack in
       try stack.write { try Music.fill($0) }
       func members(prefetching names: [String]) throws -> [[String]] {
         try stack.read { context in
@@ -98,7 +98,7 @@ extension ConformanceSubject {
         _ = try expectThrows(oneOf: [.unknownProperty, .invalidFetchRequest]) { try context.fetch(request) }
       }
     }
-    Case("fulfilled relationships are those of the store") { stack in
+    Case("fulfilled relationships have the members of the store") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         let album = try context.one("Album", where: equal("title", "Kind of Blue"))

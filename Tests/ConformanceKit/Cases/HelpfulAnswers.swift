@@ -34,7 +34,7 @@ extension ConformanceSubject {
         try expect(!error.message.contains("Jazz"), "no value in the message")
       }
     }
-    Case("two fresh records with one unique value are both named, with the property") { stack in
+    Case("two new records with one unique value are both named, with the property") { stack in
       try stack.read { context in
         let genres = try (0..<40).map { try context.make("Genre", ["name": $0 == 39 ? "0" : "\($0)"]) }
         let error = try expectThrows(.uniquenessViolated) { try context.save() }
@@ -42,7 +42,7 @@ extension ConformanceSubject {
         try expect(error.message.contains("name"), "the property in the message")
       }
     }
-    Case("a change that takes another record's unique value names both") { stack in
+    Case("the error of a change to another record's unique value names both records") { stack in
       try stack.write { context in for name in ["Jazz", "Pop"] { try context.make("Genre", ["name": name]) } }
       try stack.read { context in
         let genres = try context.all("Genre", sort: [SortKey("name")])
@@ -54,7 +54,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var identifierTexts: [Case] {
-    Case("an identifier is found again by its text, whatever the entity is named", model: Slashes.model) { stack in
+    Case("an identifier is found again by its text, for any name of the entity", model: Slashes.model) { stack in
       let names = Slashes.model.entities.map(\.name)
       try stack.write { context in for name in names { try context.make(name, ["name": name]) } }
       try stack.read { context in
@@ -67,7 +67,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var modelFaultLists: [Case] {
-    Case("faults of names do not hide other faults of a model") { _ in
+    Case("invalid names do not hide other faults of a model") { _ in
       let error = try expectThrows(.invalidModel) {
         try ManagedObjectModel(
           entities: [

@@ -21,7 +21,7 @@ extension ConformanceSubject {
     configurations
   }
 
-  /// An entity, an attribute and relationships of that name work in everything that is asked of a store.
+  /// An entity, an attribute and relationships of the given name work in every operation of a store.
   private static func named(_ what: String, _ name: String) -> Case {
     Case("names made of \(what) work") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try model(name))

@@ -31,7 +31,7 @@ extension ConformanceSubject {
         try expectEqual(try expectThrows(.versionConflict) { try context.save() }.outcome, .notApplied)
       }
     }
-    Case("errors come in their order: validation, versions, uniqueness") { stack in
+    Case("errors are thrown in the order of validation, versions, uniqueness") { stack in
       try stack.write { context in for name in ["a", "b"] { try context.make("Genre", ["name": name]) } }
       try stack.read { context in
         let genre = try context.one("Genre", where: equal("name", "a"))
@@ -75,7 +75,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
     }
-    Case("an error that is not the framework's own keeps its nature") { stack in
+    Case("an error of another framework is thrown unchanged or as the underlying error") { stack in
       struct Accident: Error {}
       let interposition = try stack.interpose()
       interposition.beforeSave { _ in throw Accident() }
@@ -94,7 +94,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var stores: [Case] {
-    Case("a save over several stores says what became of each") { stack in
+    Case("the error of a save over several stores contains the outcome of each") { stack in
       let coordinator = stack.makeCoordinator()
       let interposition = Interposition()
       let sound = try stack.attach(try stack.makeLocation(), to: coordinator)

@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// Requests that are larger, or deeper, than an engine takes at once find what they should.
+/// Requests larger or deeper than an engine's limits still find the right records.
 extension ConformanceSubject {
   static let largeRequests = ConformanceSubject("Large requests") {
     lists
@@ -87,7 +87,7 @@ extension ConformanceSubject {
         .quantified(.any, PropertyPath("artist.albums"), .and([predicate, compare("title", .notEqual, "no")]))
       } && equal("year", 1959)
     }
-    Case("a condition that is nested deeper than anybody can read is refused in words") { stack in
+    Case("a condition nested too deep throws an error") { stack in
       try stack.read { context in
         let predicate = (0..<20_000).reduce(equal("year", 1959)) { predicate, level in
           level.isMultiple(of: 2) ? .or([equal("year", 0), predicate]) : .and([equal("year", 1), predicate])
@@ -99,7 +99,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var paths: [Case] {
-    Case("a path to prefetch with more relationships than anybody can read is refused in words") { stack in
+    Case("a path to prefetch with too many relationships throws") { stack in
       try stack.read { context in
         var request = FetchRequest<ManagedObject>(entityName: "Album")
         request.relationshipsForPrefetching = [Array(repeating: "artist.albums", count: 10_000).joined(separator: ".")]
@@ -113,7 +113,7 @@ extension ConformanceSubject {
     findsKindOfBlue("a pattern for which a search by trial and error takes for ever") {
       .and([.not(compare("title", .matches, "([A-Za-z ]+)+!")), equal("year", 1959)])
     }
-    Case("a pattern that cannot be matched within its limit is an error, never a record left out") { stack in
+    Case("a pattern beyond its matching limit throws an error and never leaves a record out") { stack in
       try stack.write { try $0.make("Genre", ["name": String(repeating: "a", count: 60) + "?"]) }
       try stack.read { context in
         try expectThrows(.limitExceeded) {
@@ -132,7 +132,7 @@ extension ConformanceSubject {
     }
   }
 
-  /// How many records a cascade takes along.
+  /// The number of records that the cascade deletes.
   private static let many = 20_000
 
   /// A house with many rooms.
@@ -145,7 +145,7 @@ extension ConformanceSubject {
 }
 
 extension ManagedObjectContext {
-  /// Processes pending changes, and fails unless the one notification of it tells of these objects.
+  /// Processes pending changes, and fails unless a single notification contains exactly these objects.
   fileprivate func processDeletesAndExpect(inserted: Set<ManagedObject>) throws {
     let told = ObservedInserts()
     let observer = NotificationCenter.default.addObserver(

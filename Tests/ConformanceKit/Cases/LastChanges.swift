@@ -8,7 +8,7 @@ extension ConformanceSubject {
     elsewhere
   }
 
-  /// The draft of a name among those that are to be saved.
+  /// The unsaved draft of a name.
   private static func fresh(_ name: String, in context: ManagedObjectContext) throws -> ManagedObject? {
     try context.insertedObjects.first { try $0.value(for: "name", as: String?.self) == name }
   }
@@ -31,7 +31,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "Draft"), 0) }
     }
-    Case("an object that is inserted in willSave gets its own willSave", model: Drafts.model) { stack in
+    Case("an object inserted in willSave gets its own willSave", model: Drafts.model) { stack in
       let insert: Draft.Act = { draft, context in
         let next = ["first": "second", "second": "third"][try draft.label]
         if let next { try context.make("Draft", ["name": next]) }
@@ -59,7 +59,7 @@ extension ConformanceSubject {
         try expectEqual(try drafts.map { try $0.value(for: "calls", as: Int.self) }, [2, 2, 2])
       }
     }
-    Case("an ordered list that comes in by willSave keeps its order", model: Drafts.model) { stack in
+    Case("an ordered list changed in willSave keeps its order", model: Drafts.model) { stack in
       let replace: Draft.Act = { draft, context in
         guard try draft.label == "actor", let victim = try fresh("victim", in: context) else { return }
         context.delete(victim)
@@ -76,7 +76,7 @@ extension ConformanceSubject {
       try stack.reopen()
       try stack.read { try expectEqual(try $0.one("DraftList").labels(of: "drafts"), ["3", "2", "1"]) }
     }
-    Case("objects that bring in others without end fail the save in words", model: Drafts.model) { stack in
+    Case("a willSave that inserts objects without end fails the save with a message", model: Drafts.model) { stack in
       let insert: Draft.Act = { _, context in try context.make("Draft", ["name": "another"]) }
       try Draft.$onSave.withValue(insert) {
         try stack.read { context in
@@ -90,7 +90,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var elsewhere: [Case] {
-    Case("what an object breaks in validateForSave is found", model: Drafts.model) { stack in
+    Case("invalid values set in validateForSave fail the save", model: Drafts.model) { stack in
       let spoil: Draft.Act = { draft, context in
         guard try draft.label == "z" else { return }
         try fresh("a", in: context)?.setValue(nil, for: "name")

@@ -36,7 +36,7 @@ extension ConformanceSubject {
       try context.make("Comic", ["title": "new"])
       try context.make("Book", ["title": "plain"])
       try context.make("Atlas", ["title": "map", "scale": 5])
-      // A change of other values leaves what the program does not know.
+      // A change of other values leaves attributes unknown to the program unchanged.
       try context.one("Comic", where: equal("title", "old")).setValue(3, for: "pages")
     } back: { context in
       let old = try context.one("Comic", where: equal("title", "old"))
@@ -48,7 +48,7 @@ extension ConformanceSubject {
       try expectEqual(try context.one("Atlas").value(for: "scale"), .int(5))
       try expectEqual(try context.names("Book"), ["map", "new", "old", "plain"])
     }
-    Case("a program that has the store open writes the defaults of a subentity's attributes that a newer one adds") {
+    Case("an open store writes the defaults of subentity attributes that a newer program adds") {
       stack in
       let first = base.changed { $0.others = [Entity("Comic", parent: "Book")] }
       try stack.reopen(at: try stack.makeLocation(), model: try first.model)
@@ -66,7 +66,7 @@ extension ConformanceSubject {
         try expectEqual(try newer.number(of: "Book"), 3)
       }
     }
-    Case("defaults that other entities of a hierarchy have in a subentity's column are no values that could be lost") {
+    Case("the defaults of other entities in a subentity's column do not count as data loss") {
       stack in
       try stack.reopen(at: try stack.makeLocation(), model: try comics.model)
       try stack.write { try $0.make("Book", ["title": "plain"]) }

@@ -29,7 +29,7 @@ extension ConformanceSubject {
       try stack.reopen(model: first)
       try expectEqual(try stack.store.identifier, identifier, "the store's identifier")
       try stack.read(back)
-      // What the first model writes now is kept like anything else.
+      // Later inserts with the first model are stored as usual.
       try stack.write { try $0.make("Author", ["name": "late"]) }
       try stack.reopen()
       try stack.read { try expectEqual(try $0.number(of: "Author", where: equal("name", "late")), 1) }
@@ -226,7 +226,7 @@ extension ConformanceSubject {
 
   @CasesBuilder private static var rules: [Case] {
     thereAndBack(
-      "a constraint on a left-out attribute hinders nobody and holds again when the attribute is back",
+      "a constraint on a left-out attribute is not enforced, and is enforced again when the attribute is back",
       from: base.changed { $0.uniqueness = [["isbn"]] }
     ) {
       $0.uniqueness = []
@@ -253,7 +253,7 @@ extension ConformanceSubject {
       try stack.reopen(model: newer)
       try stack.read { try expectEqual(try $0.names("Book"), ["Edda", "Egla"]) }
     }
-    Case("a value that an older program left out does not keep the newer one from its store") { stack in
+    Case("a value missing from an older program's insert does not keep a newer program from the store") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let older = stack.model
@@ -292,7 +292,7 @@ extension ConformanceSubject {
       try expectEqual(metadata.versionHashes, hashes(older))
       try expect(metadata.models.allSatisfy { $0.firstOpened != nil && $0.lastOpened != nil }, "dates")
     }
-    Case("programs with an older and a newer model have one store open at once") { stack in
+    Case("programs with an older and a newer model use one store at the same time") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let library = base.changed {
@@ -319,7 +319,7 @@ extension ConformanceSubject {
         try expectEqual(try newer.number(of: "Reader"), 1)
       }
     }
-    Case("a model that was there before needs no right to migrate") { stack in
+    Case("a model known to the store needs no right to migrate") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let first = stack.model

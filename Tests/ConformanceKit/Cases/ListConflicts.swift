@@ -158,7 +158,7 @@ extension ConformanceSubject {
       try list.race(stack, .rollback, first: moveLastToFront, second: moveFirstToEnd)
       try expectEqual(try list.stored(stack), ["d", "a", "b", "c"])
     }
-    Case("after a merge of \(what) the context shows what was saved") { stack in
+    Case("after a merge of \(what) the context shows the saved values") { stack in
       try list.fill(stack, ["a", "b", "c", "d"])
       let late = stack.context(.objectTrumps)
       try late.performAndWait {

@@ -10,11 +10,11 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var owners: [Case] {
-    Case("a member that comes from another owner has its place in the new list, also after a conflict") { stack in
+    Case("a member moved from another owner has its position in the new list, also after a conflict") { stack in
       try stack.write { context in
         for title in ["A", "B"] { try context.make("Album", ["title": title]) }
       }
-      // Many changes of one list raise its places above those of the other.
+      // Many changes of one list raise its positions above those of the other list.
       for number in 0..<6 {
         try stack.write { context in
           let track = try context.make("Track", ["title": "a\(number)"])

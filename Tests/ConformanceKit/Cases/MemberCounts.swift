@@ -1,7 +1,7 @@
 import CoherenceCore
 import Synchronization
 
-/// The bounds of a relationship hold in the store, whatever its savers have read.
+/// The store enforces the bounds of a relationship independently of the rows that a saver has read.
 extension ConformanceSubject {
   static let memberCounts = ConformanceSubject("Member counts") {
     tooMany("a one-to-many relationship", "players", "Player", places: 4)
@@ -42,7 +42,7 @@ extension ConformanceSubject {
     try stack.read { try findSquad("A", of: $0).objects(for: relationship).count }
   }
 
-  /// The second of two writers who both read the members of squad A. The first saves before the second changes anything.
+  /// Two writers both read the members of squad A. The first saves before the second changes a member.
   private static func race(
     _ stack: ConformanceStack, _ policy: MergePolicy = .error, over relationships: [String],
     first: (ManagedObject, ManagedObjectContext) throws -> Void,
@@ -107,7 +107,7 @@ extension ConformanceSubject {
   // MARK: Too few
 
   @CasesBuilder private static var tooFew: [Case] {
-    Case("the last member is not taken away by two writers who each left one", model: Squads.model) { stack in
+    Case("two writers who each leave one member cannot remove the last one", model: Squads.model) { stack in
       try stack.write { try add("Player", "second", to: "players", of: try makeSquad("A", in: $0)) }
       let error = try expectThrows(.validationFailed) {
         try race(stack, over: ["players"]) { squad, context in
@@ -119,8 +119,7 @@ extension ConformanceSubject {
       try expectEqual(error.failures.map(\.code), [.missingValue])
       try expectEqual(try number(of: "players", in: stack), 1)
     }
-    Case("the last member does not move to another owner when another writer took the one before", model: Squads.model)
-    {
+    Case("the last member does not move to another owner after another writer removed the other", model: Squads.model) {
       stack in
       try stack.write { context in
         try makeSquad("B", in: context)
@@ -169,7 +168,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.one("Sponsor").labels(of: "squads"), ["B"]) }
     }
-    Case("an owner that is deleted with its members needs none", model: Squads.model) { stack in
+    Case("an owner deleted with its members needs none", model: Squads.model) { stack in
       try stack.write { try makeSquad("A", in: $0) }
       try stack.write { context in
         context.delete(try findPlayer("A", of: context))
@@ -178,7 +177,7 @@ extension ConformanceSubject {
       try stack.read { try expectEqual(try $0.number(of: "Squad"), 0) }
     }
     Case(
-      "after a refusal by the number of members the context is as it was, and passes once there is room",
+      "after a refusal by the number of members the context is unchanged, and its save passes once there is room",
       model: Squads.model
     ) { stack in
       try stack.write { context in
@@ -203,17 +202,17 @@ extension ConformanceSubject {
   // MARK: Batch requests
 
   @CasesBuilder private static var batches: [Case] {
-    Case("a batch delete validates nothing, so it may take the last members away", model: Squads.model) { stack in
+    Case("a batch delete does not validate and may delete the last members", model: Squads.model) { stack in
       try stack.write { try makeSquad("A", in: $0) }
       try stack.read { try $0.execute(BatchDeleteRequest(entityName: "Player")) }
       try stack.read { try expectEqual(try $0.names("Player"), []) }
     }
   }
 
-  // MARK: What stores are asked
+  // MARK: Requested counts
 
   @CasesBuilder private static var requests: [Case] {
-    Case("a store is asked for the owners that gain or lose members, and for no others", model: Squads.model) { stack in
+    Case("the store counts the members of changed owners only", model: Squads.model) { stack in
       try stack.write { context in
         for name in ["A", "B", "C"] { try makeSquad(name, in: context) }
         try add("Player", "mover", to: "players", of: try findSquad("A", of: context))
@@ -278,7 +277,7 @@ extension ConformanceSubject {
         try stack.read { try expectEqual(try findSquad(name, of: $0).objects(for: "players").count, 4) }
       }
     }
-    Case("eight writers who each delete a member leave one", model: Squads.model) { stack in
+    Case("concurrent deletes of all members leave one member", model: Squads.model) { stack in
       for round in 0..<8 {
         let name = "squad \(round)"
         let ids = try stack.write { context in
@@ -293,7 +292,7 @@ extension ConformanceSubject {
               do {
                 try stack.write { $0.delete(try $0.existingObject(with: id)) }
               } catch ErrorCode.validationFailed {
-                // The others were faster.
+                // Another writer deleted its member first.
               }
             }
           }

@@ -78,7 +78,7 @@ extension ConformanceSubject {
       try race(stack, .rollback, first: setting("first"), second: setting(year: 2000))
       try expectEqual(try outcome(stack), [.string("first"), .int(1959)])
     }
-    Case("after a merge the context shows what was saved") { stack in
+    Case("after a merge the context shows the saved values") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1959]) }
       let late = stack.context(.objectTrumps)
       try late.performAndWait {
@@ -92,7 +92,7 @@ extension ConformanceSubject {
         try expectEqual(album.version, 3)
       }
     }
-    Case("a merge leaves the records without conflict as they were wanted") { stack in
+    Case("a merge saves the records without a conflict unchanged") { stack in
       try stack.write { context in
         for title in ["A", "B"] { try context.make("Album", ["title": title, "year": 1]) }
       }
@@ -112,13 +112,13 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var deletes: [Case] {
-    Case("the error policy reports a change of a record that was deleted") { stack in
+    Case("the error policy reports a change of a deleted record") { stack in
       let error = try expectThrows(.versionConflict) {
         try race(stack, .error, first: delete, second: setting("second"))
       }
       try expect(error.conflicts.count == 1 && error.conflicts[0].store == nil, "a conflict without a store row")
     }
-    Case("the error policy reports a delete of a record that was changed") { stack in
+    Case("the error policy reports a delete of a changed record") { stack in
       let error = try expectThrows(.versionConflict) {
         try race(stack, .error, first: setting("first"), second: delete)
       }
@@ -145,7 +145,7 @@ extension ConformanceSubject {
       try race(stack, .rollback, first: delete, second: setting("second"))
       try expectEqual(try outcome(stack), nil)
     }
-    Case("a record is deleted although the delete of another that it is linked to is given up") { stack in
+    Case("a record is deleted although the delete of a linked record is discarded") { stack in
       let first = stack.context()
       let id = try first.performAndWait {
         let album = try first.make("Album", ["title": "A"])
@@ -155,7 +155,7 @@ extension ConformanceSubject {
       }
       let second = stack.context()
       second.mergePolicy = .rollback
-      // What the second context has of the album is older than the link.
+      // The second context reads the album before the link is saved.
       let album = try second.performAndWait { try second.existingObject(with: id) }
       try first.performAndWait {
         try first.one("Album").setValue("changed", for: "title")
@@ -212,7 +212,7 @@ extension ConformanceSubject {
         try stack.write { context in try context.all("Album").forEach(context.delete) }
       }
     }
-    Case("a policy in code must answer a value for each slot") { stack in
+    Case("a policy in code must return a value for each slot") { stack in
       try expectThrows(.invalidValue) {
         try race(stack, .custom { _ in [.null] }, first: setting("first"), second: setting("second"))
       }

@@ -14,15 +14,15 @@ extension ConformanceSubject {
       let other = try stack.attach(try stack.makeLocation(), to: coordinator)
       try expect(try stack.store.identifier != other.identifier, "two identifiers")
     }
-    Case("a store tells the version hashes of its entities") { stack in
+    Case("the metadata contains the version hashes of the entities") { stack in
       let metadata = try stack.coordinator.metadata(for: try stack.store)
       try expectEqual(metadata.versionHashes, stack.model.versionHashes.mapValues(\.rawValue))
       try expect(stack.model.isConfiguration(nil, compatibleWith: metadata), "the model to fit")
     }
-    Case("a store tells its type") { stack in
+    Case("the metadata contains the store's type") { stack in
       try expectEqual(try stack.store.metadata().type, stack.location.type.name)
     }
-    Case("what an application keeps in the metadata stays") { stack in
+    Case("user info in the metadata is kept") { stack in
       let userInfo = ["a": "1", "'\"": "ä\n", "": ""]
       try stack.store.setUserInfo(userInfo)
       try expectEqual(try stack.store.metadata().userInfo, userInfo)

@@ -143,7 +143,7 @@ extension ConformanceSubject {
       try expectEqual(try context.names("Book", where: equal("pages", 7)), ["Egla"])
     }
     migrated(
-      "another default leaves existing records alone",
+      "another default leaves existing records unchanged",
       from: base.changed {
         $0.book.append(Attribute("copies", .int32, default: 3))
       }
@@ -248,7 +248,7 @@ extension ConformanceSubject {
       try stack.write { try $0.make("Book", ["title": "copy", "isbn": "0"]) }
       try stack.read { try expectEqual(try $0.number(of: "Book", where: equal("isbn", "0")), 2) }
     }
-    Case("a store goes through several models one after the other") { stack in
+    Case("a store migrates through several models in turn") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       var library = base

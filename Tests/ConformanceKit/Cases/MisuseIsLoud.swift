@@ -8,7 +8,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var stores: [Case] {
-    Case("a store that is closed refuses to read and to write") { stack in
+    Case("a closed store refuses to read and to write") { stack in
       let store = try stack.store
       let root = try stack.model.entity(named: "Genre")
       let reader = try store.makeReader()
@@ -20,7 +20,7 @@ extension ConformanceSubject {
       try expectThrows(.storeDetached) { try store.save(StoreSaveRequest(steps: [])) }
       try expectThrows(.storeDetached) { try store.allocateKeys(1, for: root) }
     }
-    Case("a store that is opened for reading refuses to be written") { stack in
+    Case("a store opened for reading refuses to be written") { stack in
       try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
       try stack.reopen(options: [StoreOption.readOnly: true])
       try stack.read { context in
@@ -32,7 +32,7 @@ extension ConformanceSubject {
       try stack.reopen()
       try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
     }
-    Case("a record is not assigned to a store that is not attached") { stack in
+    Case("a record is not assigned to a detached store") { stack in
       let coordinator = stack.makeCoordinator()
       let stranger = try stack.attach(try stack.makeLocation(), to: coordinator)
       try stack.read { context in
@@ -77,7 +77,7 @@ extension ConformanceSubject {
     }
   }
 
-  /// Things that nobody should do; each must be answered by a code and a sentence.
+  /// Misuses, each of which must throw an error with a code and a sentence.
   private static let misuses: [@Sendable (ManagedObjectContext) throws -> Void] = [
     { try $0.make("Nonsense") },
     { try $0.make("Album").setValue(1, for: "title") },
@@ -93,7 +93,7 @@ extension ConformanceSubject {
   ]
 
   @CasesBuilder private static var sentences: [Case] {
-    Case("every misuse is answered by a sentence") { stack in
+    Case("every misuse throws an error with a message") { stack in
       for (index, misuse) in misuses.enumerated() {
         try stack.read { context in
           do {

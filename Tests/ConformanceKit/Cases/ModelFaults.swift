@@ -46,7 +46,7 @@ extension ConformanceSubject {
       }
       try expect(error.message.contains("'A.x'") && error.message.contains("'B'"), "both faults to be named")
     }
-    Case("an entity cannot be renamed from one that the model still has") { _ in
+    Case("an entity cannot be renamed from an entity that the model still has") { _ in
       let error = try expectThrows(.invalidModel) {
         _ = try ManagedObjectModel {
           Entity("A") { Attribute("name", .string) }

@@ -19,7 +19,7 @@ extension ConformanceSubject {
   ]
 
   @CasesBuilder private static var defaults: [Case] {
-    Case("a fresh object has the default of every type", model: Samples.model) { stack in
+    Case("a new object has the default of every type", model: Samples.model) { stack in
       try stack.read { context in
         let preset = try context.make("Preset")
         for (name, value) in presets { try expectEqual(try preset.value(for: name), value.attributeValue, name) }
@@ -52,7 +52,7 @@ extension ConformanceSubject {
         try context.save()
       }
     }
-    Case("a default that was taken away from a required attribute is missed", model: Samples.model) { stack in
+    Case("a required attribute whose default was cleared fails validation", model: Samples.model) { stack in
       try stack.read { context in
         let preset = try context.make("Preset")
         try preset.setValue(nil, for: "name")
@@ -76,7 +76,7 @@ extension ConformanceSubject {
         try expectEqual(try legend.value(for: "honours", as: Int16.self), 7)
       }
     }
-    Case("an object has the class of its own entity whatever entity was fetched") { stack in
+    Case("a fetch of any entity returns objects of the class of their own entity") { stack in
       try stack.write { context in
         for entity in ["Artist", "Legend", "Band"] { try context.make(entity, ["name": entity]) }
       }
@@ -87,7 +87,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("siblings share a space of keys, so an identifier is of one record") { stack in
+    Case("siblings share a space of keys, so that an identifier belongs to one record") { stack in
       let ids = try stack.write { context in
         let objects = try ["Artist", "Band", "Legend", "Band"].map { try context.make($0, ["name": $0]) }
         try context.obtainPermanentIDs(for: objects)
@@ -185,7 +185,7 @@ extension ConformanceSubject {
         try expectEqual(error.failures.map(\.propertyName), ["players"])
       }
     }
-    Case("a rule in code refuses with its own words", model: Samples.model) { stack in
+    Case("a validation rule in code throws its own message", model: Samples.model) { stack in
       try stack.read { context in
         try context.make("Owner", ["name": "nobody"])
         let error = try expectThrows(.validationFailed) { try context.save() }
@@ -229,7 +229,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "Genre"), 1) }
     }
-    Case("of many fresh records the one whose unique value is taken is named") { stack in
+    Case("of many new records the error names the record with a used unique value") { stack in
       try stack.write { try $0.make("Genre", ["name": "Genre 70"]) }
       try stack.read { context in
         let genres = try (0..<100).map { try context.make("Genre", ["name": "Genre \($0)"]) }
@@ -240,7 +240,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "Genre"), 101) }
     }
-    Case("two fresh records cannot share a unique value") { stack in
+    Case("two new records cannot share a unique value") { stack in
       try stack.read { context in
         for _ in 0..<2 { try context.make("Genre", ["name": "Jazz"]) }
         try expectThrows(.uniquenessViolated) { try context.save() }
@@ -296,7 +296,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Album", where: equal("barcode", "1")), ["B"]) }
     }
-    Case("unique values are swapped in one save, or refused with nothing changed") { stack in
+    Case("unique values are swapped in one save, or refused without a change") { stack in
       try stack.write { context in
         for name in ["1", "2"] { try context.make("Album", ["title": name, "barcode": name]) }
       }

@@ -2,16 +2,16 @@ import CoherenceCore
 
 extension ConformanceSubject {
   static let noHiddenRetry = ConformanceSubject("No hidden retry") {
-    once("a connection that is lost", CoherenceError(.connectionLost, "The connection broke.", outcome: .unknown))
-    once("a store that is busy", CoherenceError(.storeBusy, "The store is locked.", isRetryable: true))
-    once("a store that is full", CoherenceError(.storeFull, "The disk is full."))
+    once("a lost connection", CoherenceError(.connectionLost, "The connection broke.", outcome: .unknown))
+    once("a busy store", CoherenceError(.storeBusy, "The store is locked.", isRetryable: true))
+    once("a full store", CoherenceError(.storeFull, "The disk is full."))
     once("an error of output", CoherenceError(.inputOutput, "The disk failed.", isRetryable: true))
     conflicts
   }
 
-  /// Core asks the store once, whatever the error says of itself.
+  /// Core calls the store once, for every kind of error.
   private static func once(_ what: String, _ error: CoherenceError) -> Case {
-    Case("after \(what), the store is not asked again") { stack in
+    Case("after \(what) the store is not called again") { stack in
       let interposition = try stack.interpose()
       interposition.beforeSave { _ in throw error }
       try stack.read { context in
@@ -27,7 +27,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var conflicts: [Case] {
-    Case("a conflict is reported at once where the policy is the error") { stack in
+    Case("the error policy reports a conflict without another request") { stack in
       try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
       let interposition = try stack.interpose()
       try stack.read { context in
@@ -50,7 +50,7 @@ extension ConformanceSubject {
         try expectEqual(interposition.saveCount, 3, "the number of saves")
       }
     }
-    Case("a conflict that never ends is reported in the end") { stack in
+    Case("a permanent conflict is reported after a limited number of requests") { stack in
       try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
       let interposition = try stack.interpose()
       let context = stack.context(.objectTrumps)

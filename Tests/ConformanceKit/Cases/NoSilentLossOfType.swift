@@ -57,7 +57,7 @@ extension ConformanceSubject {
       try stack.write { try $0.make("Sample", everyType) }
       try expectTypes(stack)
     }
-    Case("values that are written over missing ones keep their types", model: Samples.model) { stack in
+    Case("values written over missing ones keep their types", model: Samples.model) { stack in
       try stack.write { try $0.make("Sample") }
       try stack.write { context in
         let sample = try context.one("Sample")

@@ -64,7 +64,7 @@ extension ConformanceSubject {
         try expect(!album.hasChanges && !context.hasChanges, "nothing to save")
       }
     }
-    Case("a value that is set to itself is no change") { stack in
+    Case("setting a value to itself is no change") { stack in
       let id = try album(stack)
       try stack.read { context in
         let album = try context.existingObject(with: id)
@@ -73,7 +73,7 @@ extension ConformanceSubject {
         try expect(!context.hasChanges, "no change")
       }
     }
-    Case("an object tells its state") { stack in
+    Case("an object reports its state") { stack in
       try stack.read { context in
         let album = try context.make("Album", ["title": "A"])
         try expect(album.isInserted && album.hasChanges && !album.isUpdated && !album.isDeleted, "inserted")
@@ -125,7 +125,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Album"), ["A"]) }
     }
-    Case("an object that was never inserted is not saved") { stack in
+    Case("an object outside every context is not saved") { stack in
       try stack.write { context in
         let entity = try stack.model.entity(named: "Album")
         let album = ManagedObject(entity: entity, insertInto: nil)
@@ -134,7 +134,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "Album"), 0) }
     }
-    Case("a fresh object that is deleted before the save never reaches the store") { stack in
+    Case("a new object deleted before the save never reaches the store") { stack in
       try stack.read { context in
         let album = try context.make("Album", ["title": "A"])
         context.delete(album)
@@ -147,7 +147,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var faults: [Case] {
-    Case("an object by identifier is a fault that loads when it is touched") { stack in
+    Case("an object by identifier is a fault that loads on first access") { stack in
       let id = try album(stack)
       try stack.read { context in
         let album = context.object(with: id)
@@ -156,7 +156,7 @@ extension ConformanceSubject {
         try expect(!album.isFault, "no fault any more")
       }
     }
-    Case("a fault of a record that does not exist says so") { stack in
+    Case("loading a fault of a missing record throws") { stack in
       let id = try album(stack)
       try stack.write { $0.delete(try $0.existingObject(with: id)) }
       try stack.read { context in
@@ -231,7 +231,7 @@ extension ConformanceSubject {
         for album in albums { try expectEqual(try album.value(for: "year"), .int(2000)) }
       }
     }
-    Case("a fetch brings clean objects up to date") { stack in
+    Case("a fetch refreshes clean objects") { stack in
       let id = try album(stack)
       let context = stack.context()
       let album = try context.performAndWait { try context.existingObject(with: id) }
@@ -241,7 +241,7 @@ extension ConformanceSubject {
         try expectEqual(try album.value(for: "year"), .int(2000))
       }
     }
-    Case("a fetch leaves changed objects as they are") { stack in
+    Case("a fetch does not refresh changed objects") { stack in
       let id = try album(stack)
       try stack.read { context in
         let album = try context.existingObject(with: id)
@@ -254,7 +254,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var undoing: [Case] {
-    Case("a rollback takes back inserts, changes and deletes") { stack in
+    Case("a rollback reverts inserts, changes and deletes") { stack in
       let ids = try ["A", "B"].map { try album(stack, $0) }
       try stack.read { context in
         let changed = try context.existingObject(with: ids[0])
@@ -270,7 +270,7 @@ extension ConformanceSubject {
         try expect(!deleted.isDeleted && inserted.managedObjectContext == nil, "no traces")
       }
     }
-    Case("a rollback takes back changes of relationships on both sides") { stack in
+    Case("a rollback reverts changes of relationships on both sides") { stack in
       try stack.write { context in
         let artist = try context.make("Artist", ["name": "M"])
         try context.make("Album", ["title": "A"]).setObject(artist, for: "artist")

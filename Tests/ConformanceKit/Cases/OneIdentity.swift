@@ -2,7 +2,7 @@ import CoherenceCore
 
 extension ConformanceSubject {
   static let oneIdentity = ConformanceSubject("One identity") {
-    Case("a record is one instance in a context, however it is reached") { stack in
+    Case("a record is one instance in a context, by every way of access") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         let artist = try context.one("Artist", where: equal("name", "Miles"))
@@ -18,7 +18,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("a fresh record is the same instance after its save") { stack in
+    Case("a new record is the same instance after its save") { stack in
       try stack.read { context in
         let genre = try context.make("Genre", ["name": "Jazz"])
         let temporary = context.object(with: genre.objectID)
@@ -28,7 +28,7 @@ extension ConformanceSubject {
         try expect(context.object(with: genre.objectID) === genre, "one instance by the permanent identifier")
       }
     }
-    Case("a fault becomes the instance that a fetch answers") { stack in
+    Case("a fault and the result of a fetch are the same instance") { stack in
       let id = try stack.write { context in
         let genre = try context.make("Genre", ["name": "Jazz"])
         try context.obtainPermanentIDs(for: [genre])

@@ -48,12 +48,12 @@ extension ConformanceSubject {
         "100% Pure_", "Untitled", "Arrival", "Debut", "Tago Mago", "Live in Berlin", "Bitches Brew", "Kind of Blue",
       ])
     ordered(
-      "several keys order one after the other", "Performer",
+      "several sort keys apply in turn", "Performer",
       [
         SortKey("country", ascending: false), SortKey("rating"), SortKey("name"),
       ], ["nina", "Miles", "Ella", "Abba", "Bj\u{F6}rk", "Can"])
     ordered(
-      "an attribute of a subentity orders the others as missing", "Performer",
+      "sorting by an attribute of a subentity treats other entities' values as missing", "Performer",
       [
         SortKey("formed", ascending: false), SortKey("name"),
       ], ["Abba", "Bj\u{F6}rk", "Can", "Ella", "Miles", "nina"])
@@ -74,7 +74,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var ties: [Case] {
-    Case("records that are equal are in the order of their keys") { stack in
+    Case("records with equal sort values are in the order of their keys") { stack in
       let ids = try stack.write { context in
         let albums = try (0..<20).map { try context.make("Album", ["title": "\(20 - $0)", "year": $0 % 2]) }
         try context.obtainPermanentIDs(for: albums)
@@ -89,7 +89,7 @@ extension ConformanceSubject {
         try expectEqual(byYear, even + odd)
       }
     }
-    Case("unsaved records come after saved ones that are equal, in order of insertion") { stack in
+    Case("unsaved records come after saved ones with equal sort values, in order of insertion") { stack in
       try stack.write { context in
         for title in ["s1", "s2"] { try context.make("Album", ["title": title, "year": 1]) }
       }

@@ -57,7 +57,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var sides: [Case] {
-    Case("a member that is added from its own side comes last") { stack in
+    Case("a member added from its own side comes last") { stack in
       try stack.write { context in
         let album = try context.make("Album", ["title": "A"])
         let tracks = try ["b", "a"].map { try context.make("Track", ["title": $0]) }
@@ -69,7 +69,7 @@ extension ConformanceSubject {
       try stack.reopen()
       try stack.read { try expectEqual(try $0.one("Album").labels(of: "tracks"), ["b", "a", "0"]) }
     }
-    Case("a member taken by another ordered owner leaves the order of the first") { stack in
+    Case("a member added to another ordered owner leaves the first owner's order") { stack in
       try stack.write { context in
         let tracks = try ["1", "2", "3"].map { try context.make("Track", ["title": $0]) }
         try context.make("Album", ["title": "A"]).setObjects(tracks, for: "tracks")
@@ -87,7 +87,7 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Album", where: equal("title", "B")).labels(of: "tracks"), ["2", "0"])
       }
     }
-    Case("an order by hand is independent of the order of the inverse") { stack in
+    Case("a manual order is independent of the order of the inverse") { stack in
       try stack.write { context in
         let people = try ["x", "y"].map { try context.make("Artist", ["name": $0]) }
         let bands = try ["A", "B"].map { try context.make("Band", ["name": $0]) }

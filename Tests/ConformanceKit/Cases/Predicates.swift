@@ -10,7 +10,7 @@ extension ConformanceSubject {
     paths
   }
 
-  /// A condition finds exactly those records, saved or not, by fetch and by count.
+  /// A condition finds exactly the named records, saved or not, by fetch and by count.
   static func finds(_ sentence: String, _ entity: String, _ predicate: FetchPredicate, _ names: [String]) -> Case {
     Case(sentence) { stack in
       let sorted = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -34,7 +34,7 @@ extension ConformanceSubject {
   @CasesBuilder private static var comparisons: [Case] {
     finds("equal finds equal numbers", "Album", equal("year", 1993), ["100% Pure_", "Debut"])
     finds(
-      "not equal finds other numbers and missing ones", "Album", compare("year", .notEqual, 1993),
+      "not equal matches other numbers and missing ones", "Album", compare("year", .notEqual, 1993),
       ["Arrival", "Bitches Brew", "Kind of Blue", "Live in Berlin", "Tago Mago", "Untitled"])
     finds(
       "less leaves out the bound and missing numbers", "Album", compare("year", .less, 1970),
@@ -117,7 +117,7 @@ extension ConformanceSubject {
     finds("membership finds listed values", "Album", among("year", [1959, 1976, 2000]), ["Arrival", "Kind of Blue"])
     finds("membership of an empty list is false", "Album", among("year", []), [])
     finds(
-      "a missing value is in a list that has it", "Album", among("year", [1959, nil]),
+      "a missing value matches a list that contains null", "Album", among("year", [1959, nil]),
       [
         "Kind of Blue", "Untitled",
       ])
@@ -151,7 +151,7 @@ extension ConformanceSubject {
   @CasesBuilder private static var logic: [Case] {
     finds("and needs every condition", "Album", .and([equal("year", 1993), equal("artist", nil)]), ["100% Pure_"])
     finds(
-      "or needs one condition", "Album", .or([equal("year", 1959), equal("year", nil)]),
+      "or matches if one condition matches", "Album", .or([equal("year", 1959), equal("year", nil)]),
       [
         "Kind of Blue", "Untitled",
       ])

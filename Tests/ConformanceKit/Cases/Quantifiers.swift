@@ -17,18 +17,18 @@ extension ConformanceSubject {
         "100% Pure_", "Arrival", "Bitches Brew", "Debut", "Kind of Blue", "Live in Berlin",
       ])
     finds(
-      "all members satisfy, also when there are none", "Album", members(.all, "tracks", long),
+      "all members satisfy, also without members", "Album", members(.all, "tracks", long),
       [
         "Bitches Brew", "Kind of Blue", "Tago Mago", "Untitled",
       ])
     finds(
-      "no member satisfies, also when there are none", "Album", members(.none, "tracks", long),
+      "no member satisfies, also without members", "Album", members(.none, "tracks", long),
       [
         "100% Pure_", "Arrival", "Debut", "Live in Berlin", "Tago Mago", "Untitled",
       ])
     finds("none is not any", "Album", .not(members(.none, "tracks", long)), ["Bitches Brew", "Kind of Blue"])
     finds(
-      "several conditions hold of one member", "Album",
+      "several conditions must match the same member", "Album",
       members(.any, "tracks", .and([compare("length", .less, 340), compare("title", .beginsWith, "B")])),
       ["Kind of Blue"])
     finds("conditions on members nest", "Performer", members(.any, "albums", members(.any, "tracks", long)), ["Miles"])
@@ -48,7 +48,7 @@ extension ConformanceSubject {
         "Bitches Brew", "Tago Mago",
       ])
     finds(
-      "any is asked from the other side", "Genre", members(.any, "albums", compare("year", .less, 1965)),
+      "any is evaluated from the inverse side", "Genre", members(.any, "albums", compare("year", .less, 1965)),
       [
         "Jazz", "Modal",
       ])

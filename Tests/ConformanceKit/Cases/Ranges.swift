@@ -96,7 +96,7 @@ extension ConformanceSubject {
         let fetch = try reader.fetch(
           StoreQuery(entity: try stack.model.entity(named: "Album"), sortKeys: [SortKey("year")], limit: 5))
         guard fetch.isRangeExact else { return }
-        // What is wanted, and as many as the two records that the store has otherwise may push out.
+        // The wanted rows, and as many more as the store's two deleted records can displace.
         try expect(interposition.rowCount - before <= 8, "8 rows at most, not \(interposition.rowCount - before)")
       }
     }

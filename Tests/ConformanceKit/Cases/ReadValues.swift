@@ -20,7 +20,7 @@ extension ConformanceSubject {
     return request
   }
 
-  /// Fails unless the values read are those of the fetched objects, of every attribute, in the same order.
+  /// Fails unless the read values equal those of the fetched objects, of every attribute, in the same order.
   private static func expectValues(_ request: FetchRequest<ManagedObject>, in context: ManagedObjectContext) throws {
     let entity = try unwrap(request.entityName.map { try context.entity($0) }, "an entity")
     let sink = ValueCollector(entity.attributes.map(\.slot))
@@ -43,7 +43,7 @@ extension ConformanceSubject {
         try expectValues(artists, in: context)
       }
     }
-    Case("values handed out by the store are those that Core copies from its rows") { stack in
+    Case("values returned by the store equal those that Core copies from its rows") { stack in
       try stack.write { try fill($0) }
       let album = try unwrap(stack.model.entities.first { $0.name == "Album" }, "the entity")
       func values() throws -> [[AttributeValue]] {
@@ -125,7 +125,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var refused: [Case] {
-    Case("an error of the sink ends the read, and the unit of work reads on") { stack in
+    Case("an error of the sink ends the read, and the unit of work can read again") { stack in
       try stack.write { try fill($0) }
       try stack.read { context in
         let slot = try unwrap(try context.entity("Album").attribute(named: "title"), "the attribute").slot

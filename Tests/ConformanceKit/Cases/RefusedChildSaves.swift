@@ -19,7 +19,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Album"), ["A", "C"]) }
     }
-    Case("a child's save that cannot read its records changes nothing in the parent") { stack in
+    Case("a child's save with failing reads changes nothing in the parent") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       let interposition = try stack.interpose()
       try nested(stack) { parent, child in
@@ -28,7 +28,7 @@ extension ConformanceSubject {
         interposition.beforeFetch { throw CoherenceError(.inputOutput, "The disk failed.") }
         let outcome = Result { try child.save() }
         interposition.beforeFetch(nil)
-        // A parent that has the rows already does not read.
+        // A parent with loaded rows does not read.
         if case .failure = outcome {
           try expect(!parent.hasChanges && child.hasChanges, "nothing to reach the parent")
           try child.save()

@@ -93,7 +93,7 @@ extension ConformanceSubject {
       try stack.reopen(model: original, options: [StoreOption.migrateAutomatically: false])
       try stack.read { try expectEqual(try $0.names("Book"), ["Edda", "Egla"]) }
     }
-    Case("a model that has none of the store's entities is refused and changes nothing") { stack in
+    Case("a model without any of the store's entities is refused and changes nothing") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let original = stack.model
@@ -107,7 +107,7 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Tag").labels(of: "books"), ["Edda", "Egla"])
       }
     }
-    Case("a model whose entities have the store's names and nothing else in common is refused") { stack in
+    Case("a model with equal entity names and different properties is refused") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let original = stack.model
@@ -119,7 +119,7 @@ extension ConformanceSubject {
     Case("the option to lose data is true or false") { stack in
       _ = try expectThrows(.invalidOption) { try stack.reopen(options: [StoreOption.allowsDataLoss: "yes"]) }
     }
-    Case("a store that is set aside leaves its place to an empty one") { stack in
+    Case("setting a store aside makes room for an empty one") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let store = try stack.store

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// What is wrong with records is said of all of them, and before anything is written.
+/// An error names every invalid record, before the store writes any.
 extension ConformanceSubject {
   static let refusedSaves = ConformanceSubject("Refused saves") {
     validation

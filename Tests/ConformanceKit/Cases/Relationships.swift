@@ -35,7 +35,7 @@ extension ConformanceSubject {
         for album in try context.all("Album") { try expectEqual(try album.object(for: "artist")?.label, "M") }
       }
     }
-    Case("a member that is given to another owner leaves the first") { stack in
+    Case("a member added to another owner leaves the first") { stack in
       try stack.write { context in
         let owners = try artists(context, "M", "N")
         let album = try context.make("Album", ["title": "A"])
@@ -113,7 +113,7 @@ extension ConformanceSubject {
         try expect(try context.one("Album").object(for: "cover") != nil, "a cover")
       }
     }
-    Case("taking the partner of another leaves that one alone") { stack in
+    Case("assigning the partner of another object clears both former partners") { stack in
       try stack.write { context in
         let albums = try ["A", "B"].map { try context.make("Album", ["title": $0]) }
         let covers = try [context.make("Cover"), context.make("Cover")]
@@ -133,7 +133,7 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Cover", where: equal("album", nil)), 1)
       }
     }
-    Case("a relationship that is its own inverse ties two objects to each other") { stack in
+    Case("a relationship with itself as its inverse ties two objects to each other") { stack in
       try stack.write { context in
         let people = try artists(context, "a", "b", "c")
         try people[0].setObject(people[1], for: "spouse")
@@ -149,7 +149,7 @@ extension ConformanceSubject {
         try expectEqual(spouses, [nil, "c", "b"])
       }
     }
-    Case("partners are swapped in one save") { stack in
+    Case("one-to-one partners are swapped in one save") { stack in
       try stack.write { context in
         for title in ["A", "B"] {
           let cover = try context.make("Cover")
@@ -172,7 +172,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var manyToMany: [Case] {
-    Case("many-to-many members are seen from both sides") { stack in
+    Case("many-to-many members are visible from both sides") { stack in
       try stack.write { context in
         let genres = try ["Jazz", "Pop"].map { try context.make("Genre", ["name": $0]) }
         let albums = try ["A", "B"].map { try context.make("Album", ["title": $0]) }
@@ -212,7 +212,7 @@ extension ConformanceSubject {
         try expectEqual(try people.map { try $0.labels(of: "followers") }, [[], ["a"], ["a", "b"]])
       }
     }
-    Case("a many-to-many relationship that is its own inverse is mutual") { stack in
+    Case("a many-to-many relationship with itself as its inverse is mutual") { stack in
       try stack.write { context in
         let people = try artists(context, "a", "b", "c")
         try people[0].setObjects([people[1], people[2]], for: "friends")
@@ -229,7 +229,7 @@ extension ConformanceSubject {
         try expectEqual(try people.map { try $0.labels(of: "friends") }, [["c"], ["c"], ["a", "b"]])
       }
     }
-    Case("a link that is made and taken back before the save leaves nothing") { stack in
+    Case("a link added and removed before the save leaves nothing") { stack in
       try stack.write { context in
         try context.make("Album", ["title": "A"])
         try context.make("Genre", ["name": "Jazz"])
@@ -254,7 +254,7 @@ extension ConformanceSubject {
         for list in try context.all("Playlist") { try expectEqual(try list.labels(of: "favourites"), ["1", "2"]) }
       }
     }
-    Case("a to-one relationship without inverse is kept") { stack in
+    Case("a to-one relationship without inverse is stored") { stack in
       try stack.write { context in
         let track = try context.make("Track", ["title": "1"])
         try context.make("Playlist", ["name": "x"]).setObject(track, for: "pinned")
@@ -279,7 +279,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var cycles: [Case] {
-    Case("fresh records that refer to each other in a circle are saved at once") { stack in
+    Case("new records that refer to each other in a cycle are saved at once") { stack in
       try stack.write { context in
         let people = try artists(context, "a", "b", "c")
         for (index, person) in people.enumerated() {
@@ -292,7 +292,7 @@ extension ConformanceSubject {
         try expectEqual(mentors, ["b", "c", "a"])
       }
     }
-    Case("records that refer to each other in a circle are deleted at once") { stack in
+    Case("records that refer to each other in a cycle are deleted at once") { stack in
       try stack.write { context in
         let people = try artists(context, "a", "b")
         try people[0].setObject(people[1], for: "mentor")
@@ -301,7 +301,7 @@ extension ConformanceSubject {
       try stack.write { context in for person in try context.all("Artist") { context.delete(person) } }
       try stack.read { try expectEqual(try $0.number(of: "Artist"), 0) }
     }
-    Case("a record is deleted and its referrers given to a fresh one in one save") { stack in
+    Case("a record is deleted and its referrers are moved to a new record in one save") { stack in
       try stack.write { context in
         let artist = try artists(context, "old")[0]
         try context.make("Album", ["title": "A"]).setObject(artist, for: "artist")

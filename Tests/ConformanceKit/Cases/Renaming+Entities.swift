@@ -38,7 +38,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder static var renamedEntities: [Case] {
-    Case("entities under other names keep their records, and the older model finds what was changed") { stack in
+    Case("renamed entities keep their records, and the older model finds later changes") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try catalogue())
       try stack.write(fillCatalogue)
       let (first, identifier) = (stack.model, try stack.store.identifier)
@@ -71,7 +71,7 @@ extension ConformanceSubject {
       try stack.reopen(model: second)
       try stack.read { try expectEqual(try $0.names("Strip"), ["Loki", "Odin", "Thor"]) }
     }
-    Case("an entity under another name goes on with its keys") { stack in
+    Case("a renamed entity continues its keys") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try catalogue())
       let keys = try stack.write { context in
         let books = try ["A", "B"].map { try context.make("Book", ["title": $0]) }
@@ -99,7 +99,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("what a renamed entity would lose is counted") { stack in
+    Case("the possible loss of a renamed entity is counted") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try catalogue())
       try stack.write(fillCatalogue)
       let original = stack.model
@@ -110,7 +110,8 @@ extension ConformanceSubject {
       try stack.reopen(model: original)
       try stack.read { try expectEqual(try $0.names("Comic", where: equal("issue", 1)), ["Thor"]) }
     }
-    Case("an entity without a renaming identifier is a new one, and the records of the former one come back") { stack in
+    Case("an entity without a renaming identifier is new, and the former entity's records return with its name") {
+      stack in
       let former = try ManagedObjectModel {
         Entity("Author") { Attribute("name", .string) }
         Entity("Note") { Attribute("name", .string) }

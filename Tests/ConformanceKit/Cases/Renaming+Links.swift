@@ -24,7 +24,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder static var turnedLinks: [Case] {
-    Case("links whose relationships change places by a new name keep their direction, their order and their limits") {
+    Case("links of relationships that swap sides by renaming keep direction, order and limits") {
       stack in
       try stack.reopen(at: try stack.makeLocation(), model: try people("followers"))
       try stack.write(fillPeople)
@@ -75,7 +75,7 @@ extension ConformanceSubject {
       try stack.reopen(model: original)
       try stack.read { try expectEqual(try $0.one("Tag").labels(of: "books"), ["Edda", "Egla"]) }
     }
-    Case("a relationship whose side with one member is the other one in a model is refused with its number") { stack in
+    Case("moving the to-one side of a relationship to the other side is refused with the number of links") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let original = stack.model

@@ -30,7 +30,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var renames: [Case] {
-    renamed("an attribute under another name keeps its values, and the older model finds what was changed") {
+    renamed("a renamed attribute keeps its values, and the older model finds later changes") {
       Library.replace(
         "pages", in: &$0.book, by: Attribute("extent", .int32, optional: true, renamingIdentifier: "pages"))
     } check: { context in
@@ -77,7 +77,7 @@ extension ConformanceSubject {
             "pages", in: &$0.book, by: Attribute(name, .int32, optional: true, formerNames: formerNames))
         }.model
       }
-      // The model with "extent" opens the store after the one that came later.
+      // The model with "extent" opens the store after the later model.
       try stack.reopen(model: try named("length", after: "extent", "pages"))
       try stack.read { try expectEqual(try $0.names("Book", where: equal("length", 101)), ["Egla"]) }
       try stack.reopen(model: try named("extent", after: "pages"))
@@ -104,7 +104,7 @@ extension ConformanceSubject {
     }
   }
 
-  // MARK: Renames that are not declared
+  // MARK: Undeclared renames
 
   private static func extent(_ formerNames: String...) throws -> ManagedObjectModel {
     try base.changed {
@@ -113,7 +113,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var undeclaredRenames: [Case] {
-    Case("a rename that is not declared is refused where the store is to refuse it, with the number of values") {
+    Case("an undeclared rename is refused with the number of values if the store is opened to refuse it") {
       stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
@@ -133,7 +133,7 @@ extension ConformanceSubject {
         }.model, options: options)
       try stack.read { try expectEqual(try $0.number(of: "Book"), 2) }
     }
-    Case("a rename that is declared late takes the values over, where the attribute has none of its own") { stack in
+    Case("a rename declared late takes the values over if the attribute has none of its own") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let first = stack.model
@@ -148,7 +148,7 @@ extension ConformanceSubject {
       try stack.reopen(model: first)
       try stack.read { try expectEqual(try $0.names("Book", where: equal("pages", 55)), ["Egla"]) }
     }
-    Case("a rename that is declared after the attribute got values leaves all values where they are") { stack in
+    Case("a rename declared after the attribute got values leaves all values unchanged") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)
       let first = stack.model

@@ -16,7 +16,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var counts: [Case] {
-    Case("a count applies limit and offset, whoever finds the records") { stack in
+    Case("a count applies limit and offset in the store and in the evaluator") { stack in
       try stack.write { context in for index in 0..<10 { try context.make("Track", ["title": "T\(index)"]) } }
       func check(_ context: ManagedObjectContext) throws {
         for predicate in [nil, compare("title", .matches, "T[0-9]"), compare("title", .less, "Z")] {
@@ -64,7 +64,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("a context lists the objects that it has") { stack in
+    Case("a context lists its registered objects") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       try stack.read { context in
         try expectEqual(context.registeredObjects, [])

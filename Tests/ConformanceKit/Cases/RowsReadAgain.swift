@@ -2,13 +2,13 @@ import CoherenceCore
 
 extension ConformanceSubject {
   static let rowsReadAgain = ConformanceSubject("Rows read again") {
-    Case("a record that was read before shows the save of another context") { stack in
+    Case("a record read before shows the save of another context") { stack in
       try stack.write { try Music.fill($0) }
       let id = try warmed(stack, "Album", "Debut")
       try change(id, in: stack.context())
       try expectEqual(try title(id, stack.context()), "changed")
     }
-    Case("a record that was read before shows the save of another coordinator") { stack in
+    Case("a record read before shows the save of another coordinator") { stack in
       try stack.write { try Music.fill($0) }
       let id = try warmed(stack, "Album", "Debut")
       let other = try stack.anotherCoordinator()
@@ -19,7 +19,7 @@ extension ConformanceSubject {
       let reader = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: other)
       try expectEqual(try title(id, reader), "again")
     }
-    Case("a record that was read before is gone when another coordinator deleted it") { stack in
+    Case("a record read before and deleted by another coordinator is gone") { stack in
       try stack.write { try Music.fill($0) }
       let id = try warmed(stack, "Album", "Debut")
       let writer = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: try stack.anotherCoordinator())
@@ -29,7 +29,7 @@ extension ConformanceSubject {
       }
       try stack.read { context in try expectThrows(.objectNotFound) { try context.existingObject(with: id) } }
     }
-    Case("a record that was read before shows a batch request") { stack in
+    Case("a record read before shows a batch request") { stack in
       try stack.write { try Music.fill($0) }
       let id = try warmed(stack, "Album", "Debut")
       try stack.read { _ = try $0.execute(BatchUpdateRequest(entityName: "Album", values: ["title": "changed"])) }
@@ -37,7 +37,7 @@ extension ConformanceSubject {
       try stack.read { _ = try $0.execute(BatchDeleteRequest(entityName: "Album")) }
       try stack.read { context in try expectThrows(.objectNotFound) { try context.existingObject(with: id) } }
     }
-    Case("records that changed a unique value with each other show their own") { stack in
+    Case("records that swapped unique values show their own values") { stack in
       try stack.write { context in
         for name in ["a", "b"] { try context.make("Genre", ["name": name]) }
       }
@@ -49,7 +49,7 @@ extension ConformanceSubject {
         try expectEqual(try ids.map { try context.existingObject(with: $0).label }, ["b", "a"])
       }
     }
-    Case("a reference to a record that a save deleted is empty where it was read before") { stack in
+    Case("a reference to a deleted record is cleared in rows read before") { stack in
       try stack.write { try Music.fill($0) }
       let album = try warmed(stack, "Album", "Debut")
       try stack.write { $0.delete(try $0.one("Artist", where: equal("name", "Bj\u{F6}rk"))) }
@@ -57,7 +57,7 @@ extension ConformanceSubject {
         try expect(try context.existingObject(with: album).object(for: "artist") == nil, "no artist")
       }
     }
-    Case("a unit of work that begins with a record that was read before sees one state") { stack in
+    Case("a unit of work that begins with a record read before sees one state") { stack in
       try stack.write { try Music.fill($0) }
       let ids = try ["Debut", "Arrival"].map { try warmed(stack, "Album", $0) }
       let other = try stack.anotherCoordinator()
@@ -71,7 +71,7 @@ extension ConformanceSubject {
       }
       for id in ids { try expectEqual(try title(id, stack.context()), "changed") }
     }
-    Case("a record that was read before shows what was saved while the store was detached") { stack in
+    Case("a record read before shows changes saved while the store was detached") { stack in
       try stack.write { try Music.fill($0) }
       let coordinator = stack.coordinator
       let id = try warmed(stack, "Album", "Debut")

@@ -9,7 +9,7 @@ extension ConformanceSubject {
   }
 
   private static var numbersOfSubentities: Case {
-    Case("records are selected and sorted by the numbers of a subentity's attribute that has a default") { stack in
+    Case("records are selected and sorted by the numbers of a subentity's attribute with a default") { stack in
       let model = try ManagedObjectModel {
         Entity("Book") { Attribute("title", .string) }
         Entity("Comic", parent: "Book") { Attribute("price", .decimal, optional: true, default: decimal("9.99")) }

@@ -19,7 +19,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var routing: [Case] {
-    Case("a fresh record goes to the store whose configuration has its entity") { stack in
+    Case("a new record is inserted into the store whose configuration has its entity") { stack in
       let (context, goods, people) = try divided(stack)
       try context.performAndWait {
         let article = try context.make("Article", ["name": "a"])
@@ -68,7 +68,7 @@ extension ConformanceSubject {
         try expectEqual(try context.fetch(request).map { try $0.label }, ["c", "b"])
       }
     }
-    Case("a fresh record is assigned to a store") { stack in
+    Case("a new record is assigned to a store") { stack in
       let coordinator = stack.makeCoordinator()
       let stores = try (0..<2).map { _ in try stack.attach(try stack.makeLocation(), to: coordinator) }
       let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
@@ -96,7 +96,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("a relationship across stores between fresh records is refused") { stack in
+    Case("a relationship across stores between new records is refused") { stack in
       let (context, goods, people) = try divided(stack)
       try context.performAndWait {
         let article = try context.make("Article", ["name": "a"])
@@ -114,7 +114,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var attaching: [Case] {
-    Case("a store that is detached takes its records along") { stack in
+    Case("a detached store takes its records along") { stack in
       let (context, goods, _) = try divided(stack)
       let coordinator = try unwrap(context.persistentStoreCoordinator)
       let id = try context.performAndWait {
@@ -137,7 +137,7 @@ extension ConformanceSubject {
       try expectEqual(stack.coordinator.persistentStores.count, 1)
       try stack.write { try $0.make("Album", ["title": "A"]) }
     }
-    Case("a store that is detached twice is reported") { stack in
+    Case("detaching a store twice throws") { stack in
       let store = try stack.store
       try stack.coordinator.remove(store)
       _ = try expectThrows(.storeDetached) { try stack.coordinator.remove(store) }

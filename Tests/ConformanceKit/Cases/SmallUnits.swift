@@ -29,7 +29,7 @@ extension ConformanceSubject {
         try expectEqual(years, Array(repeating: 10, count: 20))
       }
     }
-    Case("a hundred child contexts save into one parent at once, and the parent has all of it") { stack in
+    Case("a hundred child contexts save into one parent at once, and the parent has all changes") { stack in
       let parent = stack.context()
       try await withThrowingTaskGroup(of: Void.self) { group in
         for task in 0..<100 {
@@ -46,13 +46,13 @@ extension ConformanceSubject {
       try await parent.perform { try parent.save() }
       try stack.read { try expectEqual(try $0.number(of: "Genre"), 100) }
     }
-    Case("contexts whose blocks wait for other contexts' blocks come to an end, however many there are") { stack in
+    Case("any number of contexts whose blocks wait for other contexts' blocks finish") { stack in
       let contexts = (0..<64).map { _ in stack.context() }
       try await withThrowingTaskGroup(of: Void.self) { group in
         for start in 0..<8 {
           group.addTask {
             try await contexts[start].perform {
-              // Upwards only: in a circle they would wait for each other for ever.
+              // The order prevents cycles, in which contexts would wait for each other forever.
               try enter(contexts[(start + 8)...].enumerated().filter { $0.offset % 8 == 0 }.map(\.element)[...])
             }
           }
@@ -74,11 +74,11 @@ extension ConformanceSubject {
   // MARK: One record
 
   @CasesBuilder private static var writersOfOneRecord: [Case] {
-    Case("many tasks that add to one record under a policy of their own all come through, and the sum is right") {
+    Case("many tasks that increment one record under a custom policy all succeed with the right sum") {
       stack in
       try await race(stack, tasks: 32, times: 10) { try await $0.perform($1) }
     }
-    Case("many threads that add to one record under a policy of their own all come through, and the sum is right") {
+    Case("many threads that increment one record under a custom policy all succeed with the right sum") {
       stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 0]) }
       let id = try stack.read { try $0.one("Album").objectID }
@@ -89,7 +89,7 @@ extension ConformanceSubject {
       if let failure = failures.first { throw failure }
       try stack.read { try expectEqual(try $0.one("Album").value(for: "year"), .int(160)) }
     }
-    Case("many tasks that change one record under each resolving policy all come through") { stack in
+    Case("many tasks that change one record succeed under each resolving policy") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 0]) }
       let id = try stack.read { try $0.one("Album").objectID }
       let policies = [MergePolicy.objectTrumps, .overwrite, .storeTrumps, .rollback]
@@ -152,7 +152,7 @@ extension ConformanceSubject {
     try context.save()
   }
 
-  /// What both writers added.
+  /// The sum of both writers' increments.
   @Sendable private static func sum(_ conflict: Conflict) throws -> [AttributeValue]? {
     guard let ancestor = conflict.ancestor, let mine = conflict.mine, let store = conflict.store,
       let slot = ancestor.entity.attribute(named: "year")?.slot, case .int(let before) = ancestor[slot],
@@ -165,7 +165,7 @@ extension ConformanceSubject {
 }
 
 extension DispatchQueue {
-  /// Runs a block on several threads at once, and answers what was thrown.
+  /// Runs a block on several threads at once and returns the thrown errors.
   fileprivate static func concurrentPerformCatching(
     iterations: Int, _ body: @Sendable (Int) throws -> Void
   ) -> [any Error] {
@@ -177,7 +177,7 @@ extension DispatchQueue {
   }
 }
 
-/// What was thrown on several threads.
+/// The errors thrown on several threads.
 private final class Failures: Sendable {
   private let errors = Mutex<[any Error]>([])
   var all: [any Error] { errors.withLock { $0 } }

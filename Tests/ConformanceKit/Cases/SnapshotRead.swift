@@ -35,7 +35,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "Album"), 7) }
     }
-    Case("a fetch takes no newer state of a record that others hold") { stack in
+    Case("a fetch in a snapshot does not return newer rows that other contexts hold") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title, "year": 4]) } }
       let keeper = stack.context()
       try stack.read { context in
@@ -52,7 +52,7 @@ extension ConformanceSubject {
         try expect(years == [4, 4] || years == [5, 5], "years of one moment, found \(years)")
       }
     }
-    Case("a read after a save of one's own sees the save") { stack in
+    Case("a read after the context's own save sees the save") { stack in
       try stack.read { context in
         try expectEqual(try context.number(of: "Genre"), 0)
         try context.make("Genre", ["name": "Jazz"])
@@ -61,7 +61,7 @@ extension ConformanceSubject {
         try stack.read { try expectEqual(try $0.number(of: "Genre"), 1) }
       }
     }
-    Case("a later unit of work sees what others saved") { stack in
+    Case("a later unit of work sees other contexts' saves") { stack in
       let context = stack.context()
       try context.performAndWait { try expectEqual(try context.number(of: "Genre"), 0) }
       try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
@@ -102,9 +102,9 @@ extension ConformanceSubject {
 }
 
 extension ConformanceSubject {
-  /// Snapshots of objects that are held already, and of contexts that take in what others saved by themselves.
+  /// Snapshots of held objects, and of contexts that merge the saves of other contexts automatically.
   @CasesBuilder static var snapshotsOfHeldObjects: [Case] {
-    Case("a snapshot of a context that needs no perform takes in nothing while it lasts") { stack in
+    Case("a snapshot of a context on its own thread merges no save until its end") { stack in
       try stack.write { context in for number in 0..<3 { try context.make("Album", ["title": "al\(number)"]) } }
       let saver = stack.context()
       let context = ManagedObjectContext(concurrencyType: .currentThread, coordinator: stack.coordinator)
@@ -124,7 +124,7 @@ extension ConformanceSubject {
       try expectEqual(try context.names("Album"), ["NEW", "al1", "al2"], "what a fetch shows after the snapshot")
       try expectEqual(try held.label, "NEW", "what the held object shows after the snapshot")
     }
-    Case("a snapshot shows its state of objects that were held before") { stack in
+    Case("a snapshot shows its state of objects held before") { stack in
       try stack.write { try $0.make("Album", ["title": "old"]) }
       let context = stack.context()
       let held = try context.performAndWait {
@@ -143,7 +143,7 @@ extension ConformanceSubject {
         }
       }
     }
-    Case("an edit of one's own is kept in a snapshot") { stack in
+    Case("the context's own edit is kept in a snapshot") { stack in
       try stack.write { try $0.make("Album", ["title": "stored", "year": 1]) }
       try stack.read { context in
         let album = try context.one("Album")
@@ -154,7 +154,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Album"), ["edited"]) }
     }
-    Case("news that arrive during a snapshot are not lost when everything is refreshed in it") { stack in
+    Case("changes received during a snapshot are not lost after a refresh of everything in the snapshot") { stack in
       try stack.write { try $0.make("Album", ["title": "old"]) }
       let saver = stack.context()
       let context = ManagedObjectContext(concurrencyType: .currentThread, coordinator: stack.coordinator)
@@ -172,7 +172,7 @@ extension ConformanceSubject {
       try expectEqual(try context.number(of: "Album"), 1)
       try expectEqual(try held.label, "new", "what the held object shows after the snapshot")
     }
-    Case("refreshing everything takes in the identifiers that a parent's save gave") { stack in
+    Case("refreshing everything merges permanent identifiers from a parent's save") { stack in
       let parent = stack.context()
       let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
       try parent.performAndWait {

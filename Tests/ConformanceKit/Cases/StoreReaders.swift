@@ -119,7 +119,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var keys: [Case] {
-    Case("keys are set aside in the number that was asked for and never twice") { stack in
+    Case("keys are allocated in the requested number and never twice") { stack in
       let root = try stack.model.entity(named: "Track").root
       let store = try stack.store
       var seen: Set<Int64> = Set(try tracks(stack, 3))

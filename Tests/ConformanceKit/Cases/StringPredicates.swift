@@ -75,13 +75,13 @@ extension ConformanceSubject {
     finds("like takes SQL's wildcards as no wildcards", "Genre", compare("name", .like, "J%"), [])
     finds("like without case", "Genre", compare("name", .like, "j*Z", .caseInsensitive), ["Jazz"])
     finds(
-      "matches takes the whole text", "Album", compare("title", .matches, "[A-Z][a-z]+"),
+      "matches compares the whole text", "Album", compare("title", .matches, "[A-Z][a-z]+"),
       [
         "Arrival", "Debut", "Untitled",
       ])
     finds("matches with alternatives", "Genre", compare("name", .matches, "Jazz|Ro"), ["Jazz"])
     finds("a missing text matches nothing", "Performer", .not(compare("country", .matches, ".*")), ["Can"])
-    Case("a pattern that cannot be read is refused") { stack in
+    Case("an invalid pattern is refused") { stack in
       try stack.read { context in
         _ = try expectThrows(.invalidPredicate) { try context.all("Genre", where: compare("name", .matches, "[a")) }
       }

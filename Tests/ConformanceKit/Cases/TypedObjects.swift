@@ -63,7 +63,7 @@ extension ConformanceSubject {
         try expectEqual(performers.map(\.rating), [nil, 5])
       }
     }
-    Case("an accessor of an object that is gone answers the default and marks the object") { stack in
+    Case("an accessor of a deleted object returns the default and marks the object") { stack in
       let id = try stack.write { context in
         let album = try context.make("Album", ["title": "A", "year": 1959])
         try context.obtainPermanentIDs(for: [album])

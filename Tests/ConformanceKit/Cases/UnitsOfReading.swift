@@ -20,7 +20,7 @@ extension ConformanceSubject {
     Case("permanent identifiers are set aside while no unit of reading is open") { stack in
       try expectNoOverlap(stack) { context in
         _ = try context.all("Album")
-        // More than any block of keys that was set aside before.
+        // More keys than any block allocated before.
         try context.obtainPermanentIDs(for: try (0..<5000).map { try context.make("Track", ["title": "\($0)"]) })
       }
     }
@@ -57,7 +57,7 @@ extension ConformanceSubject {
         try context.execute(BatchUpdateRequest(entityName: "Album", values: ["year": 2000]))
       }
     }
-    Case("a save that failed leaves no unit of reading open") { stack in
+    Case("a failed save leaves no unit of reading open") { stack in
       try stack.write { try Music.fill($0) }
       let interposition = try stack.interpose()
       interposition.beforeSave { _ in throw CoherenceError(.inputOutput, "The disk is full.") }

@@ -3,7 +3,7 @@ import CoherenceCore
 /// Fetches that ask for given values find unsaved records by these values, in any number.
 extension ConformanceSubject {
   static let unsavedValues = ConformanceSubject("Unsaved values") {
-    Case("a changed value is found among many unsaved records, and its former one is not") { stack in
+    Case("a fetch finds a changed value among many unsaved records, and does not find its former value") { stack in
       try stack.write { context in for number in 0..<200 { try context.make("Album", ["title": "\(number)"]) } }
       try stack.read { context in
         for album in try context.all("Album") { try album.setValue("\(try album.label)a", for: "title") }
@@ -18,7 +18,7 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Album", where: equal("title", "7-3")), 0)
       }
     }
-    Case("two unsaved records that exchange a value are each found by the other's") { stack in
+    Case("two unsaved records that swap a value are each found by their new value") { stack in
       try stack.read { context in
         let albums = try (0..<100).map { try context.make("Album", ["title": "\($0)", "year": $0]) }
         _ = try context.one("Album", where: equal("title", "1"))
@@ -30,7 +30,7 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Album", where: equal("title", "1")).objectID, albums[2].objectID)
       }
     }
-    Case("fetches by value answer what a look at all records would, whatever was changed where") { stack in
+    Case("a fetch by value returns the same records as a filter over all records, after any change") { stack in
       for seed in 1...3 as ClosedRange<UInt64> {
         try stack.write { context in
           for album in try context.all("Album") { context.delete(album) }
@@ -94,7 +94,7 @@ private struct RandomChanges {
     }
     let album = albums[number(below: albums.count)]
     switch number(below: 8) {
-    // What a parent deletes, a child cannot save changes of.
+    // Only a child deletes: a child cannot save changes of an album that its parent has deleted.
     case 0 where context.parent != nil: context.delete(album)
     case 1: context.refresh(album, mergeChanges: false)
     default: try album.setValue(title, for: "title")

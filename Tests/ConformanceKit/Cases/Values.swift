@@ -76,7 +76,7 @@ extension ConformanceSubject {
         try expect(value == 0 && value.sign == .minus, "minus zero")
       }
     }
-    Case("a whole number is taken for a double", model: Samples.model) { stack in
+    Case("a whole number is accepted for a double", model: Samples.model) { stack in
       try stack.write { try $0.make("Sample", ["double": 7]) }
       try stack.read { try expectEqual(try $0.one("Sample").value(for: "double", as: Double.self), 7) }
     }
@@ -228,7 +228,7 @@ extension ConformanceSubject {
       try stack.reopen()
       try stack.read { try expectEqual(try $0.one("Sample").codable(for: "codable", as: Preferences.self), value) }
     }
-    Case("a codable value that is set again to the same is no change", model: Samples.model) { stack in
+    Case("setting a codable value to an equal value is no change", model: Samples.model) { stack in
       let value = Preferences(tags: [], limits: ["a": 1, "b": 2, "c": 3, "d": 4])
       try stack.write { try $0.make("Sample").setCodable(value, for: "codable") }
       try stack.read { context in
@@ -247,7 +247,7 @@ extension ConformanceSubject {
         try expectEqual(try sample.value(for: "place.street", as: String.self), "Laugavegur")
       }
     }
-    Case("a composite that is set to nothing has no parts", model: Samples.model) { stack in
+    Case("a composite set to nil has no parts", model: Samples.model) { stack in
       try stack.write { context in
         let sample = try context.make("Sample")
         try sample.setCodable(Place(street: "a", number: 1), for: "place")

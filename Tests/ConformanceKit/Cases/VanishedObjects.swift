@@ -1,14 +1,14 @@
 import CoherenceCore
 
 extension ConformanceSubject {
-  /// Objects whose records others delete while they are in use.
+  /// Objects in use whose records are deleted by other contexts.
   static let vanishedObjects = ConformanceSubject("Vanished objects") {
     collections
     saves
     reports
   }
 
-  /// An album with three tracks and two genres, held by a context that does not follow others.
+  /// An album with three tracks and two genres, held by a context that follows no other context.
   private static func heldAlbum(_ stack: ConformanceStack) throws -> (context: ManagedObjectContext, album: Album) {
     try stack.write { context in
       let album = try context.make("Album", ["title": "A"])
@@ -25,7 +25,7 @@ extension ConformanceSubject {
     return (context, album)
   }
 
-  /// The identifier of a record that was saved and is deleted.
+  /// The identifier of a saved and then deleted record.
   private static func deletedID(_ entity: String, _ values: [String: String], _ stack: ConformanceStack) throws
     -> ManagedObjectID
   {
@@ -39,7 +39,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var collections: [Case] {
-    Case("a walk over an ordered relationship leaves out members that others deleted") { stack in
+    Case("a walk over an ordered relationship leaves out members deleted by other contexts") { stack in
       let (context, album) = try heldAlbum(stack)
       try stack.write { $0.delete(try $0.one("Track", where: equal("title", "2"))) }
       try context.performAndWait {
@@ -57,7 +57,7 @@ extension ConformanceSubject {
       }
       try context.performAndWait { try expectEqual(album.tracks.count, 2, "the count in the next unit of work") }
     }
-    Case("a walk over an unordered relationship leaves out members that others deleted") { stack in
+    Case("a walk over an unordered relationship leaves out members deleted by other contexts") { stack in
       let (context, album) = try heldAlbum(stack)
       try stack.write { $0.delete(try $0.one("Genre", where: equal("name", "Pop"))) }
       try context.performAndWait {
@@ -67,7 +67,7 @@ extension ConformanceSubject {
       }
       try context.performAndWait { try expectEqual(album.genres.count, 1, "the count in the next unit of work") }
     }
-    Case("a walk over members of several entities leaves out those that others deleted") { stack in
+    Case("a walk over members of several entities leaves out members deleted by other contexts") { stack in
       try stack.write { context in
         let band = try context.make("Band", ["name": "B"])
         let members = try [context.make("Artist", ["name": "a"]), context.make("Legend", ["name": "b"])]
@@ -113,7 +113,7 @@ extension ConformanceSubject {
         try expectEqual([playlist[favourites].count, playlist[entries].count], [1, 1], "the lists of who follows")
       }
     }
-    Case("an object whose record others deleted leaves its context when that was noticed") { stack in
+    Case("an object of a deleted record leaves its context after the first read") { stack in
       let id = try deletedID("Track", ["title": "T"], stack)
       let context = stack.context()
       let track = try context.performAndWait {
@@ -126,7 +126,7 @@ extension ConformanceSubject {
         try expect(context.registeredObject(with: id) == nil, "no registered object")
       }
     }
-    Case("a record that is newer than a unit of work is not taken for gone") { stack in
+    Case("a record newer than a unit of work does not count as deleted") { stack in
       let context = stack.context()
       let fault = try context.performAndWait {
         // From here on the unit of work reads this state.
@@ -145,7 +145,7 @@ extension ConformanceSubject {
         try expect(!fault.isDeleted && !fault.isUnavailable, "an object like any other")
       }
     }
-    Case("an object whose delete a parent gives up is there again") { stack in
+    Case("an object can be loaded again after its parent rolls back the delete") { stack in
       try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
       let parent = stack.context()
       let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
@@ -161,7 +161,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var saves: [Case] {
-    Case("an object that could not be read does not keep others from being saved") { stack in
+    Case("an unreadable object does not keep other objects from being saved") { stack in
       let id = try deletedID("Album", ["title": "A"], stack)
       try stack.read { context in
         let album = try unwrap(context.object(with: id) as? Album)
@@ -173,7 +173,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
     }
-    Case("a change that was lost refuses the save by its own code, until the object is refreshed") { stack in
+    Case("a lost change refuses the save with its own code until the object is refreshed") { stack in
       let id = try deletedID("Album", ["title": "A"], stack)
       try stack.read { context in
         let album = try unwrap(context.object(with: id) as? Album)
@@ -189,7 +189,8 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
     }
-    Case("a save that takes in an object that is gone is refused by its own code, and other edits are kept") { stack in
+    Case("a save with a relationship to a deleted object is refused with its own code, and other edits are kept") {
+      stack in
       let (context, album) = try heldAlbum(stack)
       let id = try deletedID("Track", ["title": "T"], stack)
       try context.performAndWait {
@@ -208,7 +209,7 @@ extension ConformanceSubject {
         try expectEqual(try stored.labels(of: "tracks"), ["1", "2", "3"])
       }
     }
-    Case("a relationship to an object that is gone is refused and leaves both sides as they were") { stack in
+    Case("a relationship to a deleted object is refused and leaves both sides unchanged") { stack in
       let id = try deletedID("Genre", ["name": "gone"], stack)
       try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
       try stack.read { context in
@@ -218,7 +219,7 @@ extension ConformanceSubject {
         try expect(try genre.object(for: "parent") == nil && !genre.hasChanges, "nothing to be changed")
       }
     }
-    Case("deleting an object that is gone already is no failure") { stack in
+    Case("deleting a deleted object is no failure") { stack in
       let id = try deletedID("Album", ["title": "A"], stack)
       try stack.read { context in
         context.delete(context.object(with: id))
@@ -240,7 +241,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var reports: [Case] {
-    Case("an object that is gone is reported once, however often it is read") { stack in
+    Case("a deleted object is reported once, for any number of reads") { stack in
       let id = try deletedID("Album", ["title": "A"], stack)
       try stack.read { context in
         let album = try unwrap(context.object(with: id) as? Album)
@@ -248,7 +249,7 @@ extension ConformanceSubject {
         try expectEqual(context.reportedErrors.count, 1, "the number of reports")
       }
     }
-    Case("what accessors could not do is reported a hundred times and no more") { stack in
+    Case("failures of accessors are reported at most a hundred times") { stack in
       let ids = try stack.write { context in
         let tracks = try (0..<150).map { try context.make("Track", ["title": "\($0)"]) }
         try context.obtainPermanentIDs(for: tracks)

@@ -115,7 +115,7 @@ extension ConformanceSubject {
   // MARK: Kept
 
   @CasesBuilder private static var kept: [Case] {
-    Case("a to-one target that nobody holds is read once in a unit of work") { stack in
+    Case("an unheld to-one target is read once in a unit of work") { stack in
       try fill(stack, albums: 1)
       let interposition = try stack.interpose()
       try stack.read { context in
@@ -124,7 +124,7 @@ extension ConformanceSubject {
       }
       try expectEqual(interposition.fetchCount, 2, "the number of reads")
     }
-    Case("members that were loaded by `fulfill` are not read again") { stack in
+    Case("members loaded by `fulfill` are not read again") { stack in
       try fill(stack, albums: 1)
       let interposition = try stack.interpose()
       try stack.read { context in
@@ -137,7 +137,7 @@ extension ConformanceSubject {
         try expectEqual(interposition.fetchCount - before, 0, "the number of reads")
       }
     }
-    Case("a record that came along with a walk is one instance") { stack in
+    Case("a record read ahead in a walk is one instance") { stack in
       try fill(stack, albums: 20)
       try stack.read { context in
         let albums = try context.all("Album", sort: [SortKey("title")])
@@ -148,7 +148,7 @@ extension ConformanceSubject {
         try expect(try last[0].object(for: "album") === albums[19], "the album of the track")
       }
     }
-    Case("members that came along show the changes of this context") { stack in
+    Case("members read ahead show the changes of this context") { stack in
       try fill(stack, albums: 3)
       try stack.read { context in
         let albums = try context.all("Album", sort: [SortKey("title")])
@@ -163,7 +163,7 @@ extension ConformanceSubject {
         try expectEqual(try albums[2].labels(of: "tracks"), ["102-1", "102-2"])
       }
     }
-    Case("members that came along show what the parent context has not saved") { stack in
+    Case("members read ahead show unsaved changes of the parent context") { stack in
       try fill(stack, albums: 3)
       let parent = stack.context()
       try parent.performAndWait {
@@ -191,7 +191,7 @@ extension ConformanceSubject {
       }
       let reads = interposition.fetchCount - fetches
       try expect(reads <= 81, "at most 81 reads, found \(reads)")
-      // Of each of the first 64 albums, what was read along for the others is lost at the save.
+      // For each of the first 64 albums, the save discards the rows read ahead for the others.
       let found = interposition.rowCount - rows
       try expect(found <= 40 * each * 5, "few rows read in vain, found \(found)")
     }
@@ -200,7 +200,7 @@ extension ConformanceSubject {
   // MARK: Fresh
 
   @CasesBuilder private static var fresh: [Case] {
-    Case("a target that nobody holds is read again by the next unit of work") { stack in
+    Case("an unheld target is read again by the next unit of work") { stack in
       try fill(stack, albums: 1)
       let other = try stack.anotherCoordinator()
       let context = stack.context()
@@ -212,7 +212,7 @@ extension ConformanceSubject {
       try rename("Artist", "name", to: "new", through: other)
       try context.performAndWait { try expectEqual(try album.object(for: "artist")?.label, "new") }
     }
-    Case("members that came along and were not asked for are read again by the next unit of work") { stack in
+    Case("members read ahead but not used are read again by the next unit of work") { stack in
       try fill(stack, albums: 2)
       let other = try stack.anotherCoordinator()
       let context = stack.context()
@@ -232,7 +232,7 @@ extension ConformanceSubject {
         try expectEqual(Set(try albums[1].labels(of: "tracks")), ["new", "101-1", "101-2", "101-3"])
       }
     }
-    Case("a save in a walk is seen by the members that are read after it") { stack in
+    Case("members read after a save in a walk show the save") { stack in
       try fill(stack, albums: 2)
       try stack.read { context in
         let albums = try context.all("Album", sort: [SortKey("title")])
@@ -242,7 +242,7 @@ extension ConformanceSubject {
         try expectEqual(Set(try albums[1].labels(of: "tracks")), ["101-0", "101-1", "101-2", "101-3"])
       }
     }
-    Case("a snapshot shows no record as it was before the snapshot, unless somebody holds it") { stack in
+    Case("a snapshot shows no record from before the snapshot, unless its object is held") { stack in
       try fill(stack, albums: 1)
       let other = try stack.anotherCoordinator()
       try stack.read { context in
@@ -252,7 +252,7 @@ extension ConformanceSubject {
         try context.withSnapshot { try expectEqual(try album.object(for: "artist")?.label, "new") }
       }
     }
-    Case("members that came along and were deleted here are no members") { stack in
+    Case("members read ahead and deleted here are no members") { stack in
       try fill(stack, albums: 2)
       try stack.read { context in
         let albums = try context.all("Album", sort: [SortKey("title")])
@@ -264,7 +264,8 @@ extension ConformanceSubject {
     }
   }
 
-  /// How many rows the store hands out for the tracks of one album: all there are, where it does not take predicates.
+  /// The number of rows that the store returns for the tracks of one album: all rows, if it does not evaluate
+  /// predicates.
   private static func rowsOfOneAlbum(_ stack: ConformanceStack, _ interposition: Interposition) throws -> Int {
     try stack.read { context in
       let album = try context.one("Album", where: equal("title", "100"))

@@ -3,14 +3,14 @@ import Foundation
 import Synchronization
 
 extension ConformanceSubject {
-  /// For stores that are able to keep other writers out.
+  /// For stores with the capability to exclude other writers.
   static let writerExclusion = ConformanceSubject("Writer exclusion") {
     savesWithin
     otherWriters
   }
 
   @CasesBuilder private static var savesWithin: [Case] {
-    Case("saves in a block that keeps other writers out are committed") { stack in
+    Case("saves in a block that excludes other writers are committed") { stack in
       guard let store = try stack.store as? any WriterExcluding else { return }
       try store.excludingWriters {
         try stack.write { try $0.make("Genre", ["name": "jazz"]) }
@@ -18,7 +18,7 @@ extension ConformanceSubject {
       }
       try expectEqual(try names(stack), ["jazz", "rock"])
     }
-    Case("a refused save changes nothing, and the next one in the block is committed") { stack in
+    Case("a refused save changes nothing, and the next save in the block is committed") { stack in
       guard let store = try stack.store as? any WriterExcluding else { return }
       try stack.write { try $0.make("Genre", ["name": "jazz"]) }
       try store.excludingWriters {
@@ -31,7 +31,7 @@ extension ConformanceSubject {
       try stack.write { try $0.make("Genre", ["name": "soul"]) }
       try expectEqual(try names(stack), ["jazz", "rock", "soul"])
     }
-    Case("a block that keeps other writers out and saves nothing leaves no key to be given twice") { stack in
+    Case("a block that excludes other writers and saves nothing does not cause a key to be allocated twice") { stack in
       guard let store = try stack.store as? any WriterExcluding else { return }
       let context = stack.context()
       try context.performAndWait {
@@ -42,7 +42,7 @@ extension ConformanceSubject {
       }
       try expectEqual(try names(stack), ["jazz", "rock", "soul"])
     }
-    Case("a conflict in a block that keeps other writers out is resolved there") { stack in
+    Case("a conflict in a block that excludes other writers is resolved in the block") { stack in
       guard let store = try stack.store as? any WriterExcluding else { return }
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
       let context = stack.context(.objectTrumps)

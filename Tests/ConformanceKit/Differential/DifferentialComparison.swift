@@ -2,9 +2,9 @@ import CoherenceCore
 
 /// Where the stores of a sequence first differed.
 struct DifferentialMismatch: Sendable {
-  /// The number of the step; `nil` for what was in the stores at the end.
+  /// The number of the step; `nil` for the final content of the stores.
   var step: Int?
-  /// What it came to, by the name of the store.
+  /// The outcomes of the step, by the name of the store.
   var outcomes: [(store: String, text: String)]
 }
 
@@ -12,9 +12,9 @@ struct DifferentialMismatch: Sendable {
 struct DifferentialComparison {
   let worlds: [DifferentialWorld]
 
-  /// The first difference, if there is one.
+  /// Finds the first difference.
   ///
-  /// - Parameter note: Called for each step with what it came to, the first store's first.
+  /// - Parameter note: Called for each step with its outcomes, the first store's first.
   func run(
     _ sequence: DifferentialSequence, note: (DifferentialOperation, [DifferentialOutcome]) -> Void = { _, _ in }
   ) -> DifferentialMismatch? {
@@ -30,7 +30,7 @@ struct DifferentialComparison {
     return compareContents()
   }
 
-  /// Compares what fresh contexts find in the stores.
+  /// Compares the content of the stores as fetched by fresh contexts.
   private func compareContents() -> DifferentialMismatch? {
     let dumps = worlds.map { world -> [String] in
       do { return try world.dump() } catch { return [DifferentialOutcome(error, name: world.name).text] }

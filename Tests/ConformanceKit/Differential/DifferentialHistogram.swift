@@ -5,10 +5,10 @@ public struct DifferentialHistogram: Sendable, CustomStringConvertible {
   public private(set) var operations: [String: Int] = [:]
   public private(set) var codes: [String: Int] = [:]
   public private(set) var sequences = 0
-  /// How often stores reported another error than the model, as they may.
+  /// The number of permitted differences: a store reported another error than the model.
   public private(set) var excused = 0
 
-  /// - Parameter outcomes: What the step came to on each store.
+  /// - Parameter outcomes: The outcomes of the step on each store.
   mutating func note(_ operation: DifferentialOperation, _ outcomes: [DifferentialOutcome]) {
     operations[operation.action.kind, default: 0] += 1
     for code in outcomes[0].codes { codes[code.rawValue, default: 0] += 1 }

@@ -24,7 +24,7 @@ struct DifferentialOperation: Sendable {
     case listPending
     case processPending
     case save
-    /// A save, and a rollback when it fails, so that the sequence goes on with something to save.
+    /// A save, followed by a rollback on failure, so that the next save of the sequence is not empty.
     case saveOrRollback
     case rollback
     case refresh(String, keepingChanges: Bool)
@@ -104,7 +104,7 @@ struct DifferentialSequence: Sendable {
   struct Context: Sendable {
     /// The context that this one reads from and saves into; `nil` for one that works with the store.
     var parent: Int?
-    /// The contexts whose saves this one takes in.
+    /// The contexts whose saves this one merges.
     var follows: [Int] = []
     var savesThroughParent = false
   }

@@ -10,9 +10,9 @@ struct DifferentialOutcome: Sendable, Equatable {
 
   init(_ names: [String]) { text = "[" + names.joined(separator: ", ") + "]" }
 
-  /// The outcome of a step that failed.
+  /// The outcome of a failed step.
   ///
-  /// - Parameter name: What an identifier is called.
+  /// - Parameter name: Returns the name of an identifier.
   init(_ error: any Error, name: (ManagedObjectID) -> String) {
     guard let error = error as? CoherenceError else {
       text = "\(error)"

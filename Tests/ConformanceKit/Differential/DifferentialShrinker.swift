@@ -1,6 +1,6 @@
-/// Finds a short sequence that still goes wrong, by leaving out steps: halves first, then ever smaller parts.
+/// Finds a short failing sequence by leaving out steps: halves first, then ever smaller parts.
 struct DifferentialShrinker {
-  /// How often to try before the shortest so far has to do.
+  /// The maximal number of attempts to shorten the sequence.
   var attempts = 400
   /// Runs a sequence on fresh stores.
   let mismatch: (DifferentialSequence) throws -> DifferentialMismatch?
@@ -9,7 +9,7 @@ struct DifferentialShrinker {
     _ sequence: DifferentialSequence, _ found: DifferentialMismatch
   ) throws -> (DifferentialSequence, DifferentialMismatch) {
     var best = (sequence: sequence, mismatch: found)
-    // What comes after the difference cannot matter.
+    // Steps after the difference cannot cause it.
     if let step = found.step { best.sequence.operations.removeSubrange((step + 1)...) }
     var remaining = attempts
     var size = max(1, best.sequence.operations.count / 2)

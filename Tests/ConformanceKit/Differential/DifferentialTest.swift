@@ -3,16 +3,16 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Takes random steps on several stores at once and compares what they come to: results, orders, errors, and what the
-/// stores hold at the end.
+/// Takes random steps on several stores at once and compares their outcomes: results, orders, errors, and the final
+/// content of the stores.
 ///
-/// The first store is the model of the others. Everything that is random comes from a seed. The sequences of 64
-/// consecutive seeds share a random model, so that a store need not be made for each.
+/// The first store is the model of the others. All random choices come from a seed. The sequences of 64 consecutive
+/// seeds share a random model, so that each model's stores are created once.
 public struct DifferentialTest: Sendable {
   private let stores: [any StoreHarness]
-  /// How many failures to shrink and describe; the seeds of all are told.
+  /// The number of failures to shrink and describe. The report contains the seeds of all failures.
   public var describedFailures = 3
-  /// How many sequences of each model to run at most; fewer when there are few, so that there are models enough.
+  /// The maximal number of sequences for each model. A short test runs fewer, so that it covers enough models.
   public var sequencesPerModel: UInt64 = 20
 
   /// - Parameter stores: At least two.
@@ -113,7 +113,7 @@ public struct DifferentialTest: Sendable {
 
   private static let traces = ProcessInfo.processInfo.environment["COHERENCE_TRACE"] == "1"
 
-  /// Tells what is being done, when asked to: the last line before a crash is its cause.
+  /// Prints the current step on request, so that the last line before a crash names its cause.
   private static func trace(_ text: @autoclosure () -> String) {
     guard traces else { return }
     FileHandle.standardError.write(Data((text() + "\n").utf8))

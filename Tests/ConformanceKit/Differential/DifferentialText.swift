@@ -3,7 +3,7 @@ import Foundation
 
 /// How values, steps and models are written in outcomes and reports: exactly, and the same for every store.
 enum DifferentialText {
-  /// - Parameter name: What an identifier is called.
+  /// - Parameter name: Returns the name of an identifier.
   static func text(_ value: AttributeValue, name: (ManagedObjectID) -> String = { "\($0)" }) -> String {
     switch value {
     case .null: "null"

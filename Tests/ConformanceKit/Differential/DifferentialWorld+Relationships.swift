@@ -1,7 +1,7 @@
 import CoherenceCore
 
 extension DifferentialWorld {
-  /// Takes a step that changes a relationship, and answers what the relationship has then.
+  /// Takes a step that changes a relationship, and returns the relationship's new value.
   func changeRelationship(_ action: DifferentialOperation.Action, _ index: Int) throws -> DifferentialOutcome {
     switch action {
     case .relate(let name, let relationship, let target):

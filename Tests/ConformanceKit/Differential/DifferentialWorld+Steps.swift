@@ -97,7 +97,8 @@ extension DifferentialWorld {
     return DifferentialOutcome(DifferentialText.text(value, name: self.name))
   }
 
-  /// What accessors could not do, as an outcome; the reports are cleared, so that the context can be saved again.
+  /// The reported failures of accessors, as an outcome. The reports are cleared, so that the context can be saved
+  /// again.
   func reported(for object: ManagedObject, in context: ManagedObjectContext) -> DifferentialOutcome {
     var outcome = DifferentialOutcome("done")
     for error in context.reportedErrors { outcome.append(DifferentialOutcome(error, name: name)) }
@@ -129,7 +130,7 @@ extension DifferentialWorld {
 }
 
 extension DifferentialOperation.Action {
-  /// Whether other contexts may have something to take in after the step, or objects have new identifiers.
+  /// Whether the step can give other contexts changes to merge, or objects new identifiers.
   fileprivate var settles: Bool {
     switch self {
     case .save, .saveOrRollback, .mergeChanges, .obtainPermanentIDs, .updateBatch, .deleteBatch: true

@@ -11,10 +11,10 @@ final class DifferentialWorld {
   let coordinator: PersistentStoreCoordinator
   private let location: any StoreLocation
   private(set) var contexts: [ManagedObjectContext] = []
-  /// The objects that the sequence met, by context and name. They are kept, so that what a context has in memory does
-  /// not depend on when a store's work releases objects.
+  /// The objects that the sequence used, by context and name. The world retains them, so that the content of a context
+  /// does not depend on the time at which a store releases objects.
   var held: [[String: ManagedObject]] = []
-  /// The identifier that an object has by now: permanent as soon as there is one.
+  /// The current identifiers of objects: permanent once assigned.
   private(set) var ids: [String: ManagedObjectID] = [:]
   private var names: [ManagedObjectID: String] = [:]
   private var lastSave: [LastSave] = []
@@ -96,7 +96,7 @@ final class DifferentialWorld {
     if !id.isTemporaryID || ids[name] == nil { ids[name] = id }
   }
 
-  /// Lets every context take in what others saved, and notes the identifiers that a save gave.
+  /// Lets every context merge the other contexts' saves, and records the new permanent identifiers.
   func settle() {
     for (index, context) in contexts.enumerated() {
       context.performAndWait { for (name, object) in held[index] { note(object, name: name) } }
@@ -104,14 +104,14 @@ final class DifferentialWorld {
     for (name, id) in ids where id.isTemporaryID { findPermanentID(of: name, id) }
   }
 
-  /// Finds the identifier of an object that nobody holds: its context was reset before the parent saved it.
+  /// Finds the identifier of an object without a live reference: its context was reset before the parent saved it.
   private func findPermanentID(of name: String, _ id: ManagedObjectID) {
     for context in contexts { context.performAndWait { note(context.object(with: id), name: name) } }
   }
 
   // MARK: Saves
 
-  /// What the context saved last.
+  /// The changes of the context's last save.
   func lastChanges(of context: Int) -> ChangeSet? { lastSave[context].value.withLock { $0 } }
 
   private func observeSaves(of context: ManagedObjectContext) {
@@ -127,7 +127,7 @@ final class DifferentialWorld {
   }
 }
 
-/// The changes of a context's last save, as its notification told them.
+/// The changes in the notification of a context's last save.
 private final class LastSave: Sendable {
   let value = Mutex<ChangeSet?>(nil)
 }

@@ -3,12 +3,12 @@ import Foundation
 
 /// Random conditions on the records of an entity, with every operator, over to-one paths and to-many relationships.
 ///
-/// The same seed makes the same condition whatever the store; objects are asked for by number.
+/// The same seed makes the same condition on every store; objects are referred to by number.
 struct RandomCondition {
   var random: SplitMix64
-  /// The value for an object, null for one that is unknown.
+  /// The value for an object; null for an unknown object.
   let object: (Int) -> AttributeValue
-  /// How many objects there are to ask for.
+  /// The number of objects that a condition can refer to.
   let objectCount: Int
 
   mutating func predicate(on entity: EntityDescription, depth: Int) -> FetchPredicate {
@@ -36,7 +36,7 @@ struct RandomCondition {
 
   // MARK: Paths
 
-  /// The attributes of the entity and of those that inherit from it, the first of each name.
+  /// The attributes of the entity and of its subentities, the first of each name.
   private static func attributes(of entity: EntityDescription) -> [AttributeDescription] {
     var names: Set<String> = []
     return entity.hierarchy.flatMap(\.attributes).filter { names.insert($0.name).inserted }

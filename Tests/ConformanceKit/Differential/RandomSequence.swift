@@ -2,8 +2,8 @@ import CoherenceCore
 
 /// Random steps over random contexts.
 ///
-/// The steps are made without running them. What becomes of the objects is guessed, so that most steps meet objects
-/// that are there; some meet objects that are not, and have to fail alike.
+/// The steps are generated without running them. The generator guesses the state of the objects, so that most steps use
+/// existing objects. Some steps use missing objects and have to fail alike on all stores.
 struct RandomSequence {
   private typealias Action = DifferentialOperation.Action
   private typealias PropertyValue = DifferentialOperation.PropertyValue
@@ -80,7 +80,7 @@ struct RandomSequence {
       entity.map { object.entity.isKind(of: $0) } != false
         && (!isStrict || (object.visible.contains(context) && !object.isDeleted))
     }
-    // Some objects meet more often than others, so that they have many members and many writers.
+    // Some objects are chosen more often, so that they have many members and many writers.
     let favourites = random.chance(40) ? Array(candidates.prefix(3)) : candidates
     return candidates.isEmpty ? nil : random.pick(favourites).name
   }
@@ -102,8 +102,8 @@ struct RandomSequence {
     (2, .updateBatch), (1, .deleteBatch), (2, .choosePolicy),
   ]
 
-  /// Some saved objects to begin with, which every context sees. Each has a save of its own: what keeps one from being
-  /// saved does not keep the others.
+  /// Some saved objects to begin with, visible in every context. Each has a save of its own, so that a failed save
+  /// affects one object only.
   private mutating func addPopulation() {
     for _ in 0..<random.number(4...8) {
       addInsert(0)
@@ -200,7 +200,7 @@ struct RandomSequence {
 
   // MARK: Relationships
 
-  /// An object that has a relationship, and the relationship.
+  /// An object with a relationship, and the relationship.
   private mutating func owner(_ context: Int, toMany: Bool) -> (String, RelationshipDescription)? {
     for _ in 0..<4 {
       guard let name = object(context) else { return nil }

@@ -12,7 +12,7 @@ struct SplitMix64: RandomNumberGenerator, Sendable {
     return bits ^ (bits >> 31)
   }
 
-  // Not the standard library's: what it makes of a generator may change from release to release.
+  // The methods below replace those of the standard library, whose use of a generator may change with a release.
 
   mutating func number(_ range: ClosedRange<Int>) -> Int {
     range.lowerBound + Int(next() % UInt64(range.upperBound - range.lowerBound + 1))
@@ -21,7 +21,7 @@ struct SplitMix64: RandomNumberGenerator, Sendable {
   /// Whether something that happens so often of a hundred times happens.
   mutating func chance(_ percent: Int) -> Bool { number(0...99) < percent }
 
-  /// One of a collection that is not empty.
+  /// A random element of a nonempty collection.
   mutating func pick<Element>(_ elements: [Element]) -> Element { elements[number(0...(elements.count - 1))] }
 
   /// Up to so many of a collection, each at most once, in random order.

@@ -27,7 +27,7 @@ final class Draft: ManagedObject {
       try setValue(value(for: "calls", as: Int.self) + 1, for: "calls")
       try Self.onSave?(self, context)
     } catch {
-      // A case that counts on the act fails by what it finds.
+      // An act that fails makes the expectations of its case fail.
     }
   }
 

@@ -101,7 +101,7 @@ struct Preferences: Codable, Sendable, Equatable {
   var limits: [String: Int]
 }
 
-/// An owner that has a rule of its own, in code.
+/// An owner with a validation rule in code.
 final class CheckedOwner: ManagedObject {
   struct Refusal: Error, CustomStringConvertible {
     let description = "nobody is called 'nobody'"

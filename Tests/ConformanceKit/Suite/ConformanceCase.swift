@@ -1,18 +1,18 @@
 import CoherenceCore
 
-/// One sentence that is true of every store, with the program that finds out.
+/// A sentence that holds for every store, with the program that verifies it.
 public struct ConformanceCase: Sendable, Identifiable, CustomStringConvertible {
   /// The sentence, unique in the suite.
   public let name: String
   /// The subject, or the guarantee, that the case belongs to.
   public internal(set) var area = ""
-  /// What the store is opened with before the case runs.
+  /// The model with which the store is opened before the case runs.
   let model: ManagedObjectModel
   let run: @Sendable (ConformanceStack) async throws -> Void
 
   /// - Parameters:
   ///   - name: A sentence.
-  ///   - model: What the store is opened with before the case runs.
+  ///   - model: The model with which the store is opened before the case runs.
   ///   - run: The case. It passes by returning and fails by throwing anything.
   init(
     _ name: String, model: ManagedObjectModel = Music.model,

@@ -1,7 +1,7 @@
 /// Why a case failed.
 public struct ConformanceFailure: Error, CustomStringConvertible {
   public let message: String
-  /// Where the expectation stands that was not met.
+  /// The file of the failed expectation.
   public let file: String
   public let line: UInt
 
@@ -11,7 +11,7 @@ public struct ConformanceFailure: Error, CustomStringConvertible {
     self.line = line
   }
 
-  /// The failure of a case, whatever it threw.
+  /// The failure of a case, for any thrown error.
   init(of conformanceCase: ConformanceCase, on store: String, _ error: any Error) {
     let failure = error as? ConformanceFailure
     message = "\(conformanceCase), on \(store): \(failure?.message ?? "threw \(error)")"

@@ -9,7 +9,7 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
   }
 
   public let storeName: String
-  /// What is wrong with the harness: see ``ConformanceSuite/faults(of:)``.
+  /// The errors in the harness: see ``ConformanceSuite/faults(of:)``.
   public let faults: [String]
   /// By the name of the case.
   public internal(set) var results: [String: Result] = [:]
@@ -27,7 +27,7 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
     }
   }
 
-  /// - Throws: ``ConformanceFailure`` with everything that is wrong, unless the store conforms.
+  /// - Throws: ``ConformanceFailure`` with every fault and failure, unless the store conforms.
   public func check() throws {
     guard isConforming else { throw ConformanceFailure(description) }
   }

@@ -24,7 +24,7 @@ public final class ConformanceStack: Sendable {
         locations: [location]))
   }
 
-  /// Runs a case on a fresh store, and removes the store whatever becomes of the case.
+  /// Runs a case on a fresh store, and removes the store after a success and after a failure.
   static func run(_ conformanceCase: ConformanceCase, on harness: any StoreHarness) async throws {
     let stack = try ConformanceStack(model: conformanceCase.model, harness: harness)
     do {
@@ -41,7 +41,7 @@ public final class ConformanceStack: Sendable {
 
   var model: ManagedObjectModel { state.withLock { $0.model } }
   var coordinator: PersistentStoreCoordinator { state.withLock { $0.coordinator } }
-  /// Where the case's store is.
+  /// The location of the case's store.
   var location: any StoreLocation { state.withLock { $0.location } }
 
   /// The case's store.
@@ -71,11 +71,11 @@ public final class ConformanceStack: Sendable {
     for store in coordinator.persistentStores { try coordinator.remove(store) }
   }
 
-  /// Closes the store and opens it again, with a coordinator of its own, which takes the place of the case's.
+  /// Closes the store and opens it again, with a coordinator of its own, which replaces the case's coordinator.
   ///
-  /// When it cannot be opened, the store is left closed and the coordinator without a store.
+  /// If the store cannot be opened, it stays closed and the coordinator has no store.
   ///
-  /// - Parameter location: Where to open a store instead; it is the case's place from then on.
+  /// - Parameter location: The location of another store to open, which becomes the case's store.
   func reopen(
     at location: (any StoreLocation)? = nil, model: ManagedObjectModel? = nil, type: StoreType? = nil,
     options: [String: OptionValue] = [:]

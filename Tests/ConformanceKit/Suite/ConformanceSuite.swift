@@ -35,7 +35,7 @@ public enum ConformanceSuite {
   /// Every case, in the order of the subjects.
   public static let cases: [ConformanceCase] = subjects.flatMap(\.cases)
 
-  /// The skips of every case of a subject, for a store that lacks what the subject is about.
+  /// The skips of every case of a subject, for a store without that feature.
   public static func skips(ofArea area: String, because reason: String) -> [String: String] {
     let names = cases.filter { $0.area == area }.map(\.name)
     return Dictionary(names.map { ($0, reason) }, uniquingKeysWith: { first, _ in first })

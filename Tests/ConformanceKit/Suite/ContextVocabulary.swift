@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     return found[0]
   }
 
-  /// How many objects satisfy a condition.
+  /// Counts the objects that satisfy a condition.
   func number(of entity: String, where predicate: FetchPredicate? = nil) throws -> Int {
     var request = FetchRequest<ManagedObject>(entityName: entity)
     request.predicate = predicate
@@ -50,7 +50,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// The text that tells the object from others: its title or its name.
+  /// The text that identifies the object: its title or its name.
   var label: String {
     get throws {
       let name = ["title", "name"].first { entity.attribute(named: $0) != nil }

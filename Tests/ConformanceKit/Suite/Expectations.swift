@@ -17,7 +17,7 @@ func expectEqual<T: Equatable>(
   throw ConformanceFailure("expected \(what()) to be \(expected), found \(actual)", file: file, line: line)
 }
 
-/// Fails unless the body throws an error of that code; answers the error.
+/// Fails unless the body throws an error of the given code, and returns the error.
 @discardableResult
 func expectThrows<T>(
   _ code: ErrorCode, file: StaticString = #fileID, line: UInt = #line, _ body: () throws -> T
@@ -25,7 +25,7 @@ func expectThrows<T>(
   try expectThrows(oneOf: [code], file: file, line: line, body)
 }
 
-/// Fails unless the body throws an error of one of the codes; answers the error.
+/// Fails unless the body throws an error of one of the given codes, and returns the error.
 @discardableResult
 func expectThrows<T>(
   oneOf codes: [ErrorCode], file: StaticString = #fileID, line: UInt = #line, _ body: () throws -> T
@@ -42,7 +42,7 @@ func expectThrows<T>(
   throw ConformanceFailure("expected the error '\(names)', none was thrown", file: file, line: line)
 }
 
-/// The value, or a failure when there is none.
+/// Returns the value, or fails if the value is `nil`.
 func unwrap<T>(
   _ value: T?, _ what: @autoclosure () -> String = "a value", file: StaticString = #fileID, line: UInt = #line
 ) throws -> T {

@@ -20,18 +20,18 @@ final class Interposition: Sendable {
   }
   private let state = Mutex(State())
 
-  /// How many saves Core asked for.
+  /// The number of saves that Core requested.
   var saveCount: Int { state.withLock { $0.saveCount } }
-  /// How many fetches and reads Core asked for.
+  /// The number of fetches and reads that Core requested.
   var fetchCount: Int { state.withLock { $0.fetchCount } }
 
-  /// How many rows Core took from fetches.
+  /// The number of rows that Core read from fetches.
   var rowCount: Int { state.withLock { $0.rowCount } }
 
-  /// How many cursors neither came to their end nor were closed.
+  /// The number of cursors that are neither exhausted nor closed.
   var openCursorCount: Int { state.withLock { $0.openCursorCount } }
 
-  /// How often Core asked the store for something that takes another connection while a unit of reading was open.
+  /// The number of requests by Core that need another connection while a unit of reading is open.
   var overlapCount: Int { state.withLock { $0.overlapCount } }
 
   /// Called before the store is asked to save; the store is not asked when it throws.
@@ -171,7 +171,7 @@ private final class InterposedReader: YieldingReader {
     try interposition.willFetch(by: self)
     return try base.count(query)
   }
-  /// What a store's pool of connections needs: Core has no fallback for it.
+  /// The state hold of the store, for its pool of connections. Core has no fallback for it.
   var hold: StateHold? {
     get { (base as? any YieldingReader)?.hold }
     set { (base as? any YieldingReader)?.hold = newValue }

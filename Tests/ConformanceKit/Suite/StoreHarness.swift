@@ -23,7 +23,7 @@ extension StoreHarness {
 public protocol StoreLocation: AnyObject, Sendable {
   /// The type, with its factory.
   var type: StoreType { get }
-  /// What `PersistentStoreCoordinator.addPersistentStore(type:…)` takes as `at:`.
+  /// The argument for the parameter `at:` of `PersistentStoreCoordinator.addPersistentStore(type:…)`.
   var url: URL? { get }
   var options: [String: OptionValue] { get }
   /// Called before a store is opened here. A store that lives only as long as it is open keeps itself open with it.

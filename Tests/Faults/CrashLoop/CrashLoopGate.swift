@@ -2,12 +2,12 @@ import Foundation
 
 /// Where the writers of a crash loop and the thread that injects the faults wait for each other.
 final class CrashLoopGate: @unchecked Sendable {
-  // Sendable: what can change is used under `condition` only.
+  // Sendable: mutable state is used under `condition` only.
 
   private let condition = NSCondition()
   /// The number of acknowledged saves of each writer.
   private var acknowledged: [Int]
-  /// The number of writers that have not ended.
+  /// The number of running writers.
   private var running: Int
   /// The number of writers that stand at the closed gate.
   private var parked = 0
@@ -16,7 +16,7 @@ final class CrashLoopGate: @unchecked Sendable {
   private var isOver = false
   private var complaint: String?
 
-  /// How long anything may take before it counts as stuck. Nothing is waited for that long unless a wait has no bound.
+  /// The time after which a wait counts as stuck. A correct run never waits that long.
   private static let patience: TimeInterval = 60
 
   init(writers: Int) {
@@ -46,12 +46,12 @@ final class CrashLoopGate: @unchecked Sendable {
     }
   }
 
-  /// Waits while there is no server on purpose: writers that try all the time would keep it from starting.
+  /// Waits during a planned outage of the server: the attempts of writers would delay its start.
   func awaitServer() {
     condition.withLock { while isServerAway, !isOver { condition.wait() } }
   }
 
-  /// Ends the loop because of what a writer met.
+  /// Ends the loop with a writer's complaint.
   func complain(_ sentence: String) {
     condition.withLock {
       complaint = complaint ?? sentence
@@ -76,10 +76,10 @@ final class CrashLoopGate: @unchecked Sendable {
   /// The number of acknowledged saves of each writer.
   var acknowledgements: [Int] { condition.withLock { acknowledged } }
 
-  /// What a writer met that ended the loop.
+  /// The complaint of a writer that ended the loop.
   var complaintOfWriters: String? { condition.withLock { complaint } }
 
-  /// Has every wait look again whether what it waits for has come.
+  /// Makes every wait check its condition again.
   func wakeUp() { condition.withLock { condition.broadcast() } }
 
   func setServerAway(_ isAway: Bool) {

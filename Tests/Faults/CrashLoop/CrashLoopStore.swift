@@ -27,7 +27,7 @@ final class CrashLoopStore: Sendable {
         try coordinator.addPersistentStore(configuration, at: url)
         return
       } catch ErrorCode.storeBusy {
-        // A statement took longer than the writers' statements may; there is no fault yet.
+        // A statement exceeded the writers' time limit. No fault has been injected yet.
       }
     }
   }

@@ -3,8 +3,8 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-/// A writer of a crash loop, on a thread of its own: inserts, updates and deletes records of its own until the loop is
-/// over, and remembers what was said of each save.
+/// A writer of a crash loop, on a thread of its own. It inserts, updates and deletes its own records until the loop
+/// ends, and records the outcome of each save.
 final class CrashLoopWriter: Sendable {
   private let number: Int
   private let context: ManagedObjectContext
@@ -18,7 +18,7 @@ final class CrashLoopWriter: Sendable {
     var tally = Tally()
   }
 
-  /// What was said of saves, and how often reading failed.
+  /// Counts of the outcomes of saves, and of failed reads.
   struct Tally: Sendable {
     var acknowledged = 0
     var notApplied = 0
@@ -32,7 +32,7 @@ final class CrashLoopWriter: Sendable {
     }
   }
 
-  /// What no fault of a server or a link excuses.
+  /// An error that no fault of a server or a link explains.
   private struct Complaint: Error {
     let sentence: String
   }
@@ -90,7 +90,9 @@ final class CrashLoopWriter: Sendable {
     }
   }
 
-  /// Notes what is said of a save that failed. What was not applied is saved again as it is, or forgotten.
+  /// Records the outcome of a failed save.
+  ///
+  /// - Returns: Whether the save was not applied and is repeated unchanged.
   private func isToBeSavedAgain(_ save: [ExpectedRecords.Change], after error: CoherenceError) throws -> Bool {
     switch error.outcome {
     case .applied: throw Complaint(sentence: "An error says that the save was applied: \(error)")
@@ -111,7 +113,7 @@ final class CrashLoopWriter: Sendable {
     }
   }
 
-  /// Throws on whatever is not the fault of a server or a link.
+  /// Throws every error except those that a failing server or link causes.
   private func excuse(_ error: CoherenceError) throws {
     let excused: [ErrorCode] = [.connectionLost, .serverUnreachable, .storeBusy, .tooManyConnections]
     guard excused.contains(error.code) else {
@@ -156,7 +158,7 @@ extension CrashLoopWriter.State {
   /// From how many records on some are deleted.
   private static let fullness = 12
 
-  /// The changes of the next save: new records, and some of those that are there.
+  /// Draws the changes of the next save: new records, and updates and deletions of existing ones.
   fileprivate mutating func draw(_ writer: Int) -> [ExpectedRecords.Change] {
     var save: [ExpectedRecords.Change] = []
     for _ in 0..<random.number(1...3) {

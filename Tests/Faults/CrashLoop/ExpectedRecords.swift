@@ -1,17 +1,17 @@
-/// The records that a store must hold, by what was said of the saves of one writer.
+/// The records that a store must contain after the known outcomes of one writer's saves.
 struct ExpectedRecords: Sendable {
-  /// What a save does to one record.
+  /// The change of one record by a save.
   struct Change: Sendable {
     let name: String
-    /// The record's number before the save; `nil` for one that is inserted.
+    /// The record's number before the save; `nil` for an inserted record.
     let before: Int64?
-    /// The record's number after the save; `nil` for one that is deleted.
+    /// The record's number after the save; `nil` for a deleted record.
     let after: Int64?
   }
 
   /// The records of acknowledged saves: their numbers by their names.
   private(set) var numbers: [String: Int64] = [:]
-  /// The saves of unknown outcome. Nobody changes their records any more, so they stay as they are.
+  /// The saves of unknown outcome. Later saves leave their records unchanged, so that either outcome stays visible.
   private var doubts: [[Change]] = []
 
   mutating func acknowledge(_ save: [Change]) {
@@ -23,9 +23,9 @@ struct ExpectedRecords: Sendable {
     doubts.append(save)
   }
 
-  /// What is wrong with the records of a store.
+  /// Lists the errors in the records of a store.
   ///
-  /// - Parameter found: The numbers by the names. Those that are accounted for are removed.
+  /// - Parameter found: The numbers by the names. Expected records are removed from it.
   func complaints(removingFrom found: inout [String: Int64]) -> [String] {
     var complaints: [String] = []
     for (name, number) in numbers {

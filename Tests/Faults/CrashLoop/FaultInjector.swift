@@ -35,7 +35,7 @@ final class FaultInjector {
     }
   }
 
-  /// The next fault. What takes the server seconds comes seldom.
+  /// The next fault. Faults that cost the server seconds are rare.
   func draw() -> Fault {
     if let fault = firstFaults.popLast() { return fault }
     return random.weighted([
@@ -68,7 +68,7 @@ final class FaultInjector {
 
   // MARK: The server
 
-  /// One of the processes that serve the writers; `nil` when there is none at the moment.
+  /// A server process that serves a writer; `nil` if no such process exists at the moment.
   private func backend(_ connection: PostgreSQLConnection) throws -> pid_t? {
     let backends = try Cluster.processes(seenBy: connection).filter(\.isOfClient)
     return backends.isEmpty ? nil : random.pick(backends).number
@@ -81,7 +81,7 @@ final class FaultInjector {
       "SELECT pg_catalog.pg_terminate_backend(CAST(\(key: Int64(process)) AS integer))", isKept: false)
   }
 
-  /// Kills a process that serves a writer. The server ends all the others then, and recovers.
+  /// Kills a process that serves a writer. The server then ends its other processes and recovers.
   private func killBackend() throws {
     let connection = try cluster.administration()
     guard let process = try backend(connection) else { return }
@@ -105,7 +105,7 @@ final class FaultInjector {
   /// Has a link fail at one of the next messages of its client: a read, the changes of a save, or its commit.
   private func failLink(by fault: SocketProxy.Link.Fault) throws {
     guard let link = try busyLink() else { return }
-    // Cut in any case: the threads of a link that stalls would wait for ever.
+    // Cuts the link in any case, because the threads of a stalled link would wait forever.
     defer { link.cut() }
     let former = gate.acknowledgements
     let failed = FaultFlag()
@@ -114,12 +114,12 @@ final class FaultInjector {
       gate.wakeUp()
     }
     try gate.awaitAcknowledgements(5, beyond: former) { failed.isSet }
-    // A link that is not used any more, because the pool has others, fails now.
+    // An unused link fails now: the pool prefers its other connections.
     if !failed.isSet { link.cut() }
     try awaitWriters()
   }
 
-  /// A link that is used: one whose client has sent something while every writer saved.
+  /// A link in use: its client has sent a message while every writer saved.
   private func busyLink() throws -> SocketProxy.Link? {
     let former = proxy.links.map { ($0, $0.messages) }
     try awaitWriters()

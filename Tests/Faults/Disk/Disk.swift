@@ -4,10 +4,10 @@ import Synchronization
 
 /// A disk between SQLite and the file system, for the databases in one directory.
 ///
-/// It keeps a diary of what was written and what was made durable, fails calls when told to, and shows what a power
-/// failure at any point of the diary would have left.
+/// It records writes and syncs in order, fails calls on demand, and reconstructs the files that a power failure after
+/// any of these operations could leave.
 final class Disk: Sendable {
-  /// The calls that can fail.
+  /// The calls that a disk can fail.
   enum Call: String, Sendable, CaseIterable, Codable { case read, write, sync, truncate }
 
   /// An entry of the diary.
@@ -15,7 +15,7 @@ final class Disk: Sendable {
     case write(offset: Int, bytes: [UInt8])
     case truncate(Int)
     case delete
-    /// Everything that was done to the file before is durable.
+    /// Every earlier write to the file is durable.
     case sync
   }
 
@@ -24,13 +24,13 @@ final class Disk: Sendable {
     var call: Call
     var number: Int
     var isLasting: Bool
-    /// What SQLite is told.
+    /// The result code that SQLite receives.
     var code: CInt
   }
 
   private struct State {
     var diary: [(file: String, change: Change)] = []
-    /// How long the diary was when each save was acknowledged.
+    /// The length of the diary at the acknowledgement of each save.
     var acknowledged: [Int] = []
     var fault: Fault?
     var calls = 0
@@ -53,13 +53,13 @@ final class Disk: Sendable {
 
   func acknowledge() { state.withLock { $0.acknowledged.append($0.diary.count) } }
 
-  /// How often something was made durable.
+  /// The number of successful syncs.
   var syncs: Int { state.withLock { $0.syncs } }
 
   /// The number of entries in the diary.
   var length: Int { state.withLock { $0.diary.count } }
 
-  /// How many saves were acknowledged before an entry of the diary.
+  /// The number of saves acknowledged before an entry of the diary.
   func acknowledgements(before entry: Int) -> Int { state.withLock { $0.acknowledged.count { $0 <= entry } } }
 
   func diary(before entry: Int) -> [(file: String, change: Change)] { state.withLock { Array($0.diary.prefix(entry)) } }
@@ -75,10 +75,10 @@ final class Disk: Sendable {
     }
   }
 
-  /// How many calls have failed since the fault was set.
+  /// The number of failed calls since the fault was set.
   var failures: Int { state.withLock { $0.failures } }
 
-  /// Makes a call, and an entry of what it did, unless it is to fail.
+  /// Makes a call and records its change, unless the fault makes the call fail.
   func make(_ call: Call, on file: String, _ change: Change?, _ body: () -> CInt) -> CInt {
     state.withLock { state in
       if let fault = state.fault, fault.call == call {

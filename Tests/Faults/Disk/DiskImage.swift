@@ -3,11 +3,11 @@ import Foundation
 
 /// What a power failure leaves on a disk.
 struct DiskImage {
-  /// What becomes of writes that were not made durable.
+  /// The fate of writes before their sync.
   enum Loss: CaseIterable {
     /// All are lost.
     case everything
-    /// Some are lost, whatever their order, and of some there is the beginning alone.
+    /// Some writes are lost, in any order, and some are torn after their first bytes.
     case something
     /// None is lost: the process ended, and not the machine.
     case nothing
@@ -18,7 +18,7 @@ struct DiskImage {
   /// The image of a disk after the first entries of its diary.
   init(of disk: Disk, after entry: Int, losing loss: Loss, _ random: inout SplitMix64) {
     var pending: [String: [Disk.Change]] = [:]
-    /// The files that there are, and those of them whose names are not durable.
+    /// The existing files, and the files among them whose names are not durable.
     var (known, fresh): (Set<String>, Set<String>) = ([], [])
     for (file, change) in disk.diary(before: entry) {
       switch change {

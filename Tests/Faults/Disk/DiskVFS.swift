@@ -2,8 +2,8 @@ import Foundation
 import GRDBSQLite
 import Synchronization
 
-/// The layer between SQLite and its own layer for files. Databases outside of the directories that have a ``Disk`` go by
-/// it untouched.
+/// The layer between SQLite and its own layer for files. Databases outside the directory of a ``Disk`` pass through it
+/// unchanged.
 enum DiskVFS {
   private struct Reference: Sendable { weak var disk: Disk? }
   private static let disks = Mutex<[String: Reference]>([:])
@@ -23,9 +23,9 @@ enum DiskVFS {
     return (disk, String(path[path.index(after: slash)...]))
   }
 
-  // The pointers are set once and what they point to does not change afterwards.
+  // The pointer is set once, and the structure that it points to does not change afterwards.
   fileprivate nonisolated(unsafe) static let base = sqlite3_vfs_find(nil)!
-  // As above: filled before anybody else sees it.
+  // As above: the structure is filled before any other thread sees the pointer.
   private nonisolated(unsafe) static let layer: UnsafeMutablePointer<sqlite3_vfs> = {
     let layer = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     layer.initialize(to: base.pointee)

@@ -6,9 +6,9 @@ struct TornSave: Error, CustomStringConvertible {
 }
 
 extension Ledger {
-  /// The number of saves in the store.
+  /// Counts the saves in the store.
   ///
-  /// - Throws: ``TornSave`` when one is not whole, or when one is missing before the last.
+  /// - Throws: ``TornSave`` if a save is incomplete, or missing before the last one.
   func audit() throws -> Int {
     try context.performAndWait {
       context.reset()

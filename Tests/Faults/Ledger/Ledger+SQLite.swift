@@ -3,7 +3,7 @@ import CoherenceSQL
 import Testing
 
 extension Ledger {
-  /// What SQLite finds wrong with the file: "ok" alone when there is nothing.
+  /// SQLite's integrity check: "ok" alone for an intact file.
   func complaints() throws -> [String] {
     try #require(store as? SQLiteStore).write { session in
       try [session.string("PRAGMA integrity_check")].compactMap { $0 }

@@ -44,13 +44,15 @@ final class Ledger: Sendable {
     }
   }()
 
-  /// How many coins a deposit has: a few, and now and then many.
+  /// The number of coins of a deposit: usually few, sometimes many.
   static func size(of number: Int) -> Int { number % 10 == 0 ? 150 : number % 7 + 1 }
 
   // MARK: Saving
 
-  /// Makes the next deposit without saving it: whole, or when the store does not answer, nothing of it. Answers its
-  /// number.
+  /// Makes the next deposit in the context without saving. If the store fails, the context keeps no part of the
+  /// deposit.
+  ///
+  /// - Returns: The number of the deposit.
   func prepare() throws -> Int {
     let book = try context.fetch(FetchRequest<ManagedObject>(entityName: "Book")).first
     let number = Int(try book?.value(for: "page", as: Int64.self) ?? 0) + 1
@@ -68,7 +70,9 @@ final class Ledger: Sendable {
     return number
   }
 
-  /// Makes and saves the next deposit. Answers its number, which is acknowledged then.
+  /// Makes and saves the next deposit.
+  ///
+  /// - Returns: The number of the deposit, which is acknowledged on return.
   @discardableResult
   func save() throws -> Int {
     try context.performAndWait {

@@ -5,7 +5,7 @@ import CoherenceSQLite
 import Foundation
 import Logging
 
-/// Where a ledger is, told from process to process.
+/// The location of a ledger, passed from process to process.
 struct LedgerPlace: Sendable, Codable {
   enum Backend: String, Sendable, Codable { case sqlite, postgreSQL }
 
@@ -19,7 +19,7 @@ struct LedgerPlace: Sendable, Codable {
   private var options: [String: OptionValue] {
     switch backend {
     case .sqlite: [:]
-    // Patience for a server that is gone for good would only make tests long.
+    // A long timeout for a stopped server would only make tests long.
     case .postgreSQL: [PostgreSQLOption.schema: .string(schema), PostgreSQLOption.poolTimeout: 1]
     }
   }

@@ -83,7 +83,7 @@ struct GraphFaultTests {
     #expect(stamped.value.map(\.leaf) == [Leaf(6, "b"), Leaf(6, "b")])
   }
 
-  @Test func `fault 8: entities that contain each other end`() {
+  @Test func `fault 8: storing entities that contain each other ends`() {
     let held = store.store(entity: Person(1, "a", [Person(2, "b", [Person(1, "a")])]), modifiedAt: 1)
     #expect(held.value == Person(1, "a", [Person(2, "b", [Person(1, "a")])]))
     for round in 0..<10 { store.update(Person.self, id: 1) { $0.name = "a\(round)" } }
@@ -100,14 +100,14 @@ struct GraphFaultTests {
     return 1 + depth(of: person.friends.first)
   }
 
-  @Test func `fault 8b: entities that contain each other go when nobody keeps them`() {
+  @Test func `fault 8b: entities that contain each other are released when nothing holds them`() {
     var held: EntityObserver<Person>? = store.store(entity: Person(1, "a", [Person(2, "b", [Person(1, "a")])]))
     #expect(store.count(of: Person.self) == 2 && held != nil)
     held = nil
     #expect(store.count(of: Person.self) == 0)
   }
 
-  @Test func `fault 9: a diamond of 20 layers is no more work than its links`() {
+  @Test func `fault 9: the cost of a diamond of 20 layers grows with its links`() {
     var kept = [store.store(entity: Person(0, "leaf"))]
     var below = [kept[0].value]
     for layer in 1...20 {
@@ -123,7 +123,7 @@ struct GraphFaultTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `fault 12: types of one name and identifiers of one description do not meet`() {
+  @Test func `fault 12: types with equal names and identifiers with equal descriptions are distinguished`() {
     enum First { struct Thing: Identifiable, Sendable { let id: Ambiguous } }
     enum Second { struct Thing: Identifiable, Sendable { let id: Ambiguous } }
     let first = store.store(entity: First.Thing(id: Ambiguous(number: 1)))
@@ -135,8 +135,8 @@ struct GraphFaultTests {
     withExtendedLifetime((first, second, third)) {}
   }
 
-  @Test func `fault 17: an identifier that is stored again after all was removed is the same entity to its observers`()
-  {
+  @Test
+  func `fault 17: after removing everything, storing an identifier again notifies the observers of that identifier`() {
     let one = store.store(entity: Leaf(1))
     let list = store.store(entities: [Leaf(1), Leaf(2)])
     let (told, subscription) = one.changes()
@@ -148,7 +148,7 @@ struct GraphFaultTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `fault 21: an enum stays in its case when a former one's entity changes`() {
+  @Test func `fault 21: an enum stays in its case when the entity of a former case changes`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), wrapper: .leaf(Leaf(3))), modifiedAt: 10)
     _ = store.store(entity: Root(id: 1, leaf: Leaf(2), wrapper: .item(Item(id: 4))), modifiedAt: 5)
     store.update(Leaf.self, id: 3) { $0.text = "new" }

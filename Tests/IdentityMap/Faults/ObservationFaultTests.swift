@@ -8,7 +8,7 @@ import Testing
 struct ObservationFaultTests {
   private let store = makeStore()
 
-  @Test func `fault 10: nobody is told when nothing changed`() {
+  @Test func `fault 10: storing an equal value notifies no observer`() {
     let root = Root(id: 1, leaf: Leaf(2, "fresh"))
     let held = store.store(entity: root, modifiedAt: 10)
     let (roots, s1) = held.changes()
@@ -36,7 +36,7 @@ struct ObservationFaultTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `fault 11b: what was on its way is not told after unsubscribing`() {
+  @Test func `fault 11b: a pending delivery is discarded when its observer unsubscribes`() {
     let gate = DispatchSemaphore(value: 0)
     let queue = DispatchQueue(label: "deliveries")
     let store = EntityStore(queue: queue)
@@ -49,7 +49,7 @@ struct ObservationFaultTests {
     #expect(told.count == 0)
   }
 
-  @Test func `fault 11c: a concurrent queue delivers one after the other and in order`() {
+  @Test func `fault 11c: a concurrent queue runs deliveries one at a time and in order`() {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let store = EntityStore(queue: queue)
     let (told, subscription) = store.store(entity: Leaf(0, "0")).changes()
@@ -63,7 +63,7 @@ struct ObservationFaultTests {
     withExtendedLifetime((subscription, end)) {}
   }
 
-  @Test func `fault 11d: an observer can be added on the queue that delivers`() {
+  @Test func `fault 11d: an observer can be added on its delivery queue`() {
     let queue = DispatchQueue(label: "deliveries")
     let store = EntityStore(queue: queue)
     let told = Told<Leaf>()
@@ -73,7 +73,7 @@ struct ObservationFaultTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `fault 11e: entities are told before what contains them`() {
+  @Test func `fault 11e: observers of an entity are notified before observers of its aggregates`() {
     let order = Told<String>()
     let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1))))
     let s1 = held.observe { _ in order.append("outer") }
@@ -91,7 +91,7 @@ struct ObservationFaultTests {
     #expect(held.current == Leaf(1, "stored and changed"))
   }
 
-  @Test func `fault 16: an alias that was removed takes a lower stamp`() {
+  @Test func `fault 16: a removed alias accepts a lower stamp`() {
     _ = store.store(entity: Leaf(1), named: .chosen, modifiedAt: 10)
     store.removeAlias(named: .chosen)
     _ = store.store(entity: Leaf(2), named: .chosen, modifiedAt: 5)
@@ -130,7 +130,7 @@ struct ObservationFaultTests {
     func didUnregisterAlias<T>(_ alias: AliasKey<T>) {}
   }
 
-  @Test func `fault 19: aliases that stand for nothing and nobody follows leave nothing behind`() {
+  @Test func `fault 19: empty aliases without observers leave nothing behind`() {
     for number in 0..<100 {
       let key = AliasKey<Leaf>("alias \(number)")
       _ = store.store(entity: Leaf(number), named: key)
@@ -142,7 +142,7 @@ struct ObservationFaultTests {
   }
 
   @Test(arguments: [Stamp.nan, -.nan])
-  func `fault 20a: a stamp that is not a number is refused and changes no stamp`(stamp: Stamp) {
+  func `fault 20a: a NaN stamp is refused and changes no stamp`(stamp: Stamp) {
     let log = Log()
     let store = makeStore(logger: log)
     let held = store.store(entity: Leaf(1, "old"), modifiedAt: 10)
@@ -152,7 +152,7 @@ struct ObservationFaultTests {
     #expect(held.current.text == "old", "The check still works.")
   }
 
-  @Test func `fault 20b: infinite stamps have their place in the order`() {
+  @Test func `fault 20b: infinite stamps are ordered`() {
     let held = store.store(entity: Leaf(1, "a"), modifiedAt: -.infinity)
     _ = store.store(entity: Leaf(1, "b"), modifiedAt: 0)
     #expect(held.current.text == "b")

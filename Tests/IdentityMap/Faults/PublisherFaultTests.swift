@@ -12,7 +12,7 @@
   struct PublisherFaultTests {
     private let store = makeStore()
 
-    @Test func `fault 13: each value that a stream stores has a stamp of its own`() {
+    @Test func `fault 13: each value that a stream stores has its own stamp`() {
       let source = PassthroughSubject<Leaf, Never>()
       let told = Told<Leaf>()
       var stamp = 0.0
@@ -28,7 +28,7 @@
       cancellable.cancel()
     }
 
-    @Test func `fault 14: of two subscribers of a publisher one may cancel`() {
+    @Test func `fault 14: when one of two subscribers of a publisher cancels, the other still receives changes`() {
       let told = Told<Leaf>()
       let publisher = store.store(entity: Leaf(1)).asPublisher
       let first = publisher.sink { _ in }

@@ -5,7 +5,7 @@ import Testing
 struct AggregateBehaviourTests {
   private let store = makeStore()
 
-  @Test func `storing an aggregate makes what is in it findable while the aggregate is held`() {
+  @Test func `storing an aggregate makes its entities findable while the aggregate is held`() {
     let root = Root(
       id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 4), Item(id: 5)], wrapper: .leaf(Leaf(6)))
     let held = store.store(entity: root)
@@ -16,7 +16,7 @@ struct AggregateBehaviourTests {
     #expect(store.find(Leaf.self, id: 6) != nil)
   }
 
-  @Test func `an optional place that was set to nil stays nil when its former entity is stored`() {
+  @Test func `an optional property set to nil stays nil when its former entity is stored`() {
     var root = Root(id: 1, leaf: Leaf(2), note: Note(id: 3))
     let first = store.store(entity: root)
     root.note = nil
@@ -25,7 +25,7 @@ struct AggregateBehaviourTests {
     #expect(held.current.note == nil && first.current.note == nil && note.value.id == 3)
   }
 
-  @Test func `an element that was taken out of a list does not come back when it changes`() {
+  @Test func `an element removed from a list does not return when it changes`() {
     var root = Root(id: 1, leaf: Leaf(2), items: [Item(id: 4), Item(id: 5)])
     _ = store.store(entity: root)
     let held = store.store(entity: root)
@@ -41,7 +41,7 @@ struct AggregateBehaviourTests {
     #expect(held.current.wrapper == .leaf(Leaf(3, "new")))
   }
 
-  @Test func `a wrapper that was set to nil stays nil when its former entity is stored`() {
+  @Test func `a wrapper set to nil stays nil when its former entity is stored`() {
     var root = Root(id: 1, leaf: Leaf(2), wrapper: .leaf(Leaf(3)))
     let held = store.store(entity: root)
     root.wrapper = nil
@@ -50,7 +50,7 @@ struct AggregateBehaviourTests {
     #expect(held.current.wrapper == nil)
   }
 
-  @Test func `one store of an aggregate tells the observers of everything that changed in it`() {
+  @Test func `one store of an aggregate notifies the observers of every entity that changed in it`() {
     let root = Root(id: 1, leaf: Leaf(2), note: Note(id: 3), wrapper: .leaf(Leaf(4)))
     let held = store.store(entity: root)
     let (roots, s1) = held.changes()
@@ -65,7 +65,7 @@ struct AggregateBehaviourTests {
     withExtendedLifetime((s1, s2, s3, s4)) {}
   }
 
-  @Test func `an entity that several aggregates of one store contain is told once`() {
+  @Test func `an entity that several aggregates of one store contain notifies its observers once`() {
     let held = store.store(entities: [Root(id: 1, leaf: Leaf(2)), Root(id: 1, leaf: Leaf(2))])
     let (told, subscription) = store.find(Leaf.self, id: 2)!.changes()
     _ = store.store(entities: [
@@ -86,13 +86,13 @@ struct AggregateBehaviourTests {
     withExtendedLifetime((s1, s2)) {}
   }
 
-  @Test func `a key path to an aggregate stores it as one`() {
+  @Test func `a key path to an aggregate stores it as an aggregate`() {
     let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1))))
     #expect(store.find(Inner.self, id: 1)?.value == held.value.inner)
     #expect(store.find(Leaf.self, id: 1) != nil)
   }
 
-  @Test func `the value of an aggregate is that of its children`() {
+  @Test func `the value of an aggregate contains the current values of its children`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), items: [Item(id: 3), Item(id: 4)]))
     store.update(Item.self, id: 4) { $0.key = "b" }
     store.update(Item.self, id: 3) { $0.key = "a" }
@@ -110,14 +110,14 @@ struct AggregateBehaviourTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `key paths may lead through structures that are no entities`() {
+  @Test func `key paths may lead through plain structures`() {
     let held = store.store(entity: Letter(id: 1, header: Letter.Header(author: Leaf(2), topics: [Item(id: 3)])))
     store.update(Leaf.self, id: 2) { $0.text = "new" }
     store.update(Item.self, id: 3) { $0.key = "new" }
     #expect(held.current.header.author.text == "new" && held.current.header.topics[0].key == "new")
   }
 
-  @Test func `collections of wrappers and of optionals and sets are followed too`() {
+  @Test func `entities in collections of wrappers, in collections of optionals and in sets are found too`() {
     let shelf = Shelf(
       id: 1, wrappers: [.leaf(Leaf(1)), .nothing, .item(Item(id: 2))], holes: [Leaf(3), nil], set: [Item(id: 4)])
     let held = store.store(entity: shelf)

@@ -6,21 +6,21 @@ import Testing
 struct ObserverBehaviourTests {
   private let store = makeStore()
 
-  @Test func `observing tells the current value once before it returns`() {
+  @Test func `observing delivers the current value once before the call returns`() {
     let told = Told<Leaf>()
     let subscription = store.store(entity: Leaf(1)).observe { told.append($0) }
     #expect(told.values == [Leaf(1)])
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a later change is told`() {
+  @Test func `a later change is delivered`() {
     let (told, subscription) = store.store(entity: Leaf(1)).changes()
     _ = store.store(entity: Leaf(1, "new"))
     #expect(told.values == [Leaf(1, "new")])
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `after unsubscribing nothing is told`() {
+  @Test func `after unsubscribing nothing is delivered`() {
     let held = store.store(entity: Leaf(1))
     let (told, subscription) = held.changes()
     subscription.unsubscribe()
@@ -43,7 +43,7 @@ struct ObserverBehaviourTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an entity that changes repeatedly in one transaction is told once`() {
+  @Test func `an entity that changes repeatedly in one transaction notifies its observers once`() {
     let (told, subscription) = store.store(entity: Leaf(1)).changes()
     store.transaction { store in
       for text in ["a", "b", "c"] { store.update(Leaf.self, id: 1) { $0.text = text } }
@@ -52,7 +52,7 @@ struct ObserverBehaviourTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a subscription that is dropped before the delivery is not told`() {
+  @Test func `a subscription released before the delivery receives nothing`() {
     let gate = DispatchSemaphore(value: 0)
     let queue = DispatchQueue(label: "deliveries")
     let store = EntityStore(queue: queue)
@@ -78,14 +78,14 @@ struct ObserverBehaviourTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an observer of several entities is told once of a transaction that changes them`() {
+  @Test func `an observer of several entities is notified once of a transaction that changes them`() {
     let (told, subscription) = store.store(entities: [Leaf(1), Leaf(2)]).changes()
     _ = store.store(entities: [Leaf(1, "a"), Leaf(2, "b")])
     #expect(told.values == [[Leaf(1, "a"), Leaf(2, "b")]])
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `a store that was made with a queue delivers on it`() async {
+  @Test func `a store made with a queue delivers on that queue`() async {
     let queue = DispatchQueue(label: "mine")
     let key = DispatchSpecificKey<Bool>()
     queue.setSpecific(key: key, value: true)

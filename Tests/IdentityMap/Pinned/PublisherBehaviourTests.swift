@@ -41,7 +41,7 @@
       withExtendedLifetime(held) {}
     }
 
-    @Test func `a subscriber that has cancelled receives nothing and keeps nothing`() {
+    @Test func `a cancelled subscriber receives nothing and retains nothing`() {
       let told = Told<Leaf>()
       let cancellable = store.store(entity: Leaf(1)).asPublisher.sink { told.append($0) }
       cancellable.cancel()

@@ -23,7 +23,7 @@ struct StampBehaviourTests {
     #expect(log.lines.last == "refused Leaf 1: tooOld(current: 10.0, received: 9.0)")
   }
 
-  @Test func `zero is a stamp and none is not`() {
+  @Test func `zero is a stamp, unlike a missing stamp`() {
     let held = store.store(entity: Leaf(1, "a"), modifiedAt: 0)
     _ = store.store(entity: Leaf(1, "b"), modifiedAt: 0)
     #expect(held.current.text == "a")
@@ -32,7 +32,7 @@ struct StampBehaviourTests {
     #expect(other.current.text == "b")
   }
 
-  @Test func `a refused store gives what is kept`() {
+  @Test func `a refused store returns the stored value`() {
     let held = store.store(entity: Leaf(1, "old"), modifiedAt: 10)
     #expect(store.store(entity: Leaf(1, "new"), modifiedAt: 1).value == held.value)
   }

@@ -6,12 +6,12 @@ import Testing
 struct StoreBehaviourTests {
   private let store = makeStore()
 
-  @Test func `what was stored and not kept is gone at once`() {
+  @Test func `an entity stored and not held is released at once`() {
     _ = store.store(entity: Leaf(1))
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `what was observed and let go is gone at once`() {
+  @Test func `an observed and released entity is removed at once`() {
     _ = store.store(entity: Leaf(1)).observe { _ in }
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
@@ -23,13 +23,13 @@ struct StoreBehaviourTests {
     #expect(store.find(Leaf.self, id: 1) != nil, "It keeps the entity until it is released.")
   }
 
-  @Test func `the first store of an entity tells the logger of no failure`() {
+  @Test func `the first store of an entity logs no failure`() {
     let log = Log()
     _ = makeStore(logger: log).store(entity: Leaf(1))
     #expect(log.lines == ["stored Leaf 1"])
   }
 
-  @Test func `the closure for present entities is called when there is one`() {
+  @Test func `the closure for present entities is called when the entity is present`() {
     let calls = Told<Int>()
     let held = store.store(entity: Leaf(1), ifPresent: { _ in calls.append(1) })
     #expect(calls.count == 0)
@@ -37,20 +37,20 @@ struct StoreBehaviourTests {
     #expect(calls.values == [2] && held.value.id == 1)
   }
 
-  @Test func `an update changes what find gives`() {
+  @Test func `find returns the updated entity`() {
     let held = store.store(entity: Leaf(1))
     #expect(store.update(Leaf.self, id: 1) { $0.text = "new" })
     #expect(store.find(Leaf.self, id: 1)?.value.text == "new" && held.current.text == "new")
     #expect(!store.update(Leaf.self, id: 2) { $0.text = "new" })
   }
 
-  @Test func `the snapshot of an observer never changes`() {
+  @Test func `the value of an observer never changes`() {
     let held = store.store(entity: Leaf(1, "old"))
     _ = store.store(entity: Leaf(1, "new"))
     #expect(held.value == Leaf(1, "old"))
   }
 
-  @Test func `a list of entities follows these entities in this order with repetitions`() {
+  @Test func `a list of entities keeps their order and repetitions and shows their changes`() {
     let held = store.store(entities: [Leaf(2), Leaf(1), Leaf(2)])
     let (told, subscription) = held.changes()
     store.transaction { store in
@@ -69,28 +69,28 @@ struct StoreBehaviourTests {
     #expect(store.find(Leaf.self, id: 2) != nil)
   }
 
-  @Test func `an alias keeps what is in its aggregate`() {
+  @Test func `an alias retains the entities of its aggregate`() {
     _ = store.store(entity: Root(id: 1, leaf: Leaf(2)), named: .main)
     #expect(store.find(Leaf.self, id: 2) != nil)
   }
 
-  @Test func `an alias gives its entity with nothing else keeping it`() {
+  @Test func `an alias alone retains its entity`() {
     _ = store.store(entity: Leaf(1), named: .chosen)
     #expect(store.find(named: .chosen).value == Leaf(1))
   }
 
-  @Test func `an alias of a collection gives its entities`() {
+  @Test func `an alias of a collection returns its entities`() {
     _ = store.store(entities: [Leaf(1), Leaf(2)], named: .all)
     #expect(store.find(named: .all).value == [Leaf(1), Leaf(2)])
   }
 
-  @Test func `a longer collection under the same alias replaces the former one`() {
+  @Test func `a longer collection under an existing alias replaces the former one`() {
     _ = store.store(entities: [Leaf(1)], named: .all)
     _ = store.store(entities: [Leaf(3), Leaf(1), Leaf(2)], named: .all)
     #expect(store.find(named: .all).value == [Leaf(3), Leaf(1), Leaf(2)])
   }
 
-  @Test func `storing under an alias tells the observers of both`() {
+  @Test func `storing under an alias notifies the observers of the alias and of the entity`() {
     let held = store.store(entity: Leaf(1), named: .chosen)
     let (leaves, s1) = held.changes()
     let (chosen, s2) = store.find(named: .chosen).changes()
@@ -112,7 +112,7 @@ struct StoreBehaviourTests {
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
-  @Test func `an observer of an alias is told nil when it is removed`() {
+  @Test func `an observer of an alias receives nil when the alias is removed`() {
     _ = store.store(entity: Leaf(1), named: .chosen)
     let (told, subscription) = store.find(named: .chosen).changes()
     store.removeAlias(named: .chosen)
@@ -122,7 +122,7 @@ struct StoreBehaviourTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `observers of all aliases are told nil when all are removed`() {
+  @Test func `observers of all aliases receive nil when all aliases are removed`() {
     _ = store.store(entity: Leaf(1), named: .chosen)
     _ = store.store(entities: [Leaf(1)], named: .all)
     let (one, s1) = store.find(named: .chosen).changes()
@@ -132,7 +132,7 @@ struct StoreBehaviourTests {
     withExtendedLifetime((s1, s2)) {}
   }
 
-  @Test func `an alias can be made to stand for another entity by an update`() {
+  @Test func `an update can point an alias to another entity`() {
     _ = store.store(entity: Leaf(1), named: .chosen, modifiedAt: 0)
     let (told, subscription) = store.find(named: .chosen).changes()
     #expect(store.update(named: .chosen, modifiedAt: 1) { $0 = Leaf(2) })
@@ -140,7 +140,7 @@ struct StoreBehaviourTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an alias that began with an empty collection can be appended to`() {
+  @Test func `entities can be appended to an alias of an empty collection`() {
     _ = store.store(entities: [Leaf](), named: .all, modifiedAt: 0)
     let (told, subscription) = store.find(named: .all).changes()
     #expect(store.find(named: .all).value == [])
@@ -149,7 +149,7 @@ struct StoreBehaviourTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an update of an aliased aggregate tells the observers of the alias and of what is in it`() {
+  @Test func `an update of an aliased aggregate notifies the observers of the alias and of the entities in it`() {
     _ = store.store(entity: Root(id: 1, leaf: Leaf(2)), named: .main)
     let (main, s1) = store.find(named: .main).changes()
     let (leaves, s2) = store.find(Leaf.self, id: 2)!.changes()
@@ -166,7 +166,7 @@ struct StoreBehaviourTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `an alias that stands for nothing can be followed`() {
+  @Test func `an alias without an entity can be observed`() {
     let (told, subscription) = store.find(named: .chosen).changes()
     #expect(!store.update(named: .chosen) { $0.text = "no" })
     _ = store.store(entity: Leaf(1), named: .chosen)
@@ -174,7 +174,7 @@ struct StoreBehaviourTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func `aliases of one name for two types are independent`() {
+  @Test func `aliases with equal names and different types are independent`() {
     _ = store.store(entity: Leaf(1), named: AliasKey<Leaf>("test"))
     _ = store.store(entities: [Leaf(2)], named: AliasKey<[Leaf]>("test"))
     store.removeAlias(named: AliasKey<Leaf>("test"))

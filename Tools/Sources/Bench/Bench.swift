@@ -23,19 +23,20 @@ struct Bench: ParsableCommand {
       than eight times as high at the largest size as at 1,000 records.
       """)
 
-  @Option(help: "How many rows there are.")
+  @Option(help: "The number of rows.")
   var rows = 100_000
 
-  @Option(help: "How often each side does its work.")
+  @Option(help: "The number of rounds of each side.")
   var rounds = 7
 
   @Option(help: "Only the measures whose name contains this text.")
   var filter: String?
 
-  @Option(help: "The URL of a PostgreSQL database to make throw-away schemas in. Without, its measures are skipped.")
+  @Option(
+    help: "The URL of a PostgreSQL database for temporary schemas. Without it, the PostgreSQL measures are skipped.")
   var postgres: String?
 
-  @Option(help: "Where the database files are made; the directory of temporary files by default.")
+  @Option(help: "The directory for database files; the temporary directory by default.")
   var directory: String?
 
   @Flag(help: "Print the figures as JSON.")

@@ -6,15 +6,15 @@ import CoherenceIdentityMap
 struct Chat: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "coherence-chat", abstract: "Shows the live feed of a chat, held together by the identity map.",
-    discussion: "A line with + is a new message, one with ~ has changed, and with - one is gone.")
+    discussion: "A line with + is a new message, with ~ a changed one, and with - a removed one.")
 
-  @Option(help: "How many things happen.")
+  @Option(help: "The number of events.")
   var events = 20
 
-  @Option(help: "What happens: the same for the same number.")
+  @Option(help: "The seed of the random events.")
   var seed: UInt64 = 1
 
-  @Option(help: "Seconds between two of them.")
+  @Option(help: "Seconds between two events.")
   var pause = 0.2
 
   func validate() throws {

@@ -10,7 +10,7 @@ struct Client {
     store.setPolicy(for: Message.self) { $0.lifetime = .last(50) }
   }
 
-  /// Each event is one call: whatever shows the author or the message is brought up to date by the store.
+  /// Applies an event in one call. The store updates every value that contains the author or the message.
   func receive(_ event: Event) {
     switch event {
     case .said(let message): store.store(message)
@@ -21,8 +21,8 @@ struct Client {
     }
   }
 
-  /// Shows a message at once, before the server has taken it.
-  /// - Returns: What makes the message sure (`commit`) or takes it back (`rollback`).
+  /// Shows a message at once, before the server's reply.
+  /// - Returns: The tentative change, to be confirmed with `commit` or reverted with `rollback`.
   func send(_ message: Message) -> OptimisticChange {
     store.optimistically { $0.store(message) }
   }

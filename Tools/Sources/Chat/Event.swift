@@ -1,4 +1,4 @@
-/// What a server tells a client over a socket: as a rule a part of something, seldom the whole.
+/// A message from the server over a socket: usually an update of a part, seldom a whole value.
 enum Event: Equatable, Sendable {
   /// A message with its author, as the server knows them.
   case said(Message)

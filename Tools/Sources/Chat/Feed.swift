@@ -5,7 +5,7 @@ struct Feed {
   private let messages: EntityObserver<[Message]>
   private let subscription: EntityStore.Subscription
 
-  /// - Parameter write: Called with a line for each message that comes, changes or goes.
+  /// - Parameter write: Called with a line for each inserted, changed or removed message.
   init(of store: EntityStore, write: @escaping @Sendable (String) -> Void) {
     messages = store.query(Message.self, sortedBy: \.id)
     subscription = messages.observeChanges { change in

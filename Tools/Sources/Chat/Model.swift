@@ -1,13 +1,13 @@
 import CoherenceIdentityMap
 
-/// Somebody who writes. In the store there is one of each, however many messages they are the author of.
+/// The author of messages. The store contains one value for each author, for any number of messages.
 struct Author: Identifiable, Equatable {
   let id: Int
   var name: String
   var isAway = false
 }
 
-/// What somebody wrote.
+/// A message of the chat.
 struct Message: Aggregate, Equatable {
   let id: Int
   var text: String

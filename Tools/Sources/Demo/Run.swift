@@ -4,24 +4,24 @@ import DemoService
 import Foundation
 import Logging
 
-/// Synchronises the store with the service and tells about it.
+/// Synchronizes the store with the service and prints a report.
 struct Run: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Pull the packages from a service into a store, and ask the graph (the default).",
     discussion: """
       Serves the packages of this machine on the loopback interface, unless --url names another service. Run it twice: \
-      the second run writes nothing. Press Control-C at any moment: the next run goes on from there.
+      the second run writes nothing. Press Control-C at any moment: the next run continues from there.
       """)
 
-  @OptionGroup(title: "What is served") var source: CatalogOptions
-  @OptionGroup(title: "Where it is kept") var store: StoreOptions
+  @OptionGroup(title: "Served packages") var source: CatalogOptions
+  @OptionGroup(title: "Store") var store: StoreOptions
 
   @Option(help: ArgumentHelp("Pull from the service at this URL, as `serve` prints it.", valueName: "url"))
   var url: String?
 
   @Option(
     help: ArgumentHelp(
-      "Edit this many packages at the service first; it forgets the edits when it ends.", valueName: "count"))
+      "Edit this many packages at the service first. The edits are lost when the service ends.", valueName: "count"))
   var edit = 0
 
   @Option(help: ArgumentHelp("Show what this package needs, directly and indirectly.", valueName: "package"))

@@ -5,7 +5,7 @@ struct Terminal: Sendable {
   /// Whether lines can be drawn again.
   let isInteractive = isatty(STDOUT_FILENO) == 1
 
-  /// Writes at once, whatever is at the other end.
+  /// Writes at once, to a terminal, a pipe or a file.
   func write(_ text: String) {
     guard !text.isEmpty else { return }
     try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))

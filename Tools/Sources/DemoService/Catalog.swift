@@ -1,6 +1,6 @@
-/// The packages that the demo serves, wherever they come from.
+/// The packages that the demo serves, from any source.
 ///
-/// Whatever it is made of, a catalog is consistent: names are unique, and every dependency is a package of the catalog.
+/// A catalog is always consistent: names are unique, and every dependency is a package of the catalog.
 public struct Catalog: Sendable, Equatable {
   /// Sorted by name.
   public private(set) var packages: [PackageRecord]
@@ -29,7 +29,7 @@ public struct Catalog: Sendable, Equatable {
 
   public subscript(name: String) -> PackageRecord? { indexOfName[name].map { packages[$0] } }
 
-  /// Applies an edit and returns the package as it is then; `nil` when there is no package of the name.
+  /// Applies an edit and returns the package's new value; `nil` for an unknown package.
   public mutating func apply(_ edit: PackageEdit, to name: String) -> PackageRecord? {
     guard let index = indexOfName[name] else { return nil }
     var package = packages[index]

@@ -1,7 +1,7 @@
 import FlyingFox
 import Foundation
 
-/// Answers the requests of ``CatalogService``. Edits are applied one after another.
+/// Responds to the requests of ``CatalogService``. Edits are applied one after another.
 actor CatalogRequests {
   private static let defaultPageSize = 100
   private static let maximumPageSize = 1000

@@ -2,9 +2,9 @@ import FlyingFox
 import FlyingSocks
 import Foundation
 
-/// Serves a catalog over HTTP on the loopback interface, as the web service that the demo synchronises with.
+/// Serves a catalog over HTTP on the loopback interface, as the web service of the demo.
 ///
-/// | request | answer |
+/// | request | response |
 /// |---|---|
 /// | `GET /packages?page=N&size=M` | ``PackagePage`` |
 /// | `GET /packages/{name}` | ``PackageRecord`` |
@@ -12,14 +12,14 @@ import Foundation
 /// | `GET /maintainers?page=N&size=M` | ``MaintainerPage`` |
 /// | `GET /sections` | ``SectionList`` |
 ///
-/// Pages count from 1. Every answer carries an `ETag` made of its content: `If-None-Match` with it answers 304 without
-/// a body, and `If-Match` guards an edit with 412 when somebody else edited the package meanwhile.
+/// Pages count from 1. Every response carries an `ETag` made of its content: a request with it in `If-None-Match` gets
+/// 304 without a body, and `If-Match` fails an edit with 412 after another client has edited the package.
 public actor CatalogService {
   private let requestedPort: UInt16
   private let requests: CatalogRequests
   private var running: (server: HTTPServer, task: Task<Void, any Error>)?
 
-  /// - Parameter port: 0 for any that is free.
+  /// - Parameter port: 0 for any free port.
   public init(catalog: Catalog, port: UInt16 = 0) {
     requestedPort = port
     requests = CatalogRequests(catalog: catalog)

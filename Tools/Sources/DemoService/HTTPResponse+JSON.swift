@@ -6,7 +6,7 @@ extension HTTPHeader {
 }
 
 extension HTTPResponse {
-  /// Answers with a value, or with 304 when the client shows that it has the value already.
+  /// A response with a value, or with 304 if the request shows that the client has the value already.
   static func json(_ value: some Encodable, for request: HTTPRequest) -> HTTPResponse {
     guard let tag = try? ContentTag(encoding: value) else {
       return .problem(
@@ -26,7 +26,7 @@ extension HTTPResponse {
   }
 }
 
-/// A value as JSON, with the entity tag made of it: the same content has the same tag, whoever computes it.
+/// A value as JSON, with the entity tag made of it: equal content has the same tag on every machine.
 struct ContentTag {
   let body: Data
   let header: String

@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads the packages of a Debian system: real names, real people and a real graph of dependencies.
 public struct PackageCatalog: Sendable {
-  /// Where dpkg keeps what is installed.
+  /// The file in which dpkg lists installed packages.
   public var statusFile = URL(fileURLWithPath: "/var/lib/dpkg/status")
   /// Where apt keeps what could be installed.
   public var listsDirectory = URL(fileURLWithPath: "/var/lib/apt/lists")
@@ -12,19 +12,19 @@ public struct PackageCatalog: Sendable {
   /// Whether this system has packages to read.
   public var isAvailable: Bool { FileManager.default.isReadableFile(atPath: statusFile.path) }
 
-  /// The packages that are installed.
+  /// The installed packages.
   public func installed() throws -> Catalog {
     Self.catalog(of: try candidates(in: statusFile))
   }
 
-  /// The packages that are installed and those that apt knows of. An installed package hides others of its name.
+  /// The installed packages and the packages known to apt. An installed package hides others of its name.
   public func all() throws -> Catalog {
     var candidates = try candidates(in: statusFile)
     for list in try packageLists() { candidates += try self.candidates(in: list) }
     return Self.catalog(of: candidates)
   }
 
-  /// apt's lists that are not compressed, in the order of their names.
+  /// apt's uncompressed lists, in the order of their names.
   private func packageLists() throws -> [URL] {
     guard FileManager.default.fileExists(atPath: listsDirectory.path) else { return [] }
     return try FileManager.default.contentsOfDirectory(at: listsDirectory, includingPropertiesForKeys: nil)
@@ -60,7 +60,7 @@ private struct Candidate {
   /// Each entry lists the alternatives that satisfy one dependency.
   var dependencies: [[String]]
 
-  /// `nil` when the paragraph is no package, or one that was removed.
+  /// `nil` if the paragraph does not describe a package, or describes a removed one.
   init?(_ paragraph: ControlParagraphs.Paragraph) {
     guard let name = paragraph["Package"], let version = paragraph["Version"] else { return nil }
     if let status = paragraph["Status"], !status.hasSuffix(" installed") { return nil }

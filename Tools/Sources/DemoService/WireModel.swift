@@ -45,7 +45,7 @@ public struct PackageRecord: Codable, Sendable, Hashable {
 
 /// A page of the packages, which are sorted by name.
 public struct PackagePage: Codable, Sendable, Equatable {
-  /// How many packages there are on all pages.
+  /// The number of packages on all pages.
   public var total: Int
   /// The number of this page, from 1.
   public var page: Int
@@ -62,7 +62,7 @@ public struct PackagePage: Codable, Sendable, Equatable {
 
 /// A page of the maintainers, which are sorted by e-mail address, then by name.
 public struct MaintainerPage: Codable, Sendable, Equatable {
-  /// How many maintainers there are on all pages.
+  /// The number of maintainers on all pages.
   public var total: Int
   /// The number of this page, from 1.
   public var page: Int
@@ -88,7 +88,7 @@ public struct SectionList: Codable, Sendable, Equatable {
   }
 }
 
-/// An edit of a package: the fields that are present replace those of the package.
+/// An edit of a package: present fields replace the package's fields.
 public struct PackageEdit: Codable, Sendable, Equatable {
   public var version: String?
   public var section: String?
@@ -103,9 +103,9 @@ public struct PackageEdit: Codable, Sendable, Equatable {
   }
 }
 
-/// The body of every answer that refuses a request.
+/// The body of every response that refuses a request.
 public struct ServiceProblem: Codable, Sendable, Equatable {
-  /// A sentence that tells what to do.
+  /// A sentence that says what to do.
   public var message: String
 
   public init(message: String) {

@@ -13,10 +13,10 @@ struct Mutate: ParsableCommand {
       changed target run until the first failure. The same seed makes the same mutants of the same sources.
       """)
 
-  @Option(help: "The number that the random choices depend on.")
+  @Option(help: "The seed of the random choices.")
   var seed: UInt64 = 1
 
-  @Option(help: "The number of mutants; those without a type count too.")
+  @Option(help: "The number of mutants, including mutants without a type.")
   var count = 20
 
   @Option(name: .customLong("in"), help: ArgumentHelp("A folder or file to change.", valueName: "path"))
@@ -25,7 +25,7 @@ struct Mutate: ParsableCommand {
   @Option(help: ArgumentHelp("Test only the mutant with this number, of the same seed and count.", valueName: "number"))
   var only: [Int] = []
 
-  @Option(help: ArgumentHelp("Run only the targets of tests whose names contain this.", valueName: "text"))
+  @Option(help: ArgumentHelp("Run only the test targets whose names contain this text.", valueName: "text"))
   var tests: [String] = []
 
   @Flag(help: "List the mutants, and build and test none.")

@@ -36,7 +36,7 @@ struct ChatTests {
     #expect(feed.lines == [] && written.lines.last == "- a message is gone")
   }
 
-  @Test func `a message that is not taken by the server goes again`() {
+  @Test func `a message rejected by the server disappears`() {
     let client = Client(store)
     let (feed, _) = watched()
     let author = Author(id: 1, name: "You")
@@ -48,7 +48,7 @@ struct ChatTests {
     #expect(feed.lines == ["You: second"])
   }
 
-  @Test func `a feed keeps the last fifty messages and the authors of those`() {
+  @Test func `a feed keeps the last fifty messages and their authors`() {
     let client = Client(store)
     let (feed, _) = watched()
     for id in 1...60 { client.receive(.said(Message(id: id, text: "\(id)", author: Author(id: id, name: "A")))) }

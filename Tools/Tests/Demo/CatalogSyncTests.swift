@@ -46,7 +46,7 @@ struct CatalogSyncTests {
   }
 
   @Test(arguments: [SyncStep.Phase.pulling, .linking, .pruning])
-  func `a run that was interrupted is continued by the next`(phase: SyncStep.Phase) async throws {
+  func `the next run continues an interrupted run`(phase: SyncStep.Phase) async throws {
     let scene = try Scene()
     await #expect(throws: (any Error).self) {
       _ = try await scene.run(catalog) { step in
@@ -62,7 +62,7 @@ struct CatalogSyncTests {
     #expect(third.rows.isEmpty && third.outcome.relinked == 0)
   }
 
-  @Test func `a run that was canceled in the middle of a page is continued by the next`() async throws {
+  @Test func `the next run continues a run canceled in the middle of a page`() async throws {
     let scene = try Scene()
     let halfway = HalfwayClient(answering: 3)
     let run = Task { [catalog] in try await scene.run(catalog, http: halfway) }
@@ -80,7 +80,7 @@ struct CatalogSyncTests {
     #expect(third.rows.isEmpty)
   }
 
-  @Test func `what the service no longer has is deleted, with sections and maintainers that have no package`()
+  @Test func `packages missing from the service are deleted, with sections and maintainers left without packages`()
     async throws
   {
     let scene = try Scene()

@@ -10,7 +10,7 @@ final class HalfwayClient: HTTPClient {
   private let count = Mutex(0)
   private let reached = AsyncStream<Void>.makeStream()
 
-  /// - Parameter last: The number of the request, from 1, that is not answered.
+  /// - Parameter last: The number of the request, from 1, without a reply.
   init(answering last: Int) { self.last = last }
 
   func send(_ request: HTTPRequest, body: Data?) async throws -> HTTPReply {

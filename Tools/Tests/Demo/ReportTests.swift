@@ -26,7 +26,7 @@ struct ReportTests {
     #expect(needs?.levels == expected)
   }
 
-  @Test func `a package that there is not needs nothing`() async throws {
+  @Test func `an unknown package needs no packages`() async throws {
     let needs = try await Scene().withStack { stack in
       try await MainActor.run { try GraphAnswers(stack).needs(of: "none") }
     }

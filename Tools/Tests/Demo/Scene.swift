@@ -4,7 +4,8 @@ import DemoClient
 import DemoService
 import Foundation
 
-/// A store in a directory of its own, which goes with the scene; each run opens it anew, as a process would.
+/// A store in a directory of its own, which is removed with the scene. Each run opens the store again, like a new
+/// process.
 final class Scene: Sendable {
   private let directory: URL
 
@@ -24,7 +25,7 @@ final class Scene: Sendable {
     return try result.get()
   }
 
-  /// Synchronises with a service of the catalog, and answers what it did to the rows.
+  /// Synchronizes with a service of the catalog, and returns the changed rows.
   func run(
     _ catalog: Catalog, edits: Int = 0, http: (any HTTPClient)? = nil,
     progress: @escaping @Sendable (SyncStep) async -> Void = { _ in }
@@ -57,7 +58,7 @@ final class Scene: Sendable {
 struct RunResult: Sendable {
   let outcome: SyncOutcome
   let rows: RowChanges
-  /// The names of the packages of which the row changed, and of those that were edited.
+  /// The names of packages with a changed row, and of the edited packages.
   let changed: [String]
   let edited: [String]
 }

@@ -61,7 +61,7 @@ struct CatalogServiceTests {
     }
   }
 
-  @Test func `an edit of what somebody else edited meanwhile is refused`() async throws {
+  @Test func `an edit of a package edited by another client after the read is refused`() async throws {
     try await withService { client in
       let name = catalog.packages[0].name
       let (_, fetched) = try await client.send("GET", "packages/\(name)")
@@ -97,7 +97,7 @@ struct CatalogServiceTests {
     }
   }
 
-  @Test func `a port that is taken is an error, and a second start too`() async throws {
+  @Test func `starting on a used port fails, and starting twice fails too`() async throws {
     let service = CatalogService(catalog: catalog)
     let url = try await service.start()
     let port = try #require(url.port.flatMap(UInt16.init(exactly:)))

@@ -70,7 +70,7 @@ struct PackageCatalogTests {
   }
 }
 
-/// A directory that goes away with its owner.
+/// A directory removed with its owner.
 private final class TemporaryDirectory {
   let url = FileManager.default.temporaryDirectory.appendingPathComponent("coherence-\(UUID().uuidString)")
 

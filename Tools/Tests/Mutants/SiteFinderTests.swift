@@ -78,7 +78,7 @@ struct SiteFinderTests {
     #expect(changes(.dropElement, "let a = [b], c = [D.e], f: [Int] = []") == [])
   }
 
-  @Test func `arguments that are handed on are dropped`() {
+  @Test func `passed-on arguments are dropped`() {
     #expect(changes(.dropArgument, "f(a, options: options)") == [["f(a, options: options)", "f(a)"]])
     #expect(changes(.dropArgument, "f(a, options: other)") == [])
     #expect(changes(.dropArgument, "f(options: options)") == [])
@@ -100,7 +100,7 @@ struct SiteFinderTests {
     #expect(changes(.dropStatement, source) == [["a()", ""], ["try b.c()", ""], ["d = e", ""], ["f += 1", ""]])
   }
 
-  @Test func `a single expression that is a value is not dropped`() {
+  @Test func `a single expression used as a value is not dropped`() {
     #expect(changes(.dropStatement, "func f() -> Int { g() }") == [])
     #expect(changes(.dropStatement, "let a = { g() }") == [])
     #expect(changes(.dropStatement, "var a: Int { g() }") == [])

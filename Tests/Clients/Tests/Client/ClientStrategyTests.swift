@@ -1,7 +1,7 @@
 import Coherence
 import Testing
 
-/// A strategy that conforms to the protocol alone: one context for the view, which reads what was saved, and background
+/// A strategy that conforms to the protocol alone: one context for the view, which reads saved changes, and background
 /// contexts whose changes win over it.
 private final class NewsroomStrategy: ContextStrategyType {
   let viewContext: ManagedObjectContext
@@ -62,7 +62,7 @@ struct ClientStrategyTests {
     #expect(context.persistentStoreCoordinator === stack.container.persistentStoreCoordinator)
   }
 
-  /// What is saved in the background is seen by the view, and stays there for the next container.
+  /// A background save becomes visible in the view, and is stored for the next container.
   private func check<Strategy: ContextStrategyType>(_ strategy: Strategy.Type) async throws {
     let stack = try StackOf<Strategy>()
     defer { stack.remove() }

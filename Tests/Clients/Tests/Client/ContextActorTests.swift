@@ -44,7 +44,7 @@ struct ContextActorTests {
     return stack
   }
 
-  @Test func `an actor lives on a context and keeps its objects`() async throws {
+  @Test func `an actor runs on a context and retains its objects`() async throws {
     let stack = try attached()
     defer { stack.remove() }
     let librarian = Librarian(in: stack.container)
@@ -57,7 +57,7 @@ struct ContextActorTests {
     #expect(text == "final")
   }
 
-  @Test func `many callers of an actor take turns`() async throws {
+  @Test func `concurrent callers of an actor take turns`() async throws {
     let stack = try attached()
     defer { stack.remove() }
     let librarian = Librarian(in: stack.container)
@@ -68,7 +68,7 @@ struct ContextActorTests {
     #expect(try await librarian.texts == (10..<30).map(String.init))
   }
 
-  @Test func `saves are followed as they come, and end with the context`() async throws {
+  @Test func `a sequence of saves delivers each save and ends with the context`() async throws {
     let stack = try attached()
     defer { stack.remove() }
     var context: BackgroundContext? = stack.container.newBackgroundContext()
@@ -89,7 +89,7 @@ struct ContextActorTests {
     #expect(await follower.value == [1, 2, 3])
   }
 
-  @Test func `a context takes in what another one saved`() async throws {
+  @Test func `a context merges the saves of another context`() async throws {
     let stack = try StackOf<ContextStrategy.DirectIndependent>()
     defer { stack.remove() }
     try stack.container.attachPersistentStore()
@@ -112,7 +112,7 @@ struct ContextActorTests {
     try await reader.perform { #expect((reader.object(with: id) as? Note)?.text == "final") }
   }
 
-  @Test func `a context takes in what a notification tells`() async throws {
+  @Test func `a context merges the changes that a notification contains`() async throws {
     let stack = try StackOf<ContextStrategy.DirectIndependent>()
     defer { stack.remove() }
     try stack.container.attachPersistentStore()

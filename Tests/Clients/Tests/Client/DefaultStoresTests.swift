@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The stores that come with the face")
 struct DefaultStoresTests {
-  @Test func `a bare configuration is a SQLite store, with nothing to call before`() throws {
+  @Test func `a default configuration opens a SQLite store without registration`() throws {
     let stack = try Stack()
     defer { stack.remove() }
     let store = try stack.container.attachPersistentStore(for: StoreConfiguration())
@@ -19,14 +19,14 @@ struct DefaultStoresTests {
     #expect(try stack.container.attachPersistentStore().type == .sqlite)
   }
 
-  @Test func `no configurations are one bare configuration`() throws {
+  @Test func `an empty list of configurations means one default configuration`() throws {
     let stack = try Stack()
     defer { stack.remove() }
     let stores = try stack.container.attachPersistentStores(for: [])
     #expect(stores.map(\.type) == [.sqlite])
   }
 
-  @Test func `a Connect that starts without stores has the default one`() throws {
+  @Test func `a Connect started without stores has the default store`() throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let connect = GenericConnect<ContextStrategy.Mixed>(
@@ -45,7 +45,7 @@ struct DefaultStoresTests {
     #expect(store.url == nil)
   }
 
-  @Test func `a registry of one's own knows the stores once they are registered there`() {
+  @Test func `a custom registry knows the stores registered in it`() {
     let registry = StoreRegistry()
     #expect(registry.registeredTypes.isEmpty)
     for _ in 1...2 { registerDefaults(in: registry) }

@@ -4,7 +4,7 @@
   @Suite("A feed")
   struct FeedTests {
     @Test(.timeLimit(.minutes(15)))
-    func `the feed has the server's posts once, drafts that come and go, and no other user's data`() throws {
+    func `the feed shows the server's posts once, drafts until their result, and no data of another user`() throws {
       let program = Program("coherence-feed")
       defer { program.remove() }
       #expect(

@@ -7,8 +7,8 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// What somebody writes first who comes from Coherence 5, with nothing but what is public. What changes while an action
-/// runs is behind a lock, for the action is canceled from another thread.
+/// A user's first generic action, with public API only. A lock protects mutable state, because another thread can
+/// cancel the running action.
 final class MyGenericAction: GenericAction {
   private let canceled = Mutex(false)
   private let work: @Sendable () -> Void
@@ -98,7 +98,7 @@ struct MyWebServiceTask: Sendable {
   let parameter2: Double
 }
 
-/// A web service that answers at once, or says that it cannot.
+/// A web service that responds at once, or throws that it is unavailable.
 struct MyWebService: Sendable {
   var statusCode = 200
   var failure: URLError?
@@ -149,7 +149,7 @@ struct FirstActionsTests {
     try connect.start()
   }
 
-  /// Waits for the completion block, as those do who do not await the handle.
+  /// Waits for the completion block instead of awaiting the handle.
   private func finished(
     _ submit: (@escaping @Sendable (any ActionProxy) -> Void) throws -> any ActionProxy
   ) async throws -> any ActionProxy {
@@ -167,7 +167,7 @@ struct FirstActionsTests {
     return try await context.perform { try context.fetch(FetchRequest(Reading.self)).map(\.value) }
   }
 
-  @Test func `a generic action is executed, and its proxy tells of it`() async throws {
+  @Test func `a generic action is executed, and its proxy reports the result`() async throws {
     let runs = Atomic(0)
     let action = MyGenericAction { runs.add(1, ordering: .relaxed) }
     let proxy = try await finished { try connect.execute(action, completionBlock: $0) }
@@ -189,7 +189,7 @@ struct FirstActionsTests {
     #expect(runs.load(ordering: .relaxed) == 0)
   }
 
-  @Test func `an entity action brings what the web service has into the stores`() async throws {
+  @Test func `an entity action merges the values of the web service into the stores`() async throws {
     let action = MyEntityAction(webService: MyWebService(), parameter1: 1.5, parameter2: 2)
     let proxy = try await finished { try connect.execute(action, completionBlock: $0) }
     #expect(proxy.error == nil && proxy.completionStatus == .successful)
@@ -204,7 +204,7 @@ struct FirstActionsTests {
     #expect(try await values().isEmpty)
   }
 
-  @Test func `errors thrown by an action come back in its proxy`() async throws {
+  @Test func `an error thrown by an action is in its proxy`() async throws {
     let service = MyWebService(failure: URLError(.timedOut))
     let action = MyEntityAction(webService: service, parameter1: 1, parameter2: 2)
     let proxy = try await finished { try connect.execute(action, completionBlock: $0) }
@@ -212,7 +212,7 @@ struct FirstActionsTests {
     #expect(proxy.completionStatus == .failed)
   }
 
-  @Test func `an entity action that is canceled while the service answers merges nothing`() async throws {
+  @Test func `an entity action canceled while the service responds merges nothing`() async throws {
     let known = Mutex<(any ActionProxy)?>(nil)
     let submitted = DispatchSemaphore(value: 0)
     let service = MyWebService(whileAnswering: {

@@ -14,7 +14,7 @@
       dataHome = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
     }
 
-    /// Runs the program to its good end, and answers what it prints.
+    /// Runs the program to a successful end and returns its output.
     func output() throws -> String {
       let output = Pipe()
       let process = Process()

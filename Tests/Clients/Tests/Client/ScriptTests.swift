@@ -3,7 +3,7 @@
 
   @Suite("A program at the top level")
   struct ScriptTests {
-    @Test func `background tasks are awaited, whatever their block answers`() throws {
+    @Test func `a script waits for background tasks with any kind of block`() throws {
       let program = Program("coherence-script")
       defer { program.remove() }
       let entries = #"["one expression", "statements", "with a completion"]"#

@@ -26,7 +26,7 @@ struct StackOf<Strategy: ContextStrategyType> {
       name: "Notes", managedObjectModel: try Note.model(), storeLocation: directory)
   }
 
-  /// Detaches the stores and removes what they kept.
+  /// Detaches the stores and removes their files.
   func remove() {
     try? container.detach(persistentStores: container.persistentStoreCoordinator.persistentStores)
     try? FileManager.default.removeItem(at: directory)

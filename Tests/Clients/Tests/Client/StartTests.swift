@@ -4,7 +4,7 @@
 
   @Suite("First steps with a Connect: the start")
   struct StartTests {
-    @Test func `each way to start has the stores that it says`() throws {
+    @Test func `each way to start attaches the expected stores`() throws {
       let program = Program("coherence-start")
       defer { program.remove() }
       let output = try program.output()

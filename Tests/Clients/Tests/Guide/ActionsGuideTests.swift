@@ -144,7 +144,7 @@ struct ActionsGuideTests {
     #expect(try await titles() == ["Sinnerman", "Strange Fruit"])
   }
 
-  @Test func `a client is put together from parts`() {
+  @Test func `a client is composed of parts`() {
     let http = URLSessionClient(maximumBodySize: 10_000_000).limited(to: .seconds(30)).retrying()
     let client: any HTTPClient = http
     #expect("\(type(of: client))".hasPrefix("RetryingClient"))

@@ -25,7 +25,7 @@ extension AliasKey where T == [Post] {
 struct IdentityMapGuideTests {
   private let ada = Author(id: 7, name: "Ada")
 
-  @Test func `an update is shown by all that contains the entity`() {
+  @Test func `an update is visible in every aggregate of the entity`() {
     let store = EntityStore(delivery: .immediate)
     let posts = store.store(entities: [
       Post(id: 1, text: "Hello", author: ada), Post(id: 2, text: "Again", author: ada),
@@ -59,7 +59,7 @@ struct IdentityMapGuideTests {
     subscription.unsubscribe()
   }
 
-  @Test func `an optimistic change is confirmed or taken back`() {
+  @Test func `an optimistic change is committed or rolled back`() {
     let store = EntityStore(delivery: .immediate)
     let post = store.store(entity: Post(id: 1, text: "Hello", author: ada))
     let change = store.optimistically { draft in
@@ -83,7 +83,7 @@ struct IdentityMapGuideTests {
     #expect(post.current.likes.isEmpty && post.current.author == ada)
   }
 
-  @Test func `a snapshot has all parts of one transaction`() {
+  @Test func `a snapshot contains all parts of one transaction`() {
     let store = EntityStore(delivery: .immediate)
     let kept = store.store(entity: Post(id: 1, text: "Hello", author: ada))
     let page = store.snapshot(of: .entity(Post.self, id: 1), .entity(Author.self, id: 7))

@@ -51,7 +51,7 @@ struct SavingGuideTests {
     #expect(titles == ["Miss Perfumado", "Mine", "Theirs", "Mine"])
   }
 
-  @Test func `a policy of one's own chooses the values`() async throws {
+  @Test func `a custom policy chooses the values`() async throws {
     let container = try await Catalogue.filledContainer()
     defer { withExtendedLifetime(container) {} }
     let context = container.newBackgroundContext()

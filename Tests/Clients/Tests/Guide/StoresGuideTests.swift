@@ -27,7 +27,7 @@ struct StoresGuideTests {
     }
   }
 
-  @Test func `configurations of the model decide where an entity lives`() async throws {
+  @Test func `configurations of the model decide about the store of an entity`() async throws {
     try await withDirectory { directory in
       let model = try ManagedObjectModel(configurations: ["Library": ["Book"], "Session": ["Search"]]) {
         Entity("Book") { Attribute("title", .string) }
@@ -71,7 +71,7 @@ struct StoresGuideTests {
     }
   }
 
-  @Test func `a store that does not fit is refused with its losses`() async throws {
+  @Test func `an incompatible store is refused and the error lists the losses`() async throws {
     try await withDirectory { directory in
       let old = try ManagedObjectModel { Entity("Book") { Attribute("pages", .string) } }
       let writer = Container(name: "Reader", managedObjectModel: old, storeLocation: directory)

@@ -1,7 +1,7 @@
 import Coherence
 import Testing
 
-/// One context for the view, which reads what was saved, and background contexts whose changes win over the stores'.
+/// One context for the view, which reads saved changes, and background contexts whose changes win over the stores'.
 final class NewsroomStrategy: ContextStrategyType {
   let viewContext: ManagedObjectContext
   private let coordinator: PersistentStoreCoordinator
@@ -48,7 +48,7 @@ struct StrategiesGuideTests {
     #expect(container.viewContext.concurrencyType == .mainQueue)
   }
 
-  @MainActor @Test func `the view of a strategy of one's own sees a background save`() async throws {
+  @MainActor @Test func `the view of a custom strategy sees a background save`() async throws {
     try await check(NewsroomStrategy.self)
     try await check(DraftsStrategy.self)
   }

@@ -2,7 +2,7 @@ import CoherenceIdentityMap
 import Foundation
 import Testing
 
-/// What somebody who comes from another identity map writes first, with nothing but what is public.
+/// First code of a user of another identity map, with public API only.
 @Suite("First steps with the identity map")
 struct ReadersFirstStepsTests {
   struct Book: Identifiable, Equatable {
@@ -132,7 +132,7 @@ struct ReadersFirstStepsTests {
     #expect(retained.current == book)
   }
 
-  @Test func `what nobody retains is released`() {
+  @Test func `an entity that nothing retains is released`() {
     let book = Book(id: "ACK", name: "A Clash of Kings")
     _ = entityStore.store(book)
     #expect(entityStore.find(Book.self, id: "ACK") == nil)

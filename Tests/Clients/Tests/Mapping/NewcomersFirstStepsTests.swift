@@ -4,10 +4,10 @@ import Foundation
 import Newcomer
 import Testing
 
-/// What somebody who comes from another wrapper of records writes first, with nothing but what is public.
+/// First code of a user of another wrapper of records, with public API only.
 @Suite("First steps with models")
 struct NewcomersFirstStepsTests {
-  @MainActor @Test func `a program that was written for another wrapper runs`() async throws {
+  @MainActor @Test func `a program written for another wrapper runs`() async throws {
     try registerMyModel()
     let coordinator = AppCoordinator()
     await withCheckedContinuation { continuation in coordinator.configure { continuation.resume() } }

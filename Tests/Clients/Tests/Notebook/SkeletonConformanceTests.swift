@@ -4,14 +4,15 @@ import Testing
 
 @Suite("A store in the making")
 struct SkeletonConformanceTests {
-  // Nobody can save before there are keys, so `save` comes to light later; what sets stores aside, last.
+  // A save needs keys, so the missing `save` shows up only once keys exist. The missing parts of setting a store aside
+  // show up last.
 
-  @Test func `the report on a skeleton names the parts that are missing`() async {
+  @Test func `the report on a skeleton names the missing parts`() async {
     let missing = await missingParts { SkeletonStore($0) }
     #expect(missing == ["metadata()", "setUserInfo(_:)", "makeReader()", "allocateKeys(_:for:)"])
   }
 
-  @Test func `with one part written the report names the next one`() async {
+  @Test func `with one part written the report names the next missing part`() async {
     let missing = await missingParts { KeyedSkeletonStore($0) }
     #expect(missing == ["metadata()", "setUserInfo(_:)", "makeReader()", "save(_:)"])
   }

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Where the author of a store begins: it compiles, it opens, and the suite says what is missing.
+/// The start of a new store: it compiles, it opens, and the suite names the missing parts.
 final class SkeletonStore: PersistentStore {
   let environment: StoreEnvironment
   let spaces: IDSpaces
@@ -19,12 +19,12 @@ final class SkeletonStore: PersistentStore {
   func close() {}
 }
 
-/// The error of a part that is not written yet.
+/// The error of a missing part.
 func missing(_ function: StaticString = #function) -> CoherenceError {
   CoherenceError(.unsupported, "The store has no '\(function)' yet; write it.")
 }
 
-/// Opens the store that is in the making.
+/// Opens the unfinished store.
 struct SkeletonFactory: StoreFactory {
   let make: @Sendable (StoreEnvironment) -> any PersistentStore
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes records in PostgreSQL's binary form into a buffer that is used again and again.
+/// Writes records in PostgreSQL's binary form into a reused buffer.
 struct PersonEncoder {
   private(set) var bytes: [UInt8] = []
   /// Where each field's bytes begin, and their number; -1 for a missing value.

@@ -1,4 +1,4 @@
-/// The statements of a merge by hand, the same for both databases but for what they call equal.
+/// The statements of a handwritten merge, the same for both databases except for the comparison of nullable values.
 struct PersonMerge {
   /// The word for "differs, missing values included".
   let differs: String
@@ -12,13 +12,13 @@ struct PersonMerge {
   private var list: String { columns.joined(separator: ", ") }
   private var others: [String] { Array(columns.dropFirst()) }
 
-  /// Ends an insert: what is there already takes the new values where it differs.
+  /// Ends an insert: existing rows take the new values where they differ.
   var onConflict: String {
     let set = others.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     return "ON CONFLICT (id) DO UPDATE SET \(set) WHERE \(condition("person", "excluded"))"
   }
 
-  /// All that was staged into the table, in one statement.
+  /// Inserts or updates all staged rows in one statement.
   var upsert: String { "INSERT INTO person (\(list)) SELECT \(list) FROM staged WHERE true \(onConflict)" }
 
   /// Where table and staged rows differ, by joining them.
@@ -27,13 +27,13 @@ struct PersonMerge {
     return "UPDATE person SET \(set) FROM staged AS s WHERE s.id = person.id AND (\(condition("person", "s")))"
   }
 
-  /// What is not there yet.
+  /// Inserts staged rows without a row in the table.
   var insert: String {
     "INSERT INTO person (\(list)) SELECT \(list) FROM staged AS s "
       + "WHERE NOT EXISTS (SELECT 1 FROM person AS p WHERE p.id = s.id)"
   }
 
-  /// What was not staged.
+  /// Deletes rows without a staged row.
   var delete: String { "DELETE FROM person WHERE NOT EXISTS (SELECT 1 FROM staged AS s WHERE s.id = person.id)" }
 
   private func condition(_ left: String, _ right: String) -> String {

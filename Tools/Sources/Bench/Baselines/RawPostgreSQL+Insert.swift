@@ -39,7 +39,7 @@ extension RawPostgreSQL {
       try sendInsert(encoder)
       unread += 1
       guard unread == 1000 else { continue }
-      // Read what has been answered, or both ends would wait with full buffers.
+      // Read the replies so far. Otherwise both ends would wait with full buffers.
       try require(PQsendFlushRequest(handle))
       try collect(count: unread)
       unread = 0

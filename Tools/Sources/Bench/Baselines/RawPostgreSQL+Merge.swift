@@ -1,4 +1,4 @@
-/// A merge by hand: the table is to be what is given.
+/// A handwritten merge: afterwards the table contains exactly the given people.
 extension RawPostgreSQL {
   /// Copies all records into a temporary table, then has the server insert or update, and delete.
   func mergeByStaging(_ people: [Person], joining: Bool) throws {

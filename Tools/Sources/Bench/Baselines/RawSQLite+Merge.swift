@@ -1,4 +1,4 @@
-/// A merge by hand: the table is to be what is given.
+/// A handwritten merge: afterwards the table contains exactly the given people.
 extension RawSQLite {
   /// Stages all records in a temporary table, then has the database insert or update, and delete.
   func mergeByStaging(_ people: [Person], joining: Bool) throws {
@@ -14,7 +14,7 @@ extension RawSQLite {
     }
   }
 
-  /// One upsert for each record; what is to go is found by the staged keys.
+  /// Runs one upsert for each record. The staged keys identify the rows to delete.
   func mergeByUpserts(_ people: [Person]) throws {
     try execute("PRAGMA temp_store = MEMORY; CREATE TEMP TABLE staged (id INTEGER PRIMARY KEY)")
     try transaction {

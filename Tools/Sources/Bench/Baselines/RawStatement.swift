@@ -17,7 +17,9 @@ final class RawStatement {
 
   deinit { sqlite3_finalize(handle) }
 
-  /// Whether there is a row.
+  /// Advances to the next row.
+  ///
+  /// - Returns: Whether a row exists.
   @inline(__always) func step() throws -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true

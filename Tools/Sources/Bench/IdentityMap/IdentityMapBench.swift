@@ -1,6 +1,6 @@
 import CoherenceIdentityMap
 
-/// Measures of the identity map, beside a dictionary behind a lock where there is something to compare.
+/// Measures of the identity map, beside a dictionary behind a lock where the two are comparable.
 struct IdentityMapBench {
   let count = 100_000
 

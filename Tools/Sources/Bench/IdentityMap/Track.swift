@@ -21,7 +21,7 @@ struct Album: Aggregate, Equatable {
 
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.tracks)] }
 
-  /// An album whose tracks no other one has.
+  /// An album with tracks of its own.
   init(_ id: Int) {
     self.id = id
     title = "Album \(id)"

@@ -12,7 +12,7 @@ struct Measure {
 
   enum Unit: String, Codable { case time, bytes }
 
-  /// The same without the sides that are ours.
+  /// The same measure without Coherence's sides.
   func withoutOurs() -> Measure {
     Measure(
       name: name, title: title, unit: unit, items: items, item: item, sides: sides.filter { $0.role != .ours },
@@ -24,7 +24,7 @@ struct Measure {
 struct Side {
   let name: String
   let role: Role
-  /// Does the work once on fresh ground; what is not the work stays outside of the sample.
+  /// Does the work once on fresh data. Preparation stays outside the sample.
   let run: () throws -> Sample
 
   enum Role: String, Codable { case raw, grdb, ours }
@@ -34,7 +34,8 @@ struct Side {
 struct Sample {
   /// Seconds or bytes.
   var amount: Double
-  /// Of what was read or written. The sides of a measure must agree; `nil` when there is nothing to compare.
+  /// The checksum of the read or written rows. The sides of a measure must agree; `nil` for measures without
+  /// rows.
   var checksum: UInt64?
 }
 

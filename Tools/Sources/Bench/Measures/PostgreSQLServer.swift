@@ -50,7 +50,7 @@ final class PostgreSQLServer {
     return schema
   }
 
-  /// A schema that is a store of ours with all rows.
+  /// A schema with all rows in a Coherence store.
   func objectSchema(_ people: [Person]) throws -> String {
     if let objectLibrary { return objectLibrary }
     let schema = try makeSchema()
@@ -60,7 +60,7 @@ final class PostgreSQLServer {
     return schema
   }
 
-  /// A schema that is a store of ours with all rows, kept by a mapping.
+  /// A schema with all rows in a Coherence store, written through a mapping.
   func personSchema(_ people: [Person]) throws -> String {
     if let personLibrary { return personLibrary }
     let schema = try makeSchema()

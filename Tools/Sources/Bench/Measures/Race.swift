@@ -1,4 +1,4 @@
-/// Runs the sides of a measure in turns, so that whatever the machine does meanwhile happens to all of them.
+/// Runs the sides of a measure in turns, so that a disturbance of the machine affects all of them.
 struct Race {
   let rounds: Int
   /// Called before each run, with the round and the side.

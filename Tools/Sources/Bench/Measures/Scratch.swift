@@ -12,13 +12,13 @@ final class Scratch {
 
   deinit { try? FileManager.default.removeItem(at: directory) }
 
-  /// A place where there is no file yet.
+  /// The location of a new file.
   func fresh() -> URL {
     count += 1
     return directory.appendingPathComponent("\(count).sqlite")
   }
 
-  /// Runs the body with a database file of its own, a copy if one is given, and removes the file afterwards.
+  /// Runs the body with a database file of its own, or with a copy of the given one, and removes the file afterwards.
   func with<T>(copyOf original: URL? = nil, _ body: (URL) throws -> T) throws -> T {
     let file = fresh()
     defer { for part in Self.parts(of: file) { try? FileManager.default.removeItem(at: part) } }

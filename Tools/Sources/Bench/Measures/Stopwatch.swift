@@ -1,4 +1,4 @@
-/// Times work, and keeps what the work made until the time has been taken, so that nobody pays for its release.
+/// Times work, and retains its result until the time has been taken, so that the sample excludes the release.
 enum Stopwatch {
   static func sample<Kept>(_ work: () throws -> (checksum: UInt64, kept: Kept)) rethrows -> Sample {
     let start = ContinuousClock.now

@@ -41,7 +41,7 @@ final class UnitStore: Sendable {
     return Sample(amount: seconds)
   }
 
-  /// Every record is one task's alone: conflicts are not what is measured.
+  /// Each task updates records of its own, because this measure excludes conflicts.
   private func work(_ task: Int, of count: Int, _ units: Int) async throws {
     for unit in stride(from: task, to: units, by: count) {
       let id = ids[(unit % (ids.count / count)) * count + task]

@@ -4,7 +4,7 @@ import Foundation
 import Logging
 
 extension Workbench {
-  /// No-op actions, submitted from one thread and waited for, by way of a started Connect that tells of each of them.
+  /// No-op actions, submitted from one thread and awaited, through a started Connect that posts notifications of each.
   func actionMeasure() -> Measure {
     let count = 200_000
     let name = "Coherence, blocking generic actions"
@@ -73,9 +73,9 @@ extension Workbench {
     return sample
   }
 
-  /// Waits until everything was told that has happened, so that the next run has the machine for itself.
+  /// Waits until all notifications are posted, so that they do not disturb the next run.
   private static func untilTold(_ connect: BenchConnect) throws {
-    // What is told comes in batches: the first may still be in hand when its last is told.
+    // Notifications come in batches: the first batch may still be posting when a completion of its last action runs.
     for _ in 0..<2 {
       let done = DispatchSemaphore(value: 0)
       try connect.execute(NoOpAction()) { _ in done.signal() }

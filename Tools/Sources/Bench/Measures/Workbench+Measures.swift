@@ -1,5 +1,5 @@
 extension Workbench {
-  /// Every measure that can be done here, in the order of the report.
+  /// Every measure that this machine supports, in the order of the report.
   func measures() -> [Measure] {
     var all = [
       fetchMeasure(), insertMeasure(), faultMeasure(), lookupMeasure(), updateMeasure(), smallSaveMeasure(),

@@ -135,7 +135,7 @@ extension Workbench {
       _ = try store.merge(records)
       var probed = records
       let probe = MemoryProbe()
-      // Records are compared in the order in which they were made: this one comes last.
+      // Records are compared in the order of their creation, so that this record comes last.
       probed[probed.count - 1].values["age"] = ProbedAge(age: people[people.count - 1].age, probe: probe)
       let before = benchAllocatedBytes()
       _ = try store.merge(probed)

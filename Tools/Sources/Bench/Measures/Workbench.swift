@@ -1,7 +1,7 @@
 import Coherence
 import Foundation
 
-/// What the measures work on: the rows, and stores that have them already.
+/// The data of the measures: the rows, and stores that contain them.
 final class Workbench {
   let people: [Person]
   let scratch: Scratch
@@ -56,7 +56,7 @@ final class Workbench {
   }
 }
 
-/// A store of ours that has all rows.
+/// A Coherence store with all rows.
 struct ObjectLibrary {
   let file: URL
   /// The identifiers, in the order of the rows.

@@ -2,7 +2,7 @@ import Coherence
 import CoherencePostgreSQL
 import Foundation
 
-/// A store of our own, opened by a coordinator of its own: nothing is cached from whoever used the store before.
+/// A Coherence store with a coordinator of its own, so that earlier users of the file leave no caches.
 final class ObjectStore {
   let coordinator: PersistentStoreCoordinator
   private let store: any PersistentStore

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The databases' versions, and the settings as they answer for them.
+/// The databases' versions, and their effective settings.
 struct Databases: Codable {
   let sqlite: String
   let libpq: String
   let postgreSQL: String?
-  /// By side, the pragmas read back from a connection that was opened as the measures open theirs.
+  /// By side, the pragmas read back from a connection with the options of the measures.
   let pragmas: [String: [String: String]]
   let postgreSQLSettings: [String: String]
 

@@ -1,6 +1,6 @@
 import Coherence
 
-/// What the demo keeps, in two configurations: one for what lasts, one for what is of interest in this run only.
+/// The model of the demo, in two configurations: one for the durable catalog, one for the records of this run.
 package enum CatalogModel {
   /// The configuration of packages, sections and maintainers.
   package static let catalog = "Catalog"

@@ -49,6 +49,6 @@ package struct DemoStack: Sendable {
     }
   }
 
-  /// Cancels what is going on, waits for its end and closes the stores.
+  /// Cancels running actions, waits for their end and closes the stores.
   package func stop() async throws { try await connect.stop() }
 }

@@ -1,6 +1,6 @@
 import Coherence
 
-/// A page that was fetched from the service in this run. Kept in memory.
+/// A page fetched from the service in this run. Kept in memory.
 package final class PageFetch: ManagedObject, KeyPathNaming {
   private static let pageKey = AttributeKey<Int>("page")
   private static let etagKey = AttributeKey<String>("etag")
@@ -27,7 +27,7 @@ package final class PageFetch: ManagedObject, KeyPathNaming {
     get { self[Self.bytesKey] }
     set { self[Self.bytesKey] = newValue }
   }
-  /// From the request to the answer.
+  /// From the request to the reply.
   package var seconds: Double {
     get { self[Self.secondsKey] }
     set { self[Self.secondsKey] = newValue }

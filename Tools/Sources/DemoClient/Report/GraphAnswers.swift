@@ -8,7 +8,7 @@ package struct GraphAnswers {
 
   package init(_ stack: DemoStack) { context = stack.connect.viewContext }
 
-  /// A package, and a number of others that have to do with it.
+  /// A package, with the number of its related packages.
   package struct Degree: Equatable, Sendable {
     package let name: String
     package let count: Int
@@ -46,10 +46,10 @@ package struct GraphAnswers {
 
   package func needs(of name: String) throws -> Needs? { try Needs(of: name, in: context) }
 
-  /// How many records of an entity there are.
+  /// Counts the records of an entity.
   package func count<O: ManagedObject>(_ type: O.Type) throws -> Int { try context.count(for: FetchRequest(type)) }
 
-  /// The pages that were fetched in this run, slowest first.
+  /// The pages fetched in this run, slowest first.
   package func pages() throws -> [(page: Int, packages: Int, bytes: Int, seconds: Double)] {
     try context.fetch(FetchRequest(PageFetch.self).sort(\.seconds, order: .reverse))
       .map { ($0.page, $0.packages, $0.bytes, $0.seconds) }

@@ -2,15 +2,15 @@ import Coherence
 import Foundation
 import Synchronization
 
-/// Stands for a list on a screen: holds the packages of the view context, and is told what others change.
+/// Stands for a list on a screen: holds the packages of the view context, and observes changes by other contexts.
 @MainActor
 package final class LiveView {
-  /// What came in, in packages.
+  /// The observed changes, in packages.
   package struct Tally: Sendable, Equatable {
     package var inserted = 0
     package var refreshed = 0
     package var deleted = 0
-    /// Whether so much came at once that it was not told apart.
+    /// Whether a notification covered too many changes to list them.
     package var isOverrun = false
   }
 
@@ -28,14 +28,14 @@ package final class LiveView {
   /// How many packages the view has now.
   package func count() throws -> Int { try context.count(for: FetchRequest(Package.self)) }
 
-  /// What came in up to now, with what waits to be taken in.
+  /// The changes observed so far, including those in the context's inbox.
   package func tally() throws -> Tally {
     try context.processPendingChanges()
     return observation.tally
   }
 }
 
-/// Counts what notifications tell. They come on the main actor, in the order of the changes.
+/// Counts the changes in notifications. They come on the main actor, in the order of the changes.
 private final class Observation: Sendable {
   private let counts: Counts
   // Set once, and only handed back to the notification center.

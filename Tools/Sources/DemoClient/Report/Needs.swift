@@ -4,12 +4,12 @@ import Foundation
 /// What a package needs, and what that needs, and so on: level by level, with one fetch each.
 package struct Needs: Sendable, Equatable {
   package let name: String
-  /// The names of what is needed, sorted, by the number of steps that lead there.
+  /// The names of needed packages, sorted, by the number of steps that lead to them.
   package let levels: [[String]]
 
   package var count: Int { levels.joined().count }
 
-  /// - Returns: `nil` when there is no package of the name.
+  /// - Returns: `nil` for an unknown package.
   package init?(of name: String, in context: ManagedObjectContext) throws {
     guard let package = try context.fetch(FetchRequest(Package.self).filter { $0.name == name }).first else {
       return nil

@@ -1,6 +1,6 @@
 import Coherence
 
-/// The version of every row of the catalog: a row that is written, for whatever reason, gets another version.
+/// The version of every row of the catalog. Every write of a row changes its version.
 package struct RowVersions: Sendable, Equatable {
   private let versions: [ManagedObjectID: Int64]
 
@@ -47,7 +47,7 @@ package struct RowChanges: Sendable {
   package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 }
 
-/// A row that was written.
+/// A changed row.
 package struct RowChange: Sendable {
   package let id: ManagedObjectID
   /// The versions of the row.

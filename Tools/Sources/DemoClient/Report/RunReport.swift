@@ -1,7 +1,7 @@
 import Coherence
 import Foundation
 
-/// What a run tells when it is over, in lines.
+/// The report at the end of a run, in lines.
 @MainActor
 package struct RunReport {
   private static let shownLimit = 12

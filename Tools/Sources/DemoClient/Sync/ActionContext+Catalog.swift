@@ -2,8 +2,8 @@ import Coherence
 import DemoService
 
 extension ActionContext {
-  /// Adds and updates packages, and the sections and maintainers that they belong to. Dependencies are left as they are:
-  /// they may lead to packages that are still to come. Writes only what differs, in one transaction.
+  /// Adds and updates packages, with their sections and maintainers. Dependencies stay unchanged, because they may lead
+  /// to packages of later pages. Writes only differences, in one transaction.
   func mergePackages(_ records: [PackageRecord]) throws -> Changes {
     let options = MergeOptions(mode: .upsertOnly, saves: false)
     let sections = Set(records.map(\.section)).sorted().map(Section.record)

@@ -1,7 +1,7 @@
 import Coherence
 import Synchronization
 
-/// Remembers the actions that were submitted, in order: to show them while they run, and for the statistics.
+/// Records the submitted actions, in order: to show them while they run, and for the statistics.
 package final class ActionLedger: Sendable {
   private let entries = Mutex<[any ActionProxy]>([])
 

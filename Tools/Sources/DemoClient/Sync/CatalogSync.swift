@@ -3,11 +3,11 @@ import DemoService
 
 /// Makes the store equal to the service.
 ///
-/// Three steps, each of them repeatable, so that a run that was interrupted anywhere is continued by simply running
-/// again: what is there already is found unchanged and not written.
+/// Each of the three steps can be repeated, so that running again continues an interrupted run: existing records are
+/// found unchanged and not written.
 /// 1. Every page is merged by an action of its own: packages, with their sections and maintainers.
-/// 2. Packages are linked to what they need. Only now is every package there that a link may lead to.
-/// 3. What the service does not have any more is deleted.
+/// 2. Packages are linked to the packages that they need. Only after step 1 does every target of a link exist.
+/// 3. Records missing from the service are deleted.
 package struct CatalogSync: Sendable {
   private let connect: DemoStack.Connect
   private let service: ServiceClient
@@ -27,12 +27,12 @@ package struct CatalogSync: Sendable {
     self.progress = progress
   }
 
-  /// Edits packages at the service and answers their names.
+  /// Edits packages at the service and returns their names.
   package func edit(_ count: Int) async throws -> [String] {
     try await value(of: try connect.execute(EditPackages(service: service, count: count)))
   }
 
-  /// Synchronises. Canceling the task cancels the action that runs; what was merged before stays.
+  /// Synchronizes. Canceling the task cancels the running action; merged pages stay.
   package func run() async throws -> SyncOutcome {
     var outcome = SyncOutcome()
     let records = try await pull(&outcome)
@@ -77,7 +77,7 @@ package struct CatalogSync: Sendable {
     }
   }
 
-  /// Packages go first, so that no section or maintainer goes that still has one.
+  /// Deletes packages first, so that no section or maintainer is deleted before its packages.
   private func prune(but records: [PackageRecord], _ outcome: inout SyncOutcome) async throws {
     let packages = Prune<Package>(records: records.map { MergeRecord(["name": $0.name]) })
     outcome.changes.deleted += try await value(of: try connect.execute(packages)).deleted

@@ -2,7 +2,7 @@ import Coherence
 import DemoService
 import Foundation
 
-/// Edits some packages at the service, as somebody else would.
+/// Edits some packages at the service, as another client would.
 struct EditPackages: AsyncGenericAction {
   let service: ServiceClient
   let count: Int
@@ -28,7 +28,7 @@ struct EditPackages: AsyncGenericAction {
     for step in 1... {
       guard seen.count < min(count, total) else { break }
       let fraction = (Double(step) * goldenRatio).truncatingRemainder(dividingBy: 1)
-      // Near the end of a small catalog the sequence may take long to hit what is left.
+      // Near the end of a small catalog the random sequence may rarely hit the remaining packages.
       seen.insert(step > 50 * total ? (step % total) : Int(fraction * Double(total)))
     }
     return seen.sorted()

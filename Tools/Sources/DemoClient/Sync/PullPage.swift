@@ -1,7 +1,7 @@
 import Coherence
 import DemoService
 
-/// Fetches one page of packages and merges it: the unit that is there completely, or not at all, after a crash.
+/// Fetches one page of packages and merges it. After a crash the page is stored completely or not at all.
 struct PullPage: AsyncEntityAction {
   typealias ManagedObjectType = Package
 

@@ -11,8 +11,8 @@ package struct ServiceClient: Sendable {
   private let http: any HTTPClient
 
   /// - Parameters:
-  ///   - http: By default a client that gives up on a reply after half a minute, and tries again what may pass.
-  ///   - logger: Is told of requests that are sent again.
+  ///   - http: By default a client with a timeout of half a minute for a reply, and retries of transient failures.
+  ///   - logger: Receives repeated requests.
   package init(base: URL, http: (any HTTPClient)? = nil, logger: Logger = .silent) {
     self.base = base
     self.http =
@@ -28,7 +28,7 @@ package struct ServiceClient: Sendable {
       bytes: reply.body.count, seconds: (ContinuousClock.now - start) / .seconds(1))
   }
 
-  /// Edits a package and answers it as it is then.
+  /// Edits a package and returns its new value.
   func edit(_ name: String, _ edit: PackageEdit) async throws -> PackageRecord {
     var request = try request("packages/\(name)")
     request.method = .patch
@@ -39,8 +39,8 @@ package struct ServiceClient: Sendable {
     guard let url = URL(string: path, relativeTo: base)?.absoluteURL else {
       throw DemoError("'\(base.absoluteString)' is not the URL of a service; give one like http://127.0.0.1:8080.")
     }
-    // The service writes head and body apart. On a connection that was used before, the second waits for the late
-    // acknowledgement of the first, some 40 ms; a fresh connection on the loopback interface costs less than one.
+    // The service writes head and body separately. On a reused connection the body waits some 40 ms for the delayed
+    // acknowledgement of the head; a fresh connection on the loopback interface costs less than one.
     return HTTPRequest(method: .get, url: url, headerFields: [.connection: "close"])
   }
 

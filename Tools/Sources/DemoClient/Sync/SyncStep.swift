@@ -7,7 +7,7 @@ package struct SyncStep: Sendable, Equatable {
   }
 
   package let phase: Phase
-  /// The parts of the phase that are done.
+  /// The number of finished parts of the phase.
   package let done: Int
   package let total: Int
 

@@ -7,7 +7,7 @@ struct MutantBuild {
   /// The libraries that mutants may be in, by the paths of their sources.
   private let libraries: [String: PackageLayout.Target]
   private let sources: [String: String]
-  /// The mutants that have a type so far.
+  /// The mutants with a known type so far.
   private(set) var mutants: [Mutant] = []
   /// The mutants that the compiler refused.
   private(set) var refused: [Mutant] = []

@@ -44,7 +44,7 @@ struct PackageLayout: Decodable {
     return libraries
   }
 
-  /// The names of the targets of tests that can see a target, those that depend on it directly first.
+  /// The names of the test targets that depend on a target, direct dependents first.
   func tests(seeing target: String) -> [String] {
     let tests = targets.filter { $0.type == "test" && dependencies(of: $0).contains(target) }
     let direct = tests.filter { $0.dependencies.contains(target) }

@@ -11,14 +11,14 @@ struct WorkingCopy {
     copy = root.appendingPathComponent(".build/mutants/source")
   }
 
-  /// Where the output of builds and tests goes.
+  /// The directory for the output of builds and tests.
   var logs: URL { root.appendingPathComponent(".build/mutants/logs") }
 
-  /// Makes the copy equal to the repository, but for some files.
+  /// Makes the copy equal to the repository, except for some files.
   ///
-  /// A file that is equal already is not written, because a build compares the times of files.
+  /// An equal file is not written, because a build compares the times of files.
   ///
-  /// - Parameter replaced: The text of files that differ from the repository or are in the copy only, by path.
+  /// - Parameter replaced: The text of files that differ from the repository or exist in the copy only, by path.
   func refresh(replacing replaced: [String: String] = [:]) throws {
     let files = FileManager.default
     try files.createDirectory(at: copy, withIntermediateDirectories: true)
@@ -30,7 +30,7 @@ struct WorkingCopy {
     try copyDependencies()
   }
 
-  /// The paths of the files of the repository, committed or not, without those that are ignored.
+  /// The paths of the files of the repository, committed or not, without ignored files.
   private func listedPaths() throws -> Set<String> {
     let listing = Command(["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], in: root)
     let paths = try listing.output().split(separator: "\0").map(String.init)
@@ -72,7 +72,7 @@ struct WorkingCopy {
     try Data(text.utf8).write(to: target)
   }
 
-  /// The dependencies that are here already. Build products name their directory, so they are of no use in a copy.
+  /// Copies the resolved dependencies. Build products contain the path of their directory, so a copy cannot use them.
   private func copyDependencies() throws {
     let files = FileManager.default
     let build = copy.appendingPathComponent(".build")

@@ -2,11 +2,11 @@
 public enum MutantDraw {
   /// Draws mutants, one for a line at most, none within another one.
   ///
-  /// The same places and the same seed give the same mutants, in the same order.
+  /// Equal sites and an equal seed give the same mutants, in the same order.
   ///
   /// - Parameters:
-  ///   - count: How many; fewer come where there are fewer lines.
-  ///   - sites: Those of all files.
+  ///   - count: The number of mutants; fewer if the sources have fewer lines.
+  ///   - sites: The sites of all files.
   ///   - seed: Any number.
   public static func mutants(_ count: Int, from sites: [MutationSite], seed: UInt64) -> [Mutant] {
     var generator = SeededGenerator(seed: seed)

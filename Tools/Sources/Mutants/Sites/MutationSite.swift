@@ -1,4 +1,4 @@
-/// A place in a source file with one change that can be made there.
+/// A place in a source file with one possible change.
 public struct MutationSite: Hashable, Sendable {
   /// How original and changed code stand side by side, so that one build serves both.
   public enum Embedding: Hashable, Sendable {
