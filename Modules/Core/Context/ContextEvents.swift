@@ -44,16 +44,16 @@ extension ManagedObjectContext {
   /// - Throws: Errors of the store, when members of relationships have to be loaded.
   public final func processPendingChanges() throws {
     try operating {
-      try processDeletes()
-      announceChanges()
+      try applyPendingDeleteRules()
+      postChanges()
     }
   }
 
   /// Posts what changed since the last time.
-  final func announceChanges() {
-    let records = storage.takeUnannounced()
+  final func postChanges() {
+    let records = storage.takeUnpostedChanges()
     guard let objects = events.takeChanges(records) else { return }
-    storage.deliver(consume objects) { events.announce($0, from: self) }
+    storage.post(consume objects) { events.post($0, from: self) }
   }
 }
 
@@ -76,7 +76,7 @@ final class ContextEvents {
     return ChangedObjects(records, others, isEverything: isEverything)
   }
 
-  func announce(_ objects: ChangedObjects, from context: ManagedObjectContext) {
+  func post(_ objects: ChangedObjects, from context: ManagedObjectContext) {
     changes.send { objects.changes }
     NotificationCenter.default.post(
       name: .managedObjectContextObjectsDidChange, object: context,

@@ -18,11 +18,11 @@ final class ContextStorage: @unchecked Sendable {
   private let pendingLock = Mutex(())
   /// The unsaved records, in the order in which they came, with gaps where records are no longer current.
   @exclusivity(unchecked) private var sequence: [PendingRecord] = []
-  /// The same by identifier, as far as `enteredCount` reaches: the addresses of records that `sequence` keeps.
+  /// The same by identifier, as far as `indexedCount` reaches: the addresses of records that `sequence` keeps.
   @exclusivity(unchecked) private var table = IDTable()
   /// How much of `sequence` is in the table. Most records are saved before any lookup of them. While it is all, only
   /// the owner changes the table, so that the owner may read it without the lock.
-  private let enteredCount = Atomic<Int>(0)
+  private let indexedCount = Atomic<Int>(0)
   /// The number of unsaved records.
   @exclusivity(unchecked) private(set) var recordCount = 0
   /// Whether there may be deletes among them.
@@ -34,19 +34,19 @@ final class ContextStorage: @unchecked Sendable {
   /// Made by the first fetch that looks for unsaved records by a value.
   @exclusivity(unchecked) private var index: UnsavedIndex?
   /// Changed records that no notification has named yet: their round is this round's number.
-  @exclusivity(unchecked) var unannounced: [PendingRecord] = []
+  @exclusivity(unchecked) var unpostedChanges: [PendingRecord] = []
   @exclusivity(unchecked) private(set) var round: UInt32 = 1
   /// While a save prepares: the records that arrived since they were last taken; `nil` otherwise.
-  @exclusivity(unchecked) private var newcomers: [PendingRecord]?
+  @exclusivity(unchecked) private var newRecords: [PendingRecord]?
   /// The changes of the running notifications, the innermost last.
-  @exclusivity(unchecked) private var told: [ChangedObjects] = []
+  @exclusivity(unchecked) private var delivering: [ChangedObjects] = []
   /// Raised for a to-many relationship when loaded lists of its members may be out of date.
   var generations: [RelationshipDescription: Int] = [:]
   private var epoch = 0
   /// Permanent identifiers by handed-out temporary identifiers.
   var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
   /// Deleted objects whose delete rules were not applied yet.
-  var undelivered: [ManagedObject] = []
+  var pendingDeletes: [ManagedObject] = []
   /// The objects and lists read over relationships in the unit of work.
   let kept = KeptReads()
   /// Which records came together.
@@ -71,7 +71,7 @@ final class ContextStorage: @unchecked Sendable {
   }
 
   /// Adds a record to the unsaved records.
-  func adopt(_ record: PendingRecord) {
+  func track(_ record: PendingRecord) {
     withPending {
       record.isCurrent = true
       recordCount += 1
@@ -80,48 +80,48 @@ final class ContextStorage: @unchecked Sendable {
       if record.hasMembers { noteListChange() }
       noteUnindexed(record)
     }
-    newcomers?.append(record)
-    announce(record)
+    newRecords?.append(record)
+    noteChange(record)
   }
 
   /// Notes that members of ordered relationships may be changed. Called under the lock.
   func noteListChange() { changesLists = true }
 
-  /// Runs a block in which records that come to be saved are noted, for ``takeNewcomers()``.
-  func notingNewcomers<T>(_ body: () throws -> T) rethrows -> T {
-    let outer = newcomers
-    newcomers = []
-    defer { newcomers = outer }
+  /// Runs a block in which records that come to be saved are noted, for ``takeNewRecords()``.
+  func collectingNewRecords<T>(_ body: () throws -> T) rethrows -> T {
+    let outer = newRecords
+    newRecords = []
+    defer { newRecords = outer }
     return try body()
   }
 
   /// The unsaved records that arrived since the last call.
-  func takeNewcomers() -> [PendingRecord] {
-    guard let result = newcomers, !result.isEmpty else { return [] }
-    newcomers = []
+  func takeNewRecords() -> [PendingRecord] {
+    guard let result = newRecords, !result.isEmpty else { return [] }
+    newRecords = []
     return result
   }
 
   /// Whether a block changes records. Changes from before the block are still announced afterwards.
   func isChanged(by body: () throws -> Void) rethrows -> Bool {
-    let known = unannounced
-    unannounced = []
+    let known = unpostedChanges
+    unpostedChanges = []
     round &+= 1
     // A record may be there twice, which the sets of changed objects do not mind.
-    defer { unannounced = known + unannounced }
+    defer { unpostedChanges = known + unpostedChanges }
     try body()
-    return unannounced.contains { !$0.isSilent }
+    return unpostedChanges.contains { !$0.isSilent }
   }
 
   /// The unsaved record of an identifier, for the owner.
   @inline(__always) func record(for id: ManagedObjectID) -> PendingRecord? {
-    if enteredCount.load(ordering: .acquiring) != sequence.count { withPending { enterAll() } }
+    if indexedCount.load(ordering: .acquiring) != sequence.count { withPending { indexAll() } }
     return entry(for: id)
   }
 
   /// The unsaved record of an identifier. Called under the lock.
   func recordUnderLock(for id: ManagedObjectID) -> PendingRecord? {
-    enterAll()
+    indexAll()
     return entry(for: id)
   }
 
@@ -138,7 +138,7 @@ final class ContextStorage: @unchecked Sendable {
   ) -> [PendingRecord] {
     index = index ?? UnsavedIndex()
     let found = index!.records(of: root, at: slot, among: values, from: records)
-    return found.filter { $0.isCurrent && !$0.isVoid }
+    return found.filter { $0.isCurrent && !$0.isUnchanged }
   }
 
   private func dropIndex() {
@@ -175,11 +175,11 @@ final class ContextStorage: @unchecked Sendable {
   var changedRoots: [EntityDescription] { withPending { kinds.filter { $0.count > 0 }.map(\.root) } }
 
   /// Brings the table up to date. Called under the lock.
-  private func enterAll() {
-    let start = enteredCount.load(ordering: .relaxed)
+  private func indexAll() {
+    let start = indexedCount.load(ordering: .relaxed)
     guard start < sequence.count else { return }
     for record in sequence[start...] where record.isCurrent { table.set(Self.word(record), for: record.id) }
-    enteredCount.store(sequence.count, ordering: .releasing)
+    indexedCount.store(sequence.count, ordering: .releasing)
   }
 
   @inline(__always) private func entry(for id: ManagedObjectID) -> PendingRecord? {
@@ -197,35 +197,35 @@ final class ContextStorage: @unchecked Sendable {
   }
 
   /// Whether any record has changes to save.
-  var hasChanges: Bool { sequence.contains { $0.isCurrent && !$0.isVoid } }
+  var hasChanges: Bool { sequence.contains { $0.isCurrent && !$0.isUnchanged } }
 
-  func announce(_ record: PendingRecord) {
+  func noteChange(_ record: PendingRecord) {
     guard record.round != round else { return }
     // The change comes from an observer: the changes of its notification stay as they were.
-    for objects in told { objects.makeSets() }
+    for objects in delivering { objects.makeSets() }
     record.round = round
-    unannounced.append(record)
+    unpostedChanges.append(record)
   }
 
   /// The records to name in a notification. Changes from now on belong to the next round.
-  func takeUnannounced() -> [PendingRecord] {
-    guard !unannounced.isEmpty else { return [] }
-    defer { unannounced = [] }
+  func takeUnpostedChanges() -> [PendingRecord] {
+    guard !unpostedChanges.isEmpty else { return [] }
+    defer { unpostedChanges = [] }
     round &+= 1
-    return unannounced.filter { !$0.isSilent }
+    return unpostedChanges.filter { !$0.isSilent }
   }
 
   /// Notifies observers of changed objects. Copies that observers keep stay as they are.
-  func deliver(_ objects: consuming ChangedObjects, _ tell: (ChangedObjects) -> Void) {
-    told.append(objects)
-    let place = told.count - 1
-    tell(told[place])
-    if !isKnownUniquelyReferenced(&told[place]) { told[place].makeSets() }
-    told.removeLast()
+  func post(_ objects: consuming ChangedObjects, _ notify: (ChangedObjects) -> Void) {
+    delivering.append(objects)
+    let index = delivering.count - 1
+    notify(delivering[index])
+    if !isKnownUniquelyReferenced(&delivering[index]) { delivering[index].makeSets() }
+    delivering.removeLast()
   }
 
   /// Drops a record from the unsaved records.
-  func forget(_ record: PendingRecord) {
+  func untrack(_ record: PendingRecord) {
     withPending {
       drop(record)
       if sequence.count > 64, sequence.count > recordCount * 4 { keepCurrent() }
@@ -234,7 +234,7 @@ final class ContextStorage: @unchecked Sendable {
   }
 
   /// Drops saved records, which are retired, all at once when no others are unsaved.
-  func forget(_ saved: [RecordChange]) {
+  func untrack(_ saved: [RecordChange]) {
     withPending {
       // Equal numbers alone prove nothing: one of the saved records may have left since, and another come.
       if saved.count == recordCount, saved.allSatisfy(\.isCurrent) {
@@ -248,7 +248,7 @@ final class ContextStorage: @unchecked Sendable {
 
   private func drop(_ record: PendingRecord) {
     guard record.isCurrent else { return }
-    enterAll()
+    indexAll()
     record.isCurrent = false
     record.isIndexed = false
     recordCount -= 1
@@ -264,13 +264,13 @@ final class ContextStorage: @unchecked Sendable {
     recordCount = 0
     kinds = []
     sequence = []
-    enteredCount.store(0, ordering: .relaxed)
+    indexedCount.store(0, ordering: .relaxed)
   }
 
   /// Closes the gaps in the sequence, all of which is in the table.
   private func keepCurrent() {
     sequence.removeAll { !$0.isCurrent }
-    enteredCount.store(sequence.count, ordering: .relaxed)
+    indexedCount.store(sequence.count, ordering: .relaxed)
   }
 
   private func release(_ record: PendingRecord) {
@@ -280,18 +280,18 @@ final class ContextStorage: @unchecked Sendable {
   }
 
   /// Drops all unsaved records, and everything that refers to them.
-  func forgetAll() {
+  func untrackAll() {
     let dropped = records
     withPending { dropAll() }
     for record in dropped { release(record) }
-    unannounced = []
-    undelivered = []
+    unpostedChanges = []
+    pendingDeletes = []
   }
 
   /// Enters a record by another identifier.
   func rename(_ record: PendingRecord, to id: ManagedObjectID) {
     withPending {
-      enterAll()
+      indexAll()
       table.remove(record.id, ifWord: Self.word(record))
       record.id = id
       table.set(Self.word(record), for: id)
@@ -301,14 +301,14 @@ final class ContextStorage: @unchecked Sendable {
   func generation(of relationship: RelationshipDescription) -> Int { (generations[relationship] ?? 0) &+ epoch }
 
   /// Makes every loaded list of members out of date.
-  func outdateAllLists() {
+  func invalidateAllLists() {
     epoch &+= 1 << 32
-    kept.outdateLists()
+    kept.invalidateLists()
   }
 
-  func outdateLists(of relationship: RelationshipDescription) {
+  func invalidateLists(of relationship: RelationshipDescription) {
     generations[relationship, default: 0] += 1
-    kept.outdateLists(of: relationship)
+    kept.invalidateLists(of: relationship)
   }
 
   /// Takes out an object that leaves the context, so that no lookup finds it any more.

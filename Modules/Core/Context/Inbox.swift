@@ -32,7 +32,7 @@ final class Inbox: Sendable {
   }
 
   /// Changed in place: each save pays for its own changes, not for the earlier ones.
-  private struct Mail {
+  private struct Queue {
     var changes: [ChangeSet] = []
     var count = 0
     var overflow: Overflow?
@@ -65,38 +65,38 @@ final class Inbox: Sendable {
     }
   }
 
-  private let mail = Locked(Mail())
+  private let queue = Locked(Queue())
   private let isEmptyHint = Atomic<Bool>(true)
 
   var isEmpty: Bool { isEmptyHint.load(ordering: .acquiring) }
 
   /// How much is kept: records kept apart, or identifiers of the more numerous kind.
   var size: Int {
-    mail.withLock { mail in
-      guard let overflow = mail.overflow else { return mail.count }
+    queue.withLock { queue in
+      guard let overflow = queue.overflow else { return queue.count }
       return max(overflow.permanentIDs.count, overflow.deleted?.count ?? 0)
     }
   }
 
   /// Adds the changes of a save. Returns whether the inbox was empty, so that its context has to be notified.
   func post(_ changes: ChangeSet) -> Bool {
-    mail.withLock { mail in
-      let wasEmpty = mail.isEmpty
-      mail.add(changes)
+    queue.withLock { queue in
+      let wasEmpty = queue.isEmpty
+      queue.add(changes)
       isEmptyHint.store(false, ordering: .releasing)
       return wasEmpty
     }
   }
 
   /// Takes everything out.
-  func drain() -> Content {
+  func removeAll() -> Content {
     guard !isEmpty else { return .nothing }
-    return mail.withLock { mail in
+    return queue.withLock { queue in
       defer {
-        mail = Mail()
+        queue = Queue()
         isEmptyHint.store(true, ordering: .releasing)
       }
-      return mail.content
+      return queue.content
     }
   }
 }

@@ -2,17 +2,17 @@
 
 extension ManagedObjectContext {
   /// Applies the delete rules of all deleted objects, and of the objects that the rules delete.
-  final func processDeletes() throws {
-    guard !storage.undelivered.isEmpty else { return }
+  final func applyPendingDeleteRules() throws {
+    guard !storage.pendingDeletes.isEmpty else { return }
     // Objects whose rows were loaded at once stay until the rules are through.
     var kept: [ManagedObject] = []
     var forgotten: Set<ManagedObjectID> = []
-    while !storage.undelivered.isEmpty {
-      let deleted = storage.undelivered
+    while !storage.pendingDeletes.isEmpty {
+      let deleted = storage.pendingDeletes
       for (entity, group) in Dictionary(grouping: deleted, by: \.entity) {
         for relationship in entity.relationships { kept += try prefetch(relationship.name, of: group) }
       }
-      storage.undelivered = []
+      storage.pendingDeletes = []
       for object in deleted where try applyDeleteRules(of: object) { forgotten.insert(object.id) }
     }
     withExtendedLifetime(kept) {}
@@ -34,7 +34,7 @@ extension ManagedObjectContext {
       }
     }
     guard let record = object.pending, record.base == nil, isUnknownBelow(object.id) else { return false }
-    forgetDeleted(object)
+    detachDeleted(object)
     return true
   }
 
@@ -63,26 +63,26 @@ extension ManagedObjectContext {
   private final func release(
     _ target: ManagedObject, from object: ManagedObject, _ relationship: RelationshipDescription
   ) throws {
-    guard let inverse = relationship.inverse, target.pending?.kind != .deleted, !target.flags.contains(.gone) else {
+    guard let inverse = relationship.inverse, target.pending?.kind != .deleted, !target.flags.contains(.detached) else {
       return
     }
     do {
-      try target.leave(object, of: inverse)
+      try target.removeRelated(object, of: inverse)
     } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
       // Another context deleted it: the link ended with it.
     }
   }
 
   /// Takes a deleted object out of the context.
-  final func forgetDeleted(_ object: ManagedObject) {
+  final func detachDeleted(_ object: ManagedObject) {
     if let record = object.pending {
-      storage.forget(record)
+      storage.untrack(record)
       record.isSilent = true
     }
     object.pending = nil
     object.row = nil
     object.collections = nil
-    object.flags.formUnion([.gone, .deleted])
+    object.flags.formUnion([.detached, .deleted])
     storage.unregister(object)
   }
 }

@@ -24,16 +24,18 @@ extension ManagedObjectContext {
     operating {
       if object.storage === storage {
         Misuse.check(
-          !object.flags.contains(.gone), "\(object) was deleted and cannot be inserted again; make a fresh one.")
+          !object.flags.contains(.detached), "\(object) was deleted and cannot be inserted again; make a fresh one.")
         return
       }
-      Misuse.check(object.storage == nil, misfit(object))
+      Misuse.check(object.storage == nil, wrongContextMessage(object))
       guard let record = object.pending else { return }
       object.storage = storage
       record.object = object
       storage.registry.insert(fresh: object)
-      storage.adopt(record)
-      if let companions = record.companions { for companion in companions.dissolve() { insert(companion) } }
+      storage.track(record)
+      if let uninsertedGraph = record.uninsertedGraph {
+        for companion in uninsertedGraph.removeAll() { insert(companion) }
+      }
       object.awakeFromInsert()
     }
   }
@@ -45,12 +47,12 @@ extension ManagedObjectContext {
   /// - Precondition: The object belongs to this context.
   public final func delete(_ object: ManagedObject) {
     operating {
-      Misuse.check(object.storage === storage, misfit(object))
-      guard !object.flags.contains(.gone), object.pending?.kind != .deleted else { return }
+      Misuse.check(object.storage === storage, wrongContextMessage(object))
+      guard !object.flags.contains(.detached), object.pending?.kind != .deleted else { return }
       do {
         let record = try object.changeable()
         storage.markDeleted(record)
-        storage.undelivered.append(object)
+        storage.pendingDeletes.append(object)
       } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
         // The record is deleted already, as was wanted.
       } catch {
@@ -60,7 +62,7 @@ extension ManagedObjectContext {
   }
 
   /// Why an object cannot be used with this context.
-  final func misfit(_ object: ManagedObject) -> String {
+  final func wrongContextMessage(_ object: ManagedObject) -> String {
     guard let other = object.storage else { return "\(object) has no context yet; insert it first." }
     return
       "\(object) belongs to another context, the \(other.context?.label ?? "context that is gone"), and was used with "
@@ -76,7 +78,7 @@ extension ManagedObjectContext {
   /// is missing fails when it is touched.
   public final func object(with id: ManagedObjectID) -> ManagedObject {
     operating {
-      takeInIfMain()
+      processInboxIfUsedDirectly()
       let id = current(id)
       if let object = storage.registry.object(for: id) { return object }
       if let object = try? fault(for: id, of: id.entity) { return object }
@@ -91,10 +93,10 @@ extension ManagedObjectContext {
   ///   context deleted it, ``ErrorCode/storeDetached``, and errors of the store.
   public final func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     try operating {
-      takeInIfMain()
-      try processDeletes()
+      processInboxIfUsedDirectly()
+      try applyPendingDeleteRules()
       let object = try fault(for: current(id), of: id.entity)
-      if object.flags.contains(.gone) || object.pending?.kind == .deleted { throw object.gone() }
+      if object.flags.contains(.detached) || object.pending?.kind == .deleted { throw object.deletedError() }
       try object.loadRow()
       return object
     }
@@ -108,7 +110,7 @@ extension ManagedObjectContext {
 
   /// Whether the context has unsaved changes.
   public final var hasChanges: Bool {
-    operating { !storage.undelivered.isEmpty || storage.hasChanges }
+    operating { !storage.pendingDeletes.isEmpty || storage.hasChanges }
   }
 
   /// Whether there is anything to save. May be asked from anywhere, and waits for nobody.
@@ -116,8 +118,8 @@ extension ManagedObjectContext {
 
   private final func objects(of kind: PendingRecord.Kind) -> Set<ManagedObject> {
     operating {
-      try? processDeletes()
-      return Set(storage.records.filter { $0.kind == kind && !$0.isVoid }.compactMap(\.object))
+      try? applyPendingDeleteRules()
+      return Set(storage.records.filter { $0.kind == kind && !$0.isUnchanged }.compactMap(\.object))
     }
   }
 

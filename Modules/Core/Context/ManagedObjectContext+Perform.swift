@@ -79,10 +79,10 @@ extension ManagedObjectContext {
   /// way out announces changes and gives its readers back.
   @inline(__always) final func inside<T>(_ body: () throws -> T) rethrows -> T {
     let isOutermost = storage.confinement.enter()
-    if isOutermost { drainInbox() }
+    if isOutermost { processInbox() }
     defer {
       if isOutermost {
-        announceChanges()
+        postChanges()
         lease.end()
         endUnit()
       }

@@ -10,7 +10,7 @@ extension ManagedObjectContext {
   ///   conflict any more with what others saved before; otherwise they are dropped and the object becomes a fault.
   public final func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     operating {
-      Misuse.check(object.storage === storage, misfit(object))
+      Misuse.check(object.storage === storage, wrongContextMessage(object))
       lease.end()
       let wasMissing = object.flags.contains(.missing)
       object.flags.subtract([.unavailable, .missing])
@@ -28,11 +28,11 @@ extension ManagedObjectContext {
       }
       guard record.kind != .inserted else { return }
       revertRelationships(of: object, record)
-      storage.undelivered.removeAll { $0 === object }
-      storage.forget(record)
+      storage.pendingDeletes.removeAll { $0 === object }
+      storage.untrack(record)
       object.row = nil
       record.isSilent = true
-      changedElsewhere(object)
+      noteRefreshed(object)
     }
   }
 
@@ -53,10 +53,10 @@ extension ManagedObjectContext {
   }
 
   /// Takes in what others saved of changed records, whose rows did not come along.
-  private final func takeInRows(of records: [PendingRecord]) {
+  private final func refreshRows(of records: [PendingRecord]) {
     var inherited: [ManagedObjectID: SlotSet] = [:]
     if parent != nil { for record in records { inherited[record.id] = slotsEditedByParents(of: record.id) } }
-    reread(records) { record, row in record.takeIn(row, besides: inherited[record.id] ?? SlotSet()) }
+    reread(records) { record, row in record.refresh(from: row, keeping: inherited[record.id] ?? SlotSet()) }
   }
 
   /// Sets to-one relationships back through their inverses, so that the other side forgets the change too.
@@ -79,7 +79,7 @@ extension ManagedObjectContext {
   /// are no conflict any more with what others saved before.
   public final func refreshAll() {
     operating {
-      if !lease.isPinned { drainInbox() }
+      if !lease.isPinned { processInbox() }
       lease.end()
       let objects = storage.registry.all
       for object in objects { forgetState(of: object) }
@@ -88,7 +88,7 @@ extension ManagedObjectContext {
       storage.withPending { for record in records { record.acceptBase() } }
       takeOutMissing()
       storage.reports.removeAll()
-      storage.kept.outdateLists()
+      storage.kept.invalidateLists()
       events.noteEverything()
     }
   }
@@ -110,17 +110,17 @@ extension ManagedObjectContext {
         guard let object = record.object else { continue }
         if record.base == nil, isUnknownBelow(record.id) { inserted.append(object) } else { others.append(object) }
       }
-      storage.forgetAll()
+      storage.untrackAll()
       storage.reports.removeAll()
       for object in inserted {
-        object.flags.insert(.gone)
+        object.flags.insert(.detached)
         object.collections = nil
         storage.unregister(object)
       }
       for object in others {
         object.collections = nil
         object.row = nil
-        changedElsewhere(object)
+        noteRefreshed(object)
       }
       for object in storage.registry.all {
         object.collections = nil
@@ -133,10 +133,10 @@ extension ManagedObjectContext {
   public final func reset() {
     operating {
       // News in the middle of a snapshot is of a later state, which objects read afterwards may not have.
-      if !lease.isPinned { _ = inbox.drain() }
+      if !lease.isPinned { _ = inbox.removeAll() }
       lease.end()
       let objects = storage.registry.all
-      storage.forgetAll()
+      storage.untrackAll()
       storage.registry.removeAll()
       storage.kept.removeAll()
       storage.groups.removeAll()
@@ -144,7 +144,7 @@ extension ManagedObjectContext {
       storage.missing = []
       storage.permanentIDs = [:]
       for object in objects {
-        object.flags.insert(.gone)
+        object.flags.insert(.detached)
         object.collections = nil
       }
     }
@@ -175,30 +175,30 @@ extension ManagedObjectContext {
 
   /// A context used without `perform`, on the main actor or on its thread, takes in the saves of others when it is
   /// asked for objects.
-  @inline(__always) final func takeInIfMain() {
-    if storage.confinement.isUsedDirectly, !lease.isPinned { takeInDirectly() }
+  @inline(__always) final func processInboxIfUsedDirectly() {
+    if storage.confinement.isUsedDirectly, !lease.isPinned { processInboxDirectly() }
   }
 
-  private final func takeInDirectly() {
+  private final func processInboxDirectly() {
     // The thread has no turns: a fetch begins another unit of work.
     if storage.confinement.isOfThread, !storage.kept.isEmpty { storage.kept.removeAll() }
     guard !inbox.isEmpty || !storage.missing.isEmpty else { return }
-    drainInbox()
-    announceChanges()
+    processInbox()
+    postChanges()
   }
 
-  final func drainInbox() {
-    switch inbox.drain() {
+  final func processInbox() {
+    switch inbox.removeAll() {
     case .nothing: break
     case .changes(let list, _):
       lease.end()
-      adopt(list.reduce(into: [:]) { $0.merge($1.permanentIDs) { $1 } })
-      for changes in list { takeIn(changes) }
+      applyPermanentIDs(list.reduce(into: [:]) { $0.merge($1.permanentIDs) { $1 } })
+      for changes in list { refresh(from: changes) }
       forgetMembers(Set(list.flatMap(\.deleted)))
     case .everything(let overflow):
       lease.end()
-      adopt(overflow.permanentIDs)
-      let gone = overflow.deleted ?? goneElsewhere()
+      applyPermanentIDs(overflow.permanentIDs)
+      let gone = overflow.deleted ?? deletedElsewhere()
       for id in gone { removeDeletedElsewhere(id) }
       forgetMembers(gone)
       let objects = storage.registry.all
@@ -206,7 +206,7 @@ extension ManagedObjectContext {
         object.collections = nil
         if object.pending == nil { object.row = nil }
       }
-      takeInRows(of: objects.compactMap(\.pending))
+      refreshRows(of: objects.compactMap(\.pending))
       events.noteEverything()
     }
     takeOutMissing()
@@ -214,53 +214,53 @@ extension ManagedObjectContext {
 
   /// The identifiers of this context's objects without a record in any store. Used when too many records were deleted
   /// to be named one by one; objects of a failing store stay, as faults.
-  private final func goneElsewhere() -> Set<ManagedObjectID> {
+  private final func deletedElsewhere() -> Set<ManagedObjectID> {
     let ids = Set(storage.registry.all.map(\.id).filter { !$0.isTemporaryID })
     guard let present = try? loadRows(Array(ids)) else { return [] }
     return ids.subtracting(present.map(\.id))
   }
 
-  private final func takeIn(_ changes: ChangeSet) {
+  private final func refresh(from changes: ChangeSet) {
     var outdated: Set<RelationshipDescription> = []
     for row in changes.inserted {
       outdated.formUnion(row.entity.listsDerivedFromRows)
-      takeIn(row, isNew: true, relinked: [])
+      refresh(from: row, isNew: true, relinked: [])
     }
     for row in changes.updated {
       outdated.formUnion(row.entity.listsDerivedFromRows)
-      takeIn(row, isNew: false, relinked: changes.relinked[row.id] ?? [])
+      refresh(from: row, isNew: false, relinked: changes.relinked[row.id] ?? [])
     }
-    takeInRows(of: changes.refreshed.compactMap { storage.registry.object(for: $0)?.pending })
+    refreshRows(of: changes.refreshed.compactMap { storage.registry.object(for: $0)?.pending })
     for id in changes.refreshed {
       outdated.formUnion(id.entity.hierarchy.flatMap(\.listsDerivedFromRows))
       guard let object = storage.registry.object(for: id) else { continue }
       if let record = object.pending {
         // A batch update writes attributes only, and raises the version by one.
-        object.carryLists(to: record.base?.version ?? 0)
+        object.advanceLists(to: record.base?.version ?? 0)
       } else {
         object.row = nil
       }
-      changedElsewhere(object)
+      noteRefreshed(object)
     }
     for id in changes.deleted {
       outdated.formUnion(id.entity.hierarchy.flatMap(\.listsDerivedFromRows))
       removeDeletedElsewhere(id)
     }
-    outdateLists(of: changes.deleted, withoutInverse: true)
+    invalidateLists(of: changes.deleted, withoutInverse: true)
     for (owner, relationships) in changes.relinked {
       outdated.formUnion(relationships)
-      if let object = storage.registry.object(for: owner) { changedElsewhere(object) }
+      if let object = storage.registry.object(for: owner) { noteRefreshed(object) }
     }
-    for relationship in outdated { storage.outdateLists(of: relationship) }
+    for relationship in outdated { storage.invalidateLists(of: relationship) }
   }
 
   /// - Parameter relinked: The relationships of the record whose members the save changed.
-  private final func takeIn(_ row: Row, isNew: Bool, relinked: Set<RelationshipDescription>) {
+  private final func refresh(from row: Row, isNew: Bool, relinked: Set<RelationshipDescription>) {
     if let object = storage.registry.object(for: row.id) {
-      object.carryLists(to: row.version, except: relinked)
+      object.advanceLists(to: row.version, except: relinked)
       if let record = object.pending {
         let inherited = slotsEditedByParents(of: record.id)
-        storage.withPending { record.takeIn(row, besides: inherited) }
+        storage.withPending { record.refresh(from: row, keeping: inherited) }
       } else if object.row.map({ $0.version < row.version }) != false {
         object.row = row
       }
@@ -270,18 +270,18 @@ extension ManagedObjectContext {
     }
   }
 
-  final func changedElsewhere(_ object: ManagedObject) { events.noteRefreshed(object) }
+  final func noteRefreshed(_ object: ManagedObject) { events.noteRefreshed(object) }
 
   final func removeDeletedElsewhere(_ id: ManagedObjectID) {
     guard let object = storage.registry.object(for: id) else { return }
     // A record with changes of our own stays: its save will report the conflict.
-    if let record = object.pending, record.kind != .deleted, !record.isVoid { return }
-    forgetDeleted(object)
+    if let record = object.pending, record.kind != .deleted, !record.isUnchanged { return }
+    detachDeleted(object)
     events.noteDeleted(object)
   }
 
   /// Gives objects the permanent identifiers that another context's save gave their records.
-  private final func adopt(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
+  private final func applyPermanentIDs(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
     guard !permanentIDs.isEmpty else { return }
     let isParent = isParent
     for (temporary, permanent) in permanentIDs {
@@ -292,11 +292,11 @@ extension ManagedObjectContext {
       }
     }
     replaceReferences(permanentIDs)
-    if isParent { tellChildren(of: permanentIDs) }
+    if isParent { postToChildren(of: permanentIDs) }
   }
 
   /// Posts to the children the permanent identifiers that records got before they were saved.
-  final func tellChildren(of permanentIDs: [ManagedObjectID: ManagedObjectID]) {
+  final func postToChildren(of permanentIDs: [ManagedObjectID: ManagedObjectID]) {
     var changes = ChangeSet()
     changes.permanentIDs = permanentIDs
     for child in children { child.mergeChanges(fromContextDidSave: changes) }
@@ -305,7 +305,7 @@ extension ManagedObjectContext {
   /// Replaces identifiers in all unsaved records.
   private final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
     replaceReferences(permanentIDs, in: storage.records)
-    storage.outdateAllLists()
+    storage.invalidateAllLists()
   }
 
   /// Replaces identifiers of this context's fresh records in all unsaved records.

@@ -71,7 +71,7 @@ open class ManagedObjectContext: @unchecked Sendable {
   deinit {
     storage.handle?.clear()
     lease.end()
-    storage.forgetAll()
+    storage.untrackAll()
     storage.kept.removeAll()
     events.finish()
   }

@@ -15,7 +15,7 @@ final class ObjectRegistry: @unchecked Sendable {
   @exclusivity(unchecked) private var table = IDTable()
   /// Fresh objects not in the table yet: most are saved before any lookup of them, and get their permanent identifiers
   /// then.
-  @exclusivity(unchecked) private var newcomers: ArraySlice<UInt> = []
+  @exclusivity(unchecked) private var unindexed: ArraySlice<UInt> = []
 
   @inline(__always) private func locked<T>(_ body: () -> T) -> T {
     lock._unsafeLock()
@@ -35,11 +35,11 @@ final class ObjectRegistry: @unchecked Sendable {
   }
 
   /// Brings the table up to date. Called under the lock.
-  @inline(__always) private func enterNewcomers() { if !newcomers.isEmpty { enterAllNewcomers() } }
+  @inline(__always) private func indexNewObjects() { if !unindexed.isEmpty { indexAllNewObjects() } }
 
-  @inline(never) private func enterAllNewcomers() {
-    for word in newcomers { table.set(word, for: Self.id(of: word)) }
-    newcomers = []
+  @inline(never) private func indexAllNewObjects() {
+    for word in unindexed { table.set(word, for: Self.id(of: word)) }
+    unindexed = []
   }
 
   private static func id(of word: UInt) -> ManagedObjectID {
@@ -57,7 +57,7 @@ final class ObjectRegistry: @unchecked Sendable {
   /// The object of that identifier; `nil` for none.
   func object(for id: ManagedObjectID) -> ManagedObject? {
     locked {
-      enterNewcomers()
+      indexNewObjects()
       return Self.retained(table[id])
     }
   }
@@ -66,7 +66,7 @@ final class ObjectRegistry: @unchecked Sendable {
   func insert(_ object: ManagedObject) { locked { table.set(Self.word(object), for: object.id) } }
 
   /// Enters an object unknown to all other threads.
-  func insert(fresh object: ManagedObject) { locked { newcomers.append(Self.word(object)) } }
+  func insert(fresh object: ManagedObject) { locked { unindexed.append(Self.word(object)) } }
 
   /// An object that gets another identifier.
   struct Move {
@@ -90,9 +90,9 @@ final class ObjectRegistry: @unchecked Sendable {
     guard !moves.isEmpty else { return }
     locked {
       // The first to come are the first to be saved.
-      let fresh = zip(moves, newcomers).prefix { $0.word == $1 }.count
-      newcomers = newcomers.dropFirst(fresh)
-      if fresh < moves.count { enterNewcomers() }
+      let fresh = zip(moves, unindexed).prefix { $0.word == $1 }.count
+      unindexed = unindexed.dropFirst(fresh)
+      if fresh < moves.count { indexNewObjects() }
       for (index, move) in moves.enumerated() {
         if index >= fresh { table.remove(move.former, ifWord: move.word) }
         Self.setID(move.present, of: move.word)
@@ -104,7 +104,7 @@ final class ObjectRegistry: @unchecked Sendable {
   /// Takes an object out, if it is the entered object of that identifier.
   func remove(_ object: ManagedObject, id: ManagedObjectID) {
     locked {
-      enterNewcomers()
+      indexNewObjects()
       table.remove(id, ifWord: Self.word(object))
     }
   }
@@ -123,7 +123,7 @@ final class ObjectRegistry: @unchecked Sendable {
     guard let first = rows.first?.id else { return }
     var known: [(ManagedObject, Row, Int)] = []
     locked {
-      enterNewcomers()
+      indexNewObjects()
       table.reserve(rows.count, beside: first)
       var (space, keys) = (first, table.makeKeys(beside: first))
       for row in rows {
@@ -152,7 +152,7 @@ final class ObjectRegistry: @unchecked Sendable {
     var result: [ManagedObject?] = []
     result.reserveCapacity(ids.count)
     locked {
-      enterNewcomers()
+      indexNewObjects()
       for id in ids { result.append(Self.retained(table[id])) }
     }
     return result
@@ -161,7 +161,7 @@ final class ObjectRegistry: @unchecked Sendable {
   /// Every object of the context.
   var all: [ManagedObject] {
     locked {
-      enterNewcomers()
+      indexNewObjects()
       var result: [ManagedObject] = []
       table.forEach { word in
         if let object = Self.retained(word) { result.append(object) }
@@ -173,7 +173,7 @@ final class ObjectRegistry: @unchecked Sendable {
   /// Forgets every object.
   func removeAll() {
     locked {
-      newcomers = []
+      unindexed = []
       table.removeAll()
     }
   }

@@ -7,7 +7,7 @@ extension PendingRecord {
   /// Called under the context's lock.
   ///
   /// - Parameter inherited: The slots whose values in the base are edits of a parent, and not values of the store.
-  func takeIn(_ row: Row, besides inherited: SlotSet) {
+  func refresh(from row: Row, keeping inherited: SlotSet) {
     guard let base, base.version < row.version else { return }
     // A delete is made on the whole record, so that it keeps its base: every change of the record conflicts with it.
     guard kind != .deleted else {
@@ -36,7 +36,7 @@ extension PendingRecord {
   /// A child's edit replaces an edit of this context without a conflict, because that edit was never saved.
   ///
   /// - Parameter current: Gives a value the identifiers that records have now.
-  func takeOverOvertaken(of child: PendingRecord, current: (AttributeValue) -> AttributeValue) {
+  func noteOvertaken(of child: PendingRecord, current: (AttributeValue) -> AttributeValue) {
     guard let base, let childBase = child.base else { return }
     let version = child.overtaken?.version ?? childBase.version
     guard version < base.version else { return }

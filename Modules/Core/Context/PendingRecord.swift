@@ -38,7 +38,7 @@ final class PendingRecord {
   /// conflict.
   @exclusivity(unchecked) var isAccepted = false
   /// Without a context: the related objects, which enter a context together with this record's object.
-  var companions: Companions?
+  var uninsertedGraph: UninsertedGraph?
   /// The store that the user chose for a fresh record.
   var assignedStore: StoreIdentifier?
 
@@ -60,7 +60,7 @@ final class PendingRecord {
   }
 
   /// Whether nothing is left to save.
-  var isVoid: Bool { kind == .updated && changed.isEmpty && members.allSatisfy(\.value.isEmpty) }
+  var isUnchanged: Bool { kind == .updated && changed.isEmpty && members.allSatisfy(\.value.isEmpty) }
 
   /// Whether the members or the order of an ordered relationship are changed. Such a list is a value of the record.
   var changesLists: Bool {

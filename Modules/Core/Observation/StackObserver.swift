@@ -78,7 +78,7 @@ extension PersistentStoreCoordinator {
     _ operation: @autoclosure () -> StackOperation, _ body: () throws -> T, records: (T) -> [String: Int] = { _ in [:] }
   ) rethrows -> T {
     guard StackObservers.exist, let observation = observer?.began(operation()) else { return try body() }
-    return try observation.told(body, records: records)
+    return try observation.reportingOutcome(body, records: records)
   }
 
   /// The same for work that suspends.
@@ -99,7 +99,7 @@ extension PersistentStoreCoordinator {
 
 extension StackObservation {
   /// Does the operation's work and reports its outcome.
-  func told<T>(_ body: () throws -> T, records: (T) -> [String: Int]) rethrows -> T {
+  func reportingOutcome<T>(_ body: () throws -> T, records: (T) -> [String: Int]) rethrows -> T {
     do {
       let result = try run(body)
       ended(StackOutcome(records: records(result)))

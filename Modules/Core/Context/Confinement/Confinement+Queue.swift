@@ -39,7 +39,7 @@ extension Confinement {
   ///   context has the main actor do.
   func owning<T>(servesMain: Bool = true, _ body: () throws -> T) rethrows -> T {
     take(servesMain: servesMain)
-    defer { passOn() }
+    defer { handToNextEntry() }
     return try body()
   }
 
@@ -57,7 +57,7 @@ extension Confinement {
   }
 
   /// Hands the context over to the next entry.
-  private func passOn() {
+  private func handToNextEntry() {
     lock.lock()
     if let thread = entries.popThread() {
       lock.unlock()
@@ -73,7 +73,7 @@ extension Confinement {
   }
 
   /// How much a worker does in one context before another context has its turn.
-  private static let entriesInTurn = 16
+  private static let entriesPerTurn = 16
 
   /// Works off the entries. Called by a worker that took the context out of the pool.
   func run() {
@@ -87,7 +87,7 @@ extension Confinement {
         lock.unlock()
         return
       }
-      if count == Self.entriesInTurn, !entry.isThread {
+      if count == Self.entriesPerTurn, !entry.isThread {
         entries.putBack(entry)
         state = .ready
         lock.unlock()

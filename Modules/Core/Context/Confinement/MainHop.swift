@@ -19,7 +19,7 @@ enum MainQueue {
   }
 
   /// How long the main queue is waited for, in seconds.
-  struct Patience {
+  struct WaitLimits {
     /// After this time the log says that the main queue is blocked, and again after twice the time.
     var warning = 10.0
     /// After this time a queue without any sign of service counts as unserved.
@@ -45,7 +45,7 @@ final class MainHop<T>: @unchecked Sendable {
     state = .running
     condition.unlock()
     MainQueue.noteServed()
-    let result = workedOff()
+    let result = runWork()
     condition.lock()
     self.result = result
     condition.signal()
@@ -54,18 +54,18 @@ final class MainHop<T>: @unchecked Sendable {
 
   /// The block's result. The block itself is released on return: the waiting thread, to which it belongs, may continue
   /// before the main queue releases this hop.
-  private func workedOff() -> Result<T, any Error>? {
+  private func runWork() -> Result<T, any Error>? {
     let work = work.take()
     return work?()
   }
 
   /// Waits until the block ran, however long it takes, and says from time to time that the main queue is blocked. Ends the
   /// process only when the main queue never showed a sign of being served.
-  func wait(patience: MainQueue.Patience = .init(), noteBlocked: (_ seconds: Double) -> Void) -> Result<T, any Error> {
+  func wait(limits: MainQueue.WaitLimits = .init(), noteBlocked: (_ seconds: Double) -> Void) -> Result<T, any Error> {
     condition.lock()
     defer { condition.unlock() }
     let start = Date.now
-    var next = patience.warning
+    var next = limits.warning
     while true {
       if let result { return result }
       guard state == .waiting else {
@@ -73,12 +73,12 @@ final class MainHop<T>: @unchecked Sendable {
         continue
       }
       if condition.wait(until: start.addingTimeInterval(next)) || state != .waiting || result != nil { continue }
-      if !MainQueue.isServed, next >= patience.limit { failUnserved(next) }
+      if !MainQueue.isServed, next >= limits.limit { failUnserved(next) }
       // The main queue must not wait for a log.
       condition.unlock()
       noteBlocked(next)
       condition.lock()
-      next = MainQueue.isServed ? next * 2 : min(next * 2, patience.limit)
+      next = MainQueue.isServed ? next * 2 : min(next * 2, limits.limit)
     }
   }
 

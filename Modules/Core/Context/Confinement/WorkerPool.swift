@@ -10,7 +10,7 @@ import Foundation
 /// more is started, so that contexts may wait for each other however deep. A worker that stays at one context while others
 /// are in line, because it waits for something that the pool knows nothing of, is counted out after a moment.
 ///
-/// The number of threads is that of the work and not of its history: at most `mostIdle` workers, or the limit where that is
+/// The number of threads is that of the work and not of its history: at most `maximumIdle` workers, or the limit where that is
 /// higher, stay without work, and each of them ends when it had none for five seconds.
 final class WorkerPool: @unchecked Sendable {
   // Sendable: everything mutable is used under `lock`.
@@ -22,15 +22,15 @@ final class WorkerPool: @unchecked Sendable {
   /// The most workers, including workers stuck at one context or waiting for a server.
   private let maximum: Int
   /// The number of idle workers that stay for the next time, where contexts wait for servers.
-  static let mostIdle = 16
+  static let maximumIdle = 16
   /// How long an idle worker stays; `nil` for ever.
-  private let linger: DispatchTimeInterval?
+  private let idleTimeout: DispatchTimeInterval?
   /// How long a worker may stay at one context while others are in line: two of these. `nil` for ever.
-  private let tick: DispatchTimeInterval?
+  private let checkInterval: DispatchTimeInterval?
 
   final class Worker {
     let semaphore = DispatchSemaphore(value: 0)
-    /// The number of the tick in which the worker took its context; `nil` without a context.
+    /// The number of the checkInterval in which the worker took its context; `nil` without a context.
     var begin: UInt?
     /// Whether the worker waits for another context, or for the main actor.
     var isWaiting = false
@@ -41,7 +41,7 @@ final class WorkerPool: @unchecked Sendable {
   }
 
   private let lock = Lock()
-  private var ready = ContextLine()
+  private var ready = ContextQueue()
   /// The workers without a context, the one that slept last at the end: its memory is in the processor's caches still.
   private var idle: [Worker] = []
   /// All workers by their threads.
@@ -51,20 +51,20 @@ final class WorkerPool: @unchecked Sendable {
   /// Workers that take part in the work, or are about to.
   private var activeCount = 0
   private var stuckCount = 0
-  private var ticks: UInt = 0
+  private var checks: UInt = 0
   private var isWatched = false
   private var watchIsStarted = false
   private let watchSignal = DispatchSemaphore(value: 0)
   private var mainWaits = MainWaits()
 
   init(
-    limit: Int, maximum: Int = 64, tick: DispatchTimeInterval? = .milliseconds(50),
-    linger: DispatchTimeInterval? = .seconds(5)
+    limit: Int, maximum: Int = 64, checkInterval: DispatchTimeInterval? = .milliseconds(50),
+    idleTimeout: DispatchTimeInterval? = .seconds(5)
   ) {
     self.limit = limit
     self.maximum = max(maximum, limit)
-    self.tick = tick
-    self.linger = linger
+    self.checkInterval = checkInterval
+    self.idleTimeout = idleTimeout
   }
 
   /// The number of threads. For tests.
@@ -99,7 +99,7 @@ final class WorkerPool: @unchecked Sendable {
     let holdsMain = Confinement.isOnMain
     lock.lock()
     // The entries before the caller's are worked off next.
-    ready.bringForward(thread.context)
+    ready.moveToFront(thread.context)
     var action = Action.nothing
     var handover: MainWaits.Handover?
     if !thread.isAwake {
@@ -179,17 +179,17 @@ final class WorkerPool: @unchecked Sendable {
     let action = nextAction(mayWatch: true)
     lock.unlock()
     perform(action)
-    defer { lock.withLock { countIn(worker) } }
+    defer { lock.withLock { countAsActive(worker) } }
     return try wait()
   }
 
   /// Counts a stuck worker in. Called under the lock.
-  private func countIn(_ worker: Worker) {
+  private func countAsActive(_ worker: Worker) {
     guard worker.isStuck else { return }
     worker.isStuck = false
     stuckCount -= 1
     activeCount += 1
-    if worker.begin != nil { worker.begin = ticks }
+    if worker.begin != nil { worker.begin = checks }
   }
 
   /// Counts a worker out that waits. Called under the lock.
@@ -204,7 +204,7 @@ final class WorkerPool: @unchecked Sendable {
   private func resume(_ worker: Worker?) {
     guard let worker, worker.isWaiting else { return }
     worker.isWaiting = false
-    if worker.begin != nil { worker.begin = ticks }
+    if worker.begin != nil { worker.begin = checks }
     if worker.isActive { activeCount += 1 }
   }
 
@@ -218,7 +218,7 @@ final class WorkerPool: @unchecked Sendable {
   private func nextAction(mayWatch: Bool) -> Action {
     guard !ready.isEmpty else { return .nothing }
     if activeCount < limit, let worker = idle.popLast() {
-      worker.begin = ticks
+      worker.begin = checks
       activeCount += 1
       return .wake(worker)
     }
@@ -229,7 +229,7 @@ final class WorkerPool: @unchecked Sendable {
       activeCount += 1
       return .start
     }
-    guard mayWatch, tick != nil, !isWatched else { return .nothing }
+    guard mayWatch, checkInterval != nil, !isWatched else { return .nothing }
     isWatched = true
     return .watch
   }
@@ -265,19 +265,19 @@ final class WorkerPool: @unchecked Sendable {
   /// Waits for the next context in line; `nil` when the pool has workers enough, or no work for long.
   private func next(_ worker: Worker) -> Confinement? {
     lock.lock()
-    countIn(worker)
+    countAsActive(worker)
     while true {
       worker.begin = nil
       // For a while the workers may exceed the limit: stuck workers came back.
       if activeCount <= limit, let context = ready.popFirst() {
-        worker.begin = ticks
+        worker.begin = checks
         lock.unlock()
         return context
       }
       activeCount -= 1
       // The active workers take the contexts in line, unless the workers are stuck, which the watch finds out.
       let action = nextAction(mayWatch: true)
-      if idle.count >= max(limit, Self.mostIdle) { return end(action) }
+      if idle.count >= max(limit, Self.maximumIdle) { return end(action) }
       idle.append(worker)
       lock.unlock()
       perform(action)
@@ -290,11 +290,11 @@ final class WorkerPool: @unchecked Sendable {
   ///
   /// - Returns: Whether it was. Otherwise it was idle for so long that it is no worker any more.
   private func isWoken(_ worker: Worker) -> Bool {
-    guard let linger else {
+    guard let idleTimeout else {
       worker.semaphore.wait()
       return true
     }
-    if worker.semaphore.wait(timeout: .now() + linger) == .success { return true }
+    if worker.semaphore.wait(timeout: .now() + idleTimeout) == .success { return true }
     let isUnwanted = lock.withLock {
       guard let index = idle.firstIndex(where: { $0 === worker }) else { return false }
       idle.remove(at: index)
@@ -320,13 +320,13 @@ final class WorkerPool: @unchecked Sendable {
 
   /// Counts out, while contexts are in line, the workers that stay where they are.
   private func watch() {
-    guard let tick else { return }
+    guard let checkInterval else { return }
     while true {
-      _ = watchSignal.wait(timeout: .now() + tick)
+      _ = watchSignal.wait(timeout: .now() + checkInterval)
       lock.lock()
-      ticks += 1
+      checks += 1
       for worker in workers.values {
-        guard let begin = worker.begin, worker.isActive, ticks &- begin >= 2 else { continue }
+        guard let begin = worker.begin, worker.isActive, checks &- begin >= 2 else { continue }
         worker.isStuck = true
         stuckCount += 1
         activeCount -= 1
@@ -348,7 +348,7 @@ final class WorkerPool: @unchecked Sendable {
 }
 
 /// Contexts in line.
-private struct ContextLine {
+private struct ContextQueue {
   private var contexts: [Confinement?] = []
   private var head = 0
 
@@ -372,7 +372,7 @@ private struct ContextLine {
   }
 
   /// Brings a context, if it is in line, to the front.
-  mutating func bringForward(_ context: Confinement) {
+  mutating func moveToFront(_ context: Confinement) {
     guard let index = contexts[head...].firstIndex(where: { $0 === context }), index > head else { return }
     contexts.remove(at: index)
     contexts.insert(context, at: head)
