@@ -4,7 +4,7 @@ extension ManagedObjectContext {
   /// Applies the delete rules of all deleted objects, and of the objects that the rules delete.
   final func applyPendingDeleteRules() throws {
     guard !storage.pendingDeletes.isEmpty else { return }
-    // Objects whose rows were loaded at once stay until the rules are through.
+    // Retains the objects whose rows were loaded in bulk until all rules are applied.
     var kept: [ManagedObject] = []
     var forgotten: Set<ManagedObjectID> = []
     while !storage.pendingDeletes.isEmpty {
@@ -16,11 +16,11 @@ extension ManagedObjectContext {
       for object in deleted where try applyDeleteRules(of: object) { forgotten.insert(object.id) }
     }
     withExtendedLifetime(kept) {}
-    // Lists with an inverse have heard of it from their members.
+    // Relationships with an inverse have removed the members already, through the inverse.
     if !forgotten.isEmpty, hasListsWithoutInverse(of: forgotten) { forgetMembers(forgotten) }
   }
 
-  /// - Returns: Whether the record is forgotten, because it was never saved.
+  /// - Returns: Whether the object was detached at once, because its record was never saved.
   private final func applyDeleteRules(of object: ManagedObject) throws -> Bool {
     for relationship in object.entity.relationships {
       for target in try targets(of: relationship, from: object) {
@@ -59,7 +59,7 @@ extension ManagedObjectContext {
     return ids.compactMap { try? object.member($0, of: relationship) }
   }
 
-  /// Makes a target forget the deleted object.
+  /// Removes the deleted object from the inverse relationship of a target.
   private final func release(
     _ target: ManagedObject, from object: ManagedObject, _ relationship: RelationshipDescription
   ) throws {
@@ -69,11 +69,11 @@ extension ManagedObjectContext {
     do {
       try target.removeRelated(object, of: inverse)
     } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
-      // Another context deleted it: the link ended with it.
+      // Another context deleted the target, and the link with it.
     }
   }
 
-  /// Takes a deleted object out of the context.
+  /// Detaches a deleted object from the context.
   final func detachDeleted(_ object: ManagedObject) {
     if let record = object.pending {
       storage.untrack(record)

@@ -1,13 +1,14 @@
 import Dispatch
 public import Foundation
 
-// Going back to the saved state, and forward to the saves of others.
+// Reverting to the saved state, and refreshing from the saves of other writers.
 
 extension ManagedObjectContext {
-  /// Brings an object up to date with the store, or with the parent.
+  /// Refreshes an object from the store, or from the parent.
   ///
-  /// - Parameter mergeChanges: Whether the object's own changes are kept on top of the fresh state, so that they are no
-  ///   conflict any more with what others saved before; otherwise they are dropped and the object becomes a fault.
+  /// - Parameter mergeChanges: Whether the object's own changes stay, on top of the refreshed state: they then no
+  ///   longer conflict with earlier saves of other writers. Otherwise the changes are dropped and the object becomes a
+  ///   fault.
   public final func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     operating {
       Misuse.check(object.storage === storage, wrongContextMessage(object))
@@ -36,10 +37,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reads what is below the context now of changed records, with one read for each store.
+  /// Reads the present rows below the context of changed records, with one read for each store.
   ///
-  /// - Parameter put: Puts a row below the changes of its record. Called under the lock, for rows of other versions
-  ///   than those that the changes are on.
+  /// - Parameter put: Places a row below the changes of its record. Called under the lock, for rows of another version
+  ///   than the changes are based on.
   private final func reread(_ records: [PendingRecord], put: (PendingRecord, Row) -> Void) {
     let based = records.filter { $0.base != nil }
     guard !based.isEmpty, let rows = try? loadRows(based.map(\.id)) else { return }
@@ -52,14 +53,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Takes in what others saved of changed records, whose rows did not come along.
+  /// Refreshes changed records whose new rows were not part of the posted changes.
   private final func refreshRows(of records: [PendingRecord]) {
     var inherited: [ManagedObjectID: SlotSet] = [:]
     if parent != nil { for record in records { inherited[record.id] = slotsEditedByParents(of: record.id) } }
     reread(records) { record, row in record.refresh(from: row, keeping: inherited[record.id] ?? SlotSet()) }
   }
 
-  /// Sets to-one relationships back through their inverses, so that the other side forgets the change too.
+  /// Reverts to-one relationships through their inverses, so that the other side drops the change too.
   private final func revertRelationships(of object: ManagedObject, _ record: PendingRecord) {
     guard record.kind == .updated, let base = record.base else { return }
     for relationship in object.entity.relationships {
@@ -75,8 +76,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Brings every object up to date with the stores: clean ones become faults, changed ones keep their changes, which
-  /// are no conflict any more with what others saved before.
+  /// Refreshes every object from the stores. Clean objects become faults. Changed objects keep their changes, which no
+  /// longer conflict with earlier saves of other writers.
   public final func refreshAll() {
     operating {
       if !lease.isPinned { processInbox() }
@@ -93,7 +94,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes a fault of an object, whose changes stay.
+  /// Turns an object into a fault. Its changes stay.
   private final func forgetState(of object: ManagedObject) {
     if object.pending == nil, object.flags.contains(.missing) { storage.missing.insert(object.id) }
     object.flags.subtract([.unavailable, .missing])
@@ -101,7 +102,8 @@ extension ManagedObjectContext {
     if object.pending == nil { object.row = nil }
   }
 
-  /// Drops all changes. Inserted objects are forgotten, changed and deleted ones return to their saved state.
+  /// Drops all changes. Inserted objects leave the context; changed and deleted objects return to their saved state, as
+  /// faults.
   public final func rollback() {
     operating {
       var inserted: [ManagedObject] = []
@@ -129,10 +131,12 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Forgets all objects. Objects still in use belong to no context any more.
+  /// Detaches all objects and drops all changes. Objects still in use belong to no context any more; their accessors
+  /// return defaults.
   public final func reset() {
     operating {
-      // News in the middle of a snapshot is of a later state, which objects read afterwards may not have.
+      // Changes in the inbox are newer than a pinned snapshot. They stay, because objects read from the snapshot
+      // afterwards still need them.
       if !lease.isPinned { _ = inbox.removeAll() }
       lease.end()
       let objects = storage.registry.all
@@ -154,11 +158,11 @@ extension ManagedObjectContext {
 // MARK: - What others saved
 
 extension ManagedObjectContext {
-  /// Takes in what another context saved: posts it to the inbox and returns at once. It is taken in on the context's
-  /// own executor, and at the latest when somebody next enters the context. The context's own changes are kept, on top
-  /// of the newer state. A property that is changed on both sides is a conflict when this context saves: its
-  /// ``mergePolicy`` decides, and changes of different properties are merged. Two ways to settle such a conflict before
-  /// are ``refresh(_:mergeChanges:)`` and ``rollback()``.
+  /// Merges the saved changes of another context: posts them to the inbox and returns at once. The context processes
+  /// its inbox on its own executor, at the latest when it is next entered. The context's own changes stay, on top of
+  /// the newer state. A property changed on both sides is a conflict when this context saves, and its ``mergePolicy``
+  /// decides; changes of different properties are merged. ``refresh(_:mergeChanges:)`` and ``rollback()`` resolve such
+  /// a conflict before the save.
   ///
   /// May be called from anywhere.
   public final func mergeChanges(fromContextDidSave changes: ChangeSet) {
@@ -166,21 +170,20 @@ extension ManagedObjectContext {
     storage.confinement.submit { [storage] in storage.context?.inside {} }
   }
 
-  /// Takes in the changes of a notification of `Notification.Name.managedObjectContextDidSave`; see
-  /// ``mergeChanges(fromContextDidSave:)-(ChangeSet)``. Any other notification is passed over.
+  /// Merges the changes of a notification named `Notification.Name.managedObjectContextDidSave`; see
+  /// ``mergeChanges(fromContextDidSave:)-(ChangeSet)``. Any other notification is ignored.
   public final func mergeChanges(fromContextDidSave notification: Notification) {
     guard let changes = notification.userInfo?[NotificationKey.changes] as? ChangeSet else { return }
     mergeChanges(fromContextDidSave: changes)
   }
 
-  /// A context used without `perform`, on the main actor or on its thread, takes in the saves of others when it is
-  /// asked for objects.
+  /// Processes the inbox of a context that is used directly in its home, where no block begins a unit of work.
   @inline(__always) final func processInboxIfUsedDirectly() {
     if storage.confinement.isUsedDirectly, !lease.isPinned { processInboxDirectly() }
   }
 
   private final func processInboxDirectly() {
-    // The thread has no turns: a fetch begins another unit of work.
+    // A context of a thread has no blocks: each fetch begins a unit of work.
     if storage.confinement.isOfThread, !storage.kept.isEmpty { storage.kept.removeAll() }
     guard !inbox.isEmpty || !storage.missing.isEmpty else { return }
     processInbox()
@@ -212,8 +215,8 @@ extension ManagedObjectContext {
     takeOutMissing()
   }
 
-  /// The identifiers of this context's objects without a record in any store. Used when too many records were deleted
-  /// to be named one by one; objects of a failing store stay, as faults.
+  /// The identifiers of registered objects without a record in any store. Used when the inbox no longer lists the
+  /// deleted records. Objects of a failing store stay, as faults.
   private final func deletedElsewhere() -> Set<ManagedObjectID> {
     let ids = Set(storage.registry.all.map(\.id).filter { !$0.isTemporaryID })
     guard let present = try? loadRows(Array(ids)) else { return [] }
@@ -254,7 +257,7 @@ extension ManagedObjectContext {
     for relationship in outdated { storage.invalidateLists(of: relationship) }
   }
 
-  /// - Parameter relinked: The relationships of the record whose members the save changed.
+  /// - Parameter relinked: The relationships of the record with members that the save changed.
   private final func refresh(from row: Row, isNew: Bool, relinked: Set<RelationshipDescription>) {
     if let object = storage.registry.object(for: row.id) {
       object.advanceLists(to: row.version, except: relinked)
@@ -280,7 +283,7 @@ extension ManagedObjectContext {
     events.noteDeleted(object)
   }
 
-  /// Gives objects the permanent identifiers that another context's save gave their records.
+  /// Gives objects the permanent identifiers that their records got in another context's save.
   private final func applyPermanentIDs(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
     guard !permanentIDs.isEmpty else { return }
     let isParent = isParent
@@ -311,7 +314,8 @@ extension ManagedObjectContext {
   /// Replaces identifiers of this context's fresh records in all unsaved records.
   final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID], of renamed: [PendingRecord]) {
     let roots = Set(renamed.map { ObjectIdentifier($0.entity.root) })
-    // Both sides of a relationship name each other; without an inverse, nothing shows which records name a record.
+    // Both sides of a relationship with an inverse refer to each other. Without an inverse, all records have to be
+    // searched for references.
     if persistentStoreCoordinator?.managedObjectModel.isNamedWithoutInverse(roots) != false {
       return replaceReferences(permanentIDs)
     }
