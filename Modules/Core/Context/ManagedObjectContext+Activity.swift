@@ -7,13 +7,13 @@ extension ManagedObjectContext {
     as activity: (T) -> ContextActivity
   ) rethrows -> T {
     guard isObserved else { return try work() }
-    return try told(operation(), ifFailed: failure, work, as: activity)
+    return try reportingOutcome(operation(), ifFailed: failure, work, as: activity)
   }
 
   /// Whether an observer is set. May be `true` without one, because of other stacks of the process.
   @inline(__always) final var isObserved: Bool { activityObserver != nil || StackObservers.exist }
 
-  @inline(never) private final func told<T>(
+  @inline(never) private final func reportingOutcome<T>(
     _ operation: StackOperation?, ifFailed failure: ContextActivity, _ work: () throws -> T,
     as activity: (T) -> ContextActivity
   ) rethrows -> T {
@@ -22,7 +22,7 @@ extension ManagedObjectContext {
     defer { activityObserver?.contextDid(done, in: start.duration(to: .now)) }
     let result: T
     if let operation, let observer = persistentStoreCoordinator?.observer {
-      result = try observer.began(operation).told(work) { activity($0).records }
+      result = try observer.began(operation).reportingOutcome(work) { activity($0).records }
     } else {
       result = try work()
     }
@@ -32,7 +32,7 @@ extension ManagedObjectContext {
 
   /// The save of the present unsaved records.
   final var pendingSave: ContextActivity {
-    let kinds = storage.records.filter { !$0.isVoid }.map(\.kind)
+    let kinds = storage.records.filter { !$0.isUnchanged }.map(\.kind)
     return .save(
       inserted: kinds.count { $0 == .inserted }, updated: kinds.count { $0 == .updated },
       deleted: kinds.count { $0 == .deleted })

@@ -77,7 +77,7 @@ extension PersistentStoreCoordinator {
   ///
   /// - Throws: ``ErrorCode/storeBusy`` when another coordinator has one of them; nothing is done then. What the block
   ///   throws.
-  package func withSoleUse<T>(of places: [StorePlace], _ body: () throws -> T) throws -> T {
+  package func withExclusiveUse<T>(of places: [StorePlace], _ body: () throws -> T) throws -> T {
     try AttachedStores.all.reserve(places, for: self)
     defer { AttachedStores.all.release(places) }
     return try body()

@@ -10,7 +10,7 @@ struct LeasedRows {
   func row(_ id: ManagedObjectID) throws -> Row? {
     guard let (row, mark) = cache.candidate(id, in: cached) else { return nil }
     if try cached.store.stateMark(of: reader) == mark { return row }
-    cache.notePassedOver(1)
+    cache.countMisses(1)
     return nil
   }
 
@@ -18,7 +18,7 @@ struct LeasedRows {
   func rows(_ keys: inout [Int64], in space: IDSpace) throws -> [Row] {
     guard let found = cache.candidates(keys, in: space, of: cached) else { return [] }
     guard try cached.store.stateMark(of: reader) == found.mark else {
-      cache.notePassedOver(found.rows.count)
+      cache.countMisses(found.rows.count)
       return []
     }
     keys = found.missing
@@ -34,7 +34,7 @@ struct LeasedRows {
 
   /// Keeps a row that the reader has read by itself, unless this was the first time.
   func enter(_ row: Row) {
-    guard cache.isReadAgain(row.id), let mark = try? cached.store.stateMark(of: reader) else { return }
+    guard cache.wasReadBefore(row.id), let mark = try? cached.store.stateMark(of: reader) else { return }
     cache.enter(row, in: cached, at: mark, readerStep: readerStep)
   }
 

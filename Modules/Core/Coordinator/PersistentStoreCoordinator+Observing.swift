@@ -7,7 +7,7 @@ extension PersistentStoreCoordinator {
     _ operation: @autoclosure () -> StackOperation, _ body: () throws -> T, records: (T) -> [String: Int] = { _ in [:] }
   ) rethrows -> T {
     guard StackObservers.exist, let observation = observer?.began(operation()) else { return try body() }
-    return try observation.told(body, records: records)
+    return try observation.reportingOutcome(body, records: records)
   }
 
   /// The same for work that suspends.

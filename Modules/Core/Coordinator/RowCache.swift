@@ -62,7 +62,7 @@ final class RowCache: Sendable {
     set {
       change { content in
         content.policy = newValue
-        content.keepLimit()
+        content.enforceLimit()
       }
     }
   }
@@ -100,7 +100,7 @@ final class RowCache: Sendable {
       guard !content.stores.isEmpty, content.policy.isOn,
         let cached = content.stores.first(where: { $0.store === store })
       else { return nil }
-      content.releaseExpired()
+      content.evictExpired()
       return cached
     }
   }
@@ -159,7 +159,7 @@ final class RowCache: Sendable {
   }
 
   /// Counts rows as misses: they were found, and turned out to be of another state than their reader's.
-  func notePassedOver(_ count: Int) {
+  func countMisses(_ count: Int) {
     content.withLock { content in
       content.statistics.hits -= count
       content.statistics.misses += count
@@ -172,18 +172,18 @@ final class RowCache: Sendable {
   func renew(_ cached: CachedStore, to mark: StateMark, readerStep: Int) {
     change { content in
       guard cached.isAttached, cached.mark != nil else { return }
-      _ = content.reach(mark, in: cached, readerStep: readerStep)
+      _ = content.advance(mark, in: cached, readerStep: readerStep)
     }
   }
 
   /// Notes that a record is read by itself.
   /// - Returns: Whether the record was read so before. A record read only once would take the room of others.
-  func isReadAgain(_ id: ManagedObjectID) -> Bool { content.withLock { $0.prints.note(id) } }
+  func wasReadBefore(_ id: ManagedObjectID) -> Bool { content.withLock { $0.prints.note(id) } }
 
   /// Keeps a row that a reader read, see ``enter(_:in:at:readerStep:)``.
   func enter(_ row: Row, in cached: CachedStore, at mark: StateMark, readerStep: Int) {
     change { content in
-      guard cached.isAttached, content.policy.isOn, content.reach(mark, in: cached, readerStep: readerStep) else {
+      guard cached.isAttached, content.policy.isOn, content.advance(mark, in: cached, readerStep: readerStep) else {
         return
       }
       content.enter(row, in: cached)
@@ -204,7 +204,7 @@ final class RowCache: Sendable {
       rest = rest.dropFirst(count)
       let goesOn = change { content in
         guard cached.isAttached, content.policy.isOn,
-          content.reach(mark, in: cached, readerStep: readerStep)
+          content.advance(mark, in: cached, readerStep: readerStep)
         else { return false }
         // One read leaves room for what others have read.
         let room = content.policy.half - entered
@@ -256,7 +256,7 @@ extension RowCache.Content {
   /// Brings the part of a store to a reader's state, if it is not older than the kept rows'.
   ///
   /// - Returns: Whether rows of that state may be entered.
-  fileprivate mutating func reach(_ mark: StateMark, in cached: CachedStore, readerStep: Int) -> Bool {
+  fileprivate mutating func advance(_ mark: StateMark, in cached: CachedStore, readerStep: Int) -> Bool {
     if cached.mark == mark { return true }
     // A reader made before the cache came to its state may see an older one.
     guard cached.saves == 0, readerStep >= cached.step else { return false }
@@ -268,11 +268,11 @@ extension RowCache.Content {
 
   fileprivate mutating func enter(_ row: Row, in cached: CachedStore) {
     guard !cached.young.has(row.id), !cached.old.has(row.id) else { return }
-    if young >= policy.half { releaseOlder() }
+    if young >= policy.half { ageGenerations() }
     if youngSince == nil { youngSince = now() }
     cached.young.enter(row)
     young += 1
-    if young + old > policy.limit { releaseOld() }
+    if young + old > policy.limit { evictOld() }
   }
 
   /// Applies the steps of a save to the kept rows. Records without a kept row are left out: no reader wanted them.
@@ -321,31 +321,31 @@ extension RowCache.Content {
 
   // MARK: Limit and expiry
 
-  fileprivate mutating func keepLimit() {
-    if !policy.isOn || young + old > policy.limit { releaseOld() }
+  fileprivate mutating func enforceLimit() {
+    if !policy.isOn || young + old > policy.limit { evictOld() }
     if !policy.isOn || young > policy.limit {
-      releaseOlder()
-      releaseOld()
+      ageGenerations()
+      evictOld()
     }
   }
 
-  fileprivate mutating func releaseExpired() {
+  fileprivate mutating func evictExpired() {
     guard youngSince != nil || oldSince != nil else { return }
     let present = self.now()
-    if let since = youngSince, (present - since).inSeconds >= policy.expiry / 2 { releaseOlder() }
-    if let since = oldSince, (present - since).inSeconds >= policy.expiry { releaseOld() }
+    if let since = youngSince, (present - since).inSeconds >= policy.expiry / 2 { ageGenerations() }
+    if let since = oldSince, (present - since).inSeconds >= policy.expiry { evictOld() }
   }
 
   /// Releases the older generation and makes the younger one the older one.
-  private mutating func releaseOlder() {
-    releaseOld()
+  private mutating func ageGenerations() {
+    evictOld()
     for cached in stores { swap(&cached.young, &cached.old) }
     (young, old) = (0, young)
     (youngSince, oldSince) = (nil, youngSince)
   }
 
   /// Releases the older generation.
-  private mutating func releaseOld() {
+  private mutating func evictOld() {
     oldSince = nil
     guard old > 0 else { return }
     for cached in stores where cached.old.count > 0 {

@@ -142,14 +142,14 @@ extension ManagedObject {
     }
     let birth = ObjectBirth(entity: entity, id: .temporary(for: entity), storage: storage, row: nil)
     let object = entity.objectClass.init(birth)
-    object.flags.formUnion([.gone, .unavailable])
+    object.flags.formUnion([.detached, .unavailable])
     // The entity was chosen for its class, which is a `Member`.
     return unsafeDowncast(object, to: Member.self)
   }
 
   /// An object related to this one since before either had a context.
   private final func unattached(_ id: ManagedObjectID) throws -> ManagedObject {
-    guard let object = pending?.companions?.object(for: id) else { throw gone() }
+    guard let object = pending?.uninsertedGraph?.object(for: id) else { throw deletedError() }
     return object
   }
 
@@ -159,13 +159,13 @@ extension ManagedObject {
     guard let slot = relationship.slot else {
       throw CoherenceError(.wrongType, "'\(entity.name).\(relationship.name)' is a to-many relationship.")
     }
-    if let object { try admit(object, to: relationship) }
+    if let object { try checkCanRelate(object, to: relationship) }
     let old = try loadedValue(at: slot)
     let new = object.map { AttributeValue.reference($0.id) } ?? .null
     guard old != new else { return }
     guard let inverse = relationship.inverse else { return try write(new, at: slot) }
     if case .reference(let id) = old, let former = try? member(id, of: relationship) {
-      try former.leave(self, of: inverse)
+      try former.removeRelated(self, of: inverse)
     }
     if let object, let inverseSlot = inverse.slot,
       case .reference(let rivalID) = try object.loadedValue(at: inverseSlot), rivalID != id,
@@ -175,7 +175,7 @@ extension ManagedObject {
     }
     try write(new, at: slot)
     try clearPosition(after: slot)
-    try object?.join(self, of: inverse)
+    try object?.addRelated(self, of: inverse)
   }
 
   /// A record that changes its owner has no place in the new owner's order yet.
@@ -185,13 +185,13 @@ extension ManagedObject {
   }
 
   /// Takes an object into this side of a relationship, its own side being set already.
-  final func join(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
+  final func addRelated(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
     if let slot = relationship.slot { return try write(.reference(object.id), at: slot) }
     try changeMembers(of: relationship) { $0.add(object.id, comesLast: relationship.isOrdered) }
   }
 
   /// Lets an object go from this side of a relationship, its own side being cleared already.
-  final func leave(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
+  final func removeRelated(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
     if let slot = relationship.slot {
       guard try loadedValue(at: slot) == .reference(object.id) else { return }
       return try write(.null, at: slot)
@@ -201,7 +201,7 @@ extension ManagedObject {
   }
 
   /// Whether an object may be related to this one.
-  private final func admit(_ object: ManagedObject, to relationship: RelationshipDescription) throws {
+  private final func checkCanRelate(_ object: ManagedObject, to relationship: RelationshipDescription) throws {
     guard object.entity.isKind(of: relationship.destination) else {
       throw CoherenceError(
         .wrongType,
@@ -214,8 +214,8 @@ extension ManagedObject {
         "Objects of two contexts cannot be related: get the object in this context with `object(with:)`, "
           + "or insert both into one.")
     }
-    guard object.flags.isDisjoint(with: [.gone, .missing]), object.pending?.kind != .deleted else {
-      throw object.gone()
+    guard object.flags.isDisjoint(with: [.detached, .missing]), object.pending?.kind != .deleted else {
+      throw object.deletedError()
     }
     if let own = storeIdentifier, let other = object.storeIdentifier, own != other {
       throw CoherenceError(
@@ -225,7 +225,7 @@ extension ManagedObject {
     object.check()
     // A missing record is found out here, before any change.
     if relationship.inverse != nil { try object.loadRow() }
-    if storage == nil { Companions.unite(self, object) }
+    if storage == nil { UninsertedGraph.connect(self, object) }
   }
 }
 
@@ -235,7 +235,7 @@ extension ManagedObject {
   /// The identifiers of a to-many relationship's members: in their order, or saved ones by key and then unsaved ones.
   final func memberIDs(of relationship: RelationshipDescription) throws -> [ManagedObjectID] {
     check()
-    if flags.contains(.gone) { throw gone() }
+    if flags.contains(.detached) { throw deletedError() }
     let ids = try changedMemberIDs(of: relationship)
     // Without an inverse, a deleted member does not leave by itself.
     guard relationship.inverse == nil, let storage, storage.hasDeletes else { return ids }
@@ -256,7 +256,7 @@ extension ManagedObject {
   /// Whether a record is a member, without making the list of all of them.
   final func hasMember(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> Bool {
     check()
-    if flags.contains(.gone) { throw gone() }
+    if flags.contains(.detached) { throw deletedError() }
     let list = try memberList(of: relationship)
     if relationship.inverse == nil, let storage, storage.hasDeletes, storage.record(for: id)?.kind == .deleted {
       return false
@@ -324,7 +324,7 @@ extension ManagedObject {
   /// because what happened in between is not known.
   ///
   /// - Parameter changed: The relationships whose members the save changed.
-  final func carryLists(to version: Int64, except changed: Set<RelationshipDescription> = []) {
+  final func advanceLists(to version: Int64, except changed: Set<RelationshipDescription> = []) {
     for (relationship, list) in collections ?? [:]
     where relationship.isOrdered && list.version == version - 1 && !changed.contains(relationship) {
       list.version = version
@@ -341,11 +341,11 @@ extension ManagedObject {
   /// Adds a member and sets its inverse.
   final func insertMember(_ object: ManagedObject, into relationship: RelationshipDescription) throws {
     check()
-    try admit(object, to: relationship)
+    try checkCanRelate(object, to: relationship)
     if let inverse = relationship.inverse, !inverse.isToMany { return try object.setTarget(self, of: inverse) }
     guard try !hasMember(object.id, of: relationship) else { return }
     try changeMembers(of: relationship) { $0.add(object.id, comesLast: relationship.isOrdered) }
-    if let inverse = relationship.inverse { try object.join(self, of: inverse) }
+    if let inverse = relationship.inverse { try object.addRelated(self, of: inverse) }
   }
 
   /// Removes a member and clears its inverse.
@@ -358,12 +358,12 @@ extension ManagedObject {
       return try object.setTarget(nil, of: inverse)
     }
     try changeMembers(of: relationship) { $0.remove(object.id) }
-    if let inverse = relationship.inverse, !isDeleted { try object.leave(self, of: inverse) }
+    if let inverse = relationship.inverse, !isDeleted { try object.removeRelated(self, of: inverse) }
   }
 
   final func replaceMembers(of relationship: RelationshipDescription, with objects: [ManagedObject]) throws {
     check()
-    for object in objects { try admit(object, to: relationship) }
+    for object in objects { try checkCanRelate(object, to: relationship) }
     let wanted = Set(objects.map(\.id))
     let surplus = try memberIDs(of: relationship).filter { !wanted.contains($0) }
     // Their rows are read together.

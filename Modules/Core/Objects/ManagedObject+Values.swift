@@ -6,7 +6,7 @@ extension ManagedObject {
     if let pending { return pending[slot] }
     if let row { return row[slot] }
     try loadRow()
-    guard let row else { throw gone() }
+    guard let row else { throw deletedError() }
     return row[slot]
   }
 
@@ -21,13 +21,13 @@ extension ManagedObject {
   /// Loads the record's row into a fault.
   final func loadRow() throws {
     guard row == nil, pending == nil else { return }
-    guard let context = managedObjectContext else { throw gone() }
+    guard let context = managedObjectContext else { throw deletedError() }
     try context.fire(self)
   }
 
-  final func gone() -> CoherenceError {
+  final func deletedError() -> CoherenceError {
     var error =
-      flags.contains(.gone) || pending?.kind == .deleted
+      flags.contains(.detached) || pending?.kind == .deleted
       ? CoherenceError(.objectDeleted, "The object of '\(entity.name)' was deleted, or its context was reset.")
       : CoherenceError(.objectNotFound, "The record of '\(entity.name)' does not exist any more.")
     error.objectIDs = [id]
@@ -39,16 +39,16 @@ extension ManagedObject {
   /// - Throws: ``ErrorCode/objectDeleted``, or what loading the record throws.
   final func changeable() throws -> PendingRecord {
     if let pending {
-      guard pending.kind != .deleted else { throw gone() }
-      storage?.announce(pending)
+      guard pending.kind != .deleted else { throw deletedError() }
+      storage?.noteChange(pending)
       return pending
     }
-    guard let storage, !flags.contains(.gone) else { throw gone() }
+    guard let storage, !flags.contains(.detached) else { throw deletedError() }
     if row == nil { try loadRow() }
-    guard let row else { throw gone() }
+    guard let row else { throw deletedError() }
     let record = PendingRecord(changing: row)
     record.object = self
-    storage.adopt(record)
+    storage.track(record)
     pending = record
     return record
   }

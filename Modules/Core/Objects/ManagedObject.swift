@@ -39,7 +39,7 @@ open class ManagedObject {
   struct Flags: OptionSet {
     let rawValue: UInt8
     /// The object belongs to no context any more: its record was deleted, or the context was reset.
-    static let gone = Flags(rawValue: 1)
+    static let detached = Flags(rawValue: 1)
     /// The record was deleted, here or elsewhere.
     static let deleted = Flags(rawValue: 8)
     /// An accessor could not load the object.
@@ -89,9 +89,9 @@ open class ManagedObject {
 
   deinit {
     if let storage {
-      if !flags.contains(.gone) { storage.registry.remove(self, id: id) }
+      if !flags.contains(.detached) { storage.registry.remove(self, id: id) }
     } else if let pending {
-      pending.companions?.keep(pending)
+      pending.uninsertedGraph?.replaceObject(by: pending)
     }
   }
 
@@ -146,19 +146,19 @@ extension ManagedObject {
   /// The context that the object belongs to; `nil` before it is inserted, after its delete was saved, and after the
   /// context was reset. May be asked from any thread.
   public final var managedObjectContext: ManagedObjectContext? {
-    flags.contains(.gone) ? nil : storage?.context
+    flags.contains(.detached) ? nil : storage?.context
   }
 
   /// Whether the object never had a context, so that it belongs to its maker. May be asked anywhere.
   package final var isUnattached: Bool { storage == nil }
 
   /// Whether the object has no context and is related to others without one. May be asked by the object's maker.
-  package final var hasCompanions: Bool { pending?.companions != nil }
+  package final var hasUninsertedGraph: Bool { pending?.uninsertedGraph != nil }
 
   /// Whether the object has unsaved changes.
   public final var hasChanges: Bool {
     check()
-    return storage != nil && pending.map { !$0.isVoid } == true
+    return storage != nil && pending.map { !$0.isUnchanged } == true
   }
   /// Whether the object was inserted and not saved.
   public final var isInserted: Bool {

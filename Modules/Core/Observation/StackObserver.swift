@@ -71,7 +71,7 @@ enum StackObservers {
 
 extension StackObservation {
   /// Does the operation's work and reports its outcome.
-  func told<T>(_ body: () throws -> T, records: (T) -> [String: Int]) rethrows -> T {
+  func reportingOutcome<T>(_ body: () throws -> T, records: (T) -> [String: Int]) rethrows -> T {
     do {
       let result = try run(body)
       ended(StackOutcome(records: records(result)))

@@ -40,7 +40,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameter saved: Receives the numbers of unsaved records, for observers.
   private final func saveChanges(_ saved: inout ContextActivity) throws {
-    takeInIfMain()
+    processInboxIfUsedDirectly()
     try prepareSave()
     if isObserved { saved = pendingSave }
     guard storage.hasChanges else { return dropVoidRecords() }
@@ -52,7 +52,7 @@ extension ManagedObjectContext {
   private final func dropVoidRecords() {
     for record in storage.records {
       if let object = record.object, object.row == nil { object.row = record.base }
-      storage.forget(record)
+      storage.untrack(record)
     }
   }
 
@@ -141,7 +141,7 @@ extension ManagedObjectContext {
         rename(object, to: permanent)
       }
       replaceReferences(replaced, of: records)
-      tellChildren(of: replaced)
+      postToChildren(of: replaced)
     }
   }
 
