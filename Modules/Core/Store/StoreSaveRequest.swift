@@ -1,11 +1,12 @@
-/// One save, as a list of steps to take in order within one transaction.
+/// One save: a list of steps that a store applies in order within one transaction.
 ///
 /// The steps are planned so that an engine that checks foreign keys at once never sees a violation unless one remains
 /// at the end: references to later records are written null first and filled in by a `fix`.
 public struct StoreSaveRequest: Sendable {
+  /// The steps in order.
   public var steps: [SaveStep]
-  /// The numbers of members to check once the steps are taken, in the same transaction, so that saves at the same time
-  /// cannot break a bound together. See ``checkMemberCounts(in:count:)``.
+  /// The numbers of members to check once the steps are taken, in the same transaction, so that concurrent saves cannot
+  /// violate a bound together. See ``checkMemberCounts(in:count:)``.
   public var memberCounts: [MemberCountCheck]
 
   public init(steps: [SaveStep], memberCounts: [MemberCountCheck] = []) {
@@ -14,23 +15,24 @@ public struct StoreSaveRequest: Sendable {
   }
 }
 
+/// A step of a save.
 public enum SaveStep: Sendable {
   /// Removes links, found by source and target; a missing link is no error.
   case unlink(LinkTable, [Link])
-  /// Sets slots of rows whose version is not looked at and not changed: slots cleared before deletes and swaps, and
+  /// Sets slots of rows without comparing or changing the version: slots cleared before deletes and swaps, and
   /// references filled in after inserts.
   case fix(EntityDescription, slots: SlotSet, [Row])
-  /// Removes rows at the version given.
+  /// Removes rows that must be at their base versions.
   case delete(EntityDescription, [RowDelete])
-  /// Adds rows, all of one entity, at their version.
+  /// Adds rows, all of one entity, at the versions that they have.
   case insert(EntityDescription, [Row])
-  /// Writes the slots given, and the new version, of rows at the version that the update is based on.
+  /// Writes the given slots and the new version of rows that must be at their base versions.
   case update(EntityDescription, slots: SlotSet, [RowUpdate])
-  /// Adds links; an existing link gets the positions given, and keeps the others.
+  /// Adds links. An existing link gets the given positions and keeps its other positions.
   case link(LinkTable, [Link])
 }
 
-/// A row's new state.
+/// The new state of a row.
 public struct RowUpdate: Sendable {
   /// The whole row at its new version.
   public var row: Row
@@ -53,10 +55,10 @@ public struct RowDelete: Sendable {
   }
 }
 
-/// A row that a save found at another version than it is based on.
+/// A row whose version in the store is not the base version of the save.
 public struct StoreConflict: Sendable {
   public var id: ManagedObjectID
-  /// The row as the store has it; `nil` when it was deleted.
+  /// The present row of the store; `nil` if it was deleted.
   public var storeRow: Row?
   public init(id: ManagedObjectID, storeRow: Row?) {
     self.id = id
