@@ -61,8 +61,8 @@ final class AttachedStores: Sendable {
     guard !isFree else { return }
     throw CoherenceError(
       .storeBusy,
-      "The store cannot be destroyed, because another coordinator of this process has it attached; detach it there first."
-    )
+      "The store cannot be destroyed, because another coordinator of this process has it attached; "
+        + "detach it there first.")
   }
 
   func release(_ places: [StorePlace]) {
