@@ -7,11 +7,11 @@ extension StoreType {
 
 /// The options of in-memory stores.
 public enum InMemoryOption {
-  /// A name that in-memory stores of one process share their content by. A `string`.
+  /// A name under which in-memory stores of one process share their content. A `string`.
   ///
   /// Stores opened with the same name and the same model configuration have one content and one identity. The content
   /// lives while at least one of them is open. They must be opened with the same model, not with another one built from
-  /// the same declarations: ``ErrorCode/incompatibleModel`` otherwise. A store without a name is alone.
+  /// the same declarations: ``ErrorCode/incompatibleModel`` otherwise. A store without a name has a content of its own.
   public static let sharedName = "sharedName"
 }
 
@@ -32,7 +32,7 @@ struct InMemoryFactory: StoreFactory {
     return InMemoryRegistry.liveContent(named: name, for: environment)?.metadata
   }
 
-  /// Takes the name away from a shared content, which stays with the open stores.
+  /// Removes the name of a shared content. The open stores keep the content.
   func setAside(_ environment: StoreEnvironment) throws -> String {
     guard let name = try sharedName(environment) else { return "nowhere: an in-memory store begins empty" }
     InMemoryRegistry.forget(name, for: environment)
@@ -43,7 +43,8 @@ struct InMemoryFactory: StoreFactory {
     guard environment.options[InMemoryOption.sharedName] != nil else { return nil }
     guard let name = environment.string(InMemoryOption.sharedName), !name.isEmpty else {
       throw CoherenceError(
-        .invalidOption, "The option '\(InMemoryOption.sharedName)' of an in-memory store must be a text, and not empty."
+        .invalidOption,
+        "The option '\(InMemoryOption.sharedName)' of an in-memory store must be a text that is not empty."
       )
     }
     return name
@@ -51,6 +52,6 @@ struct InMemoryFactory: StoreFactory {
 }
 
 extension InMemoryFactory: StoreErasing {
-  /// Takes the name away from a shared content, which is released with its last open store.
+  /// Removes the name of a shared content, which is released with its last open store.
   func erase(_ environment: StoreEnvironment) throws { _ = try setAside(environment) }
 }

@@ -1,7 +1,7 @@
 extension ManagedObjectContext {
-  /// Does some work and reports it and its duration to observers, failed or not.
+  /// Runs work and reports it with its duration to the observers, also when it throws.
   ///
-  /// - Parameter operation: The operation for the stack's observer; `nil` for unreported work.
+  /// - Parameter operation: The operation for the stack's observer; `nil` for work that the stack does not report.
   @inline(__always) final func measured<T>(
     _ operation: @autoclosure () -> StackOperation?, ifFailed failure: ContextActivity, _ work: () throws -> T,
     as activity: (T) -> ContextActivity
@@ -10,7 +10,7 @@ extension ManagedObjectContext {
     return try reportingOutcome(operation(), ifFailed: failure, work, as: activity)
   }
 
-  /// Whether an observer is set. May be `true` without one, because of other stacks of the process.
+  /// Whether an observer may be set. Also `true` if only another stack of the process has one.
   @inline(__always) final var isObserved: Bool { activityObserver != nil || StackObservers.exist }
 
   @inline(never) private final func reportingOutcome<T>(
@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// The save of the present unsaved records.
+  /// The activity of saving the present unsaved records.
   final var pendingSave: ContextActivity {
     let kinds = storage.records.filter { !$0.isUnchanged }.map(\.kind)
     return .save(

@@ -150,7 +150,9 @@ extension ManagedObjectContext {
 /// A context is an executor. An actor that declares `nonisolated var unownedExecutor: UnownedSerialExecutor {
 /// context.asUnownedSerialExecutor() }` runs in the context and uses its objects without `perform`.
 extension ManagedObjectContext: SerialExecutor {
-  /// Queues a job of the Swift runtime. - Precondition: The context does not belong to a thread.
+  /// Queues a job of the Swift runtime.
+  ///
+  /// - Precondition: The context does not belong to a thread.
   public final func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     let executor = asUnownedSerialExecutor()

@@ -1,8 +1,8 @@
-/// Objects related to each other before any of them had a context.
+/// The objects that are related to each other and have no context yet.
 ///
-/// All of them live as long as one of them is held, and enter a context together. Objects do not hold each other, which
-/// would keep them for ever: a released object leaves its record here, and is made again when a relationship leads to
-/// it.
+/// The whole graph lives as long as one of its objects is referenced, and is inserted into a context as a whole.
+/// Objects do not retain each other, because their reference cycles would never be freed: when an object is released,
+/// its record stays here, and a new object is made of the record when a relationship leads to it.
 final class UninsertedGraph {
   private enum Member {
     case object(WeakObject)
@@ -11,7 +11,7 @@ final class UninsertedGraph {
   private struct WeakObject { weak var object: ManagedObject? }
   private var members: [ManagedObjectID: Member] = [:]
 
-  /// Brings two objects without a context together, and what they were together with before.
+  /// Joins the graphs of two objects without a context, which become related.
   static func connect(_ first: ManagedObject, _ second: ManagedObject) {
     let group = first.pending?.uninsertedGraph ?? UninsertedGraph(first)
     let other = second.pending?.uninsertedGraph ?? UninsertedGraph(second)
@@ -32,7 +32,7 @@ final class UninsertedGraph {
     other.members = [:]
   }
 
-  /// The object of an identifier, if it is one of these.
+  /// The object with an identifier; `nil` for an object of another graph.
   func object(for id: ManagedObjectID) -> ManagedObject? {
     switch members[id] {
     case .object(let reference): return reference.object
@@ -45,20 +45,21 @@ final class UninsertedGraph {
     let object = record.entity.objectClass.init(
       ObjectBirth(entity: record.entity, id: record.id, storage: nil, row: nil))
     object.pending = record
-    // Whether the identifier was handed out is not known any more.
+    // The flag of the released object is lost: the identifier may have been handed out.
     object.flags.insert(.temporaryIDExposed)
     record.uninsertedGraph = self
     members[record.id] = .object(WeakObject(object: object))
     return object
   }
 
-  /// Takes the record of a released object. The record releases the group, which holds it now.
+  /// Keeps the record of an object that is being released. The record releases the graph, so that the two do not retain
+  /// each other.
   func replaceObject(by record: PendingRecord) {
     members[record.id] = .record(record)
     record.uninsertedGraph = nil
   }
 
-  /// All objects, for a context to insert. They are uninsertedGraph no longer.
+  /// Removes and returns all objects, for a context to insert.
   func removeAll() -> [ManagedObject] {
     let objects = members.keys.sorted(by: ManagedObjectID.precedes).compactMap { object(for: $0) }
     members = [:]

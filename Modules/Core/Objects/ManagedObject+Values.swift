@@ -1,7 +1,7 @@
-// How an object's values are read and written by slot, for accessors and the framework.
+// Reads and writes of an object's values by slot, for accessors and the framework.
 
 extension ManagedObject {
-  /// Whether the object has a place for the slot's value in memory; loads it otherwise.
+  /// The value of a slot. Loads the record if the object is a fault.
   @inline(__always) final func loadedValue(at slot: Int) throws -> AttributeValue {
     if let pending { return pending[slot] }
     if let row { return row[slot] }
@@ -10,9 +10,9 @@ extension ManagedObject {
     return row[slot]
   }
 
-  /// Marks the object after an accessor failed, which cannot throw, and reports the failure.
+  /// Marks the object as unavailable after a failure of an accessor, and reports the failure.
   ///
-  /// - Parameter losesChange: Whether the accessor was to change something.
+  /// - Parameter losesChange: Whether the accessor was an assignment.
   final func becomeUnavailable(_ error: any Error, losesChange: Bool = false) {
     flags.insert(.unavailable)
     storage?.context?.report(error, for: self, losesChange: losesChange)
@@ -34,7 +34,7 @@ extension ManagedObject {
     return error
   }
 
-  /// The overlay for changes, made by the first one.
+  /// The record of unsaved changes, made by the first change.
   ///
   /// - Throws: ``ErrorCode/objectDeleted``, or what loading the record throws.
   final func changeable() throws -> PendingRecord {
@@ -53,7 +53,7 @@ extension ManagedObject {
     return record
   }
 
-  /// Writes a slot's value, checked before.
+  /// Writes a slot's value, which is checked already.
   final func write(_ value: AttributeValue, at slot: Int) throws {
     check()
     if pending == nil, try loadedValue(at: slot) == value { return }
