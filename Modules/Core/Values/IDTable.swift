@@ -8,7 +8,7 @@ struct IDTable: ~Copyable {
     let space: UnsafeMutableRawPointer
     let keys: UnsafeMutablePointer<KeyTable>
   }
-  // Few, and the same one again and again: a scan from the front finds it at once.
+  // A table has few spaces, and lookups mostly ask for the same one: a scan from the front finds it at once.
   private var parts: [Part] = []
 
   deinit { Self.release(parts) }

@@ -4,9 +4,8 @@
 /// announces. A slot's index is the property's ``AttributeDescription/slot`` or ``RelationshipDescription/slot``.
 /// To-many relationships have no slot.
 public struct Row: @unchecked Sendable {
-  // Sendable: the storage is filled before `make` returns and afterwards changed only by who holds the one reference to
-  // it, see `Row+Drafting`.
-  // Safety of `unsafeDowncast`: `create` makes an instance of the class that it is called on.
+  // Sendable: the storage is filled before `make` returns. Afterwards only the owner of the one reference changes it,
+  // see `Row+Drafting`. Safety of `unsafeDowncast`: `create` makes an instance of the class that it is called on.
   @usableFromInline var storage: RowStorage
 
   @inlinable init(storage: RowStorage) { self.storage = storage }
@@ -51,7 +50,7 @@ public struct Row: @unchecked Sendable {
   /// The number of slots.
   @inlinable public var count: Int { Int(content.count) }
 
-  // Safety of `Unmanaged`: the address serves while the caller keeps the buffer.
+  // Safety of `Unmanaged`: the address is used while the caller retains the buffer.
   @inlinable @inline(__always) var content: RowStorage.Header {
     withExtendedLifetime(storage) { storage.content.pointee }
   }

@@ -1,8 +1,8 @@
 import CoherenceRuntime
 
-/// The rows of one space that anybody in this process holds, so that contexts share buffers.
+/// The rows of one space that are in use in this process, so that contexts share buffers.
 ///
-/// Rows are not retained: the table holds plain addresses and a row takes itself out in its `deinit`, as objects do in
+/// The table does not retain rows. It holds plain addresses, and a row removes itself in its `deinit`, as objects do in
 /// ``ObjectRegistry``.
 final class RowTable: @unchecked Sendable {
   // Sendable: `keys` is used under `lock` only.
@@ -12,8 +12,8 @@ final class RowTable: @unchecked Sendable {
   private let lock = Lock()
   @exclusivity(unchecked) private var keys = KeyTable()
 
-  /// Replaces rows by known rows of the same version, and enters rows newer than the known ones. A row older than the
-  /// known one stays as it is: rows read together are of one moment.
+  /// Replaces rows by rows in use of the same version, and adds rows newer than the ones in use. A row older than the
+  /// one in use stays as it is, because rows that are read together belong to one state.
   func share(_ rows: inout [Row]) {
     // What a row replaces may be its last reference: it must not go while the lock is held.
     var replaced: [Row] = []
@@ -42,7 +42,7 @@ final class RowTable: @unchecked Sendable {
     withExtendedLifetime(replaced) {}
   }
 
-  /// Enters rows that a save wrote, in place of older ones.
+  /// Adds rows that a save wrote, in place of older rows.
   fileprivate func enter(_ rows: ArraySlice<Row>) {
     // What a row replaces may be its last reference: it must not go while the lock is held.
     var replaced: [Row] = []
@@ -62,10 +62,10 @@ final class RowTable: @unchecked Sendable {
     withExtendedLifetime(replaced) {}
   }
 
-  /// Makes room for rows that come soon.
+  /// Reserves room for further rows.
   func reserve(_ count: Int) { lock.withLock { keys.reserve(count) } }
 
-  /// The known row of a key.
+  /// The row in use of a key; `nil` for none.
   func row(_ key: Int64) -> Row? {
     var result: Row?
     lock.withLock { result = retained(keys[key]) }
@@ -91,7 +91,7 @@ final class RowTable: @unchecked Sendable {
 }
 
 extension Row {
-  /// Enters rows that a save wrote in the tables of their spaces.
+  /// Adds rows that a save wrote to the tables of their spaces.
   static func enter(_ rows: ArraySlice<Row>) {
     var rest = rows
     while let id = rest.first?.id {
@@ -103,7 +103,7 @@ extension Row {
 }
 
 extension RowStorage {
-  /// Takes the row out of its space's table, where ``RowTable/share(_:)`` entered it.
+  /// Removes the row from its space's table, to which ``RowTable/share(_:)`` added it.
   @usableFromInline func leaveTable() {
     content.pointee.id.unmanagedSpace._withUnsafeGuaranteedRef { $0.rows.remove(self) }
   }

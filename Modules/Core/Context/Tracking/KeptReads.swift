@@ -52,7 +52,7 @@ final class KeptReads {
   @inline(__always) func belong(to lease: Int) {
     guard listLease != lease else { return }
     listLease = lease
-    outdateLists()
+    invalidateLists()
   }
 
   /// Runs a block in which every row read becomes an object.
@@ -120,7 +120,7 @@ final class KeptReads {
     isWatching = false
     needsEnd = true
     drops += 1
-    outdateLists()
+    invalidateLists()
     withExtendedLifetime(released) {}
   }
 
@@ -149,11 +149,11 @@ final class KeptReads {
     lists[relationship, default: [:]].values
   }
 
-  func outdateLists(of relationship: RelationshipDescription) {
+  func invalidateLists(of relationship: RelationshipDescription) {
     lists[relationship] = nil
   }
 
-  func outdateLists() { lists = [:] }
+  func invalidateLists() { lists = [:] }
 }
 
 /// The members of an owner, read together with those of a neighbour.
