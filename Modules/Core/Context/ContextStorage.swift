@@ -182,6 +182,18 @@ final class ContextStorage: @unchecked Sendable {
     enteredCount.store(sequence.count, ordering: .releasing)
   }
 
+  /// Ends a debug build if the table of unsaved records does not have each current record, as far as `enteredCount`
+  /// reaches, under the record's identifier, or has anything else.
+  func checkInvariants() {
+    withPending {
+      let entered = sequence.prefix(enteredCount.load(ordering: .relaxed)).filter(\.isCurrent)
+      let areFound = entered.allSatisfy { table[$0.id] == Self.word($0) }
+      table.checkInvariants()
+      assert(areFound && table.count == entered.count, "The table of unsaved records has each entered record once.")
+      assert(sequence.count(where: \.isCurrent) == recordCount, "A context counts its unsaved records.")
+    }
+  }
+
   @inline(__always) private func entry(for id: ManagedObjectID) -> PendingRecord? {
     guard let address = UnsafeRawPointer(bitPattern: table[id]) else { return nil }
     return Unmanaged<PendingRecord>.fromOpaque(address).takeUnretainedValue()

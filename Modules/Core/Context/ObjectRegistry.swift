@@ -6,6 +6,10 @@ import Synchronization
 /// The table holds plain addresses. This is sound because an object takes itself out, under the lock, in its `deinit`,
 /// before its memory is freed; and each lookup takes a reference under the same lock, which the runtime refuses once
 /// deinitialisation has begun.
+///
+/// Invariants, see ``checkInvariants()``: each word of `table` is the address of an object whose `deinit` has not taken it
+/// out yet, under the object's present identifier. No object is in `table` and among the newcomers at once. Identifiers
+/// change under the lock alone, together with the table.
 final class ObjectRegistry: @unchecked Sendable {
   // Sendable: `table` is used under `lock` only.
   // Safety of `@exclusivity(unchecked)`: `lock` admits one access at a time.
@@ -167,6 +171,19 @@ final class ObjectRegistry: @unchecked Sendable {
         if let object = Self.retained(word) { result.append(object) }
       }
       return result
+    }
+  }
+
+  /// Ends a debug build if an invariant of the registry does not hold.
+  func checkInvariants() {
+    locked {
+      table.checkInvariants()
+      var entered: Set<UInt> = []
+      table.forEach { entered.insert($0) }
+      let isByIdentifier = entered.allSatisfy { table[Self.id(of: $0)] == $0 }
+      assert(entered.count == table.count && isByIdentifier, "A registry has each object by its present identifier.")
+      assert(Set(newcomers).count == newcomers.count, "An object is a newcomer once.")
+      assert(entered.isDisjoint(with: newcomers), "A newcomer of a registry is not in its table yet.")
     }
   }
 

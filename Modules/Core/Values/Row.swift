@@ -120,8 +120,8 @@ public struct Row: @unchecked Sendable {
     (Unmanaged.passUnretained(self).toOpaque() + Self.valuesOffset).assumingMemoryBound(to: AttributeValue.self)
   }
 
-  /// Ends the process unless buffers are laid out as the addresses above say. Called for each entity of a model, and so
-  /// before there is any row.
+  /// Ends the process unless buffers are laid out as the addresses above say. Called for each entity of a model, before
+  /// the first row of the entity is made.
   static func checkLayout(_ entity: EntityDescription) {
     let buffer = RowStorage.create(minimumCapacity: 1) { _ in
       Header(id: ManagedObjectID(space: entity.root.temporarySpace, key: 0), entity: entity, version: 0)

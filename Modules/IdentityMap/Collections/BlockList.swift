@@ -3,7 +3,7 @@
 ///
 /// Its owner removes all elements before the list ends.
 ///
-/// Invariants, see ``checkInvariants()``: all blocks but the last are full, the last one has an element, and `next` points
+/// Invariants, see ``checkInvariants()``: all blocks but the last are full, the last block has an element, and `next` points
 /// into it or to its end. A list without blocks has no pointers.
 @usableFromInline
 struct BlockList<Element> {
