@@ -51,7 +51,7 @@ struct UnsavedIndexTests {
       var random = SeededRandom(seed: seed)
       var current: [ManagedObject: String?] = [:]
       var saved: [String] = []
-      for _ in 0..<3_000 {
+      for _ in 0..<2_000 {
         let name = Self.names.randomElement(using: &random)!
         let object = current.keys.randomElement(using: &random)
         switch (Int.random(in: 0..<1_000, using: &random), object) {
