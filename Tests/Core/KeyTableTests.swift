@@ -2,8 +2,8 @@ import Testing
 
 @testable import CoherenceCore
 
-/// Key tables beside dictionaries: all short sequences of operations on keys that compete for the same entries, and random
-/// long ones.
+/// Key tables beside dictionaries: all short sequences of operations on keys that compete for the same entries, and
+/// random long ones.
 @Suite("Key tables")
 struct KeyTableTests {
   /// A table with its model.
@@ -61,8 +61,8 @@ struct KeyTableTests {
     return keys
   }
 
-  /// The homes of three keys: the same entry, or neighbouring entries. At the end of the memory a search continues at the
-  /// beginning.
+  /// The homes of three keys: the same entry, or neighbouring entries. At the end of the memory a search continues at
+  /// the beginning.
   private static let homes = [[3, 3, 3], [15, 15, 15], [14, 15, 14], [15, 0, 15]]
 
   @Test(arguments: homes)

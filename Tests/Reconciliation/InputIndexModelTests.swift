@@ -3,7 +3,8 @@ import Testing
 
 @testable import CoherenceReconciliation
 
-/// Input indexes beside dictionaries: all short inputs with keys that compete for the same buckets, and random long inputs.
+/// Input indexes beside dictionaries: all short inputs with keys that compete for the same buckets, and random long
+/// inputs.
 @Suite("Input indexes beside dictionaries")
 struct InputIndexModelTests {
   private struct Input: KeyedInput {

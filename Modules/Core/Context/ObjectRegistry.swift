@@ -7,9 +7,9 @@ import Synchronization
 /// before its memory is freed; and each lookup takes a reference under the same lock, which the runtime refuses once
 /// deinitialisation has begun.
 ///
-/// Invariants, see ``checkInvariants()``: each word of `table` is the address of an object whose `deinit` has not taken it
-/// out yet, under the object's present identifier. No object is in `table` and among the newcomers at once. Identifiers
-/// change under the lock alone, together with the table.
+/// Invariants, see ``checkInvariants()``: each word of `table` is the address of an object whose `deinit` has not taken
+/// it out yet, under the object's present identifier. No object is in `table` and among the newcomers at once.
+/// Identifiers change under the lock alone, together with the table.
 final class ObjectRegistry: @unchecked Sendable {
   // Sendable: `table` is used under `lock` only.
   // Safety of `@exclusivity(unchecked)`: `lock` admits one access at a time.

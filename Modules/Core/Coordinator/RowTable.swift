@@ -5,8 +5,9 @@ import CoherenceRuntime
 /// Rows are not retained: the table holds plain addresses and a row takes itself out in its `deinit`, as objects do in
 /// ``ObjectRegistry``.
 ///
-/// Invariants, see ``checkInvariants()``: each word is the address of a row that is marked as shared, under the row's own
-/// key, and the row's `deinit` has not removed the word yet. A replaced row stays marked, and its `deinit` removes nothing.
+/// Invariants, see ``checkInvariants()``: each word is the address of a row that is marked as shared, under the row's
+/// own key, and the row's `deinit` has not removed the word yet. A replaced row stays marked, and its `deinit` removes
+/// nothing.
 final class RowTable: @unchecked Sendable {
   // Sendable: `keys` is used under `lock` only.
   // Safety of `Unmanaged`: a row removes its address before its memory is freed, and the runtime refuses a reference to a

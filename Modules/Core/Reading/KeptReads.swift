@@ -9,8 +9,9 @@ import Synchronization
 ///
 /// Beyond ``limit`` objects the earliest are released. Objects of one read are released together.
 final class KeptReads {
-  // Invariant, see `checkInvariants`: every word of `targets` is the address of an object in `young` or `old`. An object's
-  // target is therefore removed before its last reference is released, under the identifier by which it was entered.
+  // Invariant, see `checkInvariants`: every word of `targets` is the address of an object in `young` or `old`. An
+  // object's target is therefore removed before its last reference is released, under the identifier by which it was
+  // entered.
   // Safety of `Unmanaged`: `young` or `old` keeps each object whose address is in `targets`.
   // Safety of `@exclusivity(unchecked)`: the owner of the context alone uses these objects, and its accesses follow each
   // other.

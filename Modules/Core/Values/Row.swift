@@ -130,7 +130,7 @@ public struct Row: @unchecked Sendable {
     let isAsExpected = storage.withUnsafeMutablePointers { $0 == storage.content && $1 == storage.values }
     Misuse.check(
       isAsExpected,
-      "Rows cannot be read, because this version of Swift's runtime lays out the memory of `ManagedBuffer` in another way:"
+      "Rows cannot be read, because this version of Swift lays out the memory of `ManagedBuffer` in another way:"
         + " use the Swift version that this release of the framework was made for.")
   }
 }
