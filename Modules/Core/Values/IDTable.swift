@@ -1,8 +1,8 @@
 /// A hash table from identifiers to words: a ``KeyTable`` for each space.
 ///
-/// Invariants, see ``checkInvariants()``: each space has at most one part, and the table frees the memory of its parts at
-/// `removeAll` and at its end. A pointer to the keys of a space is valid until then, because the keys have memory of their
-/// own, which does not move when another space gets a part.
+/// Invariants, see ``checkInvariants()``: each space has at most one part, and the table frees the memory of its parts
+/// at `removeAll` and at its end. A pointer to the keys of a space is valid until then, because the keys have memory of
+/// their own, which does not move when another space gets a part.
 struct IDTable: ~Copyable {
   private struct Part {
     let space: UnsafeMutableRawPointer

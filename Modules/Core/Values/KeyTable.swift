@@ -161,8 +161,8 @@ extension KeyTable {
   /// The number of entries, free ones included.
   var capacity: Int { mask + 1 }
 
-  /// Ends a debug build if an invariant of the table does not hold. Takes time proportional to the capacity, and none in
-  /// a release build.
+  /// Ends a debug build if an invariant of the table does not hold. Takes time proportional to the capacity, and none
+  /// in a release build.
   func checkInvariants() {
     assert(capacity >= Self.smallestCapacity && capacity & mask == 0, "The capacity of a key table is a power of two.")
     assert(

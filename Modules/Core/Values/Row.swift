@@ -119,8 +119,8 @@ public struct Row: @unchecked Sendable {
     (Unmanaged.passUnretained(self).toOpaque() + Self.valuesOffset).assumingMemoryBound(to: AttributeValue.self)
   }
 
-  /// Ends the process unless buffers are laid out as the addresses above say. Called for each entity of a model, and so
-  /// before there is any row.
+  /// Ends the process unless buffers are laid out as the addresses above say. Called for each entity of a model, before
+  /// the first row of the entity is made.
   static func checkLayout(_ entity: EntityDescription) {
     let buffer = RowStorage.create(minimumCapacity: 1) { _ in
       Header(id: ManagedObjectID(space: entity.root.temporarySpace, key: 0), entity: entity, version: 0)
@@ -129,7 +129,7 @@ public struct Row: @unchecked Sendable {
     let isAsExpected = storage.withUnsafeMutablePointers { $0 == storage.content && $1 == storage.values }
     Misuse.check(
       isAsExpected,
-      "Rows cannot be read, because this version of Swift's runtime lays out the memory of `ManagedBuffer` in another way:"
+      "Rows cannot be read, because this version of Swift lays out the memory of `ManagedBuffer` in another way:"
         + " use the Swift version that this release of the framework was made for.")
   }
 }

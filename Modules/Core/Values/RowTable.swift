@@ -4,6 +4,10 @@ import CoherenceRuntime
 ///
 /// The table does not retain rows. It holds plain addresses, and a row removes itself in its `deinit`, as objects do in
 /// ``ObjectRegistry``.
+///
+/// Invariants, see ``checkInvariants()``: each word is the address of a row that is marked as shared, under the row's
+/// own key, and the row's `deinit` has not removed the word yet. A replaced row stays marked, and its `deinit` removes
+/// nothing.
 final class RowTable: @unchecked Sendable {
   // Sendable: `keys` is used under `lock` only.
   // Safety of `Unmanaged`: a row removes its address before its memory is freed, and the runtime refuses a reference to a
@@ -76,6 +80,23 @@ final class RowTable: @unchecked Sendable {
     lock.lock()
     keys.remove(storage.content.pointee.id.key, ifWord: word(storage))
     lock.unlock()
+  }
+
+  /// Ends a debug build if an invariant of the table does not hold.
+  func checkInvariants() {
+    lock.withLock {
+      keys.checkInvariants()
+      keys.forEach { word in assert(isEntered(word), "A row table has the addresses of shared rows by their keys.") }
+    }
+  }
+
+  /// Whether a word is the address of a shared row with the word's key. Called under the lock, which the row's `deinit`
+  /// needs before its memory is freed.
+  private func isEntered(_ word: UInt) -> Bool {
+    guard let address = UnsafeRawPointer(bitPattern: word) else { return false }
+    return Unmanaged<RowStorage>.fromOpaque(address)._withUnsafeGuaranteedRef { storage in
+      storage.content.pointee.isShared && keys[storage.content.pointee.id.key] == word
+    }
   }
 
   private func retained(_ word: UInt) -> Row? {

@@ -189,6 +189,18 @@ final class ContextStorage: @unchecked Sendable {
     indexedCount.store(sequence.count, ordering: .releasing)
   }
 
+  /// Ends a debug build if the table of unsaved records does not have each current record, as far as `indexedCount`
+  /// reaches, under the record's identifier, or has anything else.
+  func checkInvariants() {
+    withPending {
+      let indexed = sequence.prefix(indexedCount.load(ordering: .relaxed)).filter(\.isCurrent)
+      let areFound = indexed.allSatisfy { table[$0.id] == Self.word($0) }
+      table.checkInvariants()
+      assert(areFound && table.count == indexed.count, "The table of unsaved records has each indexed record once.")
+      assert(sequence.count(where: \.isCurrent) == recordCount, "A context counts its unsaved records.")
+    }
+  }
+
   @inline(__always) private func entry(for id: ManagedObjectID) -> PendingRecord? {
     guard let address = UnsafeRawPointer(bitPattern: table[id]) else { return nil }
     return Unmanaged<PendingRecord>.fromOpaque(address).takeUnretainedValue()

@@ -7,6 +7,9 @@
 ///
 /// Beyond ``limit`` objects the earliest are released. Objects of one read are released together.
 final class KeptReads {
+  // Invariant, see `checkInvariants`: every word of `targets` is the address of an object in `young` or `old`. An
+  // object's target is therefore removed before its last reference is released, under the identifier by which it was
+  // entered.
   // Safety of `Unmanaged`: `young` or `old` keeps each object whose address is in `targets`.
   // Safety of `@exclusivity(unchecked)`: the owner of the context alone uses these objects, and its accesses follow each
   // other.
@@ -122,6 +125,14 @@ final class KeptReads {
     drops += 1
     invalidateLists()
     withExtendedLifetime(released) {}
+  }
+
+  /// Ends a debug build if the invariant of the targets does not hold.
+  func checkInvariants() {
+    targets.checkInvariants()
+    let retained = Set((young + old).map(Self.word))
+    targets.forEach { word in assert(retained.contains(word), "The memory of a unit retains every target that it has.")
+    }
   }
 
   private static func word(_ object: ManagedObject) -> UInt {

@@ -6,6 +6,10 @@ import Synchronization
 /// The table holds plain addresses. An object removes itself, under the lock, in its `deinit`, before its memory is
 /// freed. Each lookup takes a reference under the same lock, and the runtime refuses a reference once deinitialisation
 /// has begun.
+///
+/// Invariants, see ``checkInvariants()``: each word of `table` is the address of an object whose `deinit` has not removed
+/// the object yet, under the object's present identifier. No object is in `table` and in `unindexed` at once. Identifiers
+/// change under the lock alone, together with the table.
 final class ObjectRegistry: @unchecked Sendable {
   // Sendable: `table` is used under `lock` only.
   // Safety of `@exclusivity(unchecked)`: `lock` admits one access at a time.
@@ -167,6 +171,19 @@ final class ObjectRegistry: @unchecked Sendable {
         if let object = Self.retained(word) { result.append(object) }
       }
       return result
+    }
+  }
+
+  /// Ends a debug build if an invariant of the registry does not hold.
+  func checkInvariants() {
+    locked {
+      table.checkInvariants()
+      var entered: Set<UInt> = []
+      table.forEach { entered.insert($0) }
+      let isByIdentifier = entered.allSatisfy { table[Self.id(of: $0)] == $0 }
+      assert(entered.count == table.count && isByIdentifier, "A registry has each object by its present identifier.")
+      assert(Set(unindexed).count == unindexed.count, "An object is unindexed once.")
+      assert(entered.isDisjoint(with: unindexed), "An unindexed object of a registry is not in its table.")
     }
   }
 
