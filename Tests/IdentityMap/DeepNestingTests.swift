@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Entities in entities, as deep as plain values carry it on a thread of the concurrency pool.
-@Suite("Entities that are nested deep", .timeLimit(.minutes(15)))
+@Suite("Deeply nested entities", .timeLimit(.minutes(15)))
 struct DeepNestingTests {
   private static let levels = 20_000
   private struct Refusal: Error {}

@@ -2,7 +2,7 @@ import CoherenceIdentityMap
 import Testing
 
 /// Equality decides whether observers are notified. It does not decide whether a value is stored.
-@Suite("Values whose equality leaves fields out")
+@Suite("Values with a partial equality")
 struct EqualityTests {
   private struct Refusal: Error {}
   private let store = makeStore()

@@ -5,7 +5,7 @@ import Testing
 /// Random mixtures of everything that a store does, held against what always has to be true.
 ///
 /// `COHERENCE_SEED` repeats a run.
-@Suite("Random mixtures")
+@Suite("Random operations")
 struct InterleavingTests {
   private static let steps =
     (ProcessInfo.processInfo.environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 40_000) / 20
@@ -364,7 +364,7 @@ private struct Mixture {
       throw Refusal()
     }
     if Sight(store) != before { fault = "What was undone is still there" }
-    if watches.map({ $0.count() }) != counts { fault = "Observers were told of what was undone" }
+    if watches.map({ $0.count() }) != counts { fault = "Observers received a rolled-back change" }
   }
 
   /// Releases everything.
@@ -380,7 +380,7 @@ private struct Mixture {
     if !Sight(store).isConsistent {
       fault = "One entity has different values"
     }
-    if !watches.allSatisfy({ $0.isCurrent() }) { fault = "An observer was told something else" }
+    if !watches.allSatisfy({ $0.isCurrent() }) { fault = "An observer received another value" }
   }
 
   // MARK: Against a store without tentative changes

@@ -56,7 +56,7 @@ struct ObservationTests {
     #expect(told.values == [Leaf(1, "2")])
     subscription.pause()
     subscription.resume()
-    #expect(told.count == 1, "Without a change there is nothing to catch up with.")
+    #expect(told.count == 1, "Without a change, resuming delivers nothing.")
   }
 
   @Test func `an observed entity publishes its changes to Observation`() {

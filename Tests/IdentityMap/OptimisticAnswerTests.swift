@@ -1,7 +1,7 @@
 import CoherenceIdentityMap
 import Testing
 
-@Suite("Answers in the place of optimistic changes")
+@Suite("Server results of optimistic changes")
 struct OptimisticAnswerTests {
   private struct Refusal: Error {}
   private let store = makeStore()

@@ -86,7 +86,7 @@ private struct ListRun {
     }
     let last = told.values.last.flatMap { $0 }?.map(\.id)
     if last != visible {
-      fault = "The observer was told \(String(describing: last)) instead of \(String(describing: visible))"
+      fault = "The observer received \(String(describing: last)) instead of \(String(describing: visible))"
     }
   }
 
@@ -248,7 +248,7 @@ private struct ListRun {
       store.update(named: .all) { $0.reverse() }
       throw Refusal()
     }
-    if told.count != count { fault = "The observer was told of what was undone" }
+    if told.count != count { fault = "The observer received a rolled-back change" }
   }
 }
 

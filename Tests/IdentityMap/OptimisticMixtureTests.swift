@@ -2,7 +2,7 @@ import CoherenceIdentityMap
 import Testing
 
 /// Optimistic changes, together with everything else that a store does.
-@Suite("Sure data and optimistic changes")
+@Suite("Confirmed data below optimistic changes")
 struct OptimisticMixtureTests {
   private let clock = HandClock()
   private let log = Log()
@@ -120,7 +120,7 @@ struct OptimisticMixtureTests {
     _ = store.store(entity: newer)
     #expect(told.values == [newer] && list.current == [newer])
     _ = store.store(entity: Root(id: 1, text: "y", leaf: Leaf(2), items: [Item(id: 3)]))
-    #expect(told.count == 1, "What is shown has not changed.")
+    #expect(told.count == 1, "The visible value has not changed.")
     change.rollback()
     #expect(told.values.last?.text == "y" && told.count == 2)
     withExtendedLifetime(subscription) {}

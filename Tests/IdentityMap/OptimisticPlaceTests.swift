@@ -2,7 +2,7 @@ import CoherenceIdentityMap
 import Testing
 
 /// What an optimistic update changes in the entities of an aggregate.
-@Suite("What an optimistic update changes")
+@Suite("Changes by an optimistic update")
 struct OptimisticPlaceTests {
   private let log = Log()
   private let store: EntityStore

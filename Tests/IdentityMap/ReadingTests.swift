@@ -5,7 +5,7 @@ import Testing
 
 @testable import CoherenceIdentityMap
 
-@Suite("Reads beside each other")
+@Suite("Concurrent reads")
 struct ReadingTests {
   private let store = makeStore()
 

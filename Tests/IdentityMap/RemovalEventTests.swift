@@ -114,7 +114,7 @@ struct RemovalEventTests {
   }
 }
 
-@Suite("A store that is cleared")
+@Suite("Clearing a store")
 struct ClearTests {
   private struct Refusal: Error {}
   private let store = makeStore()

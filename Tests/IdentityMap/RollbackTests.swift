@@ -63,7 +63,7 @@ struct RollbackTests {
     #expect(store.find(Leaf.self, id: 1)?.value == Leaf(1))
     undone { _ = $0.store(entity: Leaf(1, "undone")) }
     clock.advance(by: .seconds(1))
-    #expect(store.find(Leaf.self, id: 1) == nil, "Its time is that of the write that was not undone.")
+    #expect(store.find(Leaf.self, id: 1) == nil, "The last committed write determines the expiry.")
   }
 
   @Test func `a rolled-back store evicts no other entity`() {

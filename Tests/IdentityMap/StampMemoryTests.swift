@@ -2,7 +2,7 @@ import CoherenceIdentityMap
 import Synchronization
 import Testing
 
-@Suite("Stamps that outlive their entities")
+@Suite("Remembered stamps")
 struct StampMemoryTests {
   /// A clock that moves only when a test sets it.
   private final class Clock: Sendable {

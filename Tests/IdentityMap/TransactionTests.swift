@@ -41,7 +41,7 @@ struct TransactionTests {
     _ = store.store(entity: Root(id: 1, text: "x", leaf: Leaf(2)), modifiedAt: 6)
     #expect(held.current.text == "x", "The stamp is back as well.")
     store.update(Leaf.self, id: 2) { $0.text = "y" }
-    #expect(held.current.leaf.text == "y", "The links are back as well.")
+    #expect(held.current.leaf.text == "y", "The rollback restores the links too.")
     withExtendedLifetime((subscription, s2)) {}
   }
 
@@ -94,7 +94,7 @@ struct TransactionTests {
     let (told, subscription) = awaited.changes()
     #expect(awaited.value == nil)
     _ = store.store(entity: Leaf(1, "a"))
-    #expect(store.find(Leaf.self, id: 1) != nil, "It is kept by who awaited it.")
+    #expect(store.find(Leaf.self, id: 1) != nil, "The awaiting observer retains the entity.")
     store.update(Leaf.self, id: 1) { $0.text = "b" }
     store.remove(Leaf.self, id: 1)
     _ = store.store(entity: Leaf(1, "c"))

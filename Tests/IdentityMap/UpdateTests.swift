@@ -2,7 +2,7 @@ import CoherenceIdentityMap
 import Testing
 
 /// What a closure that updates changed in its value counts, and nothing else.
-@Suite("What an update changes")
+@Suite("Changes by an update")
 struct UpdateTests {
   private let store = makeStore()
   private let log = Log()
@@ -246,7 +246,7 @@ struct UpdateMixtureTests {
       document.editor = leaf(document.editor.id)
       document.readers = document.readers.map { leaf($0.id) }
       guard held.current == document, all.current.map(\.text) == texts else {
-        Issue.record("Something else than the update made at step \(step) of seed \(seed).")
+        Issue.record("A value differs from the update's at step \(step) of seed \(seed).")
         return
       }
     }

@@ -141,7 +141,7 @@ extension ConformanceSubject {
         }
         try expectEqual(recorder.told[0].updated, [updated])
         try expectEqual(recorder.told[0].deleted, [deleted])
-        try expect(!recorder.told[0].isEverything, "changes to be told apart")
+        try expect(!recorder.told[0].isEverything, "a notification with separate changes")
       }
     }
     Case("an object that another context changed is announced as refreshed, and alone") { stack in

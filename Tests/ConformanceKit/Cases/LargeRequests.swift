@@ -93,7 +93,7 @@ extension ConformanceSubject {
           level.isMultiple(of: 2) ? .or([equal("year", 0), predicate]) : .and([equal("year", 1), predicate])
         }
         let error = try expectThrows(.invalidPredicate) { try context.all("Album", where: predicate) }
-        try expect(error.message.contains("nested"), "the message to say what is wrong")
+        try expect(error.message.contains("nested"), "the message to name the fault")
       }
     }
   }
@@ -104,7 +104,7 @@ extension ConformanceSubject {
         var request = FetchRequest<ManagedObject>(entityName: "Album")
         request.relationshipsForPrefetching = [Array(repeating: "artist.albums", count: 10_000).joined(separator: ".")]
         let error = try expectThrows(.invalidFetchRequest) { try context.fetch(request) }
-        try expect(error.message.contains("more than 100"), "the message to say what is wrong")
+        try expect(error.message.contains("more than 100"), "the message to name the fault")
       }
     }
   }
@@ -156,7 +156,7 @@ extension ManagedObjectContext {
     }
     defer { NotificationCenter.default.removeObserver(observer) }
     try processPendingChanges()
-    try expectEqual(told.sets, [inserted], "what observers are told")
+    try expectEqual(told.sets, [inserted], "the objects of the notification")
   }
 }
 

@@ -20,7 +20,7 @@ struct StoreBehaviourTests {
     let subscription = store.store(entity: Leaf(1)).observe { _ in }
     #expect(store.find(Leaf.self, id: 1)?.value == Leaf(1))
     subscription.unsubscribe()
-    #expect(store.find(Leaf.self, id: 1) != nil, "It keeps the entity until it is released.")
+    #expect(store.find(Leaf.self, id: 1) != nil, "The observer retains the entity until its release.")
   }
 
   @Test func `the first store of an entity logs no failure`() {

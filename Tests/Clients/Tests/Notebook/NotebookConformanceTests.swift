@@ -3,7 +3,7 @@ import CoherenceCore
 import Notebook
 import Testing
 
-@Suite("A store that somebody else wrote")
+@Suite("A store of another package")
 struct NotebookConformanceTests {
   @Test(arguments: ConformanceSuite.cases)
   func `the store conforms`(conformanceCase: ConformanceCase) async throws {
