@@ -46,7 +46,6 @@ let package = Package(
     .library(name: "CoherenceHTTP", targets: ["CoherenceHTTP"]),
     .library(name: "CoherenceService", targets: ["CoherenceService"]),
     .library(name: "CoherenceTelemetry", targets: ["CoherenceTelemetry"]),
-    .library(name: "CoherenceSQL", targets: ["CoherenceSQL"]),
     .library(name: "CoherenceInMemory", targets: ["CoherenceInMemory"]),
     .library(name: "CoherenceSQLite", targets: ["CoherenceSQLite"]),
     .library(name: "CoherencePostgreSQL", targets: ["CoherencePostgreSQL"]),

@@ -2,21 +2,11 @@ public import CoherenceCore
 
 extension StoreType {
   /// A store that keeps its records in memory, for as long as it is open.
-  public static let inMemory = StoreType("InMemory", factory: InMemoryFactory())
-}
-
-/// The options of in-memory stores.
-public enum InMemoryOption {
-  /// A name that in-memory stores of one process share their content by. A `string`.
-  ///
-  /// Stores opened with the same name and the same model configuration have one content and one identity. The content
-  /// lives while at least one of them is open. They must be opened with the same model, not with another one built from
-  /// the same declarations: ``ErrorCode/incompatibleModel`` otherwise. A store without a name is alone.
-  public static let sharedName = "sharedName"
+  public static let inMemory = StoreType("InMemory", factory: InMemoryStoreFactory())
 }
 
 /// Opens in-memory stores.
-struct InMemoryFactory: StoreFactory {
+struct InMemoryStoreFactory: StoreFactory {
   var usesFiles: Bool { false }
 
   func open(_ environment: StoreEnvironment) throws -> any PersistentStore {
@@ -50,7 +40,7 @@ struct InMemoryFactory: StoreFactory {
   }
 }
 
-extension InMemoryFactory: StoreErasing {
+extension InMemoryStoreFactory: StoreErasing {
   /// Takes the name away from a shared content, which is released with its last open store.
   func erase(_ environment: StoreEnvironment) throws { _ = try setAside(environment) }
 }

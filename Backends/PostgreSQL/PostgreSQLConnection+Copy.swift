@@ -53,6 +53,7 @@ extension PostgreSQLConnection {
   }
 
   private func put(_ buffer: ByteBuffer) throws {
+    // Safety of `assumingMemoryBound`: the buffer has bytes alone.
     let start = buffer.base.assumingMemoryBound(to: CChar.self)
     guard PQputCopyData(raw, start, Int32(buffer.count)) == 1 else { throw CoherenceError.connectionLost() }
     // libpq keeps what the server does not take at once, so it is waited for here.

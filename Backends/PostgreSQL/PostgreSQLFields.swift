@@ -63,6 +63,7 @@ final class PostgreSQLFields {
     while formats.count < starts.count { formats.append(1) }
     pointers.removeAll(keepingCapacity: true)
     for start in starts {
+      // Safety of `assumingMemoryBound`: the buffer has bytes alone.
       pointers.append(start.map { UnsafePointer((buffer.base + $0).assumingMemoryBound(to: CChar.self)) })
     }
     return try body(Int32(starts.count), pointers, lengths, formats)

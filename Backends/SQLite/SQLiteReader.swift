@@ -17,7 +17,7 @@ final class SQLiteReader: StoreReader {
   /// The statements that read rows by key, for each hierarchy read so far.
   private var rowLookups: [RowLookup] = []
   /// The fetches that did not come to their end.
-  private var running: [ObjectIdentifier: SQLiteRowCursor] = [:]
+  private var running: [ObjectIdentifier: SQLiteCursor] = [:]
 
   init(_ store: SQLiteStore, connection: SQLiteConnection) {
     self.store = store
@@ -84,7 +84,7 @@ final class SQLiteReader: StoreReader {
 
   func fetch(_ query: StoreQuery) throws -> StoreFetch {
     let plan = try store.planner.select(query)
-    let cursor = SQLiteRowCursor(self, SQLiteRowDecoder(plan.layout, spaces: store.spaces))
+    let cursor = SQLiteCursor(self, SQLiteRowDecoder(plan.layout, spaces: store.spaces))
     // The first rows are read at once: they pin the state that the reader sees.
     try read { try cursor.start(plan.statement.rendered(by: SQLiteDialect()), $0) }
     if !cursor.isAtEnd { running[ObjectIdentifier(cursor)] = cursor }
@@ -170,7 +170,7 @@ final class SQLiteReader: StoreReader {
   }
 
   /// Forgets a fetch at its end.
-  fileprivate func ended(_ cursor: SQLiteRowCursor) { running[ObjectIdentifier(cursor)] = nil }
+  fileprivate func ended(_ cursor: SQLiteCursor) { running[ObjectIdentifier(cursor)] = nil }
 }
 
 /// Reads rows of a hierarchy by key.
@@ -209,7 +209,7 @@ extension [Int64] {
 }
 
 /// The rows of a fetch, read some at a time.
-final class SQLiteRowCursor: RowCursor {
+final class SQLiteCursor: RowCursor {
   // Weak: the reader holds its running fetches, to end them with it.
   private weak let reader: SQLiteReader?
   private let decoder: SQLiteRowDecoder
@@ -291,7 +291,7 @@ final class SQLiteRowCursor: RowCursor {
   }
 }
 
-extension SQLiteRowCursor: ValueCursor {
+extension SQLiteCursor: ValueCursor {
   func next(into sink: any ValueSink) throws -> Bool {
     let known = sink.count
     if first.isEmpty {

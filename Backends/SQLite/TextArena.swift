@@ -22,6 +22,7 @@ struct TextArena: ~Copyable {
     }
     guard case .some(.some(let count)) = count else { return nil }
     used += count
+    // Safety of `assumingMemoryBound`: the arena has bytes alone.
     return (UnsafePointer(start.assumingMemoryBound(to: CChar.self)), count)
   }
 

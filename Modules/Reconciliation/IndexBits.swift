@@ -1,4 +1,7 @@
 /// A set of indexes of input records that takes one bit for each input record.
+///
+/// Invariant, see ``checkInvariants()``: `size` is the number of bits that are set. An index beyond the capacity ends the
+/// process, unless the last word has a bit for it.
 package struct IndexBits {
   @usableFromInline var words: [UInt64]
   @usableFromInline var size = 0
@@ -14,5 +17,10 @@ package struct IndexBits {
     guard !contains(index) else { return }
     words[index / 64] |= 1 << UInt64(index % 64)
     size += 1
+  }
+
+  /// Ends a debug build if the invariant of the set does not hold.
+  func checkInvariants() {
+    assert(words.reduce(0) { $0 + $1.nonzeroBitCount } == size, "A set of indexes counts the bits that are set.")
   }
 }

@@ -4,8 +4,16 @@ package import CoherenceCore
 ///
 /// A hash table with open addressing. The table keeps no keys: a record whose hash matches is asked for its key again, so
 /// that large input takes 16 to 32 bytes a record. Used by one thread.
+///
+/// Invariants, see ``checkInvariants()``:
+/// - The number of buckets is a power of two, and at most half of them are occupied, because each input record occupies at
+///   most one. A search therefore ends at a free bucket.
+/// - All buckets from the home of a key to the bucket of its record are occupied, and no two buckets have records of one
+///   key. Buckets become occupied and never free again, so that a search finds every key.
 package final class InputIndex {
   // Both are used for every stored row, so without the run-time check of overlapping access.
+  // Safety of `@exclusivity(unchecked)`: one thread uses the index, and the input, which is called during an access of
+  // `scratch`, does not know the index.
   /// Each bucket has the index of a record plus one in its upper half, and the upper half of the key's hash in its lower
   /// half; a free bucket is zero.
   @exclusivity(unchecked) private var buckets: [UInt64]
@@ -38,6 +46,7 @@ package final class InputIndex {
   /// - Parameter replacesEarlier: Whether the earlier record is excluded rather than the added one.
   /// - Returns: Whether an earlier record has the same key.
   package func insert(_ index: Int, key: [AttributeValue], replacesEarlier: Bool) throws -> Bool {
+    assert((0..<input.count).contains(index), "An input index contains records of its input.")
     let hash = Self.hash(key)
     let bucket = try bucket(of: key, hash: hash)
     let earlier = buckets[bucket]
@@ -89,9 +98,28 @@ package final class InputIndex {
     return bucket
   }
 
-  private static func hash(_ key: [AttributeValue]) -> UInt64 {
+  static func hash(_ key: [AttributeValue]) -> UInt64 {
     var hasher = Hasher()
     for value in key { hasher.combine(value) }
     return UInt64(truncatingIfNeeded: hasher.finalize())
+  }
+}
+
+extension InputIndex {
+  /// The number of buckets, free ones included.
+  var capacity: Int { buckets.count }
+
+  /// Ends a debug build if an invariant of the index does not hold. Reads the keys of all records.
+  func checkInvariants() throws {
+    assert(capacity >= 16 && capacity & (capacity - 1) == 0, "The number of buckets is a power of two.")
+    let indexes = buckets.filter { $0 != 0 }.map { Int($0 >> 32) - 1 }
+    assert(indexes.count * 2 <= capacity, "At most half of the buckets are occupied.")
+    assert(Set(indexes).count == indexes.count, "Each input record occupies at most one bucket.")
+    assert(indexes.allSatisfy { (0..<input.count).contains($0) }, "Buckets have indexes of input records.")
+    for index in indexes {
+      let found = try self.index(of: key(at: index))
+      assert(found == index, "A search finds the record of every occupied bucket.")
+    }
+    excluded.checkInvariants()
   }
 }

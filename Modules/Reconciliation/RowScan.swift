@@ -72,6 +72,7 @@ package final class RowScan: RowExpectation {
   /// The rows that no input record stands for, and superfluous rows of one key.
   package private(set) var surplus: [Row] = []
   // The properties that every row touches go without the run-time check of overlapping access.
+  // Safety of `@exclusivity(unchecked)`: one reading uses the scan, and no callee of an access knows the scan.
   /// The input records with a row.
   @exclusivity(unchecked) package private(set) var matched: IndexBits
   /// The matches of earlier readings, which are no duplicates when they are read again.

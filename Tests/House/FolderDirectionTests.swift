@@ -35,6 +35,13 @@ struct FolderDirectionTests {
     #expect(inherent.isDisjoint(with: undivided))
   }
 
+  @Test(arguments: FolderTable.allowed.keys.sorted())
+  func `besides the pairs of the table, folders have an order in which each uses earlier ones`(module: String) throws {
+    let pairs = FolderTable.undividedPairs.union(FolderTable.inherentPairs.keys)
+    let unordered = try graph(of: module).unorderedFolders(of: module, besides: pairs)
+    #expect(unordered == [], "Some of these folders use each other in a circle.")
+  }
+
   @Test func `every module with folders is in the table`() throws {
     for parent in ["Modules", "Backends"] {
       for module in try repository.folders(in: parent).map({ "\(parent)/\($0)" }) {
@@ -69,5 +76,17 @@ struct FolderDirectionTests {
       SourceFile(path: "M/B/Two.swift", text: "final class Two { let one: One? }"),
     ]
     #expect(FolderGraph(module: "M", files: files).mutualPairs(of: "M") == [FolderPair("M", "B", "A")])
+  }
+
+  @Test func `folders that use each other in a circle have no order`() {
+    let files = [
+      SourceFile(path: "M/A/One.swift", text: "struct One { let two: Two? }"),
+      SourceFile(path: "M/B/Two.swift", text: "struct Two { let three: Three? }"),
+      SourceFile(path: "M/C/Three.swift", text: "final class Three { let one: One? }"),
+      SourceFile(path: "M/D/Four.swift", text: "struct Four {}"),
+    ]
+    let graph = FolderGraph(module: "M", files: files)
+    #expect(graph.unorderedFolders(of: "M", besides: []) == ["A", "B", "C"])
+    #expect(graph.unorderedFolders(of: "M", besides: [FolderPair("M", "A", "C")]) == [])
   }
 }

@@ -51,6 +51,20 @@ struct FolderGraph {
       folders.flatMap { one in used(by: one).filter { used(by: $0).contains(one) }.map { FolderPair(module, one, $0) } }
     )
   }
+
+  /// The folders that have no place in an order in which each folder uses only earlier ones.
+  ///
+  /// - Parameter pairs: Pairs of folders whose uses of each other do not count.
+  func unorderedFolders(of module: String, besides pairs: Set<FolderPair>) -> Set<String> {
+    var rest = folders
+    while true {
+      let next = rest.filter { folder in
+        used(by: folder).contains { rest.contains($0) && !pairs.contains(FolderPair(module, folder, $0)) }
+      }
+      if next.count == rest.count { return rest }
+      rest = next
+    }
+  }
 }
 
 /// The types that a file declares and names.

@@ -5,7 +5,7 @@
 enum FolderTable {
   static let allowed: [String: [String: Set<String>]] = [
     "Backends/SQL": [
-      "Language": ["Query"],
+      "Language": [],
       "Query": ["Language", "Schema"],
       "Save": ["Language", "Schema"],
       "Schema": ["Language"],
@@ -25,19 +25,30 @@ enum FolderTable {
       "Statistics": [],
     ],
     "Modules/Core": [
+      "Changes": ["Errors", "Model", "Values"],
+      "Confinement": ["Errors"],
       "Context": [
-        "Coordinator", "Errors", "Model", "Objects", "Observation", "Query", "Reading", "Save", "Store", "Values",
+        "Changes", "Confinement", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query", "Requests",
+        "Store", "Values",
       ],
-      "Coordinator": ["Context", "Errors", "Model", "Objects", "Observation", "Reading", "Store", "Values"],
-      "Errors": ["Objects", "Save"],
-      "Model": ["Errors", "Objects", "Query", "Store", "Values"],
-      "Objects": ["Context", "Coordinator", "Errors", "Model", "Query", "Reading", "Values"],
-      "Observation": ["Context", "Coordinator", "Model", "Objects", "Save"],
-      "Query": ["Errors", "Model", "Objects", "Values"],
-      "Reading": ["Context", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query", "Store", "Values"],
-      "Save": ["Context", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query", "Store", "Values"],
-      "Store": ["Context", "Coordinator", "Errors", "Model", "Objects", "Query", "Values"],
-      "Values": ["Errors", "Model", "Objects"],
+      "Coordinator": ["Changes", "Confinement", "Errors", "Model", "Observation", "Store", "Values"],
+      "Errors": ["Model", "Values"],
+      "Model": ["Errors", "Objects", "Text", "Values"],
+      "Objects": ["Context", "Errors", "Model", "Query", "Values"],
+      "Observation": ["Model", "Values"],
+      "Query": ["Errors", "Model", "Text", "Values"],
+      "Reading": [
+        "Confinement", "Context", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query", "Requests",
+        "Store", "Values",
+      ],
+      "Requests": ["Errors", "Objects", "Query", "Text", "Values"],
+      "Save": [
+        "Changes", "Confinement", "Context", "Coordinator", "Errors", "Model", "Objects", "Observation", "Query",
+        "Requests", "Store", "Text", "Values",
+      ],
+      "Store": ["Changes", "Errors", "Model", "Query", "Values"],
+      "Text": ["Errors"],
+      "Values": ["Confinement", "Errors", "Model"],
     ],
     "Modules/HTTP": [
       "Body": ["Files"],
@@ -65,13 +76,13 @@ enum FolderTable {
       "Threading": [],
     ],
     "Modules/Mapping": [
-      "Coding": ["Mappings"],
+      "Coding": [],
       "Errors": [],
       "Manager": ["Mappings", "Records", "Saving", "Sync", "Threads", "Transactions"],
-      "Mappings": ["Coding", "Saving"],
+      "Mappings": ["Coding", "Records"],
       "Records": [],
       "Saving": ["Mappings", "Records", "Sync"],
-      "Sync": ["Manager", "Records", "Saving", "Transactions"],
+      "Sync": ["Records"],
       "Threads": [],
       "Transactions": ["Mappings", "Records", "Saving", "Sync"],
     ],
@@ -86,8 +97,14 @@ enum FolderTable {
   static let inherentPairs: [FolderPair: String] = [
     FolderPair("Modules/Core", "Context", "Objects"):
       "An object belongs to a context, and the context makes, keeps and changes objects.",
+    FolderPair("Modules/Core", "Errors", "Model"):
+      "The model throws errors, and the conflict of an ordered list has the relationship.",
+    FolderPair("Modules/Core", "Errors", "Values"):
+      "A value that does not fit its type throws an error, and an error has identifiers and rows.",
     FolderPair("Modules/Core", "Model", "Objects"):
       "An entity names the class of its objects, and an object has an entity.",
+    FolderPair("Modules/Core", "Model", "Values"):
+      "An attribute has a default value, and a row and a space of identifiers have an entity.",
     FolderPair("Modules/IdentityMap", "Engine", "Model"):
       "A key path of a nested entity makes its accessor while the static types are known.",
     FolderPair("Modules/IdentityMap", "Observation", "Store"):
@@ -95,30 +112,5 @@ enum FolderTable {
   ]
 
   /// Folders that use each other although one of them should come first. This list may only shrink.
-  static let undividedPairs: Set<FolderPair> = [
-    FolderPair("Backends/SQL", "Language", "Query"),
-    FolderPair("Modules/Core", "Context", "Coordinator"),
-    FolderPair("Modules/Core", "Context", "Observation"),
-    FolderPair("Modules/Core", "Context", "Reading"),
-    FolderPair("Modules/Core", "Context", "Save"),
-    FolderPair("Modules/Core", "Context", "Store"),
-    FolderPair("Modules/Core", "Coordinator", "Objects"),
-    FolderPair("Modules/Core", "Coordinator", "Observation"),
-    FolderPair("Modules/Core", "Coordinator", "Reading"),
-    FolderPair("Modules/Core", "Coordinator", "Store"),
-    FolderPair("Modules/Core", "Errors", "Objects"),
-    FolderPair("Modules/Core", "Errors", "Save"),
-    FolderPair("Modules/Core", "Model", "Query"),
-    FolderPair("Modules/Core", "Model", "Store"),
-    FolderPair("Modules/Core", "Model", "Values"),
-    FolderPair("Modules/Core", "Objects", "Query"),
-    FolderPair("Modules/Core", "Objects", "Reading"),
-    FolderPair("Modules/Core", "Objects", "Values"),
-    FolderPair("Modules/Core", "Observation", "Save"),
-    FolderPair("Modules/Mapping", "Coding", "Mappings"),
-    FolderPair("Modules/Mapping", "Manager", "Sync"),
-    FolderPair("Modules/Mapping", "Mappings", "Saving"),
-    FolderPair("Modules/Mapping", "Saving", "Sync"),
-    FolderPair("Modules/Mapping", "Sync", "Transactions"),
-  ]
+  static let undividedPairs: Set<FolderPair> = []
 }

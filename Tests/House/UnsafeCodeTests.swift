@@ -11,7 +11,7 @@ struct UnsafeCodeTests {
   private let files: [SourceFile]
 
   /// Files without any of these words have no unsafe construct, and their code need not be scanned.
-  private static let hints = ["nsafe", "Unmanaged", "unchecked"]
+  private static let hints = ["nsafe", "Unmanaged", "unchecked", "Memory"]
 
   init() throws {
     files = try Repository().sources(in: "Modules", "Backends", "Tests", "Tools/Sources").filter { file in
@@ -48,7 +48,7 @@ struct UnsafeCodeTests {
   private static let sendability = ["@unchecked Sendable", "nonisolated(unsafe)"]
   private static let constructs = [
     "Unmanaged", "unowned(unsafe)", "unsafeBitCast", "unsafeDowncast", "unsafelyUnwrapped", "@exclusivity(unchecked)",
-    "_unsafeLock", "_unsafeUnlock",
+    "_unsafeLock", "_unsafeUnlock", "_unsafe", "assumingMemoryBound", "withMemoryRebound", "bindMemory",
   ]
 
   /// Whether a line has the construct, and not as the end of a longer name.

@@ -152,6 +152,22 @@ struct ReadingTests {
     #expect(store.value(named: .main) == nil && store.inspect().entities.isEmpty)
   }
 
+  @Test func `reads of values become shared without an observer, until the next change`() {
+    _ = store.store(entity: Leaf(1, "a"), named: .chosen)
+    _ = store.store(entity: Root(id: 1, leaf: Leaf(2, "b")), named: .main)
+    let reads: [(EntityStore) -> Bool] = [
+      { $0.value(Leaf.self, id: 1)?.text == "a" }, { $0.value(Root.self, id: 1)?.leaf.text == "b" },
+      { $0.value(named: .chosen)?.text == "a" },
+    ]
+    for read in reads { #expect((0..<200).allSatisfy { _ in read(store) } && !store.core.lock.mayShareReads) }
+    store.core.exclusively { store.core.lock.noteContention() }
+    for read in reads {
+      #expect((0..<200).allSatisfy { _ in read(store) } && store.core.lock.mayShareReads)
+      store.update(Leaf.self, id: 2) { $0.text = "b" }
+      #expect(!store.core.lock.mayShareReads && store.value(Leaf.self, id: 9) == nil)
+    }
+  }
+
   @Test func `a lifetime counts searches while reads are shared`() {
     store.setPolicy(for: Item.self) { $0.lifetime = .last(2) }
     let held = store.store(entity: Leaf(1))

@@ -29,7 +29,7 @@ import Testing
 
   @Test func `random stored numbers are read unchanged`() throws {
     let seed = UInt64.random(in: .min ... .max)
-    var generator = SplitMix64(seed: seed)
+    var generator = SeededRandom(seed: seed)
     for _ in 0..<2000 {
       let digits = (0..<Int.random(in: 1...38, using: &generator)).map { _ in Int.random(in: 0...9, using: &generator) }
       let exponent = Int.random(in: -128...89, using: &generator)

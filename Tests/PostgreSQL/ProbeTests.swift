@@ -3,6 +3,7 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 import Logging
+import TestSupport
 import Testing
 
 /// A probe sees whether a silent server is at work, with every setting of the server.

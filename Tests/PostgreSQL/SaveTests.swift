@@ -2,6 +2,7 @@ import CoherenceCore
 @testable import CoherencePostgreSQL
 import CoherenceSQL
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.needsServer) struct SaveTests {

@@ -2,6 +2,7 @@ import CoherenceCore
 @testable import CoherencePostgreSQL
 import CoherenceSQL
 import Foundation
+import TestSupport
 import Testing
 
 /// Several programs, each with a model of its own, and one schema of a database.

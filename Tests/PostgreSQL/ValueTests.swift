@@ -1,5 +1,6 @@
 import CoherenceCore
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(.needsServer) struct ValueTests {

@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceSQL
 @testable import CoherenceSQLite
+import TestSupport
 import Testing
 
 /// The writing connection is asked itself: what another connection is set to says nothing of it.

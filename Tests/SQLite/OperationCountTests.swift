@@ -14,26 +14,6 @@ import Testing
     var text: String { self[Self.textKey] }
   }
 
-  /// A statement of a save, by its first word, and how often it ran.
-  private struct Run: Equatable {
-    let verb: String
-    let times: Int
-
-    /// - Parameter message: A message of the log; `nil` results for messages other than those of saves.
-    init?(_ message: String) {
-      let parts = message.split(separator: " ")
-      guard let end = parts.firstIndex(of: "times"), end >= 2, parts[end - 2] == "--", let times = Int(parts[end - 1])
-      else { return nil }
-      verb = String(parts[0])
-      self.times = times
-    }
-
-    init(_ verb: String, _ times: Int) {
-      self.verb = verb
-      self.times = times
-    }
-  }
-
   init() throws {
     place = try TemporaryStore()
     let model = try ManagedObjectModel {
@@ -61,15 +41,13 @@ import Testing
     }
   }
 
-  private var runs: [Run] { log.messages.compactMap(Run.init) }
-
   @Test func `fetching 1,000 objects and reading each of them sends one statement`() throws {
     let length = try context.performAndWait {
       try context.fetch(FetchRequest(Word.self)).reduce(0) { $0 + $1.text.count }
     }
     #expect(length == 10 * 6 + 90 * 7 + 900 * 8)
     #expect(log.reads.count == 1, "\(log.reads)")
-    #expect(runs == [])
+    #expect(log.runs == [])
   }
 
   @Test func `a count sends one statement and makes no object`() throws {
@@ -85,7 +63,7 @@ import Testing
       try Self.insert(1_000, into: context)
       try context.save()
     }
-    #expect(runs == [Run("INSERT", 31), Run("INSERT", 8)])
+    #expect(log.runs == [StatementRun("INSERT", 31), StatementRun("INSERT", 8)])
   }
 
   @Test func `a save of 1,000 updates prepares one statement and reads nothing`() throws {
@@ -95,7 +73,7 @@ import Testing
       for word in words { try word.setValue(word.text + "!", for: "text") }
       try context.save()
     }
-    #expect(runs == [Run("UPDATE", 1_000)])
+    #expect(log.runs == [StatementRun("UPDATE", 1_000)])
     #expect(log.reads == [])
   }
 
@@ -106,7 +84,7 @@ import Testing
       for word in words { context.delete(word) }
       try context.save()
     }
-    #expect(runs == [Run("DELETE", 1_000)])
+    #expect(log.runs == [StatementRun("DELETE", 1_000)])
     #expect(log.reads == [])
   }
 
@@ -117,7 +95,7 @@ import Testing
       try words[500].setValue("changed", for: "text")
       try context.save()
     }
-    #expect(runs == [Run("UPDATE", 1)])
+    #expect(log.runs == [StatementRun("UPDATE", 1)])
     #expect(log.reads == [])
   }
 
@@ -127,6 +105,6 @@ import Testing
       log.removeAll()
       try context.save()
     }
-    #expect(runs == [] && log.reads == [])
+    #expect(log.runs == [] && log.reads == [])
   }
 }

@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceSQLite
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct QueryTests {

@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceSQLite
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct SaveTests {
@@ -24,14 +25,6 @@ import Testing
     SlotSet(names.map { name in store.entity("Person").slots.firstIndex { $0.name == name }! })
   }
 
-  private func update(_ row: Row, _ values: [String: AttributeValue], from baseVersion: Int64? = nil) -> SaveStep {
-    .update(
-      row.entity, slots: SlotSet(values.keys.map { name in row.entity.slots.firstIndex { $0.name == name }! }),
-      [RowUpdate(row: row.changed(values), baseVersion: baseVersion ?? row.version)])
-  }
-
-  private func save(_ steps: SaveStep...) throws { try store.save(StoreSaveRequest(steps: steps)) }
-
   @Test func `many rows of more columns than a statement has parameters for are saved`() throws {
     let place = try TemporaryStore()
     let store = try place.open(
@@ -48,7 +41,7 @@ import Testing
 
   @Test func `an update writes its slots and the version`() throws {
     let row = try store.insert("Person", ["name": .string("a"), "email": .string("e")])
-    try save(update(row, ["name": .string("b")]))
+    try store.save(row.update(["name": .string("b")]))
     let found = try #require(try store.current(row))
     #expect(found.version == 2)
     #expect(found["name"] == .string("b"))
@@ -59,11 +52,11 @@ import Testing
     let one = try store.insert("Person", ["name": .string("one")])
     let two = try store.insert("Person", ["name": .string("two")])
     let three = try store.insert("Person", ["name": .string("three")])
-    try save(update(one, ["name": .string("changed")]))
-    try save(.delete(two.entity, [RowDelete(id: two.id, baseVersion: 1)]))
+    try store.save(one.update(["name": .string("changed")]))
+    try store.save(.delete(two.entity, [RowDelete(id: two.id, baseVersion: 1)]))
     let failure = #expect(throws: StoreConflict.Failure.self) {
-      try save(
-        update(three, ["name": .string("new")]), update(one, ["name": .string("mine")]),
+      try store.save(
+        three.update(["name": .string("new")]), one.update(["name": .string("mine")]),
         .delete(two.entity, [RowDelete(id: two.id, baseVersion: 1)]))
     }
     #expect(failure?.conflicts.map(\.id) == [one.id, two.id])
@@ -74,12 +67,12 @@ import Testing
 
   @Test func `a record at another version is neither changed nor deleted`() throws {
     let row = try store.insert("Person", ["name": .string("a")])
-    try save(update(row, ["name": .string("b")]))
+    try store.save(row.update(["name": .string("b")]))
     let steps = [
-      update(row, ["name": .string("mine")], from: 1), .delete(row.entity, [RowDelete(id: row.id, baseVersion: 1)]),
+      row.update(["name": .string("mine")], from: 1), .delete(row.entity, [RowDelete(id: row.id, baseVersion: 1)]),
     ]
     for step in steps {
-      let failure = #expect(throws: StoreConflict.Failure.self) { try save(step) }
+      let failure = #expect(throws: StoreConflict.Failure.self) { try store.save(step) }
       #expect(failure?.conflicts.map(\.id) == [row.id])
       #expect(try store.current(row)?["name"] == .string("b"))
     }
@@ -88,21 +81,21 @@ import Testing
   @Test func `versions are looked at before uniqueness`() throws {
     let one = try store.insert("Person", ["email": .string("taken")])
     let two = try store.insert("Person", ["email": .string("free")])
-    try save(update(one, ["name": .string("x")]))
+    try store.save(one.update(["name": .string("x")]))
     let double = try store.row("Person", ["email": .string("taken")])
-    let error = #expect(throws: CoherenceError.self) { try save(.insert(double.entity, [double])) }
+    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(double.entity, [double])) }
     #expect(error?.code == .uniquenessViolated)
     #expect(error?.objectIDs == [double.id, one.id])
     #expect(error?.message.contains("taken'") == false)
     #expect(throws: StoreConflict.Failure.self) {
-      try save(update(two, ["email": .string("taken")]), update(one, ["name": .string("y")], from: 1))
+      try store.save(two.update(["email": .string("taken")]), one.update(["name": .string("y")], from: 1))
     }
   }
 
   @Test func `a dangling reference is refused with its record named`() throws {
     let nobody = ManagedObjectID(space: store.spaces[store.entity("Person")], key: 4711)
     let row = try store.row("Person", ["boss": .reference(nobody)])
-    let error = #expect(throws: CoherenceError.self) { try save(.insert(row.entity, [row])) }
+    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(row.entity, [row])) }
     #expect(error?.code == .danglingReference)
     #expect(error?.objectIDs == [row.id])
     #expect(try store.fetch("Person").isEmpty)
@@ -115,7 +108,7 @@ import Testing
     let one = try store.row("Person", ["name": .string("1")], key: ids[0].key)
     let two = try store.row("Person", ["name": .string("2"), "boss": .reference(ids[0])], key: ids[1].key)
     let fixed = one.changed(["boss": .reference(ids[1]), "boss.position": .int(3)], version: 1)
-    try save(.insert(one.entity, [one, two]), .fix(one.entity, slots: slots("boss", "boss.position"), [fixed]))
+    try store.save(.insert(one.entity, [one, two]), .fix(one.entity, slots: slots("boss", "boss.position"), [fixed]))
     let found = try #require(try store.current(one))
     #expect(found["boss"] == .reference(ids[1]))
     #expect(found["boss.position"] == .int(3))
@@ -131,7 +124,7 @@ import Testing
       for key in keys { #expect(seen.insert(key).inserted) }
     }
     let foreign = try store.row("Person", key: 100_000)
-    try save(.insert(entity, [foreign]))
+    try store.save(.insert(entity, [foreign]))
     store.close()
     let again = try SQLiteStoreFactory().open(store.environment)
     #expect(try again.allocateKeys(1, for: entity).lowerBound > 100_000)

@@ -2,6 +2,7 @@ import CoherenceCore
 import CoherenceSQLite
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 
 @Suite struct SchemaTests {

@@ -2,6 +2,7 @@ import CoherenceCore
 import CoherenceSQLite
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 
 /// What a store does before it drops something, and what it says to a program whose model does not fit.

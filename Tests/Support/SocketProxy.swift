@@ -185,6 +185,7 @@ package final class SocketProxy: Sendable {
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
     let status = withUnsafePointer(to: &address) { pointer in
+      // Safety of `withMemoryRebound`: every address of a socket begins with the fields of `sockaddr`.
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         attach(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
       }

@@ -361,18 +361,6 @@ extension ComparisonOperator {
     default: nil
     }
   }
-
-  /// The operator with the same meaning for exchanged operands.
-  fileprivate var mirrored: ComparisonOperator? {
-    switch self {
-    case .equal, .notEqual: self
-    case .less: .greater
-    case .lessOrEqual: .greaterOrEqual
-    case .greater: .less
-    case .greaterOrEqual: .lessOrEqual
-    case .beginsWith, .endsWith, .contains, .like, .matches: nil
-    }
-  }
 }
 
 extension String {

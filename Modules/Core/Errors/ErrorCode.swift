@@ -152,6 +152,6 @@ extension ErrorCode {
   public static let actionReplaced = ErrorCode("actionReplaced")
   /// An action would wait for an action that cannot finish before it: the two would wait for each other.
   public static let deadlock = ErrorCode("deadlock")
-  /// The state of the Connect does not allow the call.
+  /// The state of the Connect or of the context does not allow the call.
   public static let illegalState = ErrorCode("illegalState")
 }

@@ -81,6 +81,7 @@ public final class EntityDescription: @unchecked Sendable {
   /// Makes, before the description is shared, the values otherwise made on first use.
   func freeze() {
     _ = temporarySpace
+    RowStorage.checkLayout(self)
     checked = EntityChecks(self)
     plainValues = .allocate(capacity: slotCount)
     for slot in slots.indices { (plainValues + slot).initialize(to: PlainValues(slots[slot])) }

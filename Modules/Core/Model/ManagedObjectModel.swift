@@ -91,12 +91,6 @@ public final class ManagedObjectModel: Sendable {
 
   /// The version hash of each entity.
   public var versionHashes: [String: VersionHash] { entitiesByName.mapValues(\.versionHash) }
-
-  /// Whether a store with that metadata can be opened with a configuration of this model, without migration.
-  public func isConfiguration(_ name: String?, compatibleWith metadata: StoreMetadata) -> Bool {
-    let wanted = (entities(forConfigurationName: name) ?? []).map { ($0.name, $0.versionHash.rawValue) }
-    return Dictionary(uniqueKeysWithValues: wanted) == metadata.versionHashes
-  }
 }
 
 extension ManagedObjectModel: Hashable {

@@ -84,5 +84,3 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   /// - Throws: Errors of the store, and ``ErrorCode/objectNotFound`` when the owner is gone.
   public func load() throws { try members.load() }
 }
-
-extension OrderedToMany: ToManyCollection {}

@@ -34,5 +34,3 @@ public struct ToMany<Element: ManagedObject>: Sequence {
   /// - Throws: Errors of the store, and ``ErrorCode/objectNotFound`` when the owner is gone.
   public func load() throws { try members.load() }
 }
-
-extension ToMany: ToManyCollection {}

@@ -87,30 +87,6 @@ struct EntityChangeList {
     changes[index].add(ids, as: kind, includesSubentities: includesSubentities)
   }
 
-  /// Adds the changes that were saved into one store. The unit's changes must not be retired yet.
-  mutating func add(_ unit: UnitOfWork) {
-    for group in unit.rows.inserts { add(group.rows.lazy.map(\.id), of: group.entity, as: .inserted) }
-    let updates = Dictionary(grouping: unit.updates) { ObjectIdentifier($0.entity) }.values
-    for group in updates.sorted(by: { $0[0].entity.position < $1[0].entity.position }) {
-      add(group.lazy.map(\.id), of: group[0].entity, as: .updated)
-    }
-    for group in unit.rows.deletes { add(group.deletes.lazy.map(\.id), of: group.entity, as: .deleted) }
-    addOwners(of: unit)
-  }
-
-  /// The records of which links alone were changed, from the other side.
-  private mutating func addOwners(of unit: UnitOfWork) {
-    guard !unit.links.owners.isEmpty else { return }
-    let known = Set(unit.changes.map(\.id))
-    for (id, relationships) in unit.links.owners where !known.contains(id) {
-      if let entity = id.space.rows.row(id.key)?.entity {
-        add(CollectionOfOne(id), of: entity, as: .updated)
-      } else if let entity = relationships.first?.entity {
-        add(CollectionOfOne(id), of: entity, as: .updated, includesSubentities: !entity.subentities.isEmpty)
-      }
-    }
-  }
-
   /// Adds records of a batch request, which does not return their exact entities.
   mutating func add(batch ids: [ManagedObjectID], of entity: EntityDescription? = nil, as kind: EntityChangeKind) {
     for (_, group) in Dictionary(grouping: ids, by: { ObjectIdentifier($0.space) }) {

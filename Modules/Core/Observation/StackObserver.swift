@@ -69,34 +69,6 @@ enum StackObservers {
   static func add() { areAny.store(true, ordering: .relaxed) }
 }
 
-extension PersistentStoreCoordinator {
-  /// The scope to carry along when work for this stack continues on another thread.
-  package final var carriedScope: (any StackScope)? { StackObservers.exist ? observer?.scope() : nil }
-
-  /// Runs a block as an operation reported to the observer, if any.
-  package final func observed<T>(
-    _ operation: @autoclosure () -> StackOperation, _ body: () throws -> T, records: (T) -> [String: Int] = { _ in [:] }
-  ) rethrows -> T {
-    guard StackObservers.exist, let observation = observer?.began(operation()) else { return try body() }
-    return try observation.told(body, records: records)
-  }
-
-  /// The same for work that suspends.
-  package final func observed<T>(
-    _ operation: @autoclosure () -> StackOperation, _ body: () async throws -> T
-  ) async rethrows -> T {
-    guard StackObservers.exist, let observation = observer?.began(operation()) else { return try await body() }
-    do {
-      let result = try await observation.run(body)
-      observation.ended(StackOutcome())
-      return result
-    } catch {
-      observation.ended(StackOutcome(error: error))
-      throw error
-    }
-  }
-}
-
 extension StackObservation {
   /// Does the operation's work and reports its outcome.
   func told<T>(_ body: () throws -> T, records: (T) -> [String: Int]) rethrows -> T {

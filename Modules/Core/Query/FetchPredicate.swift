@@ -66,12 +66,16 @@ public enum ComparisonOperator: String, Sendable, Hashable, CaseIterable {
   case matches
 }
 
-/// How texts are compared. Without options: by their UTF-8 bytes.
-public struct StringOptions: OptionSet, Sendable, Hashable {
-  public let rawValue: Int
-  public init(rawValue: Int) { self.rawValue = rawValue }
-  /// Upper and lower case are the same, by Unicode's simple case folding without a locale.
-  public static let caseInsensitive = StringOptions(rawValue: 1)
-  /// Letters with and without marks are the same; precomposed and decomposed forms too.
-  public static let diacriticInsensitive = StringOptions(rawValue: 2)
+extension ComparisonOperator {
+  /// The operator that has the same result with exchanged operands; `nil` for operators of texts.
+  package var mirrored: ComparisonOperator? {
+    switch self {
+    case .equal, .notEqual: self
+    case .less: .greater
+    case .lessOrEqual: .greaterOrEqual
+    case .greater: .less
+    case .greaterOrEqual: .lessOrEqual
+    case .beginsWith, .endsWith, .contains, .like, .matches: nil
+    }
+  }
 }

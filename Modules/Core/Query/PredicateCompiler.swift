@@ -170,18 +170,6 @@ struct PredicateCompiler {
 }
 
 extension ComparisonOperator {
-  /// The operator that says the same with its operands exchanged; `nil` for none.
-  var mirrored: ComparisonOperator? {
-    switch self {
-    case .equal, .notEqual: self
-    case .less: .greater
-    case .lessOrEqual: .greaterOrEqual
-    case .greater: .less
-    case .greaterOrEqual: .lessOrEqual
-    case .beginsWith, .endsWith, .contains, .like, .matches: nil
-    }
-  }
-
   /// The integers that compare so with the number; `nil` when they are no range.
   fileprivate func range(of number: Int64) -> ClosedRange<Int64>? {
     switch self {

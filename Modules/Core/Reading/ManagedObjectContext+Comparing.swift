@@ -51,6 +51,7 @@ private struct ComparisonSink: FetchSink {
 private final class ExpectationScreen: RowExpectation {
   let expectation: any RowExpectation
   let keySlots: [Int]
+  // Safety of `@exclusivity(unchecked)`: one reading uses the screen, and no callee of an access knows the screen.
   @exclusivity(unchecked) var unsaved = UnsavedStates()
   @exclusivity(unchecked) private(set) var count = 0
 

@@ -8,12 +8,14 @@ extension ManagedObjectContext {
   /// change matters. The request's `relationshipsForPrefetching` and `returnsObjectsAsFaults` have no effect.
   ///
   /// - Parameter sink: Receives the records on the calling thread while the method runs.
-  /// - Throws: As ``fetch(_:)``, and errors of the sink, which end the read.
+  /// - Throws: As ``fetch(_:)``; ``ErrorCode/invalidFetchRequest`` for a slot that the request's entity does not have;
+  ///   errors of the sink, which end the read.
   public final func read<R: ManagedObject>(_ request: FetchRequest<R>, into sink: any ValueSink) throws {
     try operating {
       let known = sink.count
       try measured(StackOperation(.fetch, name(of: request)), ifFailed: .fetch(records: 0)) {
         try reading(request) { plan in
+          try check(sink.slots, of: plan.query.entity)
           var values = RecordValueSink(sink)
           try FetchExecution(plan, in: self).run(into: &values)
         }
@@ -21,6 +23,14 @@ extension ManagedObjectContext {
         .fetch(records: sink.count - known)
       }
     }
+  }
+
+  /// Refuses slots of other entities: stores read the values of a record without checking the slot of each.
+  private final func check(_ slots: [Int], of entity: EntityDescription) throws(CoherenceError) {
+    guard let slot = slots.first(where: { $0 < 0 || $0 >= entity.slotCount }) else { return }
+    throw CoherenceError(
+      .invalidFetchRequest,
+      "A sink reads slot \(slot), but '\(entity.name)' has \(entity.slotCount) slots; use the slots of its properties.")
   }
 
   /// Whether the caller runs on the main actor, where main-queue contexts are used.

@@ -20,8 +20,9 @@ extension ManagedObjectContext {
   ///   change, or the save depends on an object that could not be loaded; ``ErrorCode/validationFailed`` with all
   ///   failures; ``ErrorCode/deleteDenied``; ``ErrorCode/versionConflict`` with all conflicts that the merge policy does not
   ///   resolve; ``ErrorCode/uniquenessViolated`` and ``ErrorCode/danglingReference``; errors of the store.
-  ///   ``ErrorCode/partialSave`` when a store failed after another one had committed. ``ErrorCode/cancelled`` when the task
-  ///   is cancelled before the store is asked to commit. ``CoherenceError/outcome`` says whether the store has the changes.
+  ///   ``ErrorCode/partialSave`` when a store failed after another one had committed. ``ErrorCode/illegalState`` when the
+  ///   closure of the merge policy changes objects of the context. ``ErrorCode/cancelled`` when the task is cancelled before
+  ///   the store is asked to commit. ``CoherenceError/outcome`` says whether the store has the changes.
   public final func save() throws {
     try operating {
       var saved = ContextActivity.save(inserted: 0, updated: 0, deleted: 0)
@@ -40,6 +41,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameter saved: Receives the numbers of unsaved records, for observers.
   private final func saveChanges(_ saved: inout ContextActivity) throws {
+    try refuseSaveByPolicy()
     takeInIfMain()
     try prepareSave()
     if isObserved { saved = pendingSave }

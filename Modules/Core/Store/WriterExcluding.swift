@@ -16,35 +16,3 @@ public protocol WriterExcluding: PersistentStore {
   ///   cannot keep other writers out, with the block not run.
   func excludingWriters<T>(_ body: () throws -> T) throws -> T
 }
-
-extension PersistentStoreCoordinator {
-  /// Runs a block while no other writer can change the stores, as far as the stores are able to keep writers out.
-  func excludingWriters<T>(of stores: [any PersistentStore], _ body: () throws -> T) throws -> T {
-    // One order for all callers: two of them never wait for each other.
-    let able = stores.compactMap { $0 as? any WriterExcluding }
-      .sorted { $0.identifier.rawValue < $1.identifier.rawValue }
-    return try excludingWriters(of: able[...], body)
-  }
-
-  private func excludingWriters<T>(
-    of stores: ArraySlice<any WriterExcluding>, _ body: () throws -> T
-  ) throws -> T {
-    guard let store = stores.first else { return try body() }
-    return try store.excludingWriters { try excludingWriters(of: stores.dropFirst(), body) }
-  }
-}
-
-extension ManagedObjectContext {
-  /// Runs a block of this context while no other writer can change the stores, as far as the stores are able to keep
-  /// writers out. The context reads in the state that the stores have then.
-  final func excludingWriters<T>(of stores: [any PersistentStore], _ body: () throws -> T) throws -> T {
-    // No connection is held while the stores wait for the running saves.
-    lease.endForSave()
-    return try coordinator().excludingWriters(of: stores) {
-      let isNested = lease.excludesWriters
-      lease.excludesWriters = true
-      defer { lease.excludesWriters = isNested }
-      return try body()
-    }
-  }
-}

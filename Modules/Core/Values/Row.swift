@@ -25,7 +25,6 @@ public struct Row: @unchecked Sendable {
       RowStorage.Header(id: id, entity: entity, version: version)
     }
     let storage = unsafeDowncast(buffer, to: RowStorage.self)
-    assert(storage.isLaidOutAsExpected)
     var writer = RowWriter(base: storage.values, capacity: entity.slotCount)
     defer { storage.content.pointee.count = Int32(truncatingIfNeeded: writer.count) }
     try write(&writer)
@@ -103,6 +102,7 @@ public struct Row: @unchecked Sendable {
     values.deinitialize(count: Int(content.pointee.count))
   }
 
+  // Safety of `assumingMemoryBound`: `checkLayout` compares the addresses with those of `ManagedBuffer` before any row.
   // `ManagedBuffer` hands out the same two addresses, at the price of a check of overlapping access at each use: more
   // than reading a value costs. A row's header and values lie one behind the other after the two words of every object.
 
@@ -120,9 +120,18 @@ public struct Row: @unchecked Sendable {
     (Unmanaged.passUnretained(self).toOpaque() + Self.valuesOffset).assumingMemoryBound(to: AttributeValue.self)
   }
 
-  /// Whether the buffer is laid out as the addresses above say.
-  @usableFromInline var isLaidOutAsExpected: Bool {
-    withUnsafeMutablePointers { $0 == content && $1 == values }
+  /// Ends the process unless buffers are laid out as the addresses above say. Called for each entity of a model, and so
+  /// before there is any row.
+  static func checkLayout(_ entity: EntityDescription) {
+    let buffer = RowStorage.create(minimumCapacity: 1) { _ in
+      Header(id: ManagedObjectID(space: entity.root.temporarySpace, key: 0), entity: entity, version: 0)
+    }
+    let storage = unsafeDowncast(buffer, to: RowStorage.self)
+    let isAsExpected = storage.withUnsafeMutablePointers { $0 == storage.content && $1 == storage.values }
+    Misuse.check(
+      isAsExpected,
+      "Rows cannot be read, because this version of Swift's runtime lays out the memory of `ManagedBuffer` in another way:"
+        + " use the Swift version that this release of the framework was made for.")
   }
 }
 

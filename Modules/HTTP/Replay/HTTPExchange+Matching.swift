@@ -26,7 +26,7 @@ extension HTTPExchange {
     guard case .text(let text) = requestBody, let asked = String(validating: body, as: UTF8.self) else {
       return isMatching && isPlaceholder && !body.isEmpty
     }
-    if let json = try? JSONText(text), let other = try? JSONText(asked) {
+    if let json = try? JSONDocument(text), let other = try? JSONDocument(asked) {
       return json.root.equals(other.root, isMatching: isMatching)
     }
     guard isMatching, !body.isEmpty else { return false }

@@ -91,8 +91,8 @@ struct HTTPRedactor: Sendable {
   private mutating func readable(_ data: Data, _ fields: HTTPFields, isRequest: Bool) -> HTTPRecordedBody? {
     guard let text = String(validating: data, as: UTF8.self) else { return nil }
     if fields[.contentType]?.lowercased().contains("x-www-form-urlencoded") == true { return .text(parameters(text)) }
-    do throws(JSONText.TooDeep) {
-      guard let json = try JSONText(text) else { return nil }
+    do throws(JSONDocument.TooDeep) {
+      guard let json = try JSONDocument(text) else { return nil }
       return .text(json.replacing(secrets(of: json, isRequest: isRequest)))
     } catch {
       // The fields cannot be read, so that any value may be secret.
@@ -100,8 +100,8 @@ struct HTTPRedactor: Sendable {
     }
   }
 
-  private mutating func secrets(of json: JSONText, isRequest: Bool) -> [JSONText.Edit] {
-    var edits: [JSONText.Edit] = []
+  private mutating func secrets(of json: JSONDocument, isRequest: Bool) -> [JSONDocument.Edit] {
+    var edits: [JSONDocument.Edit] = []
     // A body repeats few names many times, so the decisions are cached.
     var known: [String: Bool] = [:]
     let values = json.values { name in
@@ -113,7 +113,7 @@ struct HTTPRedactor: Sendable {
     for value in values {
       // In replies only texts are replaced: credentials are texts, and a decoded type needs its numbers.
       guard value.isText || isRequest, !value.content.isEmpty, value.content != "null" else { continue }
-      edits.append(JSONText.Edit(range: value.range, text: "\"\(placeholders.placeholder(for: value.content))\""))
+      edits.append(JSONDocument.Edit(range: value.range, text: "\"\(placeholders.placeholder(for: value.content))\""))
     }
     return edits
   }

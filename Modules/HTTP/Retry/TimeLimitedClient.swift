@@ -6,7 +6,7 @@ public import HTTPTypes
 ///
 /// The limit counts from the call, includes redirects, and excludes the wait for the admission by a ``URLSessionClient``,
 /// which sends a limited number of requests to one origin at once: a hundred simultaneous requests may have the limit of a
-/// single one. A client of your own with a queue excludes its wait with ``withoutCounting(_:)``. To limit the whole time,
+/// single one. A client of your own with a queue excludes its wait with ``withoutCounting(isolation:_:)``. To limit the whole time,
 /// with the wait, cancel the task that sends the request.
 public struct TimeLimitedClient: HTTPClient {
   private let base: any HTTPClient

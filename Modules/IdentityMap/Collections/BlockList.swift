@@ -2,6 +2,9 @@
 /// and freed as a whole.
 ///
 /// Its owner removes all elements before the list ends.
+///
+/// Invariants, see ``checkInvariants()``: all blocks but the last are full, the last one has an element, and `next` points
+/// into it or to its end. A list without blocks has no pointers.
 @usableFromInline
 struct BlockList<Element> {
   private var blocks: [UnsafeMutablePointer<Element>] = []
@@ -11,7 +14,7 @@ struct BlockList<Element> {
   @usableFromInline var end: UnsafeMutablePointer<Element>?
 
   /// Blocks are so small that the allocator has them at hand.
-  private static var blockSize: Int { max(16, 16_384 / MemoryLayout<Element>.stride) }
+  static var blockSize: Int { max(16, 16_384 / MemoryLayout<Element>.stride) }
 
   init() {}
 
@@ -58,6 +61,7 @@ struct BlockList<Element> {
 
   /// Calls a closure with some of the elements.
   func forEach(in range: Range<Int>, _ body: (Element) -> Void) {
+    assert(range.lowerBound >= 0 && range.upperBound <= count, "A block list visits elements that it has.")
     let size = Self.blockSize
     var start = range.lowerBound
     while start < range.upperBound {
@@ -66,5 +70,16 @@ struct BlockList<Element> {
       for slot in (start % size)..<(start % size + end - start) { body(block[slot]) }
       start = end
     }
+  }
+}
+
+extension BlockList {
+  /// Ends a debug build if an invariant of the list does not hold.
+  func checkInvariants() {
+    guard let block = blocks.last, let next, let end else {
+      return assert(blocks.isEmpty && next == nil && end == nil, "A block list without blocks has no pointers.")
+    }
+    assert(end == block + Self.blockSize, "The end of a block list is that of its last block.")
+    assert(next > block && next <= end, "The last block of a block list has an element.")
   }
 }

@@ -1,5 +1,12 @@
 /// Finds a type's nodes by identifier: open addressing with linear probing. It keeps the hashes and no identifiers,
 /// because the values have theirs; so a node costs it 20 to 40 bytes. It owns the nodes.
+///
+/// Invariants, see ``checkInvariants()``:
+/// - The capacity is zero or a power of two, and at most four fifths of the buckets are occupied. A search therefore ends
+///   at an empty bucket.
+/// - All buckets from the home of a hash to the bucket of its element are occupied, and each element is in one bucket. A
+///   search therefore finds every element.
+/// - The index has a reference to each element, which removal gives back after the buckets are consistent again.
 @usableFromInline
 struct IdentityIndex<Element: AnyObject> {
   @usableFromInline var count = 0
@@ -72,11 +79,12 @@ struct IdentityIndex<Element: AnyObject> {
       hole = next(hole)
     }
     guard let found = buckets[hole].element else { return }
-    found.release()
     close(&hole)
     buckets[hole] = Bucket(hash: 0, element: nil)
     count -= 1
     if capacity > 64, count * 8 < capacity { resize(to: capacity / 2) }
+    // The last reference may run a `deinit` that uses the index.
+    found.release()
   }
 
   func forEach(_ body: (Element) -> Void) {
@@ -111,6 +119,8 @@ struct IdentityIndex<Element: AnyObject> {
     buckets.initialize(repeating: Bucket(hash: 0, element: nil), count: size)
     for slot in 0..<oldCapacity where old[slot].element != nil { fill(old[slot]) }
     old.deallocate()
+    // As rare as growing, so that the time of the check in debug builds stays proportional to the insertions.
+    checkInvariants()
   }
 
   @inlinable func home(_ hash: UInt32) -> Int {
@@ -119,5 +129,26 @@ struct IdentityIndex<Element: AnyObject> {
 
   @inlinable func next(_ slot: Int) -> Int {
     (slot &+ 1) & (capacity &- 1)
+  }
+}
+
+extension IdentityIndex {
+  /// Ends a debug build if an invariant of the index does not hold. Takes time proportional to the capacity, and none in a
+  /// release build.
+  func checkInvariants() {
+    assert(capacity & (capacity - 1) == 0, "The capacity of an identity index is zero or a power of two.")
+    assert(count * 5 <= capacity * 4, "At most four fifths of an identity index's buckets are occupied.")
+    assert(occupiedCount == count, "An identity index counts its occupied buckets.")
+    assert((0..<capacity).allSatisfy(isReachable), "A search in an identity index finds every occupied bucket.")
+  }
+
+  private var occupiedCount: Int { (0..<capacity).reduce(0) { buckets[$1].element == nil ? $0 : $0 + 1 } }
+
+  /// Whether a bucket is empty, or the search for its element ends at it.
+  private func isReachable(_ slot: Int) -> Bool {
+    guard let element = buckets[slot].element else { return buckets[slot].hash == 0 }
+    var met = home(buckets[slot].hash)
+    while let other = buckets[met].element, other.toOpaque() != element.toOpaque() { met = next(met) }
+    return met == slot
   }
 }

@@ -21,6 +21,9 @@ final class LRUEntry<Element: AnyObject> {
 /// insertion by deadline takes constant time.
 ///
 /// The list does not retain the elements. Its owner removes all entries before the list ends.
+///
+/// Invariants, see ``checkInvariants()``: following `next` from `first` leads to `last`, over as many entries as `count` and
+/// with as much cost as `cost`; `previous` leads back the same way. An entry is in at most one list, at most once.
 struct LRUList<Element: AnyObject> {
   /// The next entry to evict.
   private(set) var first: LRUEntry<Element>?
@@ -61,6 +64,7 @@ struct LRUList<Element: AnyObject> {
   }
 
   mutating func remove(_ entry: LRUEntry<Element>) {
+    assert(entry.previous != nil || entry === first, "An entry leaves the list that it is in.")
     if let previous = entry.previous { previous.next = entry.next } else { first = entry.next }
     if let next = entry.next { next.previous = entry.previous } else { last = entry.previous }
     entry.previous = nil
@@ -71,6 +75,7 @@ struct LRUList<Element: AnyObject> {
 
   /// - Parameter predecessor: The entry before; `nil` to be the first.
   private mutating func insert(_ entry: LRUEntry<Element>, after predecessor: LRUEntry<Element>?) {
+    assert(entry.previous == nil && entry.next == nil && entry !== first, "An entry is in a list once.")
     let successor = predecessor.map { $0.next } ?? first
     entry.previous = predecessor
     entry.next = successor
@@ -78,5 +83,21 @@ struct LRUList<Element: AnyObject> {
     if let successor { successor.previous = entry } else { last = entry }
     count += 1
     cost += entry.cost
+  }
+}
+
+extension LRUList {
+  /// Ends a debug build if an invariant of the list does not hold.
+  func checkInvariants() {
+    var (entryCount, totalCost) = (0, 0)
+    var (previous, entry): (LRUEntry<Element>?, LRUEntry<Element>?) = (nil, first)
+    while let current = entry, entryCount <= count {
+      assert(current.previous === previous, "Each entry of a list refers to the previous one.")
+      entryCount += 1
+      totalCost += current.cost
+      (previous, entry) = (current, current.next)
+    }
+    assert(previous === last && entry == nil, "The entries of a list lead from the first to the last.")
+    assert(entryCount == count && totalCost == cost, "A list counts its entries and sums their costs.")
   }
 }

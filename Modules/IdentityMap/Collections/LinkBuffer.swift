@@ -1,8 +1,12 @@
 /// A list of plain data without the header, the sharing and the checks of an array: most nodes have one link or a few,
 /// and propagation mostly walks along links.
 ///
-/// Its owner frees the memory.
-struct LinkBuffer<Link> {
+/// Its owner frees the memory. Elements are moved and dropped as bytes, which the compiler admits for `BitwiseCopyable`
+/// types alone.
+///
+/// Invariants, see ``checkInvariants()``: the first `size` of `capacity` elements are initialised, and an empty capacity has
+/// no memory.
+struct LinkBuffer<Link: BitwiseCopyable> {
   private var start: UnsafeMutablePointer<Link>?
   private var size: Int32 = 0
   private var capacity: Int32 = 0
@@ -51,5 +55,13 @@ extension LinkBuffer: RandomAccessCollection, MutableCollection {
   subscript(index: Int) -> Link {
     get { links[index] }
     nonmutating set { links[index] = newValue }
+  }
+}
+
+extension LinkBuffer {
+  /// Ends a debug build if an invariant of the buffer does not hold.
+  func checkInvariants() {
+    assert(size >= 0 && size <= capacity, "A link buffer has no more elements than its capacity.")
+    assert((start == nil) == (capacity == 0), "A link buffer without capacity has no memory.")
   }
 }

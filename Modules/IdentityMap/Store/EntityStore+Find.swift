@@ -2,18 +2,14 @@ extension EntityStore {
   /// The entity of an identifier; `nil` when it was never stored, or nothing kept it.
   @inlinable
   public func find<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>? {
-    if let reading = core.beginReading() {
-      let found = core.findShared(type, id: id)
-      core.endReading(reading)
-      if let found { return found }
-    }
+    if core.lock.mayShareReads, let found = core.findShared(type, id: id) { return found }
     return core.exclusively {
       core.unretainedTable(of: type)._withUnsafeGuaranteedRef { table in
         guard table.storesPlainLeaves else { return table.find(id) }
         guard let node = table.unretainedNode(id, hash: table.index.hash(id)),
           !node._withUnsafeGuaranteedRef({ $0.flags.contains(.absent) })
         else { return nil }
-        core.noteRead(of: Unmanaged.fromOpaque(node.toOpaque()))
+        if core.lock.isContended { core.noteRead(of: Unmanaged.fromOpaque(node.toOpaque())) }
         return EntityObserver(leaf: node)
       }
     }
@@ -21,13 +17,15 @@ extension EntityStore {
 
   /// Returns an observer of an alias's entity, `nil` without content. Follow it to receive later content.
   public func find<T: Identifiable & Sendable>(named: AliasKey<T>) -> EntityObserver<T?> {
-    core.findShared(named) ?? core.exclusively { core.observer(core.alias(named, shape: .entity())) }
+    if core.lock.mayShareReads, let found = core.findShared(named) { return found }
+    return core.exclusively { core.observer(core.alias(named, shape: .entity())) }
   }
 
   /// Returns an observer of an alias's collection, `nil` without content.
   public func find<C: Collection & Sendable>(named: AliasKey<C>) -> EntityObserver<C?>
   where C.Element: Identifiable & Sendable {
-    core.findShared(named) ?? core.exclusively { core.observer(core.alias(named, shape: .list())) }
+    if core.lock.mayShareReads, let found = core.findShared(named) { return found }
+    return core.exclusively { core.observer(core.alias(named, shape: .list())) }
   }
 
   /// Follows an identifier with or without an entity: the value is `nil` while the entity does not exist. The observer

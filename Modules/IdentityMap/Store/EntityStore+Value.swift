@@ -5,12 +5,17 @@ extension EntityStore {
   /// entities that only an alias or an aggregate keeps.
   @inlinable
   public func value<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T? {
-    if let reading = core.beginReading() {
-      let value = core.valueShared(type, id: id)
-      core.endReading(reading)
-      if let value { return value }
+    if core.lock.mayShareReads, let value = core.valueShared(type, id: id) { return value }
+    return core.exclusively {
+      core.unretainedTable(of: type)._withUnsafeGuaranteedRef { table in
+        guard table.storesPlainLeaves else { return table.currentValue(id) }
+        guard let node = table.unretainedNode(id, hash: table.index.hash(id)),
+          !node._withUnsafeGuaranteedRef({ $0.flags.contains(.absent) })
+        else { return nil }
+        if core.lock.isContended { core.noteValueRead(of: Unmanaged.fromOpaque(node.toOpaque())) }
+        return node._withUnsafeGuaranteedRef { $0.value }
+      }
     }
-    return core.exclusively { core.value(type, id: id) }
   }
 
   /// Returns the current entity of an alias; `nil` without content. See ``value(_:id:)``.
@@ -25,9 +30,12 @@ extension EntityStore {
 }
 
 extension StoreCore {
-  /// Finds the value of an entity in a read.
-  /// - Returns: `nil` when that needs the lock.
-  @inlinable func valueShared<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T?? {
+  /// Finds the value of an entity in a shared read. Never inlined, as ``findShared(_:id:)``.
+  /// - Returns: `nil` when the read needs the lock.
+  @inlinable @inline(never)
+  func valueShared<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T?? {
+    guard let reading = beginReading() else { return nil }
+    defer { endReading(reading) }
     guard let table = existingTable(of: type) else { return .some(nil) }
     return table._withUnsafeGuaranteedRef { table in
       guard table.storesPlainLeaves else { return table.valueShared(id) }
@@ -36,15 +44,6 @@ extension StoreCore {
       else { return .some(nil) }
       return .some(.some(node._withUnsafeGuaranteedRef { $0.value }))
     }
-  }
-
-  /// The value of an entity. Under the lock.
-  @usableFromInline func value<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T? {
-    let table = table(of: type)
-    guard let node = table.search(id) else { return nil }
-    table.noteUse(of: node)
-    if table.searchHasNoEffect { noteValueRead(of: node) }
-    return node.read()
   }
 
   fileprivate func value<Content: Sendable>(of key: AliasKey<Content>) -> Content? {
@@ -57,18 +56,21 @@ extension StoreCore {
     }
     return exclusively {
       guard let node = aliases[key] else { return nil }
-      noteValueRead(of: node)
+      noteValueRead(of: .passUnretained(node))
       return node.read()
     }
-  }
-
-  /// Under the lock: a read of a value, for which nothing has to keep the node.
-  private func noteValueRead(of node: Node) {
-    if lock.depth == 1, node.isReadable { lock.noteRead() }
   }
 }
 
 extension EntityTable {
+  /// Returns the value of an entity on the general path. Under the lock.
+  @usableFromInline func currentValue(_ id: T.ID) -> T? {
+    guard let node = search(id) else { return nil }
+    noteUse(of: node)
+    if searchHasNoEffect { core.noteValueRead(of: .passUnretained(node)) }
+    return node.read()
+  }
+
   /// Returns the value of an entity on the general path, in a shared read.
   /// - Returns: `nil` when the read needs the lock.
   @usableFromInline func valueShared(_ id: T.ID) -> T?? {

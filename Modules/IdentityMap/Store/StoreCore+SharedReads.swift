@@ -6,8 +6,14 @@ extension StoreCore {
   }
 
   /// Finds an entity in a shared read.
+  ///
+  /// Specialized for the type, but never inlined: the path with the lock, which is the shorter one, would pay for the
+  /// stack and the registers of both.
   /// - Returns: `nil` when the read needs the lock.
-  @inlinable func findShared<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>?? {
+  @inlinable @inline(never)
+  func findShared<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>?? {
+    guard let reading = beginReading() else { return nil }
+    defer { endReading(reading) }
     guard let table = existingTable(of: type) else { return .some(nil) }
     return table._withUnsafeGuaranteedRef { table in
       guard table.storesPlainLeaves else { return table.findShared(id) }

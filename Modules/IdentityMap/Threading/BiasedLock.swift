@@ -1,5 +1,5 @@
 import CoherenceRuntime
-import Synchronization
+public import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -25,6 +25,7 @@ import Synchronization
 /// clear until a thread has found the mutex taken.
 // Sendable because the pointers never change and what they point to is made for use by many threads; `depth`,
 // `readsUntilShared` and `isContended` are touched by the owner only.
+@usableFromInline
 final class BiasedLock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   /// The thread that owns the lock, or 0. A value that another thread reads is never that thread's own.
@@ -33,13 +34,13 @@ final class BiasedLock: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var depth = 0
   private let readers = ReaderSlots()
   /// Whether reads need no mutex.
-  private let isShared = Atomic<Bool>(false)
+  @usableFromInline let isShared = Atomic<Bool>(false)
   /// How many reads have yet to take the mutex until reads are shared.
   @exclusivity(unchecked) private var readsUntilShared = BiasedLock.patience
 
   /// Whether a thread has found the mutex taken. Until then no thread waits, and a shared read would only cost more
   /// than the mutex. Changed by the owner.
-  @exclusivity(unchecked) private(set) var isContended = false
+  @exclusivity(unchecked) @usableFromInline private(set) var isContended = false
 
   /// Large enough that clearing the flag costs little in comparison, and small enough that a burst of reads profits.
   private static let patience = 64
@@ -80,11 +81,15 @@ final class BiasedLock: @unchecked Sendable {
 
   // MARK: Reads
 
+  /// Whether a shared read is worth an attempt: without contention, the flag is clear, and a read with the mutex needs
+  /// no more than this load of one byte. ``beginReading()`` decides.
+  @inlinable var mayShareReads: Bool { isShared.load(ordering: .relaxed) }
+
   /// Begins a shared read, which never waits.
   /// - Returns: The slot, which ends the read; `nil` when the read needs the lock, as within an operation of the same
   ///   thread.
   func beginReading() -> ReaderSlot? {
-    guard isShared.load(ordering: .relaxed), let slot = readers.enter(coherence_current_thread()) else { return nil }
+    guard mayShareReads, let slot = readers.enter(coherence_current_thread()) else { return nil }
     if isShared.load(ordering: .sequentiallyConsistent) { return slot }
     slot.leave()
     return nil

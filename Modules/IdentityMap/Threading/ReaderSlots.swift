@@ -4,6 +4,9 @@ import Synchronization
 ///
 /// A reader only writes into its slot, which no other reader writes; so readers on different processors do not contend
 /// for memory. The slots belong to one ``BiasedLock``, which frees the memory.
+///
+/// Invariant, see ``checkInvariants()``: only the first word of each slot is ever written, and a slot is written by the
+/// thread that it belongs to until that thread leaves.
 struct ReaderSlots {
   /// 0 in a free slot, else the number of the reading thread.
   private let threads: UnsafeMutablePointer<Atomic<UInt>>
@@ -29,20 +32,35 @@ struct ReaderSlots {
   func enter(_ thread: UInt) -> ReaderSlot? {
     // The numbers of threads are addresses: the upper bits of the product depend on all of theirs.
     let first = Int((thread &* 0x9E37_79B9_7F4A_7C15) >> 59)
-    for index in [first, first ^ 1] {
-      let slot = ReaderSlot(thread: threads + index * Self.distance)
-      if slot.take(for: thread) { return slot }
+    let preferred = slot(first)
+    if preferred.take(for: thread) { return preferred }
+    let other = slot(first ^ 1)
+    return other.take(for: thread) ? other : nil
+  }
+
+  /// The threads in the slots, as often as they are there. For tests.
+  var readers: [UInt] {
+    (0..<Self.count).map { (threads + $0 * Self.distance).pointee.load(ordering: .sequentiallyConsistent) }
+      .filter { $0 != 0 }
+  }
+
+  /// Ends a debug build if an invariant of the slots does not hold.
+  func checkInvariants() {
+    for word in 0..<Self.count * Self.distance where word % Self.distance != 0 {
+      let thread = (threads + word).pointee.load(ordering: .relaxed)
+      assert(thread == 0, "Readers write the first word of a slot alone.")
     }
-    return nil
   }
 
   /// Calls a closure until every slot is free or is one of the calling thread.
   func wait(from thread: UInt, yielding yield: () -> Void) {
     for index in 0..<Self.count {
-      let slot = ReaderSlot(thread: threads + index * Self.distance)
+      let slot = slot(index)
       while !slot.isFree(for: thread) { yield() }
     }
   }
+
+  private func slot(_ index: Int) -> ReaderSlot { ReaderSlot(thread: threads + index * Self.distance) }
 }
 
 /// The slot of a reader, from the beginning of the read to its end.

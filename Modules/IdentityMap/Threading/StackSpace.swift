@@ -40,6 +40,7 @@ enum StackSpace {
     withoutActuallyEscaping({ result = body() }) { body in
       var call: () -> Void = body
       withUnsafeMutablePointer(to: &call) { call in
+        // Safety of `assumingMemoryBound`: the argument is the address of `call`.
         coherence_call_on_stack(bytes, { $0?.assumingMemoryBound(to: (() -> Void).self).pointee() }, call)
       }
     }

@@ -45,7 +45,7 @@ extension PersistenceManager {
     entity: T.Type, predicate: FetchPredicate?, sortDescriptors: [SortKey] = [], limit: Int? = nil, offset: Int = 0,
     includesDeleted: Bool = false, context: ManagedObjectContext? = nil
   ) throws -> [T.ModelType] {
-    let range = FetchRange(limit: limit, offset: offset)
+    let range = RecordRange(limit: limit, offset: offset)
     return try reading(in: context) {
       try $0.fetchModels(
         entity: entity, predicate: predicate, sortDescriptors: sortDescriptors, range: range,

@@ -40,10 +40,10 @@ extension PersistenceManager {
   public final var isLoaded: Bool { !container.persistentStoreCoordinator.persistentStores.isEmpty }
 
   /// Removes the stores with all of their content, loads empty stores, and then calls the completion on the main queue; see
-  /// ``destroy()``.
+  /// `destroy()`.
   ///
   /// - Parameter completion: Receives `true`.
-  /// - Throws: As ``destroy()``, without calling the completion.
+  /// - Throws: As `destroy()`, without calling the completion.
   public final func destroy(completion: @escaping @Sendable (Bool) -> Void) throws {
     try destroy()
     DispatchQueue.main.async { completion(true) }

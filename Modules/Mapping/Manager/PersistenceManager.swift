@@ -28,7 +28,7 @@ open class PersistenceManager: @unchecked Sendable {
   public final let modelName: String
   /// The resolution of conflicts with other writers. Methods that set synchronisation marks do not use it.
   public final let mergePolicy: MergePolicy
-  /// The stores that ``load()`` attaches.
+  /// The stores that `load()` attaches.
   public final let storeConfigurations: [StoreConfiguration]
   final let threadContexts = ThreadContexts()
   /// The queue on which loading and destroying take turns.
@@ -43,7 +43,7 @@ open class PersistenceManager: @unchecked Sendable {
 
   /// Makes a manager for the registered model with a name, without opening a store.
   ///
-  /// If the model is not registered yet, ``load()`` looks it up again, and throws if the model is still missing.
+  /// If the model is not registered yet, `load()` looks it up again, and throws if the model is still missing.
   ///
   /// - Parameters:
   ///   - modelName: The name under which the model is registered.
@@ -187,7 +187,7 @@ open class PersistenceManager: @unchecked Sendable {
 
   // MARK: Clearing
 
-  /// The names of the entities that ``clear()`` empties: all entities that are not abstract. A subclass may return fewer.
+  /// The names of the entities that `clear()` empties: all entities that are not abstract. A subclass may return fewer.
   open func entityNamesForClear() -> [String] {
     container.managedObjectModel.entities.filter { !$0.isAbstract }.map(\.name)
   }

@@ -27,8 +27,12 @@ struct FieldAccess<Model>: Sendable {
 /// The location does not know the model's type, so that the work for each record asks the runtime for no type metadata.
 @usableFromInline
 struct FieldLocation: Sendable {
+  // Safety of `assumingMemoryBound`: `MemoryLayout.offset(of:)` returns an offset for stored properties alone. The
+  // address is in a model whose property is initialised, or for `initialize` in memory for a model.
   /// The distance from the beginning of the model, in bytes.
   @usableFromInline let offset: Int
+  /// The number of bytes that the property takes.
+  @usableFromInline let size: Int
   /// The property's type.
   @usableFromInline let type: ObjectIdentifier
   /// Returns the value at an address.
@@ -41,6 +45,7 @@ struct FieldLocation: Sendable {
   @inlinable init<Value: AttributeConvertible>(offset: Int, _ type: Value.Type) {
     self.offset = offset
     self.type = ObjectIdentifier(Value.self)
+    size = MemoryLayout<Value>.size
     load = { $0.assumingMemoryBound(to: Value.self).pointee.attributeValue }
     initialize = { address, value in
       guard let value = Value(attributeValue: value.move()) else { return false }
@@ -53,6 +58,7 @@ struct FieldLocation: Sendable {
   init<Value: Codable & SendableMetatype>(offset: Int, json type: Value.Type) {
     self.offset = offset
     self.type = ObjectIdentifier(Value.self)
+    size = MemoryLayout<Value>.size
     load = { try JSONText.attributeValue(of: $0.assumingMemoryBound(to: Value.self).pointee) }
     initialize = { address, value in
       guard let value = try? JSONText.decode(Value.self, from: value.move()) else { return false }

@@ -7,6 +7,8 @@ import CoherenceCore
 ///
 /// The work for each model does not know the model's type, so that it asks the runtime for no type metadata.
 final class ModelAssembly {
+  // Safety of `assumingMemoryBound`: `base` is memory for models of the one type that the assembly was made for, of
+  // which the first `count` are initialised.
   private struct Part {
     /// The index of the field in the mapping.
     let field: Int
@@ -32,7 +34,7 @@ final class ModelAssembly {
     parts = fields.enumerated().compactMap { field, access in
       access.access.location.map { Part(field: field, location: $0) }
     }.sorted { $0.location.offset < $1.location.offset }
-    guard parts.count == fields.count, Self.types(of: model) == parts.map(\.location.type),
+    guard parts.count == fields.count, Self.areDisjoint(parts), Self.types(of: model) == parts.map(\.location.type),
       parts.allSatisfy({ part in (try? fields[part.field].access.get(model)) == values[part.field] })
     else { return nil }
     stride = MemoryLayout<Model>.stride
@@ -53,6 +55,14 @@ final class ModelAssembly {
   }
 
   deinit { release(base, count) }
+
+  /// Whether no two fields share memory. Two fields of one property would leave another property of its type without a
+  /// value.
+  private static func areDisjoint(_ parts: [Part]) -> Bool {
+    zip(parts, parts.dropFirst()).allSatisfy { part, next in
+      part.location.offset + max(part.location.size, 1) <= next.location.offset
+    }
+  }
 
   /// The types of a structure's stored properties, in their order in memory; `nil` for other kinds of types.
   private static func types<Model>(of model: Model) -> [ObjectIdentifier]? {

@@ -30,7 +30,7 @@ extension PersistenceTransaction {
   }
 
   func records<T: DataRecord>(
-    _ type: T.Type, where predicate: FetchPredicate?, sort: [SortKey], range: FetchRange = FetchRange()
+    _ type: T.Type, where predicate: FetchPredicate?, sort: [SortKey], range: RecordRange = RecordRange()
   ) throws -> [T] {
     var request = try UidTable(T.self, in: context).request(T.self, where: predicate)
     request.sortKeys = sort
@@ -51,7 +51,7 @@ extension PersistenceTransaction {
   }
 
   func fetchModels<T: RecordToModel>(
-    entity: T.Type, predicate: FetchPredicate?, sortDescriptors: [SortKey], range: FetchRange, includesDeleted: Bool
+    entity: T.Type, predicate: FetchPredicate?, sortDescriptors: [SortKey], range: RecordRange, includesDeleted: Bool
   ) throws -> [T.ModelType] {
     let parts = [predicate, includesDeleted ? nil : T.isShown].compactMap { $0 }
     return try models(
@@ -86,7 +86,7 @@ extension PersistenceTransaction {
   ) throws -> [T.ModelType] {
     try fetchModels(
       entity: entity, predicate: predicate, sortDescriptors: sortDescriptors,
-      range: FetchRange(limit: limit, offset: offset), includesDeleted: includesDeleted)
+      range: RecordRange(limit: limit, offset: offset), includesDeleted: includesDeleted)
   }
 
   /// Fetches the model of a uid; see ``PersistenceManager/fetchModel(entity:uid:includesDeleted:context:)``.

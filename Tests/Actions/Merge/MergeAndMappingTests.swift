@@ -62,7 +62,7 @@ struct MergeAndMappingTests {
 
   @Test func `every form of merge input and of saved models writes the same record, on every store`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = SplitMix64(seed: seed)
+    var random = SeededRandom(seed: seed)
     let stacks = try Backend.available.flatMap { backend in
       try Writer.all.map { (name: "\($0), \(backend)", writer: $0, stack: try $0.makeStack(backend)) }
     }

@@ -57,7 +57,7 @@ struct FormItem: Decodable {
   ]
 
   /// An item whose properties keep, clear or set their values at random.
-  static func random(using random: inout SplitMix64) -> FormItem {
+  static func random(using random: inout SeededRandom) -> FormItem {
     func choose<Value>(_ values: [Value]) -> Value?? {
       switch Int.random(in: 0...3, using: &random) {
       case 0: nil

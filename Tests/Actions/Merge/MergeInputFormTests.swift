@@ -54,7 +54,7 @@ struct MergeInputFormTests {
     throws
   {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = SplitMix64(seed: seed)
+    var random = SeededRandom(seed: seed)
     let stacks = try makeStacks()
     var stored = FormItem()
     for _ in 0..<60 {

@@ -154,7 +154,7 @@ struct MergeOnStoresTests {
   ) throws {
     let stack = try MergeStack(backend)
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = SplitMix64(seed: seed)
+    var random = SeededRandom(seed: seed)
     for _ in 0..<10 {
       let ids = (0..<60).filter { _ in Bool.random(using: &random) }.shuffled(using: &random)
       let expected = Dictionary(

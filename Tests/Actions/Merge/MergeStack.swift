@@ -2,6 +2,7 @@ import CoherenceActions
 import CoherenceCore
 import CoherenceStrategies
 import Foundation
+import Logging
 import TestSupport
 
 /// A started Connect with one store of albums, artists and genres.
@@ -12,9 +13,11 @@ struct MergeStack {
 
   /// - Parameter allowsDuplicateKeys: Whether the store lacks the constraints of keys, like stores of earlier versions of the
   ///   framework.
-  init(_ backend: Backend, _ model: ManagedObjectModel? = nil, allowsDuplicateKeys: Bool = false) throws {
+  init(
+    _ backend: Backend, _ model: ManagedObjectModel? = nil, allowsDuplicateKeys: Bool = false, logger: Logger? = nil
+  ) throws {
     connect = TestConnect(
-      name: "Merge", managedObjectModel: try model ?? Self.library(), storeLocation: directory.url)
+      name: "Merge", managedObjectModel: try model ?? Self.library(), storeLocation: directory.url, logger: logger)
     var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
     configuration.options[StoreOption.allowsDuplicateKeys] = .bool(allowsDuplicateKeys)
     store = try connect.attachPersistentStore(for: configuration)

@@ -174,7 +174,7 @@ struct RecordMergeTests {
 
   @Test func `a replacing merge leaves the records of its input, for any stored records and any order`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = SplitMix64(seed: seed)
+    var random = SeededRandom(seed: seed)
     for _ in 0..<20 {
       let ids = (0..<30).filter { _ in Bool.random(using: &random) }.shuffled(using: &random)
       let expected = Dictionary(uniqueKeysWithValues: ids.map { ($0, "\(Int.random(in: 0...3, using: &random))") })

@@ -31,6 +31,12 @@ extension ConformanceSubject {
     }
   }
 
+  private static func albums(_ title: String) -> FetchRequest<ManagedObject> {
+    var request = FetchRequest<ManagedObject>(entityName: "Album")
+    request.predicate = .comparison(.path(PropertyPath(names: ["title"])), .equal, .value(.string(title)))
+    return request
+  }
+
   private static func setting(_ title: String) -> (ManagedObject, ManagedObjectContext) throws -> Void {
     { album, _ in try album.setValue(title, for: "title") }
   }
@@ -210,6 +216,63 @@ extension ConformanceSubject {
       try expectThrows(.invalidValue) {
         try race(stack, .custom { _ in [.null] }, first: setting("first"), second: setting("second"))
       }
+    }
+    Case("a policy in code that changes objects of the saving context fails the save, and nothing is saved") { stack in
+      let changes: [@Sendable (ManagedObjectContext) throws -> Void] = [
+        { context in try context.fetch(Self.albums("B"))[0].setValue(2000, for: "year") },
+        { context in
+          try context.fetch(Self.albums("B"))[0].setValue(2000, for: "year")
+          try context.processPendingChanges()
+        },
+        { context in try context.make("Album", ["title": "C", "year": 2000]) },
+        { context in try context.fetch(Self.albums("B")).forEach(context.delete) },
+        { context in context.rollback() },
+        { context in try context.save() },
+      ]
+      for change in changes {
+        try stack.write { context in try context.all("Album").forEach(context.delete) }
+        try stack.write { try $0.make("Album", ["title": "B", "year": 1]) }
+        let late = stack.context()
+        late.mergePolicy = .custom { [unowned late] conflict in
+          try change(late)
+          return conflict.mine?.values
+        }
+        try expectThrows(.illegalState) {
+          try late.performAndWait {
+            let (album, other) = (
+              try late.make("Album", ["title": "A", "year": 1]), try late.fetch(Self.albums("B"))[0]
+            )
+            try late.save()
+            try stack.write { try $0.fetch(Self.albums("A"))[0].setValue("first", for: "title") }
+            try album.setValue("second", for: "title")
+            try other.setValue(2, for: "year")
+            try late.save()
+          }
+        }
+        try stack.read { context in
+          try expectEqual(try context.fetch(Self.albums("first")).count, 1)
+          try expectEqual(try context.fetch(Self.albums("B")).map { try $0.value(for: "year") }, [.int(1)])
+          try expectEqual(try context.fetch(Self.albums("C")).count, 0)
+        }
+      }
+    }
+    Case("a policy in code may read objects of the saving context") { stack in
+      try stack.write { try $0.make("Album", ["title": "B", "year": 7]) }
+      let late = stack.context()
+      late.mergePolicy = .custom { [unowned late] conflict in
+        guard var values = conflict.mine?.values, let entity = conflict.mine?.entity else { return nil }
+        values[entity.attribute(named: "year")!.slot] = try late.fetch(Self.albums("B"))[0].value(for: "year")
+        return values
+      }
+      try late.performAndWait {
+        let album = try late.make("Album", ["title": "A", "year": 1])
+        try late.save()
+        try stack.write { try $0.fetch(Self.albums("A"))[0].setValue(2, for: "year") }
+        try album.setValue(3, for: "year")
+        try late.save()
+        try expectEqual(try album.value(for: "year"), .int(7))
+      }
+      try stack.read { try expectEqual(try $0.fetch(Self.albums("A"))[0].value(for: "year"), .int(7)) }
     }
     Case("a policy in code that throws fails the save") { stack in
       struct Refusal: Error {}

@@ -2,48 +2,30 @@ import CoherenceCore
 
 extension ConformanceSubject {
   static let orderedRelationships = ConformanceSubject("Ordered relationships") {
-    changes("an ordered one-to-many relationship", .init("Album", "title", "tracks", "Track", "title"))
-    changes("an ordered many-to-many relationship", .init("Band", "name", "members", "Artist", "name"))
-    changes("an ordered relationship without inverse", .init("Playlist", "name", "entries", "Track", "title"))
+    changes("an ordered one-to-many relationship", .tracks)
+    changes("an ordered many-to-many relationship", .band)
+    changes("an ordered relationship without inverse", .playlist)
     sides
   }
 
-  /// An ordered relationship, with the names of owner and members.
-  private struct Subject: Sendable {
-    let owner: String, ownerName: String, relationship: String, member: String, memberName: String
-
-    init(_ owner: String, _ ownerName: String, _ relationship: String, _ member: String, _ memberName: String) {
-      self.owner = owner
-      self.ownerName = ownerName
-      self.relationship = relationship
-      self.member = member
-      self.memberName = memberName
-    }
-
-    func fill(_ context: ManagedObjectContext, _ names: [String]) throws {
-      let members = try names.map { try context.make(member, [memberName: $0]) }
-      try context.make(owner, [ownerName: "owner"]).setObjects(members, for: relationship)
-    }
-  }
-
-  private static func changes(_ what: String, _ subject: Subject) -> [Case] {
+  private static func changes(_ what: String, _ list: OrderedList) -> [Case] {
     func changing(
       _ sentence: String, _ start: [String], _ end: [String],
       _ change: @escaping @Sendable (inout [ManagedObject], ManagedObjectContext) throws -> Void
     ) -> Case {
       Case("\(what) \(sentence)") { stack in
-        try stack.write { try subject.fill($0, start) }
+        try stack.write { try list.fill($0, start) }
         try stack.write { context in
-          let owner = try context.one(subject.owner)
-          try expectEqual(try owner.labels(of: subject.relationship), start, "the members before")
-          var members = try owner.objects(for: subject.relationship)
+          let owner = try context.one(list.owner)
+          try expectEqual(try owner.labels(of: list.relationship), start, "the members before")
+          var members = try owner.objects(for: list.relationship)
           try change(&members, context)
-          try owner.setObjects(members, for: subject.relationship)
-          try expectEqual(try owner.labels(of: subject.relationship), end, "the members before the save")
+          try owner.setObjects(members, for: list.relationship)
+          try expectEqual(try owner.labels(of: list.relationship), end, "the members before the save")
         }
         try stack.reopen()
         try stack.read {
-          try expectEqual(try $0.one(subject.owner).labels(of: subject.relationship), end, "the members after")
+          try expectEqual(try $0.one(list.owner).labels(of: list.relationship), end, "the members after")
         }
       }
     }
@@ -51,13 +33,13 @@ extension ConformanceSubject {
       changing("keeps the order in which it was set", ["c", "a", "b"], ["c", "a", "b"]) { _, _ in },
       changing("is reversed", ["a", "b", "c", "d"], ["d", "c", "b", "a"]) { members, _ in members.reverse() },
       changing("takes a fresh member at its beginning", ["a", "b"], ["z", "a", "b"]) { members, context in
-        members.insert(try context.make(subject.member, [subject.memberName: "z"]), at: 0)
+        members.insert(try context.make(list.member, [list.memberName: "z"]), at: 0)
       },
       changing("takes a fresh member in its middle", ["a", "b"], ["a", "z", "b"]) { members, context in
-        members.insert(try context.make(subject.member, [subject.memberName: "z"]), at: 1)
+        members.insert(try context.make(list.member, [list.memberName: "z"]), at: 1)
       },
       changing("takes many members at its end", ["a"], ["a"] + (10..<40).map(String.init)) { members, context in
-        for name in 10..<40 { members.append(try context.make(subject.member, [subject.memberName: "\(name)"])) }
+        for name in 10..<40 { members.append(try context.make(list.member, [list.memberName: "\(name)"])) }
       },
       changing("loses a member from its middle", ["a", "b", "c"], ["a", "c"]) { members, _ in members.remove(at: 1) },
       changing("has one member moved", ["a", "b", "c", "d"], ["b", "c", "a", "d"]) { members, _ in
@@ -65,7 +47,7 @@ extension ConformanceSubject {
       },
       changing("is emptied", ["a", "b"], []) { members, _ in members.removeAll() },
       changing("is replaced", ["a", "b"], ["y", "x"]) { members, context in
-        members = try ["y", "x"].map { try context.make(subject.member, [subject.memberName: $0]) }
+        members = try ["y", "x"].map { try context.make(list.member, [list.memberName: $0]) }
       },
       changing("forgets a deleted member and keeps the order of the others", ["a", "b", "c"], ["a", "c"]) {
         members, context in

@@ -135,6 +135,16 @@ extension ConformanceSubject {
         try expectValues(request(), in: context)
       }
     }
+    Case("slots that the entity does not have are refused") { stack in
+      try stack.write { try fill($0) }
+      try stack.read { context in
+        let count = try context.entity("Album").slotCount
+        for slot in [count, -1] {
+          try expectThrows(.invalidFetchRequest) { try context.read(request(), into: ValueCollector([0, slot])) }
+        }
+        try expectValues(request(), in: context)
+      }
+    }
   }
 }
 

@@ -48,6 +48,7 @@ enum DiskVFS {
 private struct DiskFile {
   var head: sqlite3_file
   // Safety of `Unmanaged`: opening the file retains the place, and closing it releases the place.
+  // Safety of `assumingMemoryBound`: SQLite allocates the file of the layer below behind each `DiskFile`.
   var place: Unmanaged<Place>
 
   final class Place {

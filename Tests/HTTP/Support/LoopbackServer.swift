@@ -63,6 +63,7 @@ final class LoopbackServer: Sendable {
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     let status = withUnsafeMutablePointer(to: &address) { pointer in
+      // Safety of `withMemoryRebound`: every address of a socket begins with the fields of `sockaddr`.
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
         guard bind(socket, address, size) == 0, Foundation.listen(socket, 64) == 0 else { return Int32(-1) }
         return getsockname(socket, address, &size)

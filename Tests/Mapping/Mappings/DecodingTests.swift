@@ -109,6 +109,17 @@ struct DecodingTests {
     #expect(try roundTrip(mapping, models) == models)
   }
 
+  @Test func `a structure with two fields of one property is always decoded`() throws {
+    // An assembled model would have no value for the property without a field.
+    let mapping = Mapping<Twin>("Twin", uid: \.id) {
+      Field("id", \.id)
+      Field("name", \.name)
+      Field("copy", \.name)
+    }
+    let models = (0..<99).map { Twin(id: $0, name: "the name of number \($0)", copy: "the name of number \($0)") }
+    #expect(try roundTrip(mapping, models, sort: [mapping.order(\.id)]) == models)
+  }
+
   @Test func `computed properties and wrapped properties can be fields`() throws {
     let mapping = Mapping<Computed>("Computed", uid: \.id) {
       Field("id", \.id)
@@ -167,6 +178,12 @@ private struct Plain: Codable, Sendable, Hashable {
     text = try container.decode(String.self, forKey: .text)
     more = try container.decodeIfPresent(String.self, forKey: .more)
   }
+}
+
+private struct Twin: Codable, Sendable, Hashable {
+  var id: Int
+  var name: String
+  var copy: String
 }
 
 /// Refuses to decode a level above a bound.

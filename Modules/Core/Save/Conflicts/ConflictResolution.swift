@@ -28,6 +28,17 @@ struct ConflictResolution {
   ///   of the store that reads lists and links.
   mutating func resolve(_ conflicts: [StoreConflict], by policy: MergePolicy) throws {
     let reported = Dictionary(conflicts.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let kept =
+      policy.isCustom
+      ? try context.refusingChanges(of: unit.changes) { try decide(reported, by: policy) }
+      : try decide(reported, by: policy)
+    try rebuild(from: lists.positioned(kept) { addition($0, $1, $2) })
+  }
+
+  /// Returns the changes of the unit as the policy decides, without the discarded changes.
+  private mutating func decide(
+    _ reported: [ManagedObjectID: StoreConflict], by policy: MergePolicy
+  ) throws -> [RecordChange] {
     var unresolved: [Conflict] = []
     var kept: [RecordChange] = []
     for change in unit.changes {
@@ -55,7 +66,7 @@ struct ConflictResolution {
       }
     }
     guard unresolved.isEmpty else { throw CoherenceError.versionConflict(unresolved) }
-    try rebuild(from: lists.positioned(kept) { addition($0, $1, $2) })
+    return kept
   }
 
   /// Makes the unit anew from resolved changes, with the links that they add and remove.

@@ -7,11 +7,18 @@ extension StoreCore {
 
   @usableFromInline func endReading(_ slot: ReaderSlot) { slot.leave() }
 
-  /// Counts a read with the lock that a shared read could have done, so that reads become shared.
+  /// Counts a read with the lock that a shared read could have done, so that reads become shared. Without contention, it
+  /// has no effect, and short paths leave out the call.
   @usableFromInline func noteRead(of node: Unmanaged<Node>) {
     guard lock.isContended, lock.depth == 1 else { return }
     node._withUnsafeGuaranteedRef { node in
       if node.handle != nil, node.isReadable { lock.noteRead() }
     }
+  }
+
+  /// Counts a read of a value, for which nothing has to keep the node.
+  @usableFromInline func noteValueRead(of node: Unmanaged<Node>) {
+    guard lock.isContended, lock.depth == 1 else { return }
+    node._withUnsafeGuaranteedRef { if $0.isReadable { lock.noteRead() } }
   }
 }

@@ -53,7 +53,7 @@ final class DeliveryQueue: Sendable {
   }
 }
 
-/// The mailboxes of a store.
+/// The delivery queues of a store.
 struct DeliveryQueues {
   /// For observers without a delivery of their own.
   let standard: DeliveryQueue

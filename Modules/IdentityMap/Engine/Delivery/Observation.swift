@@ -22,7 +22,7 @@ class AnyObservation: @unchecked Sendable {
   /// Whether no further call may begin.
   final var hasEnded: Bool { endedFlag.load(ordering: .acquiring) }
 
-  /// - Returns: Whether it was not over before.
+  /// - Returns: Whether this call ended the observation.
   final func end() -> Bool {
     !endedFlag.exchange(true, ordering: .acquiringAndReleasing)
   }

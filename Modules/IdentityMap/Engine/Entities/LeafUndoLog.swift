@@ -1,5 +1,7 @@
 /// The states of the leaves of one type before a transaction. They are stored in blocks, because a closure for each
 /// leaf would take longer than the store of the leaf.
+///
+/// Invariants, see ``checkInvariants()``: the list of former values has one value for each entry, in the same order.
 @usableFromInline
 class AnyLeafUndoLog {
   /// A leaf, with the stamp that it had.
@@ -38,6 +40,11 @@ class AnyLeafUndoLog {
   /// Restores leaves, the last first, and removes their entries.
   func restore(from start: Int) {}
 
+  /// Ends a debug build if an invariant of the log does not hold. Called under the lock.
+  func checkInvariants() {
+    entries.checkInvariants()
+  }
+
   /// Removes all entries.
   func clear() {
     var former = entries
@@ -72,6 +79,12 @@ final class LeafUndoLog<T: Identifiable & Sendable>: AnyLeafUndoLog {
     }
     // The discarded values are released when the lock is free.
     undone.first?.entry.node.takeUnretainedValue().core.releaseLater(undone)
+  }
+
+  override func checkInvariants() {
+    super.checkInvariants()
+    values.checkInvariants()
+    assert(values.count == entries.count, "The undo log has one former value for each entry.")
   }
 
   /// The leaves from an index on, the last first.

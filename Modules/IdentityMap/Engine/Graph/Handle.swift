@@ -33,7 +33,8 @@ final class Handle: @unchecked Sendable {
 
   /// Returns the handle of a node, unless it is being deallocated. Under the lock or in a shared read, because neither
   /// lets the memory of a handle be freed.
-  @usableFromInline static func known(_ unretained: Unmanaged<Node>) -> Handle? {
+  @usableFromInline @inline(__always)
+  static func known(_ unretained: Unmanaged<Node>) -> Handle? {
     unretained._withUnsafeGuaranteedRef { node in
       guard let known = node.handle, let kept = swift_tryRetain(known.toOpaque()) else { return nil }
       return Unmanaged<Handle>.fromOpaque(kept).takeRetainedValue()

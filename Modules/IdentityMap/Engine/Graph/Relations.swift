@@ -71,7 +71,7 @@ extension Relations {
 
 /// From a parent to a child.
 @usableFromInline
-struct ChildLink {
+struct ChildLink: BitwiseCopyable {
   @usableFromInline unowned(unsafe) let child: Node
   /// The index of the link back among the child's parents.
   var parentIndex: Int32

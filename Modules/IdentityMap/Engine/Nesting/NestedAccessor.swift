@@ -6,6 +6,9 @@
 /// Composed of closures for the same reason as a ``NestedShape``.
 @usableFromInline
 final class NestedAccessor<Root> {
+  // Safety of `assumingMemoryBound`: an address is that of an initialised value, and the offset of a stored property,
+  // which `MemoryLayout.offset(of:)` returns, leads to the property in every value. The offset is `nil` for any other
+  // property, which is then read and written by its key path.
   /// Stores the entities at the key path.
   @usableFromInline let collect: (Root, inout ChildCollector) -> Void
   /// The number of entities at the key path.

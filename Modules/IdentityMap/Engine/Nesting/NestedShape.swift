@@ -32,6 +32,7 @@ final class NestedShape<Part> {
     self.collect = collect
     self.count = count
     self.refresh = refresh
+    // Safety of `assumingMemoryBound`: the address is that of an initialised part.
     refreshAddress = { refresh(&$0.assumingMemoryBound(to: Part.self).pointee, &$1) }
     self.remove = remove
   }

@@ -8,6 +8,8 @@ struct StoredPropertyLayout {
 
   @inlinable init<Part>(at offset: Int, _ shape: NestedShape<Part>) {
     bytes = offset..<(offset + MemoryLayout<Part>.size)
+    // Safety of `assumingMemoryBound`: both addresses are those of initialised values, and the offset of a stored
+    // property, which `MemoryLayout.offset(of:)` returns, leads to the property in each.
     let isRepetition = shape.isRepetition
     self.isRepetition = { value, former in
       isRepetition(

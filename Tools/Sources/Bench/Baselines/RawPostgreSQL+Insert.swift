@@ -20,6 +20,7 @@ extension RawPostgreSQL {
 
   private func putCopyData(_ encoder: inout PersonEncoder) throws {
     let outcome = encoder.bytes.withUnsafeBytes {
+      // Safety of `assumingMemoryBound`: the encoder has bytes alone.
       PQputCopyData(handle, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32($0.count))
     }
     try require(outcome)
@@ -63,6 +64,7 @@ extension RawPostgreSQL {
       withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: 11) { values in
         withUnsafeTemporaryAllocation(of: Int32.self, capacity: 11) { lengths in
           for (index, field) in encoder.fields.enumerated() {
+            // Safety of `assumingMemoryBound`: the encoder has bytes alone.
             let start = bytes.baseAddress.map { ($0 + field.start).assumingMemoryBound(to: CChar.self) }
             values[index] = field.count < 0 ? nil : start
             lengths[index] = Int32(max(field.count, 0))

@@ -1,0 +1,113 @@
+import CoherenceRuntime
+import Dispatch
+import Synchronization
+
+/// Where a context may be used: by one thread at a time, which the context's queue decides, or by one fixed thread.
+///
+/// The rule is checked at every access to an object, in release builds too: a read of one word, and a comparison with
+/// the calling thread.
+final class Confinement: @unchecked Sendable {
+  // Sendable: the queue's state is used under `lock` only; the rest is constant or atomic.
+
+  /// The thread inside the context, zero for none.
+  @usableFromInline let owner = Atomic<UInt>(0)
+  let isMain: Bool
+  /// The thread that the context belongs to permanently, zero when the context belongs to a queue.
+  private let home: UInt
+  private let depth = Atomic<Int>(0)
+
+  // The queue of a private context: see `Confinement+Queue`.
+  let pool: WorkerPool
+  let lock = Lock()
+  // Safety of `@exclusivity(unchecked)`: `lock`, which is not re-entrant, admits one access at a time.
+  @exclusivity(unchecked) var entries = EntryList()
+  @exclusivity(unchecked) var state = QueueState.idle
+
+  /// - Parameters:
+  ///   - isMain: Whether the context belongs to the main actor.
+  ///   - isOfThread: Whether the context belongs to the calling thread, and to no queue.
+  init(isMain: Bool, isOfThread: Bool, pool: WorkerPool) {
+    self.isMain = isMain
+    home = isOfThread ? currentThread : 0
+    self.pool = pool
+    if isMain { MainQueue.watch() }
+  }
+
+  /// Whether the context belongs to one fixed thread, and to no queue.
+  var isOfThread: Bool { home != 0 }
+
+  /// Whether the context is used without `perform` where it belongs: on the main actor, or on its thread.
+  var isUsedDirectly: Bool { isMain || isOfThread }
+
+  /// Whether the calling thread is where the context is used without `perform`.
+  private var isAtHome: Bool { isMain ? Self.isOnMain : home == currentThread }
+
+  /// Whether the calling thread may use the context now.
+  @inline(__always) var isInside: Bool {
+    owner.load(ordering: .relaxed) == currentThread || isAtHome
+  }
+
+  /// Fails loudly when the calling thread may not use the context.
+  ///
+  /// - Parameter subject: The name of the used object, for the message.
+  @inline(__always) func check(_ subject: @autoclosure () -> String) {
+    if owner.load(ordering: .relaxed) == currentThread { return }
+    if !isInsideAtHome { Misuse.fail(advice(subject())) }
+  }
+
+  @inline(never) private var isInsideAtHome: Bool { isAtHome }
+
+  private func advice(_ subject: String) -> String {
+    if isMain { return "\(subject) was used off the main actor. Use `perform` or `performAndWait`." }
+    if isOfThread {
+      return "\(subject), which belongs to a thread, was used on another thread. "
+        + "Use a context of that other thread, or one with a queue."
+    }
+    return "\(subject) was used outside of its `perform` or `performAndWait`."
+  }
+
+  /// Whether the calling thread is inside by its own entry, not just on the main actor.
+  var isEntered: Bool { owner.load(ordering: .relaxed) == currentThread }
+
+  /// Enters on a thread that the queue admitted. Returns whether this is the outermost entry.
+  func enter() -> Bool {
+    if isEntered {
+      depth.add(1, ordering: .relaxed)
+      return false
+    }
+    owner.store(currentThread, ordering: .relaxed)
+    depth.store(1, ordering: .relaxed)
+    return true
+  }
+
+  func leave() {
+    if depth.subtract(1, ordering: .relaxed).newValue == 0 { owner.store(0, ordering: .relaxed) }
+  }
+
+  // MARK: Main
+
+  private static let mainKey = DispatchSpecificKey<Bool>()
+  private static let mark: Void = DispatchQueue.main.setSpecific(key: mainKey, value: true)
+
+  /// Whether the caller runs on the main actor.
+  ///
+  /// The runtime is asked first: it knows the executor of the calling thread's job, which stays the same when the
+  /// thread enters another queue synchronously. A plain block of the main queue is no job; the queue's mark shows it.
+  static var isOnMain: Bool { coherence_is_on_main_actor() || isInMainQueueBlock }
+
+  /// Whether the caller is a block of the main queue, or of a queue that targets it. Not seen from within the `sync` of
+  /// another queue.
+  private static var isInMainQueueBlock: Bool {
+    _ = mark
+    return DispatchQueue.getSpecific(key: mainKey) == true
+  }
+
+  /// Whether the caller is proof that the main queue is served, because a job or a block of it runs.
+  static var isServedMain: Bool { coherence_is_in_main_job() || isInMainQueueBlock }
+}
+
+/// A number for the calling thread, unique among running threads and never zero.
+@inline(__always) var currentThread: UInt { coherence_current_thread() }
+
+/// The number of the calling thread, for stores that note who holds what.
+package var callingThread: UInt { currentThread }

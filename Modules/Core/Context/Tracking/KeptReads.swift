@@ -1,0 +1,164 @@
+/// The objects and member lists that a context read over relationships, retained until its unit of work ends, so that a
+/// record is read once. Used by the context's owner alone.
+///
+/// A unit of work is the outermost `perform`. A context of the main actor is used without `perform`: its unit is the
+/// turn of the main queue. A context of a thread begins another unit with each fetch. Outside of `perform` no reader
+/// holds a state of the stores; a save by any context of the coordinator therefore empties the memory there.
+///
+/// Beyond ``limit`` objects the earliest are released. Objects of one read are released together.
+final class KeptReads {
+  // Safety of `Unmanaged`: `young` or `old` keeps each object whose address is in `targets`.
+  // Safety of `@exclusivity(unchecked)`: the owner of the context alone uses these objects, and its accesses follow each
+  // other.
+
+  /// The greatest number of retained objects, without those of the last read.
+  static let limit = 32_768
+
+  private var young: [ManagedObject] = []
+  private var old: [ManagedObject] = []
+  /// The number of objects in `young` at which the older objects are released.
+  private var bound = limit / 2
+  /// Targets of to-one relationships by identifier: the addresses of objects that `young` or `old` keeps.
+  @exclusivity(unchecked) private var targets = IDTable()
+  /// The saved members of owners, read together with those of a neighbour and not yet handed to their owners.
+  private var lists: [RelationshipDescription: [ManagedObjectID: KeptList]] = [:]
+  /// The count of the saves that end the unit; `nil` where a lease holds the stores' state.
+  private var saves: SaveCount?
+  /// The count at the beginning of the unit.
+  private(set) var seenSaves = 0
+  @exclusivity(unchecked) private var isWatching = false
+  private var isCalm: Bool { saves.map { $0.value == seenSaves } != false }
+
+  /// The number of the lease under which the lists were read.
+  private var listLease = 0
+  /// The number of times that everything was dropped.
+  private(set) var drops = 0
+  /// Whether the end of the unit still has to be scheduled.
+  var needsEnd = true
+  /// Whether every row of a read becomes an object, without a limit on the number of objects.
+  private(set) var isUnbounded = false
+
+  /// Whether nothing is retained.
+  var isEmpty: Bool { young.isEmpty && old.isEmpty && lists.isEmpty }
+
+  /// Begins a unit that ends with the next save of any context.
+  func begin(watching count: SaveCount) {
+    saves = count
+    seenSaves = count.value
+    isWatching = true
+  }
+
+  /// Drops the lists read under another lease than the present one.
+  @inline(__always) func belong(to lease: Int) {
+    guard listLease != lease else { return }
+    listLease = lease
+    outdateLists()
+  }
+
+  /// Runs a block in which every row read becomes an object.
+  func unbounded<T>(_ body: () throws -> T) rethrows -> T {
+    let outer = isUnbounded
+    isUnbounded = true
+    defer { isUnbounded = outer }
+    return try body()
+  }
+
+  /// Drops everything if any context has saved since the unit began.
+  func dropIfOvertaken() { if !isCalm { removeAll() } }
+
+  // MARK: Objects
+
+  /// The retained target of a to-one relationship.
+  @inline(__always) func target(_ id: ManagedObjectID) -> ManagedObject? {
+    // `young` or `old` retains every object of the table.
+    guard let address = UnsafeRawPointer(bitPattern: targets[id]), !isWatching || isCalm else { return nil }
+    return Unmanaged<ManagedObject>.fromOpaque(address).takeUnretainedValue()
+  }
+
+  /// Retains the objects of one read.
+  func keep(_ objects: [ManagedObject]) {
+    guard !objects.isEmpty else { return }
+    if young.count >= bound { releaseOldest() }
+    bound = max(Self.limit / 2, objects.count)
+    if young.isEmpty { young = objects } else { young += objects }
+  }
+
+  /// Retains the target of a to-one relationship. An unsaved target is left out: its identifier will change, and its
+  /// pending record retains it.
+  func keep(target object: ManagedObject) {
+    guard !object.id.isTemporaryID, targets[object.id] == 0 else { return }
+    if young.count >= bound { releaseOldest() }
+    targets.set(Self.word(object), for: object.id)
+    young.append(object)
+  }
+
+  func keep(targets objects: [ManagedObject]) {
+    keep(objects)
+    for object in objects where !object.id.isTemporaryID { targets.set(Self.word(object), for: object.id) }
+  }
+
+  /// Removes an object that leaves the context from the targets.
+  func forget(_ object: ManagedObject) { targets.remove(object.id, ifWord: Self.word(object)) }
+
+  private func releaseOldest() {
+    for object in old { forget(object) }
+    let released = old
+    old = young
+    young = []
+    // The last references may be released here. A released object removes itself from the registry.
+    withExtendedLifetime(released) {}
+  }
+
+  /// Drops everything.
+  func removeAll() {
+    let released = (young, old)
+    targets.removeAll()
+    young = []
+    old = []
+    bound = Self.limit / 2
+    saves = nil
+    isWatching = false
+    needsEnd = true
+    drops += 1
+    outdateLists()
+    withExtendedLifetime(released) {}
+  }
+
+  private static func word(_ object: ManagedObject) -> UInt {
+    UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
+  }
+
+  // MARK: Members
+
+  /// Retains the members of an owner until the owner needs them.
+  func keep(_ list: KeptList, of relationship: RelationshipDescription, owner: ManagedObjectID) {
+    lists[relationship, default: [:]][owner] = list
+  }
+
+  func hasList(of relationship: RelationshipDescription, owner: ManagedObjectID) -> Bool {
+    lists[relationship]?[owner] != nil
+  }
+
+  /// Removes and returns the members of an owner.
+  func takeList(of relationship: RelationshipDescription, owner: ManagedObjectID) -> KeptList? {
+    lists[relationship]?.removeValue(forKey: owner)
+  }
+
+  /// The lists still to be handed to their owners.
+  func waitingLists(of relationship: RelationshipDescription) -> some Collection<KeptList> {
+    lists[relationship, default: [:]].values
+  }
+
+  func outdateLists(of relationship: RelationshipDescription) {
+    lists[relationship] = nil
+  }
+
+  func outdateLists() { lists = [:] }
+}
+
+/// The members of an owner, read together with those of a neighbour.
+struct KeptList {
+  let ids: [ManagedObjectID]
+  /// The version of the owner's row when the members were read; `nil` for a fault.
+  let version: Int64?
+}

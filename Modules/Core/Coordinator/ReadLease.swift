@@ -1,0 +1,130 @@
+/// The readers that a context has while its outermost `perform` runs. All reads with them are of one state of each
+/// store.
+struct ReadLease {
+  private struct Entry {
+    let store: any PersistentStore
+    let reader: any StoreReader
+    /// The reader, if it can continue in a later state of the store, and the number of its last state.
+    let yielding: (any YieldingReader)?
+    var stateNumber = 0
+    let hold: StateHold
+    /// The number of the row caches' steps at the time when the reader was made.
+    let cacheStep: Int
+    var kept = KeptRows.unasked
+  }
+
+  /// The rows of a store in the row cache of the coordinator.
+  private enum KeptRows {
+    case unasked
+    case absent
+    case present(CachedStore)
+  }
+
+  private var readers: [Entry] = []
+  /// The readers whose connections the running save may use, one for each store.
+  private var offers: [(store: any PersistentStore, reader: any YieldingReader)] = []
+  /// The number of nested operations that need one state of each store.
+  private var operations = 0
+  /// The number of nested snapshots. While positive, only a save ends the lease.
+  var pins = 0
+  /// A number that rises when a state ends.
+  private(set) var number = 0
+  /// Whether the context's work excludes other writers from the stores. The context must not wait for writers then.
+  var excludesWriters = false
+
+  /// Whether a state is pinned: from the first read of a snapshot until a save or its end.
+  var isPinned: Bool { pins > 0 && !readers.isEmpty }
+
+  /// The reader for a store, made on the first call.
+  mutating func reader(for store: any PersistentStore) throws -> any StoreReader {
+    let index = try index(for: store)
+    return readers[index].reader
+  }
+
+  /// The reader for a store, made on the first call, with the store's rows in a cache; `nil` for no rows.
+  mutating func reader(
+    for store: any PersistentStore, with cache: RowCache
+  ) throws -> (reader: any StoreReader, kept: LeasedRows?) {
+    let index = try index(for: store)
+    let reader = readers[index].reader
+    if case .unasked = readers[index].kept {
+      if let cached = cache.part(for: store) {
+        readers[index].kept = .present(cached)
+      } else {
+        readers[index].kept = .absent
+      }
+    }
+    guard case .present(let cached) = readers[index].kept else { return (reader, nil) }
+    return (reader, LeasedRows(cache: cache, cached: cached, reader: reader, readerStep: readers[index].cacheStep))
+  }
+
+  /// The index of the reader for a store, made on the first call.
+  private mutating func index(for store: any PersistentStore) throws -> Int {
+    for index in readers.indices where readers[index].store === store {
+      guard let yielding = readers[index].yielding else { return index }
+      if operations > 0 { readers[index].hold.take() }
+      if yielding.stateNumber != readers[index].stateNumber {
+        readers[index].stateNumber = yielding.stateNumber
+        number &+= 1
+      }
+      return index
+    }
+    // A unit of work has one connection to a store: the reader gets the offered one.
+    if !offers.isEmpty, let place = offers.firstIndex(where: { $0.store === store }) {
+      offers.remove(at: place).reader.finish()
+    }
+    let cacheStep = RowCache.stepCount
+    let reader = try store.makeReader()
+    let yielding = reader as? any YieldingReader
+    let hold = StateHold()
+    if operations > 0 { hold.take() }
+    yielding?.hold = hold
+    readers.append(Entry(store: store, reader: reader, yielding: yielding, hold: hold, cacheStep: cacheStep))
+    return readers.count - 1
+  }
+
+  /// Begins an operation whose reads of a store are of one state.
+  mutating func beginOperation() { operations += 1 }
+
+  mutating func endOperation() {
+    operations -= 1
+    guard operations == 0 else { return }
+    for entry in readers where entry.yielding != nil { entry.hold.release() }
+  }
+
+  /// Finishes the readers, unless they are pinned.
+  mutating func end() {
+    if pins == 0 { endForSave() }
+  }
+
+  /// Finishes the readers, pinned or not: no reader outlives a save.
+  mutating func endForSave() {
+    guard !readers.isEmpty else { return }
+    number &+= 1
+    for entry in readers { entry.reader.finish() }
+    readers.removeAll()
+  }
+
+  /// Ends the state of each store, pinned or not, and offers the connections to the save that the caller begins.
+  /// The caller calls ``endOffers()`` after the save, also when the save fails.
+  mutating func offerForSave() {
+    guard !readers.isEmpty else { return }
+    number &+= 1
+    for entry in readers {
+      entry.hold.release()
+      if let yielding = entry.yielding, yielding.offerToSave() {
+        offers.append((entry.store, yielding))
+      } else {
+        entry.reader.finish()
+      }
+    }
+    readers.removeAll()
+  }
+
+  /// Finishes the readers whose connections the save did not use.
+  mutating func endOffers() {
+    guard !offers.isEmpty else { return }
+    for offer in offers { offer.reader.finish() }
+    offers.removeAll()
+  }
+}

@@ -1,0 +1,61 @@
+/// The relationships to load with a fetch, as a tree: `tracks` and `tracks.artist` share the step `tracks`.
+struct PrefetchPaths {
+  /// A relationship, and the relationships to load of its members.
+  struct Step {
+    let name: String
+    let next: PrefetchPaths
+  }
+
+  private(set) var steps: [Step] = []
+  /// The greatest number of relationships in a path: loading takes stack for each.
+  private static let greatestLength = 100
+
+  /// - Throws: ``ErrorCode/unknownProperty`` for a name that no entity has, ``ErrorCode/invalidFetchRequest`` for an
+  ///   attribute and for a path of too many relationships.
+  init(_ paths: [String], of entity: EntityDescription) throws {
+    let paths = paths.map { $0.split(separator: ".", omittingEmptySubsequences: false) }
+    guard paths.allSatisfy({ $0.count <= Self.greatestLength }) else {
+      throw CoherenceError(
+        .invalidFetchRequest,
+        "A path to prefetch has more than \(Self.greatestLength) relationships; fetch the records at its end "
+          + "with a request of their own."
+      )
+    }
+    try self.init(paths[...], of: [entity])
+  }
+
+  private init(_ paths: ArraySlice<[Substring]>, of entities: [EntityDescription]) throws {
+    var rests: [String: [[Substring]]] = [:]
+    var names: [String] = []
+    for path in paths {
+      guard let first = path.first.map(String.init) else { continue }
+      if rests[first] == nil { names.append(first) }
+      rests[first, default: []].append(Array(path.dropFirst()))
+    }
+    for name in names {
+      let relationships = try Self.relationships(named: name, of: entities)
+      let destinations = Array(Set(relationships.map(\.destination)))
+      steps.append(Step(name: name, next: try PrefetchPaths(rests[name, default: []][...], of: destinations)))
+    }
+  }
+
+  private static func relationships(
+    named name: String, of entities: [EntityDescription]
+  ) throws -> [RelationshipDescription] {
+    let concrete = entities.flatMap(\.concreteEntities)
+    let properties = (entities + concrete).compactMap { try? $0.property(named: name) }
+    guard !properties.isEmpty else {
+      // For its error, which lists the existing properties.
+      for entity in entities { _ = try entity.property(named: name) }
+      return []
+    }
+    let relationships = properties.compactMap { $0 as? RelationshipDescription }
+    guard !relationships.isEmpty else {
+      throw CoherenceError(
+        .invalidFetchRequest,
+        "'\(entities[0].name).\(name)' is an attribute and needs no prefetch: it is loaded with the record. Leave it "
+          + "out of the relationships to prefetch.")
+    }
+    return relationships
+  }
+}

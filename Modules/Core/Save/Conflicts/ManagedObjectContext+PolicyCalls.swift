@@ -1,0 +1,37 @@
+// The calls of a user's merge policy in the middle of a save.
+
+extension ManagedObjectContext {
+  /// Runs a block that calls the closure of a ``MergePolicy/custom(_:)`` policy. The closure may read objects of the
+  /// context, but not change them.
+  ///
+  /// The rows of the save are gathered and validated before. After the commit, the object of a record would show a later
+  /// change as saved, although no store has it. The inbox waits until the block returns, because its changes move unsaved
+  /// records onto other rows.
+  ///
+  /// - Parameter saved: The changes of the save.
+  /// - Throws: ``ErrorCode/illegalState`` for a change of an object; the errors of the block.
+  final func refusingChanges<T>(of saved: [RecordChange], _ body: () throws -> T) throws -> T {
+    let count = saved.count(where: \.isCurrent)
+    storage.isCallingPolicy = true
+    defer { storage.isCallingPolicy = false }
+    var result: T?
+    let isChanged = try storage.isChanged { result = try body() }
+    // A rollback in the closure announces nothing, but leaves records of the save without their changes.
+    guard let result, !isChanged, saved.count(where: \.isCurrent) == count else {
+      throw CoherenceError(
+        .illegalState,
+        "The closure of a merge policy changed objects of the context that saves; return the values of the record in "
+          + "conflict instead, and change other objects before or after the save.")
+    }
+    return result
+  }
+
+  /// Refuses a save that the closure of a merge policy begins in the context whose save called the closure.
+  final func refuseSaveByPolicy() throws(CoherenceError) {
+    guard storage.isCallingPolicy else { return }
+    throw CoherenceError(
+      .illegalState,
+      "The closure of a merge policy saves the context whose save called the closure; save another context, or save "
+        + "after the closure has returned.")
+  }
+}

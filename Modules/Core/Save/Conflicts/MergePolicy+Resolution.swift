@@ -1,0 +1,89 @@
+extension MergePolicy {
+  /// The decision about the saver's change of one record.
+  enum Resolution {
+    case fail
+    /// The save writes these values.
+    case write([AttributeValue])
+    case delete
+    /// The saver's changes are discarded.
+    case discard
+  }
+
+  /// Decides about one conflict.
+  ///
+  /// - Parameters:
+  ///   - changed: The slots that the saver changed.
+  ///   - mergesProperties: Whether changes of different properties merge without a conflict, as they do when a context
+  ///     refreshes a row before its save.
+  func resolve(_ conflict: Conflict, changed: SlotSet, mergesProperties: Bool) throws -> Resolution {
+    if mergesProperties, case .error = kind, let values = conflict.mergedProperties(changed) { return .write(values) }
+    let isAllowed = try allows?(conflict) ?? true
+    let resolution = isAllowed ? try decision(conflict, changed: changed) : .discard
+    switch resolution {
+    case .write, .delete: observer?(conflict, false)
+    case .discard: observer?(conflict, true)
+    case .fail: break
+    }
+    return resolution
+  }
+
+  /// Whether the saver's order of a list wins.
+  func keepsOrder(of list: ListConflict) -> Bool {
+    if case .storeTrumps = kind { list.ancestor == nil || list.ancestor == list.store } else { true }
+  }
+
+  private func decision(_ conflict: Conflict, changed: SlotSet) throws -> Resolution {
+    switch kind {
+    case .error: return .fail
+    case .rollback: return .discard
+    case .custom(let resolve):
+      guard let values = try resolve(conflict) else { return .discard }
+      var check = PolicyValueCheck(of: conflict)
+      var checked = try check.checked(values)
+      if let mine = conflict.mine, let store = conflict.store { Self.movePositions(of: mine, store, in: &checked) }
+      return .write(checked)
+    case .storeTrumps:
+      guard let mine = conflict.mine, let store = conflict.store else { return .discard }
+      var values = store.values
+      for slot in changed where conflict.ancestor?[slot] == store[slot] { values[slot] = mine[slot] }
+      Self.movePositions(of: mine, store, in: &values)
+      return .write(values)
+    case .objectTrumps:
+      guard let mine = conflict.mine else { return .delete }
+      guard let store = conflict.store else { return .write(mine.values) }
+      var values = store.values
+      for slot in changed { values[slot] = mine[slot] }
+      Self.movePositions(of: mine, store, in: &values)
+      return .write(values)
+    case .overwrite:
+      guard let mine = conflict.mine else { return .delete }
+      return .write(mine.values)
+    }
+  }
+
+  /// Takes each position from the writer whose reference to the owner is taken: a position means nothing in another
+  /// owner's list. The reference is in the slot before the position.
+  private static func movePositions(of mine: Row, _ store: Row, in values: inout [AttributeValue]) {
+    for slot in values.indices.dropFirst() {
+      guard case .position = mine.entity.slots[slot], mine[slot - 1] != store[slot - 1] else { continue }
+      values[slot] = values[slot - 1] == mine[slot - 1] ? mine[slot] : store[slot]
+    }
+  }
+}
+
+extension Conflict {
+  /// The store's values with the saver's changes on top; `nil` when both writers changed one of the properties, and when
+  /// the saver changes an ordered list.
+  ///
+  /// - Parameter changed: The slots that the saver changed.
+  func mergedProperties(_ changed: SlotSet) -> [AttributeValue]? {
+    guard let ancestor, let mine, let store, lists.isEmpty else { return nil }
+    var values = store.values
+    for slot in changed {
+      if case .position = mine.entity.slots[slot] { return nil }
+      guard store[slot] == ancestor[slot] || store[slot] == mine[slot] else { return nil }
+      values[slot] = mine[slot]
+    }
+    return values
+  }
+}

@@ -1,0 +1,185 @@
+/// A hash table from keys to words, for lookups of every row of a fetch or a save: objects, rows, and unsaved changes.
+/// Open addressing with linear probing and backward shift. Fibonacci hashing spreads groups of eight keys that follow
+/// each other, as the keys of records that come together do, so that they share cache lines.
+///
+/// A word of zero means "nothing", so it cannot be stored. An empty table has no memory of its own.
+///
+/// Invariants, see ``checkInvariants()``:
+/// - The capacity, which is `mask + 1`, is a power of two, and at most two thirds of the entries are occupied. A search
+///   therefore ends at a free entry.
+/// - All entries from the home of a key to the entry of the key are occupied, and no two entries have one key. A search
+///   therefore finds every key.
+/// - A table without memory of its own is empty and has the smallest capacity.
+struct KeyTable: ~Copyable {
+  private struct Entry {
+    var key: Int64
+    var word: UInt
+  }
+
+  private static let smallestCapacity = 16
+  // Never written: an entry is set only after `grow`, which an empty table does first.
+  nonisolated(unsafe) private static let nothing = allocate(smallestCapacity)
+
+  private var entries = KeyTable.nothing
+  private var shift: UInt64 = 60
+  private var mask = KeyTable.smallestCapacity - 1
+  private(set) var count = 0
+  private var hasMemory = false
+
+  deinit { if hasMemory { entries.deallocate() } }
+
+  /// Gives all memory back.
+  mutating func removeAll() {
+    if hasMemory { entries.deallocate() }
+    (entries, shift, mask, count, hasMemory) = (Self.nothing, 60, Self.smallestCapacity - 1, 0, false)
+  }
+
+  private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
+    let entries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
+    entries.initialize(repeating: Entry(key: 0, word: 0), count: capacity)
+    return entries
+  }
+
+  /// The entry at which the search for a key begins.
+  @inline(__always) func home(_ key: Int64) -> Int {
+    let key = UInt64(bitPattern: key)
+    let group = ((key >> 3) &* 0x9E37_79B9_7F4A_7C15) >> (shift &+ 3)
+    return Int(truncatingIfNeeded: group << 3 | key & 7)
+  }
+
+  /// The word of a key; zero for none.
+  @inline(__always) subscript(key: Int64) -> UInt {
+    var index = home(key)
+    while entries[index].word != 0 {
+      if entries[index].key == key { return entries[index].word }
+      index = (index + 1) & mask
+    }
+    return 0
+  }
+
+  /// Sets the word of a key, replacing what it had.
+  mutating func set(_ word: UInt, for key: Int64) {
+    assert(word != 0, "A key table cannot store the word zero, which marks a free entry.")
+    var index = home(key)
+    while entries[index].word != 0 {
+      if entries[index].key == key {
+        entries[index].word = word
+        return
+      }
+      index = (index + 1) & mask
+    }
+    guard hasMemory else {
+      entries = Self.allocate(Self.smallestCapacity)
+      hasMemory = true
+      return set(word, for: key)
+    }
+    entries[index] = Entry(key: key, word: word)
+    count += 1
+    if count * 3 > mask * 2 { grow() }
+  }
+
+  /// Replaces the word of a key by a block's result for it: zero stands for "nothing". There must be room, see
+  /// `reserve`.
+  @inline(__always) mutating func update(_ key: Int64, _ body: (UInt) -> UInt) {
+    var index = home(key)
+    while entries[index].word != 0 {
+      if entries[index].key == key {
+        entries[index].word = body(entries[index].word)
+        assert(entries[index].word != 0, "An update cannot remove a key.")
+        return
+      }
+      index = (index + 1) & mask
+    }
+    assert(hasMemory && (count + 1) * 3 <= mask * 2, "An update needs room, which `reserve` makes.")
+    entries[index] = Entry(key: key, word: body(0))
+    assert(entries[index].word != 0, "A key table cannot store the word zero, which marks a free entry.")
+    count += 1
+  }
+
+  /// Removes a key if its word is the one given.
+  mutating func remove(_ key: Int64, ifWord word: UInt) {
+    var index = home(key)
+    while entries[index].word != 0 {
+      if entries[index].key == key {
+        if entries[index].word == word { vacate(index) }
+        return
+      }
+      index = (index + 1) & mask
+    }
+  }
+
+  private mutating func vacate(_ start: Int) {
+    var hole = start
+    var index = (start + 1) & mask
+    while entries[index].word != 0 {
+      let distance = (index - home(entries[index].key)) & mask
+      if distance >= (index - hole) & mask {
+        entries[hole] = entries[index]
+        hole = index
+      }
+      index = (index + 1) & mask
+    }
+    entries[hole].word = 0
+    count -= 1
+    // The smallest table stays: where one record at a time is there, it would come and go with each.
+    if count == 0, mask >= Self.smallestCapacity { removeAll() }
+  }
+
+  /// Makes room for as many more keys at once.
+  mutating func reserve(_ more: Int) {
+    var doublings = 0
+    while (count + more) * 3 > ((mask + 1) << doublings - 1) * 2 { doublings += 1 }
+    if doublings > 0 || !hasMemory { grow(doublings) }
+  }
+
+  private mutating func grow(_ doublings: Int = 1) {
+    let old = entries
+    let hadMemory = hasMemory
+    let capacity = mask + 1
+    entries = Self.allocate(capacity << doublings)
+    hasMemory = true
+    mask = capacity << doublings - 1
+    shift -= UInt64(doublings)
+    for index in 0..<capacity where old[index].word != 0 {
+      var place = home(old[index].key)
+      while entries[place].word != 0 { place = (place + 1) & mask }
+      entries[place] = old[index]
+    }
+    if hadMemory { old.deallocate() }
+    // As rare as growing, so that the time of the check in debug builds stays proportional to the insertions.
+    checkInvariants()
+  }
+
+  /// Visits every word.
+  func forEach(_ body: (UInt) -> Void) {
+    for index in 0...mask where entries[index].word != 0 { body(entries[index].word) }
+  }
+}
+
+extension KeyTable {
+  /// The number of entries, free ones included.
+  var capacity: Int { mask + 1 }
+
+  /// Ends a debug build if an invariant of the table does not hold. Takes time proportional to the capacity, and none in
+  /// a release build.
+  func checkInvariants() {
+    assert(capacity >= Self.smallestCapacity && capacity & mask == 0, "The capacity of a key table is a power of two.")
+    assert(
+      shift == UInt64(64 - capacity.trailingZeroBitCount), "The homes of a key table's keys spread over its capacity.")
+    assert(count * 3 <= mask * 2, "At most two thirds of a key table's entries are occupied.")
+    assert(
+      hasMemory || count == 0 && capacity == Self.smallestCapacity, "A key table without memory of its own is empty.")
+    assert(occupiedCount == count, "A key table counts its occupied entries.")
+    assert((0...mask).allSatisfy(isReachable), "A search in a key table finds every occupied entry.")
+  }
+
+  private var occupiedCount: Int { (0...mask).reduce(0) { entries[$1].word == 0 ? $0 : $0 + 1 } }
+
+  /// Whether an entry is free, or the search for its key ends at it.
+  private func isReachable(_ index: Int) -> Bool {
+    guard entries[index].word != 0 else { return true }
+    var met = home(entries[index].key)
+    while entries[met].word != 0, entries[met].key != entries[index].key { met = (met + 1) & mask }
+    return met == index
+  }
+}

@@ -1,0 +1,92 @@
+public import CoherenceCore
+
+extension PersistenceManager {
+  /// Marks the records of some uids as uploaded. Uids without a record are skipped.
+  ///
+  /// Records that were edited since their upload are marked too; ``markRecordsAsUploaded(entity:receipts:context:)`` leaves them
+  /// out.
+  ///
+  /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/invalidUid``; what
+  ///   `save` of a context throws. No record is marked then.
+  public final func markRecordsAsUploaded<T: SyncRecord>(
+    entity: T.Type, uids: [T.UidType], context: ManagedObjectContext? = nil
+  ) throws {
+    try marking(T.entityName, in: context) { transaction in
+      for record in try transaction.records(T.self, with: uids, and: T.isUploaded(false)) {
+        try record.markAsUploaded()
+      }
+    }
+  }
+
+  /// Marks the records that were not changed since their upload as uploaded.
+  ///
+  /// - Parameter receipts: The receipts of the uploaded records; see ``SyncRecord/uploadReceipt``.
+  /// - Returns: The records that were edited or deleted since, including records with unsaved changes in the context. They are
+  ///   not marked, and have to be uploaded again.
+  /// - Throws: As ``markRecordsAsUploaded(entity:uids:context:)``.
+  @discardableResult
+  public final func markRecordsAsUploaded<T: SyncRecord>(
+    entity: T.Type, receipts: [UploadReceipt], context: ManagedObjectContext? = nil
+  ) throws -> Set<ManagedObjectID> {
+    try working(in: context) { context in
+      var batch = UploadBatch<T>(receipts, in: context)
+      while true {
+        do {
+          try writing(in: context) { transaction in
+            transaction.state.makeStrict()
+            try batch.mark()
+          }
+          return batch.changed
+        } catch let error as CoherenceError where error.code == .versionConflict && !error.conflicts.isEmpty {
+          // Another writer edited these records before the save. Each repetition marks fewer records, so the loop ends.
+          guard batch.exclude(error.conflicts.map(\.objectID)) else { throw error }
+        }
+      }
+    }
+  }
+
+  /// Marks the records of some uids as deleted, so that the deletion can be uploaded. Uids without a record are skipped.
+  /// Records that the server never had, according to ``SyncRecord/isKnownToServerKey``, are deleted immediately.
+  ///
+  /// - Throws: As ``markRecordsAsUploaded(entity:uids:context:)``.
+  public final func markRecordsAsDeleted<T: SyncRecord>(
+    entity: T.Type, uids: [T.UidType], context: ManagedObjectContext? = nil
+  ) throws {
+    try marking(T.entityName, in: context) { transaction in
+      for record in try transaction.records(T.self, with: uids, and: T.wasDeleted(false)) {
+        try record.markAsDeleted(in: transaction.context)
+      }
+    }
+  }
+
+  /// Marks all records as deleted; see ``markRecordsAsDeleted(entity:uids:context:)``.
+  public final func markAllRecordsAsDeleted<T: SyncRecord>(
+    entity: T.Type, context: ManagedObjectContext? = nil
+  ) throws {
+    try marking(T.entityName, in: context) { transaction in
+      for record in try transaction.records(T.self, where: T.wasDeleted(false), sort: []) {
+        try record.markAsDeleted(in: transaction.context)
+      }
+    }
+  }
+
+  /// Deletes the records that are marked as deleted and whose deletion was uploaded.
+  ///
+  /// - Returns: The number of deleted records, without the records that delete rules added.
+  /// - Throws: As ``delete(entity:predicate:saveEvery:context:)``.
+  @discardableResult
+  public final func purgeDeletedRecords<T: SyncRecord>(
+    entity: T.Type, context: ManagedObjectContext? = nil
+  ) throws -> Int {
+    try delete(entity: entity, predicate: .and([T.isUploaded(true), T.wasDeleted(true)]), context: context)
+  }
+}
+
+extension PersistenceTransaction {
+  fileprivate func records<T: SyncRecord>(
+    _ type: T.Type, with uids: [T.UidType], and condition: FetchPredicate
+  ) throws -> [T] {
+    let table = try UidTable(T.self, in: context)
+    return try table.records(T.self, with: uids.map { try table.checked($0.attributeValue) }, and: condition)
+  }
+}

@@ -1,0 +1,52 @@
+import CoherenceActions
+import CoherenceCore
+import TestSupport
+import Testing
+
+/// The statements of merges into 1,000 stored records of a SQLite store.
+@Suite("Statements of merges")
+struct MergeStatementTests {
+  private let log = MessageLog()
+  private let stack: MergeStack
+
+  init() throws { stack = try MergeStack(.sqlite, logger: log.logger) }
+
+  /// Stores 1,000 genres, and forgets the statements.
+  private func fill() throws {
+    try stack.merge(Self.genres { _ in 0 }, into: "Genre")
+    log.removeAll()
+  }
+
+  private static func genres(rank: (Int) -> Int) -> [MergeRecord] {
+    (0..<1_000).map { MergeRecord(["name": "genre \($0)", "rank": rank($0)]) }
+  }
+
+  @Test func `a merge of 1,000 new records inserts 32 rows with each run of a statement`() throws {
+    log.removeAll()
+    #expect(try stack.merge(Self.genres { _ in 0 }, into: "Genre").inserted == 1_000)
+    #expect(log.runs == [StatementRun("INSERT", 31), StatementRun("INSERT", 8)])
+  }
+
+  @Test func `a replacing merge of 1,000 equal records reads once and writes nothing`() throws {
+    try fill()
+    #expect(try stack.merge(Self.genres { _ in 0 }, into: "Genre").unchanged == 1_000)
+    #expect(log.reads.count == 1, "\(log.reads)")
+    #expect(log.runs == [])
+  }
+
+  @Test func `a merge of 1,000 equal records counts the stored records, reads once, and writes nothing`() throws {
+    try fill()
+    let result = try stack.merge(Self.genres { _ in 0 }, into: "Genre", options: MergeOptions())
+    #expect(result.unchanged == 1_000)
+    #expect(log.reads.count == 2, "\(log.reads)")
+    #expect(log.runs == [])
+  }
+
+  @Test func `a replacing merge of 1,000 records with ten changes reads once and runs ten updates`() throws {
+    try fill()
+    let result = try stack.merge(Self.genres { $0.isMultiple(of: 100) ? 1 : 0 }, into: "Genre")
+    #expect(result.updated == 10 && result.unchanged == 990)
+    #expect(log.reads.count == 1, "\(log.reads)")
+    #expect(log.runs == [StatementRun("UPDATE", 10)])
+  }
+}
