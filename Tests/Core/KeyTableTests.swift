@@ -61,7 +61,7 @@ struct KeyTableTests {
     return keys
   }
 
-  /// One entry for three keys, entries side by side, and the same at the end of the memory, where a search goes on at the
+  /// One entry for three keys, adjacent entries, and the same at the end of the memory, where a search continues at the
   /// beginning.
   private static let homes = [[3, 3, 3], [15, 15, 15], [14, 15, 14], [15, 0, 15]]
 

@@ -50,7 +50,7 @@ struct ReaderSlotsTests {
     #expect(different.isEmpty)
   }
 
-  @Test func `every thread finds a slot among free ones, whatever its number`() {
+  @Test func `every thread with any number finds a free slot`() {
     let slots = ReaderSlots()
     defer { slots.deallocate() }
     let threads: [UInt] = [1, 2, .max, .max / 2, 1 << 63]
