@@ -26,10 +26,10 @@ struct OptimisticRemovalTests {
 
   @Test func `observers are notified once of a tentative removal and once of its rollback`() {
     let held = store.store(entity: root)
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     let change = store.optimistically { $0.remove(Item.self, id: 4) }
     change.rollback()
-    #expect(told.values == [without4, root])
+    #expect(received.values == [without4, root])
     withExtendedLifetime(subscription) {}
   }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite("Objects whose deinit uses the store")
 struct ReentranceTests {
   private let store = makeStore()
-  private let seen = Told<Bool>()
+  private let seen = Received<Bool>()
 
   /// Stores the first of two values. At the end of the object in it, the entity is looked at.
   private func storeFirst() {

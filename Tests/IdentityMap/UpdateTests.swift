@@ -184,11 +184,11 @@ struct UpdateTests {
 
   @Test func `an update notifies no observer of entities that it leaves unchanged, even without an equality`() {
     let held = store.store(entity: Opaques(id: 1, opaques: [Opaque(id: 2), Opaque(id: 3)]))
-    let (told, subscription) = store.find(Opaque.self, id: 2)!.changes()
+    let (received, subscription) = store.find(Opaque.self, id: 2)!.changes()
     let (others, other) = store.find(Opaque.self, id: 3)!.changes()
     store.update(Opaques.self, id: 1) { $0.opaques[1].text = "new" }
     store.update(Opaques.self, id: 1) { _ in }
-    #expect(told.count == 0 && others.count == 1)
+    #expect(received.count == 0 && others.count == 1)
     withExtendedLifetime((held, subscription, other)) {}
   }
 

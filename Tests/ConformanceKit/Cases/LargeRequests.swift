@@ -147,16 +147,16 @@ extension ConformanceSubject {
 extension ManagedObjectContext {
   /// Processes pending changes, and fails unless a single notification contains exactly these objects.
   fileprivate func processDeletesAndExpect(inserted: Set<ManagedObject>) throws {
-    let told = ObservedInserts()
+    let received = ObservedInserts()
     let observer = NotificationCenter.default.addObserver(
       forName: .managedObjectContextObjectsDidChange, object: self, queue: nil
     ) { notification in
       let changed = notification.userInfo?[ManagedObjectContext.NotificationKey.objects] as? ChangedObjects
-      told.sets.append(changed?.inserted ?? [])
+      received.sets.append(changed?.inserted ?? [])
     }
     defer { NotificationCenter.default.removeObserver(observer) }
     try processPendingChanges()
-    try expectEqual(told.sets, [inserted], "the objects of the notification")
+    try expectEqual(received.sets, [inserted], "the objects of the notification")
   }
 }
 
