@@ -1,7 +1,7 @@
 import CoherenceIdentityMap
 import Testing
 
-/// What an optimistic update changes in the entities of an aggregate.
+/// The changes of an optimistic update in the entities of an aggregate.
 @Suite("Changes by an optimistic update")
 struct OptimisticPlaceTests {
   private let log = Log()

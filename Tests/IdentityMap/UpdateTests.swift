@@ -1,7 +1,7 @@
 import CoherenceIdentityMap
 import Testing
 
-/// What a closure that updates changed in its value counts, and nothing else.
+/// An update stores the changes that its closure makes in the value, and nothing else.
 @Suite("Changes by an update")
 struct UpdateTests {
   private let store = makeStore()

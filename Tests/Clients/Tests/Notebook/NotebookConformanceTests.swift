@@ -15,7 +15,7 @@ struct NotebookConformanceTests {
   }
 }
 
-/// What the suite needs to know of notebooks.
+/// The access of the suite to notebooks.
 struct NotebookHarness: StoreHarness {
   let name = "Notebook"
 

@@ -23,7 +23,7 @@ extension Workbench {
       goals: [.each(of: name, atMost: 2e-6)])
   }
 
-  /// What a proxy occupies while its action waits in a suspended queue, with the action and its place in the queue.
+  /// The memory of a proxy while its action waits in a suspended queue, with the action and its entry in the queue.
   func actionMemoryMeasure() -> Measure {
     let count = 100_000
     let name = "Coherence, queued proxies"
