@@ -2,7 +2,7 @@ import Testing
 
 @testable import CoherenceCore
 
-/// What accessors could not do is kept within bounds, and a lost change is not forgotten.
+/// The number of kept reports of accessors is bounded, and a lost change is remembered.
 @Suite struct AccessorReportsTests {
   private let space: IDSpace
 

@@ -3,7 +3,7 @@ import CoherenceInMemory
 import Foundation
 import Testing
 
-/// What of an object may be asked anywhere: its description, and its context. The thread sanitizer watches.
+/// Members of an object that any thread may call: its description and its context. The thread sanitizer checks them.
 @Suite struct DescriptionFromAnywhereTests {
   private struct Passenger: @unchecked Sendable {
     // Sendable: the test calls only members allowed on any thread.

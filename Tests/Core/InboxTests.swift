@@ -23,7 +23,7 @@ import Testing
     #expect(inbox.post(refresh(0..<1)))
     #expect(!inbox.post(refresh(1..<Inbox.bound)))
     guard case .changes(let list, let count) = inbox.removeAll() else {
-      Issue.record("The changes were not kept apart.")
+      Issue.record("The changes were collapsed.")
       return
     }
     #expect(count == Inbox.bound)

@@ -15,7 +15,7 @@ import Testing
       }
       said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     }
-    #expect(said.contains("Fatal error: "), "An error is not what ended the process.")
+    #expect(said.contains("Fatal error: "), "A trap must end the process, not an error.")
     #expect(said.contains(use.advice))
   }
 

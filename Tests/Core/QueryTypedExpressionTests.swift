@@ -66,7 +66,7 @@ import Testing
         && $0.title.contains("Note") && $0.year != nil
     }
     guard case .and(let parts) = condition else {
-      Issue.record("It is no conjunction.")
+      Issue.record("The predicate is not a conjunction.")
       return
     }
     #expect(parts.count == 20)

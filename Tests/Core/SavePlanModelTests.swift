@@ -24,7 +24,7 @@ import Testing
         return
       }
       guard wanted.content.isSame(as: engine) else {
-        Issue.record("The content after save \(save) of seed \(seed) is not the wanted one.")
+        Issue.record("The content after save \(save) of seed \(seed) is wrong.")
         return
       }
       run.content = wanted.content

@@ -22,7 +22,7 @@ import Testing
     }
     for failure in outcome.failures { Issue.record(Comment(rawValue: failure)) }
     #expect(outcome.seeds.isEmpty)
-    #expect(outcome.gaps.isEmpty, "Steps and errors that hardly occur show nothing.")
+    #expect(outcome.gaps.isEmpty, "Too few occurrences of these steps and errors for a meaningful test.")
   }
 
   private func replay() throws {

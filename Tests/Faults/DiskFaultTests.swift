@@ -32,7 +32,7 @@ import Testing
       // The first calls fail one by one, later calls in steps, because the tail is a large save with similar writes.
       number += number < 24 ? 1 : Int.random(in: 5...9)
     }
-    #expect(firings >= (trouble.call == .sync ? 3 : 10), "A fault that does not happen shows nothing.")
+    #expect(firings >= (trouble.call == .sync ? 3 : 10), "Too few faults occurred for a meaningful test.")
   }
 
   /// Makes three deposits on a disk that fails at a call.

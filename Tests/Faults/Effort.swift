@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// How much the random tests do. Settings of the environment:
+/// The effort of the random tests. Settings of the environment:
 ///
 /// - `COHERENCE_FAULTS` multiplies the rounds of each test, 1 unless given; when given, processes and servers are killed
 ///   too.

@@ -22,7 +22,7 @@ import Testing
     #expect(error?.outcome == .notApplied)
     #expect(error?.message.contains("moved or deleted") == true)
     #expect(ledger.context.performAndWait { ledger.context.hasChanges })
-    // It stays so until the store is attached anew.
+    // The store stays unusable until it is attached again.
     #expect(throws: CoherenceError.self) { try ledger.context.performAndWait { try ledger.context.save() } }
     try ledger.close()
     let after = try Ledger(type: .sqlite, at: directory.store)

@@ -52,7 +52,7 @@ struct FolderGraph {
     )
   }
 
-  /// The folders that have no place in an order in which each folder uses only earlier ones.
+  /// The folders without a position in an order in which each folder uses only earlier ones.
   ///
   /// - Parameter pairs: Pairs of folders whose uses of each other do not count.
   func unorderedFolders(of module: String, besides pairs: Set<FolderPair>) -> Set<String> {

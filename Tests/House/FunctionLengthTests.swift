@@ -8,7 +8,7 @@ struct FunctionLengthTests {
       CodeFunction.functions(in: CodeToken.tokens(of: file.code)).filter { $0.length > 60 }
         .map { "\(file.path):\($0.line): \($0.name) has \($0.length) lines" }
     }
-    #expect(long == [], "Divide these functions by what they do.")
+    #expect(long == [], "Divide these functions by their tasks.")
   }
 
   @Test(

@@ -1,7 +1,7 @@
 /// Which of the package's own modules a folder may import. This table is the architecture's; the sources follow it.
 enum ImportTable {
   static let allowed: [String: Set<String>] = [
-    // The declarations of the runtime that have no Swift interface, in C.
+    // The C declarations of the runtime without a Swift interface.
     "Modules/Runtime": [],
     "Modules/Core": ["CoherenceRuntime"],
     "Modules/Strategies": ["CoherenceCore"],

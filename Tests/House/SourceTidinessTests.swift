@@ -37,7 +37,7 @@ struct SourceTidinessTests {
     let places = try repository.sources(in: "Modules", "Backends", "Tests", "Tools").flatMap { file in
       file.places { !marks.isDisjoint(with: Self.words(of: $0)) }
     }
-    #expect(places == [], "Do it, or leave the note out.")
+    #expect(places == [], "Do the work, or remove the note.")
   }
 
   @Test func `file names name a subject`() throws {
@@ -45,7 +45,7 @@ struct SourceTidinessTests {
     let vague = try repository.sources(in: "Modules", "Backends", "Tests", "Tools/Sources").filter { file in
       empty.contains { file.name.hasSuffix($0) }
     }
-    #expect(vague.map(\.path) == [], "Name these files for what they are about.")
+    #expect(vague.map(\.path) == [], "Name these files for their subjects.")
   }
 
   private static let traps: Set<Substring> = [

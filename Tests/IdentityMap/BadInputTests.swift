@@ -50,27 +50,27 @@ struct BadInputTests {
   @Test func `an update closure that throws changes nothing and its error is rethrown`() {
     struct Refusal: Error {}
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     #expect(throws: Refusal.self) {
       try store.update(Root.self, id: 1) { root in
         root.leaf.text = "new"
         throw Refusal()
       }
     }
-    #expect(held.current.leaf.text == nil && told.count == 0)
+    #expect(held.current.leaf.text == nil && received.count == 0)
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `an observer may store during a delivery`() {
     let store = store
-    let told = Told<Int>()
+    let received = Received<Int>()
     let counter = store.store(entity: Leaf(1, "0"))
     let subscription = counter.observe { leaf in
       let number = leaf.text.flatMap { Int($0) } ?? 0
-      told.append(number)
+      received.append(number)
       if number < 5 { store.update(Leaf.self, id: 1) { $0.text = "\(number + 1)" } }
     }
-    #expect(told.values == [0, 1, 2, 3, 4, 5])
+    #expect(received.values == [0, 1, 2, 3, 4, 5])
     withExtendedLifetime(subscription) {}
   }
 
@@ -78,19 +78,19 @@ struct BadInputTests {
     let store = store
     let box = Box<EntityStore.Subscription>()
     let other = Box<EntityStore.Subscription>()
-    let told = Told<String>()
+    let received = Received<String>()
     box.value = store.store(entity: Leaf(1)).observe { leaf in
-      told.append("first")
+      received.append("first")
       if leaf.text == "new" {
         box.value?.unsubscribe()
         box.value = nil
         other.value = nil
       }
     }
-    other.value = store.find(Leaf.self, id: 1)?.observe { _ in told.append("second") }
-    told.clear()
+    other.value = store.find(Leaf.self, id: 1)?.observe { _ in received.append("second") }
+    received.clear()
     store.update(Leaf.self, id: 1) { $0.text = "new" }
-    #expect(told.values == ["first"])
+    #expect(received.values == ["first"])
     #expect(store.find(Leaf.self, id: 1) == nil)
   }
 
@@ -122,9 +122,9 @@ struct BadInputTests {
   }
 
   @Test func `incomparable entities notify observers at every store`() {
-    let (told, subscription) = store.store(entity: Opaque(id: 1)).changes()
+    let (received, subscription) = store.store(entity: Opaque(id: 1)).changes()
     _ = store.store(entity: Opaque(id: 1))
-    #expect(told.count == 1)
+    #expect(received.count == 1)
     withExtendedLifetime(subscription) {}
   }
 
@@ -139,11 +139,11 @@ struct BadInputTests {
     var person = Person(0, "stub")
     for id in (0..<1000).reversed() { person = Person(id, "p", [person]) }
     var held: EntityObserver<Person>? = store.store(entity: person)
-    let (told, subscription) = held!.changes()
+    let (received, subscription) = held!.changes()
     store.update(Person.self, id: 999) { $0.name = "new" }
-    var last = told.values[0]
+    var last = received.values[0]
     for _ in 0..<999 { last = last.friends[0] }
-    #expect(told.count == 1 && last.name == "new")
+    #expect(received.count == 1 && last.name == "new")
     subscription.unsubscribe()
     held = nil
     withExtendedLifetime(subscription) {}

@@ -4,7 +4,7 @@ import Testing
 /// Random changes of entities that contain each other.
 ///
 /// `COHERENCE_SEED` repeats a run.
-@Suite("Random mixtures of circles")
+@Suite("Random operations on cycles")
 struct CircleMixtureTests {
   @Test(arguments: SeededRandom.seeds)
   func `members of a friends list show their current values, and an undone transaction leaves no trace`(seed: UInt64) {
@@ -23,7 +23,7 @@ struct CircleMixtureTests {
 }
 
 /// Cyclic values that contain a second version of the stored entity.
-@Suite("Circles that change")
+@Suite("Changing cycles")
 struct CircleChangeTests {
   private let store = makeStore()
 
@@ -124,7 +124,7 @@ private struct CircleMixture {
     case 6: endChange()
     default: undo()
     }
-    if !CircleSight(store).isConsistent { fault = "Somebody is not who he is" }
+    if !CircleSight(store).isConsistent { fault = "A person differs from its entity" }
   }
 
   private mutating func endChange() {
@@ -138,7 +138,7 @@ private struct CircleMixture {
     let doings = (0..<4).map { _ in change() }
     try? store.transaction { store throws in
       for doing in doings { doing(store) }
-      if !CircleSight(store).isConsistent { fault = "Somebody is not who he is in a transaction" }
+      if !CircleSight(store).isConsistent { fault = "A person differs from its entity in a transaction" }
       throw Refusal()
     }
     if CircleSight(store) != before { fault = "What was undone is still there" }

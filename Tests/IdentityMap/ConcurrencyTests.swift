@@ -9,10 +9,10 @@ struct ConcurrencyTests {
   @Test func `64 concurrent writers and observers end with equal values`() {
     let store = EntityStore()
     let shared = store.store(entities: (0..<8).map { Person($0, "") })
-    let told = Mutex<[Int: Int]>([:])
+    let received = Mutex<[Int: Int]>([:])
     DispatchQueue.concurrentPerform(iterations: 64) { writer in
       let mine = store.store(entity: Person(100 + writer, "w", [Person(writer % 8, "\(writer)")]))
-      let subscription = mine.observe { person in told.withLock { $0[person.id, default: 0] += 1 } }
+      let subscription = mine.observe { person in received.withLock { $0[person.id, default: 0] += 1 } }
       for round in 0..<50 {
         store.update(Person.self, id: (writer + round) % 8) { $0.name = "\(writer) \(round)" }
         _ = store.find(Person.self, id: 100 + (writer + 1) % 64)?.current
@@ -32,7 +32,7 @@ struct ConcurrencyTests {
     }
     let all = store.find(named: AliasKey<[Person]>("all")).value ?? []
     #expect(all.allSatisfy { $0.friends.allSatisfy { store.find(Person.self, id: $0.id)?.value == $0 } })
-    #expect(told.withLock { $0.count } == 64)
+    #expect(received.withLock { $0.count } == 64)
   }
 
   @Test func `handles may be released on every thread`() {

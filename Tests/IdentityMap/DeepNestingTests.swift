@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Entities in entities, as deep as plain values carry it on a thread of the concurrency pool.
-@Suite("Entities that are nested deep", .timeLimit(.minutes(15)))
+@Suite("Deeply nested entities", .timeLimit(.minutes(15)))
 struct DeepNestingTests {
   private static let levels = 20_000
   private struct Refusal: Error {}
@@ -32,40 +32,40 @@ struct DeepNestingTests {
   }
 
   @Test func `a change of the last of 20,000 levels reaches the observer of the first`() async {
-    let told = await onPoolThread {
-      let (store, told) = (makeStore(), Told<String>())
+    let received = await onPoolThread {
+      let (store, received) = (makeStore(), Received<String>())
       let held = store.store(entity: Comment(levels: Self.levels))
-      let subscription = held.observe { told.append($0.last.text) }
+      let subscription = held.observe { received.append($0.last.text) }
       store.update(Comment.self, id: Self.levels - 1) { $0.text = "new" }
       withExtendedLifetime(subscription) {}
-      return told.values
+      return received.values
     }
-    #expect(told == ["", "new"])
+    #expect(received == ["", "new"])
   }
 
   @Test func `a closure may change the last of 20,000 levels in the value of the first`() async {
-    let (told, last) = await onPoolThread {
-      let (store, told) = (makeStore(), Told<String>())
+    let (received, last) = await onPoolThread {
+      let (store, received) = (makeStore(), Received<String>())
       let held = store.store(entity: Comment(levels: Self.levels))
-      let subscription = held.observe { told.append($0.last.text) }
+      let subscription = held.observe { received.append($0.last.text) }
       store.update(Comment.self, id: 0) { $0 = Comment(levels: Self.levels, text: "new") }
       withExtendedLifetime(subscription) {}
-      return (told.values, store.find(Comment.self, id: Self.levels - 1)?.value.text)
+      return (received.values, store.find(Comment.self, id: Self.levels - 1)?.value.text)
     }
-    #expect(told == ["", "new"] && last == "new")
+    #expect(received == ["", "new"] && last == "new")
   }
 
   @Test func `a store of 20,000 levels notifies observers once if the value differs and never if it is equal`() async {
-    let (told, last) = await onPoolThread {
-      let (store, told) = (makeStore(), Told<String>())
+    let (received, last) = await onPoolThread {
+      let (store, received) = (makeStore(), Received<String>())
       let held = store.store(entity: Comment(levels: Self.levels))
-      let subscription = held.observe { told.append($0.last.text) }
+      let subscription = held.observe { received.append($0.last.text) }
       store.store(Comment(levels: Self.levels))
       store.store(Comment(levels: Self.levels, text: "new"))
       withExtendedLifetime(subscription) {}
-      return (told.values, held.current.last)
+      return (received.values, held.current.last)
     }
-    #expect(told == ["", "new"])
+    #expect(received == ["", "new"])
     #expect(last == Comment(id: Self.levels - 1, text: "new"))
   }
 

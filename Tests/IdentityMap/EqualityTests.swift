@@ -2,7 +2,7 @@ import CoherenceIdentityMap
 import Testing
 
 /// Equality decides whether observers are notified. It does not decide whether a value is stored.
-@Suite("Values whose equality leaves fields out")
+@Suite("Values with a partial equality")
 struct EqualityTests {
   private struct Refusal: Error {}
   private let store = makeStore()
@@ -65,9 +65,9 @@ struct EqualityTests {
   @Test func `an equal value by the equality of a policy is stored`() {
     store.setPolicy(for: Leaf.self) { $0.areEqual = { $0.id == $1.id } }
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "old")))
-    let (told, subscription) = store.store(entity: Leaf(2, "new")).changes()
+    let (received, subscription) = store.store(entity: Leaf(2, "new")).changes()
     store.update(Leaf.self, id: 2) { $0.text = "newer" }
-    #expect(held.current.leaf.text == "newer" && told.count == 0)
+    #expect(held.current.leaf.text == "newer" && received.count == 0)
     withExtendedLifetime(subscription) {}
   }
 
@@ -104,27 +104,27 @@ struct EqualityTests {
 
   @Test func `an equal value and a different one in one transaction notify observers once`() {
     let held = store.store(entity: Box(id: 1, tag: Tag(2, "old"), leaf: Leaf(3)))
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     store.transaction { store in
       store.update(Tag.self, id: 2) { $0.text = "new" }
       store.update(Leaf.self, id: 3) { $0.text = "new" }
       store.update(Tag.self, id: 2) { $0.text = "newer" }
     }
-    #expect(told.values.map(\.tag.text) == ["newer"] && told.values.map(\.leaf.text) == ["new"])
+    #expect(received.values.map(\.tag.text) == ["newer"] && received.values.map(\.leaf.text) == ["new"])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `a paused observer receives nothing after an equal value`() {
-    let (told, subscription) = store.store(entity: Tag(1, "old")).changes()
+    let (received, subscription) = store.store(entity: Tag(1, "old")).changes()
     subscription.pause()
     store.update(Tag.self, id: 1) { $0.text = "new" }
     subscription.resume()
-    #expect(told.count == 0)
+    #expect(received.count == 0)
   }
 
   @Test func `a transaction that throws restores equal values and notifies no observer`() {
     let held = store.store(entity: Box(id: 1, tag: Tag(2, "old"), leaf: Leaf(3)))
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     try? store.transaction { store throws in
       store.update(Tag.self, id: 2) { $0.text = "undone" }
       #expect(held.current.tag.text == "undone")
@@ -133,19 +133,19 @@ struct EqualityTests {
     #expect(held.current.tag.text == "old" && store.find(Tag.self, id: 2)?.value.text == "old")
     subscription.pause()
     subscription.resume()
-    #expect(told.count == 0)
+    #expect(received.count == 0)
     store.update(Leaf.self, id: 3) { $0.text = "new" }
-    #expect(told.values.map(\.leaf.text) == ["new"])
+    #expect(received.values.map(\.leaf.text) == ["new"])
   }
 
   @Test func `a query notifies of equal values only when its members or their order change`() {
     let held = store.store(entities: [Tag(1, "a"), Tag(2, "c")])
     let sorted = store.query(Tag.self, sortedBy: \.text)
-    let (told, subscription) = sorted.changes()
+    let (received, subscription) = sorted.changes()
     store.update(Tag.self, id: 1) { $0.text = "b" }
-    #expect(told.count == 0 && sorted.current.map(\.text) == ["b", "c"])
+    #expect(received.count == 0 && sorted.current.map(\.text) == ["b", "c"])
     store.update(Tag.self, id: 1) { $0.text = "d" }
-    #expect(told.values.map { $0.map(\.text) } == [["c", "d"]])
+    #expect(received.values.map { $0.map(\.text) } == [["c", "d"]])
     let (few, other) = store.query(Tag.self, where: { $0.text == "x" }).changes()
     store.update(Tag.self, id: 2) { $0.text = "x" }
     #expect(few.values.map { $0.map(\.id) } == [[2]])
@@ -154,7 +154,7 @@ struct EqualityTests {
 
   @Test func `observers of a query are not notified of an equal value beside a rolled-back removal`() {
     _ = store.store(entity: Tag(1, "old"), named: .tag)
-    let (told, subscription) = store.query(Tag.self).changes()
+    let (received, subscription) = store.query(Tag.self).changes()
     store.transaction { store in
       store.update(Tag.self, id: 1) { $0.text = "new" }
       try? store.transaction { store in
@@ -162,7 +162,7 @@ struct EqualityTests {
         throw Refusal()
       }
     }
-    #expect(store.find(Tag.self, id: 1)?.value.text == "new" && told.count == 0)
+    #expect(store.find(Tag.self, id: 1)?.value.text == "new" && received.count == 0)
     withExtendedLifetime(subscription) {}
   }
 
@@ -198,21 +198,21 @@ struct EqualityTests {
     func text() -> String { String(repeating: "long ", count: 10) }
     func roots() -> [Root] { (0..<count).map { Root(id: $0, text: text(), leaf: Leaf(1, text())) } }
     let held = store.store(entities: roots())
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     let (leaves, other) = store.find(Leaf.self, id: 1)!.changes()
     _ = store.store(entities: roots())
-    #expect(told.count == 0 && leaves.count == 0 && held.current == roots())
+    #expect(received.count == 0 && leaves.count == 0 && held.current == roots())
     store.update(Leaf.self, id: 1) { $0.text = "new" }
-    #expect(told.count == 1 && leaves.count == 1 && held.current.allSatisfy { $0.leaf.text == "new" })
+    #expect(received.count == 1 && leaves.count == 1 && held.current.allSatisfy { $0.leaf.text == "new" })
     withExtendedLifetime((subscription, other)) {}
   }
 
   @Test func `an alias stored again with equal entities notifies of the next change`() {
     _ = store.store(entities: [Leaf(1)], named: .all)
-    let (told, subscription) = store.find(named: .all).changes()
+    let (received, subscription) = store.find(named: .all).changes()
     _ = store.store(entities: [Leaf(1)], named: .all)
     store.update(Leaf.self, id: 1) { $0.text = "new" }
-    #expect(told.values == [[Leaf(1, "new")]])
+    #expect(received.values == [[Leaf(1, "new")]])
     withExtendedLifetime(subscription) {}
   }
 }

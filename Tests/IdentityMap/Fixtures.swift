@@ -122,7 +122,7 @@ extension AliasKey where T == [Root] {
 }
 
 /// Collects the values that observers receive, from any thread.
-final class Told<Value: Sendable>: Sendable {
+final class Received<Value: Sendable>: Sendable {
   private let list = Mutex<[Value]>([])
 
   var values: [Value] { list.withLock { $0 } }
@@ -140,11 +140,11 @@ final class Told<Value: Sendable>: Sendable {
 
 extension EntityObserver {
   /// Observes, and collects the values that follow the first one.
-  func changes() -> (told: Told<T>, subscription: EntityStore.Subscription) {
-    let told = Told<T>()
-    let subscription = observe { told.append($0) }
-    told.clear()
-    return (told, subscription)
+  func changes() -> (received: Received<T>, subscription: EntityStore.Subscription) {
+    let received = Received<T>()
+    let subscription = observe { received.append($0) }
+    received.clear()
+    return (received, subscription)
   }
 }
 
@@ -155,17 +155,17 @@ func makeStore(logger: (any EntityStore.Logger)? = nil) -> EntityStore {
 
 /// Collects the lines that it logs.
 final class Log: EntityStore.Logger {
-  private let told = Told<String>()
+  private let received = Received<String>()
 
-  var lines: [String] { told.values }
+  var lines: [String] { received.values }
 
-  func didStore<T: Identifiable>(_ type: T.Type, id: T.ID) { told.append("stored \(type) \(id)") }
+  func didStore<T: Identifiable>(_ type: T.Type, id: T.ID) { received.append("stored \(type) \(id)") }
 
   func didFailedToStore<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error) {
-    told.append("refused \(type) \(id): \(error)")
+    received.append("refused \(type) \(id): \(error)")
   }
 
-  func didRegisterAlias<T>(_ alias: AliasKey<T>) { told.append("alias \(alias.name)") }
+  func didRegisterAlias<T>(_ alias: AliasKey<T>) { received.append("alias \(alias.name)") }
 
-  func didUnregisterAlias<T>(_ alias: AliasKey<T>) { told.append("no alias \(alias.name)") }
+  func didUnregisterAlias<T>(_ alias: AliasKey<T>) { received.append("no alias \(alias.name)") }
 }

@@ -5,7 +5,7 @@ import Testing
 /// Random mixtures of everything that a store does, held against what always has to be true.
 ///
 /// `COHERENCE_SEED` repeats a run.
-@Suite("Random mixtures")
+@Suite("Random operations")
 struct InterleavingTests {
   private static let steps =
     (ProcessInfo.processInfo.environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 40_000) / 20

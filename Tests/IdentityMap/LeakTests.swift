@@ -2,7 +2,7 @@ import CoherenceIdentityMap
 import Synchronization
 import Testing
 
-@Suite("Nothing is left")
+@Suite("Leaks")
 struct LeakTests {
   @Test func `values and stores are released when nothing holds them`() {
     let alive = Counter()

@@ -143,9 +143,9 @@ struct LifetimeTests {
 
   @Test func `the equality of a policy decides whether observers are notified`() {
     store.setPolicy(for: Opaque.self) { $0.areEqual = { $0.text == $1.text } }
-    let (told, subscription) = store.store(entity: Opaque(id: 1)).changes()
+    let (received, subscription) = store.store(entity: Opaque(id: 1)).changes()
     _ = store.store(entity: Opaque(id: 1))
-    #expect(told.count == 0)
+    #expect(received.count == 0)
     withExtendedLifetime(subscription) {}
   }
 

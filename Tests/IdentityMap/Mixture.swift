@@ -221,11 +221,11 @@ struct Mixture {
   }
 
   private mutating func watch<T: Equatable>(_ observer: EntityObserver<T>) {
-    let told = Told<T>()
-    let subscription = observer.observe { told.append($0) }
+    let received = Received<T>()
+    let subscription = observer.observe { received.append($0) }
     watches.append(
       Watch(
-        count: { told.count }, isCurrent: { told.values.last == observer.current }, subscription: subscription))
+        count: { received.count }, isCurrent: { received.values.last == observer.current }, subscription: subscription))
   }
 
   /// Observes parts that contain each other: of two states, some entity has two values.
@@ -233,13 +233,13 @@ struct Mixture {
     let observer = store.snapshot(
       of: .query(Leaf.self), .query(Item.self), .query(MixedGroup.self), .entity(MixedShelf.self, id: any(3)),
       .alias(AliasKey<[MixedGroup]>("groups")))
-    let (told, mixed) = (Told<MixedStoreState>(), Told<MixedStoreState>())
+    let (received, mixed) = (Received<MixedStoreState>(), Received<MixedStoreState>())
     let subscription = observer.observe {
-      told.append(MixedStoreState(parts: $0))
+      received.append(MixedStoreState(parts: $0))
       if !MixedStoreState(parts: $0).isConsistent { mixed.append(MixedStoreState(parts: $0)) }
     }
-    let isCurrent = { told.values.last == MixedStoreState(parts: observer.current) && mixed.count == 0 }
-    watches.append(Watch(count: { told.count }, isCurrent: isCurrent, subscription: subscription))
+    let isCurrent = { received.values.last == MixedStoreState(parts: observer.current) && mixed.count == 0 }
+    watches.append(Watch(count: { received.count }, isCurrent: isCurrent, subscription: subscription))
   }
 
   /// Many undone changes, after which the store is as it was.
@@ -269,7 +269,7 @@ struct Mixture {
       throw Refusal()
     }
     if MixedStoreState(store) != before { fault = "What was undone is still there" }
-    if watches.map({ $0.count() }) != counts { fault = "Observers were told of what was undone" }
+    if watches.map({ $0.count() }) != counts { fault = "Observers received a rolled-back change" }
   }
 
   /// Releases everything.
@@ -285,7 +285,7 @@ struct Mixture {
     if !MixedStoreState(store).isConsistent {
       fault = "One entity has different values"
     }
-    if !watches.allSatisfy({ $0.isCurrent() }) { fault = "An observer was told something else" }
+    if !watches.allSatisfy({ $0.isCurrent() }) { fault = "An observer received another value" }
   }
 
   // MARK: Against a store without tentative changes

@@ -18,7 +18,7 @@ struct ModelTests {
     for step in 0..<Self.operations {
       run.step()
       if step % 1000 == 0 && !run.isConsistent() {
-        Issue.record("Not as the model after step \(step) of seed \(Self.seed).")
+        Issue.record("The store differs from the model after step \(step) of seed \(Self.seed).")
         return
       }
     }
@@ -132,7 +132,7 @@ private struct ModelRun {
     let leaf = newLeaf()
     let isThere = model.leaves[leaf.id] != nil
     let isUpdated = store.update(Leaf.self, id: leaf.id) { $0.text = leaf.text }
-    if isThere != isUpdated { Issue.record("An update found what is not there, or not what is.") }
+    if isThere != isUpdated { Issue.record("An update found a missing entity, or missed an existing one.") }
     if isThere { model.leaves[leaf.id] = .some(leaf.text) }
   }
 
@@ -158,7 +158,7 @@ private struct ModelRun {
   private mutating func removeOptimistically(_ id: Int) {
     let change = store.optimistically { $0.remove(Leaf.self, id: id) }
     let (wasThere, isConfirmed) = (model.leaves[id] != nil, any(2) == 0)
-    if store.find(Leaf.self, id: id) != nil { Issue.record("An entity is there that was removed.") }
+    if store.find(Leaf.self, id: id) != nil { Issue.record("A removed entity is found.") }
     let other = newLeaf()
     if other.id != id {
       note(other)

@@ -36,33 +36,33 @@ struct ObservationTests {
   }
 
   @Test func `an observer of a field is notified only when the field changes`() {
-    let told = Told<String?>()
+    let received = Received<String?>()
     let held = store.store(entity: Root(id: 1, text: "a", leaf: Leaf(2, "b")))
-    let subscription = held.observe(\.leaf.text) { told.append($0) }
+    let subscription = held.observe(\.leaf.text) { received.append($0) }
     store.update(Root.self, id: 1) { $0.text = "c" }
     store.update(Leaf.self, id: 2) { $0.text = "d" }
-    #expect(told.values == ["b", "d"])
+    #expect(received.values == ["b", "d"])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `a paused observer catches up once`() {
-    let (told, subscription) = store.store(entity: Leaf(1)).changes()
+    let (received, subscription) = store.store(entity: Leaf(1)).changes()
     subscription.pause()
     store.update(Leaf.self, id: 1) { $0.text = "1" }
     store.update(Leaf.self, id: 1) { $0.text = "2" }
-    #expect(told.count == 0)
+    #expect(received.count == 0)
     subscription.resume()
     subscription.resume()
-    #expect(told.values == [Leaf(1, "2")])
+    #expect(received.values == [Leaf(1, "2")])
     subscription.pause()
     subscription.resume()
-    #expect(told.count == 1, "Without a change there is nothing to catch up with.")
+    #expect(received.count == 1, "Without a change, resuming delivers nothing.")
   }
 
   @Test func `an observed entity publishes its changes to Observation`() {
     let observed = store.store(entity: Leaf(1, "0")).observed()
     let alias = store.find(named: .chosen).observed()
-    let changes = Told<Int>()
+    let changes = Received<Int>()
     withObservationTracking {
       _ = observed.value
     } onChange: {
@@ -87,24 +87,26 @@ struct ObservationTests {
   }
 
   @Test func `an observer may have a delivery of its own`() {
-    let work = Told<@Sendable () -> Void>()
-    let told = Told<Leaf>()
-    let subscription = store.store(entity: Leaf(1, "0")).observe(on: .custom { work.append($0) }) { told.append($0) }
+    let work = Received<@Sendable () -> Void>()
+    let received = Received<Leaf>()
+    let subscription = store.store(entity: Leaf(1, "0")).observe(on: .custom { work.append($0) }) {
+      received.append($0)
+    }
     store.update(Leaf.self, id: 1) { $0.text = "1" }
     store.update(Leaf.self, id: 1) { $0.text = "2" }
-    #expect(told.values == [Leaf(1, "0")] && work.count == 1)
+    #expect(received.values == [Leaf(1, "0")] && work.count == 1)
     for piece in work.values { piece() }
-    #expect(told.values == [Leaf(1, "0"), Leaf(1, "2")])
+    #expect(received.values == [Leaf(1, "0"), Leaf(1, "2")])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `deliveries run on the queue or executor of their observer`() async {
     for delivery in [Delivery.serial, .queue(DispatchQueue(label: "q")), .executor(globalConcurrentExecutor)] {
       let store = EntityStore(delivery: delivery)
-      let told = AsyncStream<Leaf>.makeStream()
-      let subscription = store.store(entity: Leaf(1, "0")).observe { told.continuation.yield($0) }
+      let received = AsyncStream<Leaf>.makeStream()
+      let subscription = store.store(entity: Leaf(1, "0")).observe { received.continuation.yield($0) }
       store.update(Leaf.self, id: 1) { $0.text = "1" }
-      var values = told.stream.makeAsyncIterator()
+      var values = received.stream.makeAsyncIterator()
       #expect(await values.next() == Leaf(1, "0"))
       #expect(await values.next() == Leaf(1, "1"))
       withExtendedLifetime(subscription) {}
@@ -114,13 +116,13 @@ struct ObservationTests {
   @MainActor
   @Test func `deliveries run on the main queue if it is the observer's delivery`() async {
     let store = EntityStore(delivery: .main)
-    let told = AsyncStream<Bool>.makeStream()
+    let received = AsyncStream<Bool>.makeStream()
     let subscription = store.store(entity: Leaf(1)).observe { _ in
       MainActor.assertIsolated()
-      told.continuation.yield(true)
+      received.continuation.yield(true)
     }
     store.update(Leaf.self, id: 1) { $0.text = "1" }
-    var values = told.stream.makeAsyncIterator()
+    var values = received.stream.makeAsyncIterator()
     #expect(await values.next() == true)
     #expect(await values.next() == true)
     withExtendedLifetime(subscription) {}
@@ -130,19 +132,19 @@ struct ObservationTests {
     let store = makeStore()
     let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1))))
     let root = store.store(entity: Root(id: 5, leaf: Leaf(1)))
-    let told = Told<String>()
+    let received = Received<String>()
     let subscriptions = [
-      root.observe { _ in told.append("root") },
-      held.observe { _ in told.append("outer") },
-      store.find(Inner.self, id: 1)?.observe { _ in told.append("inner") },
-      store.find(Leaf.self, id: 1)?.observe { _ in told.append("leaf") },
+      root.observe { _ in received.append("root") },
+      held.observe { _ in received.append("outer") },
+      store.find(Inner.self, id: 1)?.observe { _ in received.append("inner") },
+      store.find(Leaf.self, id: 1)?.observe { _ in received.append("leaf") },
     ]
-    told.clear()
+    received.clear()
     store.transaction { store in
       store.update(Root.self, id: 5) { $0.text = "new" }
       store.update(Leaf.self, id: 1) { $0.text = "new" }
     }
-    #expect(told.values.first == "leaf" && told.values.last == "outer" && told.count == 4)
+    #expect(received.values.first == "leaf" && received.values.last == "outer" && received.count == 4)
     withExtendedLifetime(subscriptions) {}
   }
 }

@@ -1,7 +1,7 @@
 import CoherenceIdentityMap
 import Testing
 
-@Suite("Answers in the place of optimistic changes")
+@Suite("Server results of optimistic changes")
 struct OptimisticAnswerTests {
   private struct Refusal: Error {}
   private let store = makeStore()
@@ -11,10 +11,10 @@ struct OptimisticAnswerTests {
   }
 
   @Test func `a server result replaces the change and does not notify observers of values already visible`() {
-    let (told, subscription) = store.store(entity: Counter(id: 1, count: 1)).changes()
+    let (received, subscription) = store.store(entity: Counter(id: 1, count: 1)).changes()
     let change = adding(1)
     let stored = change.commit(replacingWith: Counter(id: 1, count: 2))
-    #expect(stored.value.count == 2 && stored.current.count == 2 && told.values.map(\.count) == [2])
+    #expect(stored.value.count == 2 && stored.current.count == 2 && received.values.map(\.count) == [2])
     change.rollback()
     #expect(stored.current.count == 2)
     withExtendedLifetime(subscription) {}
@@ -45,9 +45,9 @@ struct OptimisticAnswerTests {
 
   @Test func `an entity that the change stored stays with its server result`() {
     let change = store.optimistically { $0.store(Leaf(1, "draft")) }
-    let (told, subscription) = store.find(Leaf.self, id: 1)!.changes()
+    let (received, subscription) = store.find(Leaf.self, id: 1)!.changes()
     change.commit(replacingWith: Leaf(1, "server"))
-    #expect(told.values == [Leaf(1, "server")] && store.find(Leaf.self, id: 1)?.value.text == "server")
+    #expect(received.values == [Leaf(1, "server")] && store.find(Leaf.self, id: 1)?.value.text == "server")
     withExtendedLifetime(subscription) {}
   }
 

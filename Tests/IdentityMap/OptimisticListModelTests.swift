@@ -47,14 +47,14 @@ private struct ListRun {
   private var removed: [Int: Int] = [:]
   private var changes: [Open] = []
   private var number = 0
-  private let told = Told<[Leaf]?>()
+  private let received = Received<[Leaf]?>()
   private let subscription: EntityStore.Subscription
   private(set) var fault: String?
 
   init(seed: UInt64) {
     random = SeededRandom(seed: seed)
     store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
-    subscription = store.find(named: .all).observe { [told] in told.append($0) }
+    subscription = store.find(named: .all).observe { [received] in received.append($0) }
   }
 
   private mutating func any(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
@@ -84,9 +84,9 @@ private struct ListRun {
     if shown != visible {
       fault = "The list is \(String(describing: shown)) instead of \(String(describing: visible))"
     }
-    let last = told.values.last.flatMap { $0 }?.map(\.id)
+    let last = received.values.last.flatMap { $0 }?.map(\.id)
     if last != visible {
-      fault = "The observer was told \(String(describing: last)) instead of \(String(describing: visible))"
+      fault = "The observer received \(String(describing: last)) instead of \(String(describing: visible))"
     }
   }
 
@@ -237,7 +237,7 @@ private struct ListRun {
   /// Changes of every kind in a transaction that throws: the list is as it was.
   private mutating func undo() {
     let (ids, doomed, open, ending) = (ids(), someID(), changes.randomElement(using: &random), any(4))
-    let count = told.count
+    let count = received.count
     try? store.transaction { store throws in
       store.append(entities: ids.map { Leaf($0) }, named: .all)
       let change = store.optimistically { $0.insert(Leaf(-1_000_000), named: .all) }
@@ -248,7 +248,7 @@ private struct ListRun {
       store.update(named: .all) { $0.reverse() }
       throw Refusal()
     }
-    if told.count != count { fault = "The observer was told of what was undone" }
+    if received.count != count { fault = "The observer received a rolled-back change" }
   }
 }
 

@@ -21,24 +21,24 @@ struct OptimisticListTests {
 
   @Test func `a tentative entry is visible at its index and disappears when its change is rolled back`() {
     storeList(1, 2)
-    let (told, subscription) = store.find(named: .all).changes()
+    let (received, subscription) = store.find(named: .all).changes()
     let change = inserting(-1)
     #expect(store.find(named: .all).value == [Leaf(-1, "draft"), Leaf(1), Leaf(2)])
     change.rollback()
     #expect(ids == [1, 2] && store.find(Leaf.self, id: -1) == nil)
-    #expect(told.values.map { $0?.map(\.id) } == [[-1, 1, 2], [1, 2]])
+    #expect(received.values.map { $0?.map(\.id) } == [[-1, 1, 2], [1, 2]])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `a confirmed entry stays in the list`() {
     storeList(1, 2)
     let change = inserting(-1)
-    let (told, subscription) = store.find(named: .all).changes()
+    let (received, subscription) = store.find(named: .all).changes()
     change.commit()
     change.rollback()
-    #expect(ids == [-1, 1, 2] && told.values.isEmpty)
+    #expect(ids == [-1, 1, 2] && received.values.isEmpty)
     store.update(Leaf.self, id: -1) { $0.text = "newer" }
-    #expect(told.values.map { $0?.first?.text } == ["newer"])
+    #expect(received.values.map { $0?.first?.text } == ["newer"])
     withExtendedLifetime(subscription) {}
   }
 
@@ -194,9 +194,9 @@ struct OptimisticListTests {
   func `confirmed entries keep their order in whichever order their changes are confirmed`(order: [Int]) {
     storeList(1)
     let changes = [-1, -2, -3].map { inserting($0) }
-    let (told, subscription) = store.find(named: .all).changes()
+    let (received, subscription) = store.find(named: .all).changes()
     for index in order { changes[index].commit() }
-    #expect(ids == [-3, -2, -1, 1] && told.values.isEmpty)
+    #expect(ids == [-3, -2, -1, 1] && received.values.isEmpty)
     withExtendedLifetime(subscription) {}
   }
 
@@ -222,7 +222,7 @@ struct OptimisticListTests {
   @Test func `a transaction that throws rolls back edits, commits and rollbacks`() {
     storeList(1)
     let change = inserting(-1)
-    let (told, subscription) = store.find(named: .all).changes()
+    let (received, subscription) = store.find(named: .all).changes()
     try? store.transaction { store throws in
       change.commit()
       store.append(entities: [Leaf(2)], named: .all)
@@ -231,7 +231,7 @@ struct OptimisticListTests {
       other.commit()
       throw Refusal()
     }
-    #expect(ids == [-1, 1] && told.values.isEmpty)
+    #expect(ids == [-1, 1] && received.values.isEmpty)
     change.rollback()
     #expect(ids == [1])
     withExtendedLifetime(subscription) {}
@@ -251,9 +251,9 @@ struct OptimisticListTests {
     storeList(1)
     let change = inserting(-1, at: .last)
     store.append(entities: [Leaf(2)], named: .all)
-    let (told, subscription) = store.find(named: .all).changes()
+    let (received, subscription) = store.find(named: .all).changes()
     change.commit(replacingWith: Leaf(7, "server"))
-    #expect(store.find(named: .all).value == [Leaf(1), Leaf(2), Leaf(7, "server")] && told.count == 1)
+    #expect(store.find(named: .all).value == [Leaf(1), Leaf(2), Leaf(7, "server")] && received.count == 1)
     #expect(store.find(Leaf.self, id: -1) == nil)
     withExtendedLifetime(subscription) {}
   }

@@ -2,7 +2,7 @@ import CoherenceIdentityMap
 import Testing
 
 /// Optimistic changes, together with everything else that a store does.
-@Suite("Sure data and optimistic changes")
+@Suite("Confirmed data below optimistic changes")
 struct OptimisticMixtureTests {
   private let clock = HandClock()
   private let log = Log()
@@ -115,14 +115,14 @@ struct OptimisticMixtureTests {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
     let list = store.store(entities: [held.value])
     let change = store.optimistically { $0.update(Root.self, id: 1) { $0.text = "x" } }
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     let newer = Root(id: 1, text: "x", leaf: Leaf(2), items: [Item(id: 3)])
     _ = store.store(entity: newer)
-    #expect(told.values == [newer] && list.current == [newer])
+    #expect(received.values == [newer] && list.current == [newer])
     _ = store.store(entity: Root(id: 1, text: "y", leaf: Leaf(2), items: [Item(id: 3)]))
-    #expect(told.count == 1, "What is shown has not changed.")
+    #expect(received.count == 1, "The visible value has not changed.")
     change.rollback()
-    #expect(told.values.last?.text == "y" && told.count == 2)
+    #expect(received.values.last?.text == "y" && received.count == 2)
     withExtendedLifetime(subscription) {}
   }
 

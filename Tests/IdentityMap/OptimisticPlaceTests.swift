@@ -1,8 +1,8 @@
 import CoherenceIdentityMap
 import Testing
 
-/// What an optimistic update changes in the entities of an aggregate.
-@Suite("What an optimistic update changes")
+/// The changes of an optimistic update in the entities of an aggregate.
+@Suite("Changes by an optimistic update")
 struct OptimisticPlaceTests {
   private let log = Log()
   private let store: EntityStore
@@ -23,12 +23,12 @@ struct OptimisticPlaceTests {
   @Test(arguments: Spot.allCases)
   func `an optimistic change counts at any of an entity's places`(spot: Spot) {
     let held = document()
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     let change = store.optimistically { $0.update(Document.self, id: 1) { spot.change(&$0) { $0 = "new" } } }
     #expect(store.find(Leaf.self, id: 2)?.value.text == "new" && texts(held.current) == ["new", "new", "new"])
     change.rollback()
     #expect(store.find(Leaf.self, id: 2)?.value.text == "old" && texts(held.current) == ["old", "old", "old"])
-    #expect(told.values.map(\.author.text) == ["new", "old"] && refusals.isEmpty)
+    #expect(received.values.map(\.author.text) == ["new", "old"] && refusals.isEmpty)
     withExtendedLifetime(subscription) {}
   }
 

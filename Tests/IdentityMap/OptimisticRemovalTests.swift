@@ -21,15 +21,15 @@ struct OptimisticRemovalTests {
     #expect(held.current == root && store.find(named: .main).value == root)
     #expect(list.current.map(\.id) == [4, 5] && query.current.map(\.id) == [4, 5] && awaited.current?.id == 4)
     store.update(Item.self, id: 4) { $0.key = "later" }
-    #expect(held.current.items[0].key == "later", "The links are back as well.")
+    #expect(held.current.items[0].key == "later", "The rollback restores the links too.")
   }
 
   @Test func `observers are notified once of a tentative removal and once of its rollback`() {
     let held = store.store(entity: root)
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     let change = store.optimistically { $0.remove(Item.self, id: 4) }
     change.rollback()
-    #expect(told.values == [without4, root])
+    #expect(received.values == [without4, root])
     withExtendedLifetime(subscription) {}
   }
 
@@ -41,7 +41,7 @@ struct OptimisticRemovalTests {
     #expect(store.find(Item.self, id: 4) == nil && held.current == without4)
     #expect(store.find(named: .main).value == without4)
     let again = store.store(entity: Item(id: 4, key: "again"))
-    #expect(again.current.key == "again" && held.current == without4, "It can be stored again.")
+    #expect(again.current.key == "again" && held.current == without4, "The entity can be stored again.")
   }
 
   @Test func `a value stored during a tentative removal is visible after its rollback`() {
@@ -112,7 +112,7 @@ struct OptimisticRemovalTests {
   @Test func `a confirmed removal during a tentative one survives the rollback`() {
     let held = store.store(entity: root)
     let change = store.optimistically { $0.remove(Item.self, id: 4) }
-    #expect(!store.remove(Item.self, id: 4), "There is no such entity to be seen.")
+    #expect(!store.remove(Item.self, id: 4), "The removed entity is not visible.")
     change.rollback()
     #expect(store.find(Item.self, id: 4) == nil && held.current == without4)
   }
@@ -173,7 +173,7 @@ struct OptimisticRemovalTests {
     let removal = store.optimistically { $0.remove(Leaf.self, id: 3) }
     store.remove(Item.self, id: 6)
     removal.rollback()
-    #expect(shelf.current.root?.items.map(\.id) == [6], "The change brings it along.")
+    #expect(shelf.current.root?.items.map(\.id) == [6], "The change inserts the item.")
     putting.rollback()
     #expect(shelf.current == before && store.find(Item.self, id: 6) == nil)
   }

@@ -7,12 +7,12 @@ struct OptimisticTests {
 
   @Test func `an optimistic change is visible at once and can be rolled back`() {
     let held = store.store(entity: Leaf(1, "sure"))
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     let change = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "!" } }
     #expect(held.current.text == "sure!")
     change.rollback()
     change.commit()
-    #expect(told.values == [Leaf(1, "sure!"), Leaf(1, "sure")])
+    #expect(received.values == [Leaf(1, "sure!"), Leaf(1, "sure")])
     withExtendedLifetime(subscription) {}
   }
 

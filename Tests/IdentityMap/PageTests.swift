@@ -17,13 +17,13 @@ struct PageTests {
   }
 
   @Test func `observers of a list are notified once of a page, and not of a page without changes`() {
-    let (told, subscription) = store.find(named: .all).changes()
+    let (received, subscription) = store.find(named: .all).changes()
     store.append(entities: [Leaf(1), Leaf(2)], named: .all)
     store.append(entities: [Leaf(2)], named: .all)
     store.append(entities: [Leaf](), named: .all)
-    #expect(told.values == [[Leaf(1), Leaf(2)]])
+    #expect(received.values == [[Leaf(1), Leaf(2)]])
     store.append(entities: [Leaf(2, "new"), Leaf(3)], named: .all)
-    #expect(told.values == [[Leaf(1), Leaf(2)], [Leaf(1), Leaf(2, "new"), Leaf(3)]])
+    #expect(received.values == [[Leaf(1), Leaf(2)], [Leaf(1), Leaf(2, "new"), Leaf(3)]])
     withExtendedLifetime(subscription) {}
   }
 

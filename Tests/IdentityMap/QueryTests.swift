@@ -13,40 +13,40 @@ struct QueryTests {
     let held = items([1: "d", 2: "b", 3: "c", 4: "x"])
     let query = store.query(Item.self, where: { $0.key < "x" }, sortedBy: \.key)
     #expect(query.value.map(\.id) == [2, 3, 1])
-    let (told, subscription) = query.changes()
+    let (received, subscription) = query.changes()
     store.update(Item.self, id: 1) { $0.key = "a" }
     store.update(Item.self, id: 4) { $0.key = "bb" }
     store.update(Item.self, id: 2) { $0.key = "z" }
     let fifth = store.store(entity: Item(id: 5, key: "b"))
-    #expect(told.values.map { $0.map(\.id) } == [[1, 2, 3], [1, 2, 4, 3], [1, 4, 3], [1, 5, 4, 3]])
+    #expect(received.values.map { $0.map(\.id) } == [[1, 2, 3], [1, 2, 4, 3], [1, 4, 3], [1, 5, 4, 3]])
     withExtendedLifetime((held, subscription, fifth)) {}
   }
 
   @Test func `an entity removed or released leaves the query`() {
     let held = items([1: "a", 2: "b"])
     var third: EntityObserver<Item>? = store.store(entity: Item(id: 3, key: "c"))
-    let (told, subscription) = store.query(Item.self).changes()
+    let (received, subscription) = store.query(Item.self).changes()
     store.remove(Item.self, id: 1)
     #expect(third?.value.id == 3)
     third = nil
-    #expect(told.values.map { $0.map(\.id).sorted() } == [[2, 3], [2]])
+    #expect(received.values.map { $0.map(\.id).sorted() } == [[2, 3], [2]])
     withExtendedLifetime((held, subscription)) {}
   }
 
   @Test func `changes that do not affect a query notify none of its observers`() {
     let held = items([1: "a", 2: "b"])
-    let (told, subscription) = store.query(Item.self, where: { $0.id == 1 }).changes()
+    let (received, subscription) = store.query(Item.self, where: { $0.id == 1 }).changes()
     store.update(Item.self, id: 2) { $0.key = "c" }
     _ = store.store(entity: Leaf(1))
-    #expect(told.count == 0)
+    #expect(received.count == 0)
     withExtendedLifetime((held, subscription)) {}
   }
 
   @Test func `a query over aggregates sees nested changes`() {
     let held = store.store(entities: [Root(id: 1, leaf: Leaf(2, "no")), Root(id: 3, leaf: Leaf(4, "no"))])
-    let (told, subscription) = store.query(Root.self, where: { $0.leaf.text == "yes" }).changes()
+    let (received, subscription) = store.query(Root.self, where: { $0.leaf.text == "yes" }).changes()
     store.update(Leaf.self, id: 4) { $0.text = "yes" }
-    #expect(told.values.map { $0.map(\.id) } == [[3]])
+    #expect(received.values.map { $0.map(\.id) } == [[3]])
     withExtendedLifetime((held, subscription)) {}
   }
 
@@ -67,17 +67,17 @@ struct QueryTests {
 
   @Test func `a list change contains the differences from the former list`() {
     let held = items([1: "a", 2: "b", 3: "c", 4: "d"])
-    let told = Told<ListChange<Item>>()
+    let received = Received<ListChange<Item>>()
     let subscription = store.query(Item.self, where: { $0.key != "gone" }, sortedBy: \.key).observeChanges {
-      told.append($0)
+      received.append($0)
     }
-    #expect(told.values[0].insertions == [0, 1, 2, 3])
+    #expect(received.values[0].insertions == [0, 1, 2, 3])
     let fifth = store.transaction { store in
       store.update(Item.self, id: 2) { $0.key = "gone" }
       store.update(Item.self, id: 4) { $0.key = "aa" }
       return store.store(entity: Item(id: 5, key: "bb"))
     }
-    let change = told.values[1]
+    let change = received.values[1]
     #expect(change.entities.map(\.id) == [1, 4, 5, 3])
     #expect(change.removals == [1] && change.insertions == [2] && change.updates == [1])
     #expect(change.moves.count == 1)
@@ -87,9 +87,9 @@ struct QueryTests {
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
   func `differences turn the former list into the new one`(seed: UInt64) {
     var random = SeededRandom(seed: seed)
-    let told = Told<ListChange<Item>>()
+    let received = Received<ListChange<Item>>()
     let subscription = store.query(Item.self, sort: { ($0.key, $0.id) < ($1.key, $1.id) }).observeChanges {
-      told.append($0)
+      received.append($0)
     }
     var held: [Int: EntityObserver<Item>] = [:]
     for _ in 0..<50 {
@@ -105,7 +105,7 @@ struct QueryTests {
       }
     }
     var list: [Item] = []
-    for change in told.values {
+    for change in received.values {
       let former = list
       for place in change.removals { list.remove(at: place) }
       let moved = change.moves.map { former[$0.from] }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CoherenceIdentityMap
 
-@Suite("Reads beside each other")
+@Suite("Concurrent reads")
 struct ReadingTests {
   private let store = makeStore()
 
@@ -45,7 +45,7 @@ struct ReadingTests {
     let held = store.store(entities: (0..<200).map { Leaf($0, "0") }, named: .all)
     let alias = store.find(named: .all)
     let isOver = Atomic<Bool>(false)
-    let mixed = Told<[String?]>()
+    let mixed = Received<[String?]>()
     DispatchQueue.concurrentPerform(iterations: 4) { thread in
       guard thread > 0 else {
         for round in 1...500 {

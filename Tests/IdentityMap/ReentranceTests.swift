@@ -2,10 +2,10 @@ import CoherenceIdentityMap
 import Testing
 
 /// A value that a store releases can hold the last reference to an object whose `deinit` uses the store.
-@Suite("Objects whose end uses the store")
+@Suite("Objects whose deinit uses the store")
 struct ReentranceTests {
   private let store = makeStore()
-  private let seen = Told<Bool>()
+  private let seen = Received<Bool>()
 
   /// Stores the first of two values. At the end of the object in it, the entity is looked at.
   private func storeFirst() {

@@ -9,87 +9,89 @@ struct RemovalEventTests {
 
   private func events<T: Identifiable & Sendable>(
     of observer: EntityObserver<T>
-  ) -> (told: Told<EntityEvent<T>>, subscription: EntityStore.Subscription) {
-    let told = Told<EntityEvent<T>>()
-    return (told, observer.observeEvents { told.append($0) })
+  ) -> (received: Received<EntityEvent<T>>, subscription: EntityStore.Subscription) {
+    let received = Received<EntityEvent<T>>()
+    return (received, observer.observeEvents { received.append($0) })
   }
 
   @Test func `an observer of events receives values, the removal, and the entity stored again`() {
-    let (told, subscription) = events(of: store.store(entity: Leaf(1, "a")))
+    let (received, subscription) = events(of: store.store(entity: Leaf(1, "a")))
     store.update(Leaf.self, id: 1) { $0.text = "b" }
     store.remove(Leaf.self, id: 1)
     _ = store.store(entity: Leaf(1, "c"))
     store.removeAll()
     #expect(
-      told.values == [.value(Leaf(1, "a")), .value(Leaf(1, "b")), .removed, .value(Leaf(1, "c")), .removed])
+      received.values == [.value(Leaf(1, "a")), .value(Leaf(1, "b")), .removed, .value(Leaf(1, "c")), .removed])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `an observer of events receives a removal when a required entity is removed`() {
     let root = Root(id: 1, leaf: Leaf(2))
-    let (told, subscription) = events(of: store.store(entity: root))
+    let (received, subscription) = events(of: store.store(entity: root))
     store.remove(Leaf.self, id: 2)
-    #expect(told.values == [.value(root), .removed])
+    #expect(received.values == [.value(root), .removed])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `an observer of events receives a tentative removal and the value after its rollback`() {
-    let (told, subscription) = events(of: store.store(entity: Leaf(1)))
+    let (received, subscription) = events(of: store.store(entity: Leaf(1)))
     let change = store.optimistically { $0.remove(Leaf.self, id: 1) }
     change.rollback()
-    #expect(told.values == [.value(Leaf(1)), .removed, .value(Leaf(1))])
+    #expect(received.values == [.value(Leaf(1)), .removed, .value(Leaf(1))])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `an observer of events receives nothing of a rolled-back removal`() {
-    let (told, subscription) = events(of: store.store(entity: Leaf(1)))
+    let (received, subscription) = events(of: store.store(entity: Leaf(1)))
     try? store.transaction { store throws in
       store.remove(Leaf.self, id: 1)
       throw Refusal()
     }
-    #expect(told.values == [.value(Leaf(1))])
+    #expect(received.values == [.value(Leaf(1))])
     store.update(Leaf.self, id: 1) { $0.text = "new" }
-    #expect(told.values == [.value(Leaf(1)), .value(Leaf(1, "new"))])
+    #expect(received.values == [.value(Leaf(1)), .value(Leaf(1, "new"))])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `an observer of events receives only the new value when a removal and a store share a transaction`() {
-    let (told, subscription) = events(of: store.store(entity: Leaf(1, "old")))
+    let (received, subscription) = events(of: store.store(entity: Leaf(1, "old")))
     store.transaction { store in
       store.remove(Leaf.self, id: 1)
       _ = store.store(entity: Leaf(1, "new"))
     }
-    #expect(told.values == [.value(Leaf(1, "old")), .value(Leaf(1, "new"))])
+    #expect(received.values == [.value(Leaf(1, "old")), .value(Leaf(1, "new"))])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `an observer of events of a removed entity receives the removal first`() {
     let held = store.store(entity: Leaf(1))
     store.remove(Leaf.self, id: 1)
-    let (told, subscription) = events(of: held)
-    #expect(told.values == [.removed])
+    let (received, subscription) = events(of: held)
+    #expect(received.values == [.removed])
     _ = store.store(entity: Leaf(1, "again"))
-    #expect(told.values == [.removed, .value(Leaf(1, "again"))])
+    #expect(received.values == [.removed, .value(Leaf(1, "again"))])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `a paused observer of events catches up with a removal`() {
-    let (told, subscription) = events(of: store.store(entity: Leaf(1)))
+    let (received, subscription) = events(of: store.store(entity: Leaf(1)))
     subscription.pause()
     store.remove(Leaf.self, id: 1)
-    #expect(told.count == 1)
+    #expect(received.count == 1)
     subscription.resume()
-    #expect(told.values == [.value(Leaf(1)), .removed])
+    #expect(received.values == [.value(Leaf(1)), .removed])
   }
 
   @Test func `an observer of events may have a delivery of its own`() {
-    let work = Told<@Sendable () -> Void>()
-    let told = Told<EntityEvent<Leaf>>()
-    let subscription = store.store(entity: Leaf(1)).observeEvents(on: .custom { work.append($0) }) { told.append($0) }
+    let work = Received<@Sendable () -> Void>()
+    let received = Received<EntityEvent<Leaf>>()
+    let subscription = store.store(entity: Leaf(1)).observeEvents(on: .custom { work.append($0) }) {
+      received.append($0)
+    }
     store.remove(Leaf.self, id: 1)
-    #expect(told.count == 1)
+    #expect(received.count == 1)
     for piece in work.values { piece() }
-    #expect(told.values == [.value(Leaf(1)), .removed])
+    #expect(received.values == [.value(Leaf(1)), .removed])
     withExtendedLifetime(subscription) {}
   }
 
@@ -104,17 +106,17 @@ struct RemovalEventTests {
 
   @Test func `observers of values receive nothing of a removal`() {
     let held = store.store(entity: Leaf(1))
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     let (heard, other) = events(of: held)
     store.remove(Leaf.self, id: 1)
-    #expect(told.count == 0 && heard.count == 2)
+    #expect(received.count == 0 && heard.count == 2)
     _ = store.store(entity: Leaf(1))
-    #expect(told.values == [Leaf(1)])
+    #expect(received.values == [Leaf(1)])
     withExtendedLifetime((subscription, other)) {}
   }
 }
 
-@Suite("A store that is cleared")
+@Suite("Clearing a store")
 struct ClearTests {
   private struct Refusal: Error {}
   private let store = makeStore()
@@ -136,7 +138,7 @@ struct ClearTests {
     let (all, third) = store.query(Leaf.self).changes()
     let (awaited, fourth) = store.await(Leaf.self, id: 1).changes()
     let (list, fifth) = store.store(entities: [Leaf(1, "first user")]).changes()
-    let events = Told<EntityEvent<Leaf>>()
+    let events = Received<EntityEvent<Leaf>>()
     let sixth = store.find(Leaf.self, id: 1)?.observeEvents { events.append($0) }
     events.clear()
     store.clear()
@@ -152,24 +154,24 @@ struct ClearTests {
     let gate = DispatchSemaphore(value: 0)
     let queue = DispatchQueue(label: "deliveries")
     let store = EntityStore(queue: queue)
-    let (told, subscription) = store.store(entity: Leaf(1)).changes()
+    let (received, subscription) = store.store(entity: Leaf(1)).changes()
     queue.async { gate.wait() }
     store.update(Leaf.self, id: 1) { $0.text = "new" }
     store.clear()
     gate.signal()
     queue.sync {}
-    #expect(told.count == 0)
+    #expect(received.count == 0)
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `a subscription that begins after a clear receives changes`() {
     let former = store.store(entity: Leaf(1)).observe { _ in }
     store.clear()
-    let (told, subscription) = store.store(entity: Leaf(1, "new")).changes()
+    let (received, subscription) = store.store(entity: Leaf(1, "new")).changes()
     store.update(Leaf.self, id: 1) { $0.text = "newer" }
     former.unsubscribe()
     store.update(Leaf.self, id: 1) { $0.text = "newest" }
-    #expect(told.values == [Leaf(1, "newer"), Leaf(1, "newest")])
+    #expect(received.values == [Leaf(1, "newer"), Leaf(1, "newest")])
     withExtendedLifetime(subscription) {}
   }
 
@@ -197,27 +199,27 @@ struct ClearTests {
 
   @Test func `a rolled-back clear leaves every entity and every subscription`() {
     let held = store.store(entity: Leaf(1, "old"), named: .chosen, modifiedAt: 10)
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     try? store.transaction { store throws in
       store.clear()
       throw Refusal()
     }
-    #expect(store.find(named: .chosen).value == Leaf(1, "old") && told.count == 0)
+    #expect(store.find(named: .chosen).value == Leaf(1, "old") && received.count == 0)
     _ = store.store(entity: Leaf(1, "late"), modifiedAt: 9)
     store.update(Leaf.self, id: 1) { $0.text = "new" }
-    #expect(told.values == [Leaf(1, "new")])
+    #expect(received.values == [Leaf(1, "new")])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `a subscription that begins after a clear in the same transaction continues`() {
-    let told = Told<Leaf>()
+    let received = Received<Leaf>()
     let former = store.store(entity: Leaf(1)).observe { _ in }
     let subscription = store.transaction { store in
       store.clear()
-      return store.store(entity: Leaf(1, "new")).observe { told.append($0) }
+      return store.store(entity: Leaf(1, "new")).observe { received.append($0) }
     }
     store.update(Leaf.self, id: 1) { $0.text = "newer" }
-    #expect(told.values == [Leaf(1, "new"), Leaf(1, "newer")])
+    #expect(received.values == [Leaf(1, "new"), Leaf(1, "newer")])
     withExtendedLifetime((former, subscription)) {}
   }
 }

@@ -22,10 +22,10 @@ struct RemovalPolicyTests {
   @Test func `an aggregate keeps the last value of a removed entity and its observers are not notified`() {
     let held = storeArticle()
     let list = store.store(entities: [held.value])
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     #expect(store.remove(Leaf.self, id: 2) && !store.remove(Leaf.self, id: 2))
     #expect(store.find(Leaf.self, id: 2) == nil && store.count(of: Leaf.self) == 0)
-    #expect(held.current.author == ann && list.current.map(\.author) == [ann] && told.values.isEmpty)
+    #expect(held.current.author == ann && list.current.map(\.author) == [ann] && received.values.isEmpty)
     withExtendedLifetime(subscription) {}
   }
 
@@ -34,9 +34,9 @@ struct RemovalPolicyTests {
     store.update(Leaf.self, id: 2) { $0.text = "Anna" }
     store.remove(Leaf.self, id: 2)
     #expect(held.current.author.text == "Anna")
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     _ = store.store(entity: Leaf(2, "Ann again"))
-    #expect(held.current.author.text == "Ann again" && told.values.map(\.author.text) == ["Ann again"])
+    #expect(held.current.author.text == "Ann again" && received.values.map(\.author.text) == ["Ann again"])
     withExtendedLifetime(subscription) {}
   }
 
@@ -101,7 +101,7 @@ struct RemovalPolicyTests {
 
   @Test func `observers of events receive the removal of the entity and none of its aggregate`() {
     let held = storeArticle()
-    let (articles, authors) = (Told<String>(), Told<String>())
+    let (articles, authors) = (Received<String>(), Received<String>())
     let first = held.observeEvents { articles.append("\($0)") }
     let second = store.find(Leaf.self, id: 2)?.observeEvents { authors.append("\($0)") }
     let count = articles.count
@@ -259,7 +259,7 @@ private struct Post: Aggregate, Equatable {
 
 /// Collects the refused removals.
 private final class RemovalLog: EntityStore.Logger {
-  let refused = Told<String>()
+  let refused = Received<String>()
 
   func didStore<T: Identifiable>(_ type: T.Type, id: T.ID) {}
   func didFailedToStore<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error) {}

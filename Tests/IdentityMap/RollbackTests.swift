@@ -63,7 +63,7 @@ struct RollbackTests {
     #expect(store.find(Leaf.self, id: 1)?.value == Leaf(1))
     undone { _ = $0.store(entity: Leaf(1, "undone")) }
     clock.advance(by: .seconds(1))
-    #expect(store.find(Leaf.self, id: 1) == nil, "Its time is that of the write that was not undone.")
+    #expect(store.find(Leaf.self, id: 1) == nil, "The last committed write determines the expiry.")
   }
 
   @Test func `a rolled-back store evicts no other entity`() {
@@ -104,56 +104,56 @@ struct RollbackTests {
 
   @Test func `the next change after a rollback is delivered to observers at every depth`() {
     let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1))))
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     undone { $0.update(Leaf.self, id: 1) { $0.text = "undone" } }
-    #expect(told.count == 0)
+    #expect(received.count == 0)
     store.update(Leaf.self, id: 1) { $0.text = "new" }
-    #expect(told.values == [Outer(inner: Inner(leaf: Leaf(1, "new")))])
+    #expect(received.values == [Outer(inner: Inner(leaf: Leaf(1, "new")))])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `a change after the rollback of an inner transaction is delivered to observers at every depth`() {
     let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1))))
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     store.transaction { store in
       undone { $0.update(Leaf.self, id: 1) { $0.text = "undone" } }
       store.update(Leaf.self, id: 1) { $0.text = "new" }
     }
-    #expect(told.values == [Outer(inner: Inner(leaf: Leaf(1, "new")))])
+    #expect(received.values == [Outer(inner: Inner(leaf: Leaf(1, "new")))])
     withExtendedLifetime(subscription) {}
   }
 
   @Test(arguments: [false, true])
   func `an observer that begins in a transaction that throws receives the restored value`(isChangedAfterwards: Bool) {
     let held = store.store(entity: Leaf(1, "old"))
-    let told = Told<Leaf>()
+    let received = Received<Leaf>()
     var subscription: EntityStore.Subscription?
     undone { store in
       store.update(Leaf.self, id: 1) { $0.text = "undone" }
-      subscription = held.observe { told.append($0) }
+      subscription = held.observe { received.append($0) }
       if isChangedAfterwards { store.update(Leaf.self, id: 1) { $0.text = "undone too" } }
     }
-    #expect(told.values == [Leaf(1, "undone"), Leaf(1, "old")])
+    #expect(received.values == [Leaf(1, "undone"), Leaf(1, "old")])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `an observer that begins in an inner transaction receives the restored value when both are rolled back`() {
     let held = store.store(entity: Leaf(1, "old"))
-    let told = Told<Leaf>()
+    let received = Received<Leaf>()
     var subscription: EntityStore.Subscription?
     undone { store in
       undone { store in
         store.update(Leaf.self, id: 1) { $0.text = "undone" }
-        subscription = held.observe { told.append($0) }
+        subscription = held.observe { received.append($0) }
       }
     }
-    #expect(told.values == [Leaf(1, "undone"), Leaf(1, "old")])
+    #expect(received.values == [Leaf(1, "undone"), Leaf(1, "old")])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `an observer paused during a transaction that throws receives nothing of it`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     let (awaited, other) = store.await(Leaf.self, id: 2).changes()
     let (listed, third) = store.query(Root.self).changes()
     for subscription in [subscription, other, third] { subscription.pause() }
@@ -166,27 +166,27 @@ struct RollbackTests {
       store.remove(Leaf.self, id: 2)
     }
     for subscription in [subscription, other, third] { subscription.resume() }
-    #expect(told.count == 0 && awaited.count == 0 && listed.count == 0)
+    #expect(received.count == 0 && awaited.count == 0 && listed.count == 0)
     subscription.pause()
     store.update(Leaf.self, id: 2) { $0.text = "new" }
     undone { $0.update(Leaf.self, id: 2) { $0.text = "undone" } }
     subscription.resume()
-    #expect(told.values == [Root(id: 1, leaf: Leaf(2, "new"))] && awaited.values == [Leaf(2, "new")])
+    #expect(received.values == [Root(id: 1, leaf: Leaf(2, "new"))] && awaited.values == [Leaf(2, "new")])
   }
 
   @Test func `a transaction that throws notifies no earlier observer even if a new one begins in it`() {
     let held = store.store(entity: Leaf(1, "old"))
-    let (told, subscription) = held.changes()
-    let late = Told<Leaf>()
+    let (received, subscription) = held.changes()
+    let late = Received<Leaf>()
     var other: EntityStore.Subscription?
     undone { store in
       store.update(Leaf.self, id: 1) { $0.text = "undone" }
       other = held.observe { late.append($0) }
       store.update(Leaf.self, id: 1) { $0.text = "undone too" }
     }
-    #expect(told.count == 0 && late.values == [Leaf(1, "undone"), Leaf(1, "old")])
+    #expect(received.count == 0 && late.values == [Leaf(1, "undone"), Leaf(1, "old")])
     store.update(Leaf.self, id: 1) { $0.text = "new" }
-    #expect(told.values == [Leaf(1, "new")] && late.values.last == Leaf(1, "new"))
+    #expect(received.values == [Leaf(1, "new")] && late.values.last == Leaf(1, "new"))
     withExtendedLifetime((subscription, other)) {}
   }
 
@@ -209,13 +209,13 @@ struct RollbackTests {
 
   @Test func `a transaction that throws notifies no observer of a query`() {
     let held = store.store(entities: [Item(id: 1, key: "a"), Item(id: 2, key: "a")])
-    let (told, subscription) = store.query(Item.self, sortedBy: \.key).changes()
+    let (received, subscription) = store.query(Item.self, sortedBy: \.key).changes()
     undone { store in
       store.remove(Item.self, id: 1)
       store.update(Item.self, id: 2) { $0.key = "b" }
       _ = store.store(entity: Item(id: 3))
     }
-    #expect(told.count == 0)
+    #expect(received.count == 0)
     withExtendedLifetime((held, subscription)) {}
   }
 

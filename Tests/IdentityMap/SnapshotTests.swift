@@ -37,37 +37,37 @@ struct SnapshotTests {
 
   private func follow(
     on delivery: Delivery = .immediate
-  ) -> (told: Told<Texts>, subscription: EntityStore.Subscription) {
-    let told = Told<Texts>()
-    return (told, pair().observe(on: delivery) { told.append(Texts($0)) })
+  ) -> (received: Received<Texts>, subscription: EntityStore.Subscription) {
+    let received = Received<Texts>()
+    return (received, pair().observe(on: delivery) { received.append(Texts($0)) })
   }
 
   // MARK: Whole transactions
 
   @Test func `a transaction that changes several parts is one delivery of a snapshot`() {
     let held = storePair("0")
-    let (told, subscription) = follow()
+    let (received, subscription) = follow()
     store.transaction { change(to: "1", in: $0) }
     store.update(Leaf.self, id: 1) { $0.text = "2" }
-    #expect(told.values == [Texts("0", "0"), Texts("1", "1"), Texts("2", "1")])
+    #expect(received.values == [Texts("0", "0"), Texts("1", "1"), Texts("2", "1")])
     withExtendedLifetime((held, subscription)) {}
   }
 
   @Test func `a snapshot shows one transaction where two observers show two`() {
     let held = storePair("0")
-    let work = Told<@Sendable () -> Void>()
-    let (leaf, root) = (Told<String?>(), Told<String?>())
+    let work = Received<@Sendable () -> Void>()
+    let (leaf, root) = (Received<String?>(), Received<String?>())
     let subscriptions = [
       store.find(Leaf.self, id: 1)?.observe(on: .custom { work.append($0) }) { leaf.append($0.text) },
       store.find(Root.self, id: 2)?.observe(on: .custom { work.append($0) }) { root.append($0.text) },
     ]
-    let (told, subscription) = follow(on: .custom { work.append($0) })
+    let (received, subscription) = follow(on: .custom { work.append($0) })
     store.transaction { change(to: "1", in: $0) }
     #expect(work.count == 3)
     work.values[0]()
     store.transaction { change(to: "2", in: $0) }
     for piece in work.values.dropFirst() { piece() }
-    #expect(told.values == [Texts("0", "0"), Texts("2", "2")])
+    #expect(received.values == [Texts("0", "0"), Texts("2", "2")])
     let mixed = leaf.values.contains("1") != root.values.contains("1")
     #expect(mixed, "The observers of the parts are the reason for snapshots.")
     withExtendedLifetime((held, subscriptions, subscription)) {}
@@ -75,17 +75,17 @@ struct SnapshotTests {
 
   @Test func `a snapshot's delivery that runs inside a transaction waits for the end of the transaction`() {
     let held = storePair("0")
-    let work = Told<@Sendable () -> Void>()
-    let (told, subscription) = follow(on: .custom { work.append($0) })
+    let work = Received<@Sendable () -> Void>()
+    let (received, subscription) = follow(on: .custom { work.append($0) })
     store.transaction { change(to: "1", in: $0) }
     store.transaction { store in
       store.update(Leaf.self, id: 1) { $0.text = "2" }
       for piece in work.values { piece() }
       store.update(Root.self, id: 2) { $0.text = "2" }
     }
-    #expect(told.values == [Texts("0", "0")] && work.count == 2)
+    #expect(received.values == [Texts("0", "0")] && work.count == 2)
     work.values[1]()
-    #expect(told.values == [Texts("0", "0"), Texts("2", "2")])
+    #expect(received.values == [Texts("0", "0"), Texts("2", "2")])
     withExtendedLifetime((held, subscription)) {}
   }
 
@@ -94,8 +94,8 @@ struct SnapshotTests {
     isNested: Bool
   ) {
     let held = storePair("0")
-    let work = Told<@Sendable () -> Void>()
-    let (told, subscription) = follow(on: .custom { work.append($0) })
+    let work = Received<@Sendable () -> Void>()
+    let (received, subscription) = follow(on: .custom { work.append($0) })
     store.transaction { change(to: "1", in: $0) }
     try? store.transaction { store throws in
       try? store.transaction { store throws in
@@ -105,27 +105,27 @@ struct SnapshotTests {
       }
       throw Refusal()
     }
-    #expect(told.values == [Texts("0", "0")] && work.count == 2)
+    #expect(received.values == [Texts("0", "0")] && work.count == 2)
     work.values.last?()
-    #expect(told.values == [Texts("0", "0"), Texts("1", "1")])
+    #expect(received.values == [Texts("0", "0"), Texts("1", "1")])
     withExtendedLifetime((held, subscription)) {}
   }
 
   @Test func `an observer of a snapshot receives nothing of a rolled-back transaction`() {
     let held = storePair("0")
-    let (told, subscription) = follow()
+    let (received, subscription) = follow()
     try? store.transaction { store throws in
       change(to: "undone", in: store)
       throw Refusal()
     }
-    #expect(told.values == [Texts("0", "0")] && Texts(pair().current) == Texts("0", "0"))
+    #expect(received.values == [Texts("0", "0")] && Texts(pair().current) == Texts("0", "0"))
     withExtendedLifetime((held, subscription)) {}
   }
 
   @Test
   func `an observer of a snapshot that begins in a transaction receives the state at its end, or after its rollback`() {
     let held = storePair("0")
-    let begun = Told<Texts>()
+    let begun = Received<Texts>()
     let subscription = store.transaction { store in
       store.update(Leaf.self, id: 1) { $0.text = "1" }
       let subscription = pair().observe { begun.append(Texts($0)) }
@@ -133,7 +133,7 @@ struct SnapshotTests {
       return subscription
     }
     #expect(begun.values == [Texts("1", "0"), Texts("1", "1")])
-    let undone = Told<Texts>()
+    let undone = Received<Texts>()
     var other: EntityStore.Subscription?
     try? store.transaction { store throws in
       store.update(Leaf.self, id: 1) { $0.text = "undone" }
@@ -147,13 +147,13 @@ struct SnapshotTests {
   // MARK: Parts
 
   @Test func `a part is nil until its entity is stored and after its removal`() {
-    let (told, subscription) = follow()
+    let (received, subscription) = follow()
     var held = storePair("0")
     store.remove(Leaf.self, id: 1)
     held.append(store.store(entity: Leaf(1, "again")))
     store.remove(Leaf.self, id: 3)
     #expect(
-      told.values == [
+      received.values == [
         Texts(nil, nil), Texts("0", nil), Texts("0", "0"), Texts(nil, "0"), Texts("again", "0"), Texts("again", nil),
       ])
     withExtendedLifetime((held, subscription)) {}
@@ -161,10 +161,10 @@ struct SnapshotTests {
 
   @Test func `a part is nil while its entity is removed optimistically`() {
     let held = storePair("0")
-    let (told, subscription) = follow()
+    let (received, subscription) = follow()
     let change = store.optimistically { $0.remove(Leaf.self, id: 1) }
     change.rollback()
-    #expect(told.values == [Texts("0", "0"), Texts(nil, "0"), Texts("0", "0")])
+    #expect(received.values == [Texts("0", "0"), Texts(nil, "0"), Texts("0", "0")])
     withExtendedLifetime((held, subscription)) {}
   }
 
@@ -172,9 +172,9 @@ struct SnapshotTests {
     let snapshot = store.snapshot(
       of: .alias(AliasKey<Leaf>.chosen), .alias(AliasKey<[Leaf]>.all),
       SnapshotPart.query(Leaf.self, where: { $0.text == "new" }), .entities(Leaf.self, ids: [2, 9, 1]))
-    let told = Told<[[Int]]>()
+    let received = Received<[[Int]]>()
     let subscription = snapshot.observe { chosen, all, query, entities in
-      told.append([chosen.map { [$0.id] } ?? [], (all ?? []).map(\.id), query.map(\.id), entities.map(\.id)])
+      received.append([chosen.map { [$0.id] } ?? [], (all ?? []).map(\.id), query.map(\.id), entities.map(\.id)])
     }
     store.transaction { store in
       _ = store.store(entity: Leaf(1, "new"), named: .chosen)
@@ -187,16 +187,16 @@ struct SnapshotTests {
       [[], [], [], []], [[1], [1, 2], [1], [2, 1]], [[1], [1, 2], [1, 2], [2, 1]], [[], [1, 2], [1, 2], [2, 1]],
       [[], [2], [2], [2]],
     ]
-    #expect(told.values == expected)
+    #expect(received.values == expected)
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `an observer of a snapshot is notified when only a query of the snapshot changes`() {
-    let told = Told<[Int]>()
+    let received = Received<[Int]>()
     let snapshot = store.snapshot(of: .entity(Root.self, id: 1), .query(Leaf.self))
-    let subscription = snapshot.observe { told.append($0.1.map(\.id)) }
+    let subscription = snapshot.observe { received.append($0.1.map(\.id)) }
     let held = store.store(entity: Leaf(1))
-    #expect(told.values == [[], [1]])
+    #expect(received.values == [[], [1]])
     withExtendedLifetime((held, subscription)) {}
   }
 
@@ -204,32 +204,32 @@ struct SnapshotTests {
     let held = store.store(entity: Root(id: 2, leaf: Leaf(1, "0")))
     let snapshot = store.snapshot(
       of: .entity(Leaf.self, id: 1), .entity(Root.self, id: 2), .entity(Leaf.self, id: 1))
-    let told = Told<[String?]>()
-    let subscription = snapshot.observe { told.append([$0.0?.text, $0.1?.leaf.text, $0.2?.text]) }
+    let received = Received<[String?]>()
+    let subscription = snapshot.observe { received.append([$0.0?.text, $0.1?.leaf.text, $0.2?.text]) }
     store.update(Leaf.self, id: 1) { $0.text = "1" }
-    #expect(told.values == [["0", "0", "0"], ["1", "1", "1"]])
+    #expect(received.values == [["0", "0", "0"], ["1", "1", "1"]])
     withExtendedLifetime((held, subscription)) {}
   }
 
   @Test func `an observer of a snapshot is not notified of equal values`() {
     let held = storePair("0")
-    let (told, subscription) = follow()
+    let (received, subscription) = follow()
     _ = store.store(entity: Leaf(1, "0"))
-    #expect(told.count == 1)
+    #expect(received.count == 1)
     withExtendedLifetime((held, subscription)) {}
   }
 
   @Test func `an observer of a part is notified before an observer of the snapshot`() {
     let held = storePair("0")
-    let told = Told<String>()
+    let received = Received<String>()
     let subscriptions = [
-      pair().observe { _ in told.append("snapshot") },
-      store.find(Leaf.self, id: 1)?.observe { _ in told.append("leaf") },
-      store.query(Leaf.self).observe { _ in told.append("query") },
+      pair().observe { _ in received.append("snapshot") },
+      store.find(Leaf.self, id: 1)?.observe { _ in received.append("leaf") },
+      store.query(Leaf.self).observe { _ in received.append("query") },
     ]
-    told.clear()
+    received.clear()
     store.update(Leaf.self, id: 1) { $0.text = "1" }
-    #expect(told.values == ["leaf", "query", "snapshot"])
+    #expect(received.values == ["leaf", "query", "snapshot"])
     withExtendedLifetime((held, subscriptions)) {}
   }
 
@@ -265,12 +265,12 @@ struct SnapshotTests {
 
   @Test func `a subscription to a snapshot ends when the store is cleared`() async {
     let held = storePair("0")
-    let (told, subscription) = follow()
+    let (received, subscription) = follow()
     var values = pair().values.makeAsyncIterator()
     #expect(await values.next().map { Texts($0) } == Texts("0", "0"))
     store.clear()
     _ = store.store(entities: [Leaf(1, "second user")], named: .all)
-    #expect(told.values == [Texts("0", "0")])
+    #expect(received.values == [Texts("0", "0")])
     #expect(await values.next() == nil)
     withExtendedLifetime((held, subscription)) {}
   }
@@ -290,13 +290,13 @@ struct SnapshotTests {
   @Test func `a snapshot can be observed and paused and unsubscribed from like an entity`() {
     let held = storePair("0")
     let observed = pair().observed()
-    let (told, subscription) = follow()
+    let (received, subscription) = follow()
     subscription.pause()
     store.transaction { change(to: "1", in: $0) }
     subscription.resume()
     subscription.unsubscribe()
     store.transaction { change(to: "2", in: $0) }
-    #expect(told.values == [Texts("0", "0"), Texts("1", "1")])
+    #expect(received.values == [Texts("0", "0"), Texts("1", "1")])
     #expect(Texts(observed.value) == Texts("2", "2"))
     withExtendedLifetime(held) {}
   }
@@ -312,7 +312,7 @@ struct SnapshotTests {
       let snapshot = store.snapshot(
         of: .alias(AliasKey<[Leaf]>.all), .entity(Leaf.self, id: 2), .entities(Item.self, ids: [3, 1]),
         .query(Item.self))
-      let mixed = Told<[String?]>()
+      let mixed = Received<[String?]>()
       let subscription = snapshot.observe { list, leaf, some, all in
         let texts = (list?.map(\.text) ?? []) + [leaf?.text] + some.map(\.key) + all.map(\.key)
         if Set(texts).count > 1 { mixed.append(texts) }

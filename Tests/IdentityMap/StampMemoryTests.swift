@@ -2,7 +2,7 @@ import CoherenceIdentityMap
 import Synchronization
 import Testing
 
-@Suite("Stamps that outlive their entities")
+@Suite("Remembered stamps")
 struct StampMemoryTests {
   /// A clock that moves only when a test sets it.
   private final class Clock: Sendable {
@@ -25,9 +25,9 @@ struct StampMemoryTests {
     let late = store.store(entity: Leaf(1, "old"), modifiedAt: 9)
     #expect(store.find(Leaf.self, id: 1) == nil && late.value.text == "old")
     #expect(log.lines.last == "refused Leaf 1: tooOld(current: 10.0, received: 9.0)")
-    let (told, subscription) = late.changes()
+    let (received, subscription) = late.changes()
     let newer = store.store(entity: Leaf(1, "newer"), modifiedAt: 11)
-    #expect(told.values == [Leaf(1, "newer")] && newer.current.text == "newer")
+    #expect(received.values == [Leaf(1, "newer")] && newer.current.text == "newer")
     withExtendedLifetime(subscription) {}
   }
 

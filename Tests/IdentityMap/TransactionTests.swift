@@ -8,20 +8,20 @@ struct TransactionTests {
 
   @Test func `a transaction notifies each observer once`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), items: [Item(id: 3)]))
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     store.transaction { store in
       store.update(Leaf.self, id: 2) { $0.text = "a" }
       store.update(Item.self, id: 3) { $0.key = "b" }
       store.update(Root.self, id: 1) { $0.text = "c" }
     }
-    #expect(told.values == [Root(id: 1, text: "c", leaf: Leaf(2, "a"), items: [Item(id: 3, key: "b")])])
+    #expect(received.values == [Root(id: 1, text: "c", leaf: Leaf(2, "a"), items: [Item(id: 3, key: "b")])])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `a transaction that throws is rolled back and notifies no observer`() {
     let root = Root(id: 1, leaf: Leaf(2), note: Note(id: 3), items: [Item(id: 4)])
     let held = store.store(entity: root, named: .main, modifiedAt: 5)
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     let (main, s2) = store.find(named: .main).changes()
     #expect(throws: Refusal.self) {
       try store.transaction { store in
@@ -37,11 +37,11 @@ struct TransactionTests {
     #expect(held.current == root && store.find(Root.self, id: 1)?.value == root)
     #expect(store.find(named: .main).value == root && store.find(named: .chosen).value == nil)
     #expect(store.find(Leaf.self, id: 9) == nil && store.find(Leaf.self, id: 10) == nil)
-    #expect(told.count == 0 && main.count == 0)
+    #expect(received.count == 0 && main.count == 0)
     _ = store.store(entity: Root(id: 1, text: "x", leaf: Leaf(2)), modifiedAt: 6)
     #expect(held.current.text == "x", "The stamp is back as well.")
     store.update(Leaf.self, id: 2) { $0.text = "y" }
-    #expect(held.current.leaf.text == "y", "The links are back as well.")
+    #expect(held.current.leaf.text == "y", "The rollback restores the links too.")
     withExtendedLifetime((subscription, s2)) {}
   }
 
@@ -91,14 +91,14 @@ struct TransactionTests {
 
   @Test func `an identifier can be observed before its entity is stored and after it is removed`() {
     let awaited = store.await(Leaf.self, id: 1)
-    let (told, subscription) = awaited.changes()
+    let (received, subscription) = awaited.changes()
     #expect(awaited.value == nil)
     _ = store.store(entity: Leaf(1, "a"))
-    #expect(store.find(Leaf.self, id: 1) != nil, "It is kept by who awaited it.")
+    #expect(store.find(Leaf.self, id: 1) != nil, "The awaiting observer retains the entity.")
     store.update(Leaf.self, id: 1) { $0.text = "b" }
     store.remove(Leaf.self, id: 1)
     _ = store.store(entity: Leaf(1, "c"))
-    #expect(told.values == [Leaf(1, "a"), Leaf(1, "b"), nil, Leaf(1, "c")])
+    #expect(received.values == [Leaf(1, "a"), Leaf(1, "b"), nil, Leaf(1, "c")])
     withExtendedLifetime(subscription) {}
   }
 

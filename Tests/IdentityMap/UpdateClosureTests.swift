@@ -2,7 +2,7 @@ import CoherenceIdentityMap
 import Testing
 
 /// The closure of an update may use the store for the entities in its value.
-@Suite("What the closure of an update does in the store")
+@Suite("Effects of update closures on the store")
 struct UpdateClosureTests {
   private struct Refusal: Error {}
   private let store = makeStore()

@@ -1,8 +1,8 @@
 import CoherenceIdentityMap
 import Testing
 
-/// What a closure that updates changed in its value counts, and nothing else.
-@Suite("What an update changes")
+/// An update stores the changes that its closure makes in the value, and nothing else.
+@Suite("Changes by an update")
 struct UpdateTests {
   private let store = makeStore()
   private let log = Log()
@@ -184,11 +184,11 @@ struct UpdateTests {
 
   @Test func `an update notifies no observer of entities that it leaves unchanged, even without an equality`() {
     let held = store.store(entity: Opaques(id: 1, opaques: [Opaque(id: 2), Opaque(id: 3)]))
-    let (told, subscription) = store.find(Opaque.self, id: 2)!.changes()
+    let (received, subscription) = store.find(Opaque.self, id: 2)!.changes()
     let (others, other) = store.find(Opaque.self, id: 3)!.changes()
     store.update(Opaques.self, id: 1) { $0.opaques[1].text = "new" }
     store.update(Opaques.self, id: 1) { _ in }
-    #expect(told.count == 0 && others.count == 1)
+    #expect(received.count == 0 && others.count == 1)
     withExtendedLifetime((held, subscription, other)) {}
   }
 
@@ -246,7 +246,7 @@ struct UpdateMixtureTests {
       document.editor = leaf(document.editor.id)
       document.readers = document.readers.map { leaf($0.id) }
       guard held.current == document, all.current.map(\.text) == texts else {
-        Issue.record("Something else than the update made at step \(step) of seed \(seed).")
+        Issue.record("A value differs from the update's at step \(step) of seed \(seed).")
         return
       }
     }

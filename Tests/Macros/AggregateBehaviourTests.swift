@@ -61,7 +61,7 @@ struct AggregateBehaviourTests {
 
   @Test func `a property marked as not nested keeps its stored value`() {
     #expect(followed { $0.firstAuthor = old }.firstAuthor == old)
-    #expect(store.count(of: Author.self) == 0, "Nothing has stored it.")
+    #expect(store.count(of: Author.self) == 0, "The author was never stored.")
   }
 
   @Test func `aggregates in aggregates are followed to the bottom`() {

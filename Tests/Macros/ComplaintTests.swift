@@ -2,7 +2,7 @@ import CoherenceMacros
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-@Suite("What the macros complain of")
+@Suite("Diagnostics of the macros")
 struct ComplaintTests {
   @Test(arguments: ["class", "actor"])
   func `a class as an aggregate is diagnosed`(kind: String) {

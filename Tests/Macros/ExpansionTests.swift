@@ -1,7 +1,7 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-@Suite("What the macros write")
+@Suite("Expansions of the macros")
 struct ExpansionTests {
   @Test func `every variable becomes a place and plain values are left out`() {
     expectExpansion(

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a store says of a transaction whose end it did not learn in the usual way.
+/// The outcomes that a store reports for a transaction without a response to its commit.
 @Suite(.needsServer, .timeLimit(.minutes(15))) struct CommitClaimTests {
   private let schema: TemporarySchema
   private let proxy: SocketProxy

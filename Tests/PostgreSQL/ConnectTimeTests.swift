@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How long a connection, and a commit, may take.
+/// The time limits of connecting and of commits.
 @Suite(.needsServer, .timeLimit(.minutes(15))) struct ConnectTimeTests {
   private let schema: TemporarySchema
 

@@ -35,7 +35,7 @@ import Testing
     #expect(try store.fetch("Article").map { $0["name"] } == [.string("pen")])
   }
 
-  @Test func `of two applications that open an empty schema at once one is refused`() async throws {
+  @Test func `only one of two applications gets an empty schema`() async throws {
     let (schema, shop, blog) = (schema, try shop(), try blog())
     let opened = await withTaskGroup(of: Bool.self) { group in
       for model in [shop, blog] {

@@ -186,7 +186,7 @@ import Testing
   }
 }
 
-/// What another thread found.
+/// The result of a read on another thread.
 private final class Found: Sendable {
   let count = Mutex<Int?>(nil)
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CoherenceCore
 
-/// What the row cache of a coordinator spares a SQLite store, and when it must not.
+/// The reads that a coordinator's row cache saves a SQLite store, and the reads that must not use the cache.
 @Suite struct RowCacheTests {
   let place: TemporaryStore
   let log = MessageLog()

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the log of a SQLite store shows of a walk.
+/// The statements of a walk in the log of a SQLite store.
 @Suite struct StatementCountTests {
   private let place: TemporaryStore
   private let log = MessageLog()

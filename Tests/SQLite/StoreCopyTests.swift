@@ -5,7 +5,7 @@ import GRDB
 import TestSupport
 import Testing
 
-/// What a store does before it drops something, and what it says to a program whose model does not fit.
+/// The copy of a store before a migration drops values, and the refusal of a model that does not fit.
 @Suite struct StoreCopyTests {
   private let place: TemporaryStore
   init() throws { place = try TemporaryStore() }

@@ -2,7 +2,7 @@ import Coherence
 import CoherenceMapping
 import Foundation
 
-/// What a program is begun with.
+/// The start of a program.
 public final class AppCoordinator {
   public let persistenceManager = PersistenceManager(
     modelName: "MyModel", storeConfigurations: [StoreConfiguration(type: .inMemory)])

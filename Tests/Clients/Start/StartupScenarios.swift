@@ -61,7 +61,7 @@ func startForUserBesideGlobalStore() throws -> any Connect {
   return connect
 }
 
-/// Where to initialize and start: a delegate of the application keeps the Connect.
+/// The place of initialization and start: a delegate of the application retains the Connect.
 final class AppDelegate {
   let connect: any Connect
 

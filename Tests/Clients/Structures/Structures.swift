@@ -32,7 +32,7 @@ struct Book: Aggregate, Equatable {
       books.append(Book(id: 1, title: "Lavinia", author: author))
       books.append(Book(id: 2, title: "The Dispossessed", author: author))
     }
-    let shelf = store.store(entities: books)  // there as long as somebody holds or observes them
+    let shelf = store.store(entities: books)  // released when nothing holds or observes them
     store.update(Author.self, id: 7) { $0.name = "Ursula K. Le Guin" }
     for book in shelf.current { print("\(book.author.name): \(book.title)") }
   }

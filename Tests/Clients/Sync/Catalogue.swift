@@ -20,7 +20,7 @@ struct Page<Record: Codable & Sendable>: Codable, Sendable {
   var records: [Record]
 }
 
-/// What the service has, calculated from the number of songs.
+/// The content of the service, calculated from the number of songs.
 struct Catalogue: Sendable {
   var songCount: Int
 

@@ -34,7 +34,7 @@ final class Song: ManagedObject {
   }
 }
 
-/// How far a client has come with the pages of the service.
+/// The progress of a client through the pages of the service.
 final class SyncProgress: ManagedObject {
   static let cursorKey = AttributeKey<String?>("cursor")
   var cursor: String? { self[Self.cursorKey] }

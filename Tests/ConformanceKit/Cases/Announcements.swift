@@ -106,7 +106,7 @@ extension ConformanceSubject {
   /// Records the changed objects in a context's notifications.
   private final class ObjectRecorder: @unchecked Sendable {
     // Sendable: used inside of the context only, where notifications arrive too.
-    private(set) var told: [ChangedObjects] = []
+    private(set) var received: [ChangedObjects] = []
     /// The observer's reaction to the objects, before they are recorded.
     var reaction: (ChangedObjects) -> Void = { _ in }
 
@@ -116,7 +116,7 @@ extension ConformanceSubject {
       ) { [self] notification in
         let objects = notification.userInfo?[ManagedObjectContext.NotificationKey.objects] as? ChangedObjects
         guard let objects else { return }
-        told.append(objects)
+        received.append(objects)
         reaction(objects)
       }
       defer { NotificationCenter.default.removeObserver(token) }
@@ -136,12 +136,12 @@ extension ConformanceSubject {
           try updated.setValue("X", for: "title")
           context.delete(deleted)
           try context.processPendingChanges()
-          try expectEqual(recorder.told.count, 1)
-          try expectEqual(recorder.told[0].inserted, [inserted])
+          try expectEqual(recorder.received.count, 1)
+          try expectEqual(recorder.received[0].inserted, [inserted])
         }
-        try expectEqual(recorder.told[0].updated, [updated])
-        try expectEqual(recorder.told[0].deleted, [deleted])
-        try expect(!recorder.told[0].isEverything, "changes to be told apart")
+        try expectEqual(recorder.received[0].updated, [updated])
+        try expectEqual(recorder.received[0].deleted, [deleted])
+        try expect(!recorder.received[0].isEverything, "a notification with separate changes")
       }
     }
     Case("an object that another context changed is announced as refreshed, and alone") { stack in
@@ -154,8 +154,8 @@ extension ConformanceSubject {
         try context.performAndWait { try context.processPendingChanges() }
       }
       try context.performAndWait {
-        try expectEqual(recorder.told.map(\.refreshed), [[album]])
-        try expectEqual(recorder.told.map { $0.inserted.union($0.updated).union($0.deleted) }, [[]])
+        try expectEqual(recorder.received.map(\.refreshed), [[album]])
+        try expectEqual(recorder.received.map { $0.inserted.union($0.updated).union($0.deleted) }, [[]])
       }
     }
     Case("an object that another context deleted is announced as deleted, and alone") { stack in
@@ -168,8 +168,8 @@ extension ConformanceSubject {
         try context.performAndWait { try context.processPendingChanges() }
       }
       try context.performAndWait {
-        try expectEqual(recorder.told.map(\.deleted), [[album]])
-        try expectEqual(recorder.told.map { $0.inserted.union($0.updated).union($0.refreshed) }, [[]])
+        try expectEqual(recorder.received.map(\.deleted), [[album]])
+        try expectEqual(recorder.received.map { $0.inserted.union($0.updated).union($0.refreshed) }, [[]])
       }
     }
     Case("the change notification lists the objects that a batch update changed") { stack in
@@ -182,7 +182,7 @@ extension ConformanceSubject {
           try context.execute(request)
           try context.processPendingChanges()
         }
-        try expectEqual(recorder.told.map(\.refreshed), [[albums[0]]])
+        try expectEqual(recorder.received.map(\.refreshed), [[albums[0]]])
       }
     }
     Case("the object sets of a change notification do not change after its delivery") { stack in
@@ -193,8 +193,8 @@ extension ConformanceSubject {
           try context.save()
           context.delete(album)
           try context.save()
-          try expectEqual(recorder.told.map(\.inserted), [[album], []])
-          try expectEqual(recorder.told.map(\.deleted), [[], [album]])
+          try expectEqual(recorder.received.map(\.inserted), [[album], []])
+          try expectEqual(recorder.received.map(\.deleted), [[], [album]])
         }
       }
     }
@@ -210,8 +210,8 @@ extension ConformanceSubject {
         try first.listening(to: context) {
           try second.listening(to: context) {
             try context.processPendingChanges()
-            try expectEqual(second.told.map(\.inserted), [[album, other]])
-            try expectEqual(second.told.map(\.deleted), [[]])
+            try expectEqual(second.received.map(\.inserted), [[album, other]])
+            try expectEqual(second.received.map(\.deleted), [[]])
           }
         }
       }

@@ -93,7 +93,7 @@ extension ConformanceSubject {
           level.isMultiple(of: 2) ? .or([equal("year", 0), predicate]) : .and([equal("year", 1), predicate])
         }
         let error = try expectThrows(.invalidPredicate) { try context.all("Album", where: predicate) }
-        try expect(error.message.contains("nested"), "the message to say what is wrong")
+        try expect(error.message.contains("nested"), "the message to name the fault")
       }
     }
   }
@@ -104,7 +104,7 @@ extension ConformanceSubject {
         var request = FetchRequest<ManagedObject>(entityName: "Album")
         request.relationshipsForPrefetching = [Array(repeating: "artist.albums", count: 10_000).joined(separator: ".")]
         let error = try expectThrows(.invalidFetchRequest) { try context.fetch(request) }
-        try expect(error.message.contains("more than 100"), "the message to say what is wrong")
+        try expect(error.message.contains("more than 100"), "the message to name the fault")
       }
     }
   }
@@ -147,16 +147,16 @@ extension ConformanceSubject {
 extension ManagedObjectContext {
   /// Processes pending changes, and fails unless a single notification contains exactly these objects.
   fileprivate func processDeletesAndExpect(inserted: Set<ManagedObject>) throws {
-    let told = ObservedInserts()
+    let received = ObservedInserts()
     let observer = NotificationCenter.default.addObserver(
       forName: .managedObjectContextObjectsDidChange, object: self, queue: nil
     ) { notification in
       let changed = notification.userInfo?[ManagedObjectContext.NotificationKey.objects] as? ChangedObjects
-      told.sets.append(changed?.inserted ?? [])
+      received.sets.append(changed?.inserted ?? [])
     }
     defer { NotificationCenter.default.removeObserver(observer) }
     try processPendingChanges()
-    try expectEqual(told.sets, [inserted], "what observers are told")
+    try expectEqual(received.sets, [inserted], "the objects of the notification")
   }
 }
 

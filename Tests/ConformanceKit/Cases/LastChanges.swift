@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// What objects and observers change while a save prepares is part of the save, and checked like the rest.
+/// Changes by objects and observers during the preparation of a save are part of the save, and validated like the rest.
 extension ConformanceSubject {
   static let lastChanges = ConformanceSubject("Last changes") {
     inWillSave

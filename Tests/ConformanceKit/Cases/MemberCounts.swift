@@ -273,7 +273,7 @@ extension ConformanceSubject {
           }
           return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
-        try expectEqual(taken, 3, "the number of writers who had a place")
+        try expectEqual(taken, 3, "the number of successful writers")
         try stack.read { try expectEqual(try findSquad(name, of: $0).objects(for: "players").count, 4) }
       }
     }

@@ -86,7 +86,7 @@ extension ConformanceSubject {
         context.delete(album)
         try expect(album.isDeleted && !album.isUpdated, "deleted")
         try context.save()
-        try expect(album.isDeleted && album.managedObjectContext == nil, "deleted and gone")
+        try expect(album.isDeleted && album.managedObjectContext == nil, "a deleted object without a context")
       }
     }
     Case("each save that changes a record raises its version by one") { stack in

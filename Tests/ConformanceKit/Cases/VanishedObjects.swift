@@ -107,10 +107,11 @@ extension ConformanceSubject {
         try expectEqual([own[favourites].count, own[entries].count], [2, 2])
         saver.delete(try saver.one("Track", where: equal("title", "2")))
         try saver.save()
-        try expectEqual([own[favourites].count, own[entries].count], [1, 1], "the lists of who deleted")
+        try expectEqual([own[favourites].count, own[entries].count], [1, 1], "the lists of the deleting context")
       }
       try context.performAndWait {
-        try expectEqual([playlist[favourites].count, playlist[entries].count], [1, 1], "the lists of who follows")
+        try expectEqual(
+          [playlist[favourites].count, playlist[entries].count], [1, 1], "the lists of the following context")
       }
     }
     Case("an object of a deleted record leaves its context after the first read") { stack in
@@ -118,7 +119,7 @@ extension ConformanceSubject {
       let context = stack.context()
       let track = try context.performAndWait {
         let track = try unwrap(context.object(with: id) as? Track)
-        try expectEqual(track.title, "", "the title of an object that is gone")
+        try expectEqual(track.title, "", "the title of a deleted object")
         return track
       }
       try context.performAndWait {

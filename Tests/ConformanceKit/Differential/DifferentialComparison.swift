@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Where the stores of a sequence first differed.
+/// The first difference between the stores of a sequence.
 struct DifferentialMismatch: Sendable {
   /// The number of the step; `nil` for the final content of the stores.
   var step: Int?

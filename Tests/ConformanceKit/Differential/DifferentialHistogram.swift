@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// How often steps were taken, and what they came to.
+/// The counts of steps and of their outcomes.
 public struct DifferentialHistogram: Sendable, CustomStringConvertible {
   public private(set) var operations: [String: Int] = [:]
   public private(set) var codes: [String: Int] = [:]

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// What a step came to, in terms that do not depend on the store.
+/// The outcome of a step, in terms independent of the store.
 struct DifferentialOutcome: Sendable, Equatable {
   var text: String
   /// The codes of the errors that the step met.

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// What a differential test found out.
+/// The result of a differential test.
 public struct DifferentialReport: Sendable, CustomStringConvertible {
   public internal(set) var histogram = DifferentialHistogram()
   /// The sequences with different outcomes, each as a text with everything needed to replay it.

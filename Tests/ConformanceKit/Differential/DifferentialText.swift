@@ -1,7 +1,7 @@
 import CoherenceCore
 import Foundation
 
-/// How values, steps and models are written in outcomes and reports: exactly, and the same for every store.
+/// The texts of values, steps and models in outcomes and reports: exact, and the same for every store.
 enum DifferentialText {
   /// - Parameter name: Returns the name of an identifier.
   static func text(_ value: AttributeValue, name: (ManagedObjectID) -> String = { "\($0)" }) -> String {

@@ -1,4 +1,4 @@
-/// What became of every case of the suite on one store.
+/// The results of all cases of the suite on one store.
 public struct ConformanceReport: Sendable, CustomStringConvertible {
   public enum Result: Sendable, Hashable {
     case passed

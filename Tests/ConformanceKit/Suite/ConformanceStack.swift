@@ -2,7 +2,7 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-/// What a case works with: a store at a fresh place, a coordinator, and contexts as many as it likes.
+/// The working environment of a case: a store at a fresh location, a coordinator, and any number of contexts.
 public final class ConformanceStack: Sendable {
   let harness: any StoreHarness
   private let state: Mutex<State>

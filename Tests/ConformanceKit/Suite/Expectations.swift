@@ -1,6 +1,6 @@
 import CoherenceCore
 
-// What cases say they expect. Each throws `ConformanceFailure` when it is not so.
+// The expectations of cases. A failed expectation throws `ConformanceFailure`.
 
 func expect(
   _ condition: @autoclosure () throws -> Bool, _ message: @autoclosure () -> String, file: StaticString = #fileID,

@@ -28,7 +28,7 @@ final class Interposition: Sendable {
   /// The number of rows that Core read from fetches.
   var rowCount: Int { state.withLock { $0.rowCount } }
 
-  /// The number of cursors that are neither exhausted nor closed.
+  /// The number of open cursors: neither read to the end nor closed.
   var openCursorCount: Int { state.withLock { $0.openCursorCount } }
 
   /// The number of requests by Core that need another connection while a unit of reading is open.

@@ -1,7 +1,7 @@
 public import CoherenceCore
 public import Foundation
 
-/// What the suite needs to know of a backend.
+/// The access of the suite to a backend.
 public protocol StoreHarness: Sendable {
   /// The backend's name, for messages.
   var name: String { get }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the writers of a crash loop and the thread that injects the faults wait for each other.
+/// The meeting point of the writers of a crash loop and the thread that injects the faults.
 final class CrashLoopGate: @unchecked Sendable {
   // Sendable: mutable state is used under `condition` only.
 

@@ -1,7 +1,7 @@
 @testable import CoherenceConformance
 import Foundation
 
-/// What a power failure leaves on a disk.
+/// The files on a disk after a power failure.
 struct DiskImage {
   /// The fate of writes before their sync.
   enum Loss: CaseIterable {

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// What an audit found to be torn.
+/// The incomplete saves that an audit found.
 struct TornSave: Error, CustomStringConvertible {
   let description: String
 }

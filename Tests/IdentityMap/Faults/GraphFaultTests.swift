@@ -115,11 +115,11 @@ struct GraphFaultTests {
       kept += layerOf
       below = layerOf.map(\.value)
     }
-    let (told, subscription) = kept[40].changes()
+    let (received, subscription) = kept[40].changes()
     store.update(Person.self, id: 0) { $0.name = "new" }
-    var person = told.values[0]
+    var person = received.values[0]
     for _ in 0..<20 { person = person.friends.last ?? person }
-    #expect(told.count == 1 && person.name == "new")
+    #expect(received.count == 1 && person.name == "new")
     withExtendedLifetime(subscription) {}
   }
 
@@ -139,11 +139,11 @@ struct GraphFaultTests {
   func `fault 17: after removing everything, storing an identifier again notifies the observers of that identifier`() {
     let one = store.store(entity: Leaf(1))
     let list = store.store(entities: [Leaf(1), Leaf(2)])
-    let (told, subscription) = one.changes()
+    let (received, subscription) = one.changes()
     store.removeAll()
     #expect(store.find(Leaf.self, id: 1) == nil)
     let again = store.store(entity: Leaf(1, "new"))
-    #expect(told.values == [Leaf(1, "new")] && one.current == again.value)
+    #expect(received.values == [Leaf(1, "new")] && one.current == again.value)
     #expect(list.current == [], "Removed entities leave their lists.")
     withExtendedLifetime(subscription) {}
   }

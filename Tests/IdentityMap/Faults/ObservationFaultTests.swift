@@ -25,14 +25,14 @@ struct ObservationFaultTests {
   }
 
   @Test func `fault 11a: no change is lost between the first value and the registration`() {
-    let told = Told<Leaf>()
+    let received = Received<Leaf>()
     let store = store
     let subscription = store.store(entity: Leaf(1, "0")).observe { leaf in
-      told.append(leaf)
+      received.append(leaf)
       // The first call is not over yet.
       if leaf.text == "0" { store.update(Leaf.self, id: 1) { $0.text = "1" } }
     }
-    #expect(told.values == [Leaf(1, "0"), Leaf(1, "1")])
+    #expect(received.values == [Leaf(1, "0"), Leaf(1, "1")])
     withExtendedLifetime(subscription) {}
   }
 
@@ -40,25 +40,25 @@ struct ObservationFaultTests {
     let gate = DispatchSemaphore(value: 0)
     let queue = DispatchQueue(label: "deliveries")
     let store = EntityStore(queue: queue)
-    let (told, subscription) = store.store(entity: Leaf(1)).changes()
+    let (received, subscription) = store.store(entity: Leaf(1)).changes()
     queue.async { gate.wait() }
     _ = store.store(entity: Leaf(1, "new"))
     subscription.unsubscribe()
     gate.signal()
     queue.sync {}
-    #expect(told.count == 0)
+    #expect(received.count == 0)
   }
 
   @Test func `fault 11c: a concurrent queue runs deliveries one at a time and in order`() {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let store = EntityStore(queue: queue)
-    let (told, subscription) = store.store(entity: Leaf(0, "0")).changes()
+    let (received, subscription) = store.store(entity: Leaf(0, "0")).changes()
     for number in 1...200 { store.update(Leaf.self, id: 0) { $0.text = "\(number)" } }
     let done = DispatchSemaphore(value: 0)
     let end = store.store(entity: Item(id: 1)).observe { if $0.key == "end" { done.signal() } }
     store.update(Item.self, id: 1) { $0.key = "end" }
     done.wait()
-    let numbers = told.values.compactMap { $0.text.flatMap { Int($0) } }
+    let numbers = received.values.compactMap { $0.text.flatMap { Int($0) } }
     #expect(numbers == numbers.sorted() && Set(numbers).count == numbers.count && numbers.last == 200)
     withExtendedLifetime((subscription, end)) {}
   }
@@ -66,15 +66,15 @@ struct ObservationFaultTests {
   @Test func `fault 11d: an observer can be added on its delivery queue`() {
     let queue = DispatchQueue(label: "deliveries")
     let store = EntityStore(queue: queue)
-    let told = Told<Leaf>()
+    let received = Received<Leaf>()
     let held = store.store(entity: Leaf(1))
-    let subscription = queue.sync { held.observe { told.append($0) } }
-    #expect(told.count == 1)
+    let subscription = queue.sync { held.observe { received.append($0) } }
+    #expect(received.count == 1)
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `fault 11e: observers of an entity are notified before observers of its aggregates`() {
-    let order = Told<String>()
+    let order = Received<String>()
     let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1))))
     let s1 = held.observe { _ in order.append("outer") }
     let s2 = store.find(Inner.self, id: 1)!.observe { _ in order.append("inner") }
@@ -119,7 +119,7 @@ struct ObservationFaultTests {
   private final class Curious: EntityStore.Logger, @unchecked Sendable {
     // Sendable because the test uses it on one thread.
     weak var store: EntityStore?
-    let found = Told<Bool>()
+    let found = Received<Bool>()
 
     func didStore<T: Identifiable>(_ type: T.Type, id: T.ID) {
       found.append(store?.find(Leaf.self, id: 1) != nil)

@@ -14,28 +14,28 @@
 
     @Test func `fault 13: each value that a stream stores has its own stamp`() {
       let source = PassthroughSubject<Leaf, Never>()
-      let told = Told<Leaf>()
+      let received = Received<Leaf>()
       var stamp = 0.0
       func next() -> Stamp {
         stamp += 1
         return stamp
       }
-      let cancellable = source.store(in: store, modifiedAt: next()).sink { told.append($0) }
+      let cancellable = source.store(in: store, modifiedAt: next()).sink { received.append($0) }
       source.send(Leaf(1, "a"))
       source.send(Leaf(1, "b"))
       source.send(Leaf(2, "c"))
-      #expect(told.values.last == Leaf(2, "c") && told.values.contains(Leaf(1, "b")))
+      #expect(received.values.last == Leaf(2, "c") && received.values.contains(Leaf(1, "b")))
       cancellable.cancel()
     }
 
     @Test func `fault 14: when one of two subscribers of a publisher cancels, the other still receives changes`() {
-      let told = Told<Leaf>()
+      let received = Received<Leaf>()
       let publisher = store.store(entity: Leaf(1)).asPublisher
       let first = publisher.sink { _ in }
-      let second = publisher.sink { told.append($0) }
+      let second = publisher.sink { received.append($0) }
       first.cancel()
       _ = store.store(entity: Leaf(1, "new"))
-      #expect(told.values == [Leaf(1), Leaf(1, "new")])
+      #expect(received.values == [Leaf(1), Leaf(1, "new")])
       second.cancel()
     }
   }

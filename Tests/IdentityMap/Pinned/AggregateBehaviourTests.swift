@@ -67,11 +67,11 @@ struct AggregateBehaviourTests {
 
   @Test func `an entity that several aggregates of one store contain notifies its observers once`() {
     let held = store.store(entities: [Root(id: 1, leaf: Leaf(2)), Root(id: 1, leaf: Leaf(2))])
-    let (told, subscription) = store.find(Leaf.self, id: 2)!.changes()
+    let (received, subscription) = store.find(Leaf.self, id: 2)!.changes()
     _ = store.store(entities: [
       Root(id: 1, text: "a", leaf: Leaf(2, "new")), Root(id: 1, text: "b", leaf: Leaf(2, "new")),
     ])
-    #expect(told.values == [Leaf(2, "new")])
+    #expect(received.values == [Leaf(2, "new")])
     #expect(held.current.map(\.text) == ["b", "b"])
     withExtendedLifetime(subscription) {}
   }
@@ -103,10 +103,10 @@ struct AggregateBehaviourTests {
 
   @Test func `an aggregate that contains a newer version of an entity updates it`() {
     let leaf = store.store(entity: Leaf(2, "old"))
-    let (told, subscription) = leaf.changes()
+    let (received, subscription) = leaf.changes()
     _ = store.store(entity: Root(id: 1, leaf: Leaf(2, "new")))
     #expect(store.find(Leaf.self, id: 2)?.value == Leaf(2, "new"))
-    #expect(told.values == [Leaf(2, "new")])
+    #expect(received.values == [Leaf(2, "new")])
     withExtendedLifetime(subscription) {}
   }
 

@@ -20,7 +20,7 @@ struct StoreBehaviourTests {
     let subscription = store.store(entity: Leaf(1)).observe { _ in }
     #expect(store.find(Leaf.self, id: 1)?.value == Leaf(1))
     subscription.unsubscribe()
-    #expect(store.find(Leaf.self, id: 1) != nil, "It keeps the entity until it is released.")
+    #expect(store.find(Leaf.self, id: 1) != nil, "The observer retains the entity until its release.")
   }
 
   @Test func `the first store of an entity logs no failure`() {
@@ -30,7 +30,7 @@ struct StoreBehaviourTests {
   }
 
   @Test func `the closure for present entities is called when the entity is present`() {
-    let calls = Told<Int>()
+    let calls = Received<Int>()
     let held = store.store(entity: Leaf(1), ifPresent: { _ in calls.append(1) })
     #expect(calls.count == 0)
     _ = store.store(entity: Leaf(1), ifPresent: { _ in calls.append(2) })
@@ -52,12 +52,12 @@ struct StoreBehaviourTests {
 
   @Test func `a list of entities keeps their order and repetitions and shows their changes`() {
     let held = store.store(entities: [Leaf(2), Leaf(1), Leaf(2)])
-    let (told, subscription) = held.changes()
+    let (received, subscription) = held.changes()
     store.transaction { store in
       store.update(Leaf.self, id: 1) { $0.text = "a" }
       store.update(Leaf.self, id: 2) { $0.text = "b" }
     }
-    #expect(told.values == [[Leaf(2, "b"), Leaf(1, "a"), Leaf(2, "b")]])
+    #expect(received.values == [[Leaf(2, "b"), Leaf(1, "a"), Leaf(2, "b")]])
     #expect(store.store(entities: [Leaf]()).value == [])
     withExtendedLifetime(subscription) {}
   }
@@ -114,11 +114,11 @@ struct StoreBehaviourTests {
 
   @Test func `an observer of an alias receives nil when the alias is removed`() {
     _ = store.store(entity: Leaf(1), named: .chosen)
-    let (told, subscription) = store.find(named: .chosen).changes()
+    let (received, subscription) = store.find(named: .chosen).changes()
     store.removeAlias(named: .chosen)
-    #expect(told.values == [nil])
+    #expect(received.values == [nil])
     _ = store.store(entity: Leaf(2), named: .chosen)
-    #expect(told.values == [nil, Leaf(2)])
+    #expect(received.values == [nil, Leaf(2)])
     withExtendedLifetime(subscription) {}
   }
 
@@ -134,18 +134,18 @@ struct StoreBehaviourTests {
 
   @Test func `an update can point an alias to another entity`() {
     _ = store.store(entity: Leaf(1), named: .chosen, modifiedAt: 0)
-    let (told, subscription) = store.find(named: .chosen).changes()
+    let (received, subscription) = store.find(named: .chosen).changes()
     #expect(store.update(named: .chosen, modifiedAt: 1) { $0 = Leaf(2) })
-    #expect(told.values == [Leaf(2)])
+    #expect(received.values == [Leaf(2)])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `entities can be appended to an alias of an empty collection`() {
     _ = store.store(entities: [Leaf](), named: .all, modifiedAt: 0)
-    let (told, subscription) = store.find(named: .all).changes()
+    let (received, subscription) = store.find(named: .all).changes()
     #expect(store.find(named: .all).value == [])
     #expect(store.update(named: .all, modifiedAt: 1) { $0.append(Leaf(1)) })
-    #expect(told.values == [[Leaf(1)]])
+    #expect(received.values == [[Leaf(1)]])
     withExtendedLifetime(subscription) {}
   }
 
@@ -160,17 +160,17 @@ struct StoreBehaviourTests {
 
   @Test func `a nested change reaches the alias of a collection of aggregates`() {
     _ = store.store(entities: [Root(id: 1, leaf: Leaf(2))], named: .roots)
-    let (told, subscription) = store.find(named: .roots).changes()
+    let (received, subscription) = store.find(named: .roots).changes()
     store.update(Leaf.self, id: 2) { $0.text = "new" }
-    #expect(told.values.map { $0?.map(\.leaf) } == [[Leaf(2, "new")]])
+    #expect(received.values.map { $0?.map(\.leaf) } == [[Leaf(2, "new")]])
     withExtendedLifetime(subscription) {}
   }
 
   @Test func `an alias without an entity can be observed`() {
-    let (told, subscription) = store.find(named: .chosen).changes()
+    let (received, subscription) = store.find(named: .chosen).changes()
     #expect(!store.update(named: .chosen) { $0.text = "no" })
     _ = store.store(entity: Leaf(1), named: .chosen)
-    #expect(told.values == [Leaf(1)])
+    #expect(received.values == [Leaf(1)])
     withExtendedLifetime(subscription) {}
   }
 

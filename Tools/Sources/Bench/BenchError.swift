@@ -1,4 +1,4 @@
-/// What went wrong, in a sentence.
+/// An error, as a sentence.
 struct BenchError: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }

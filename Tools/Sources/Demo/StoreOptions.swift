@@ -3,7 +3,7 @@ import Coherence
 import DemoClient
 import Foundation
 
-/// Where the packages are kept.
+/// The options for the location of the packages.
 struct StoreOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Keep the SQLite store in this directory.", valueName: "directory"))
   var store: String?
@@ -26,7 +26,7 @@ struct StoreOptions: ParsableArguments {
     return .directory(directory)
   }
 
-  /// What to call the place. A URL may have a password in it, which is left out.
+  /// The name of the location. A password in a URL is left out.
   var description: String {
     guard let postgres else { return "SQLite in \(directory.path)" }
     let url = URL(string: postgres)

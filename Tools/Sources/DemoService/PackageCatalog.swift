@@ -4,7 +4,7 @@ import Foundation
 public struct PackageCatalog: Sendable {
   /// The file in which dpkg lists installed packages.
   public var statusFile = URL(fileURLWithPath: "/var/lib/dpkg/status")
-  /// Where apt keeps what could be installed.
+  /// The location of apt's lists of available packages.
   public var listsDirectory = URL(fileURLWithPath: "/var/lib/apt/lists")
 
   public init() {}

@@ -1,6 +1,6 @@
-// What travels between the demo's server and its client, as JSON.
+// The messages between the demo's server and its client, as JSON.
 
-/// Who looks after a package.
+/// The maintainer of a package.
 public struct MaintainerRecord: Codable, Sendable, Hashable {
   public var name: String
   public var email: String

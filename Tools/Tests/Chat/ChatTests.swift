@@ -93,7 +93,7 @@ struct ChatTests {
   }
 }
 
-/// What a feed has written, from any thread.
+/// The lines of a feed, from any thread.
 private final class Written: Sendable {
   private let list = Mutex<[String]>([])
 

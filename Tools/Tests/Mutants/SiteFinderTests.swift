@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The places of mutants")
 struct SiteFinderTests {
-  /// What stands at each place of a source for one operator, and what a mutant puts there.
+  /// The original text at each site of a source for one operator, and the text of the mutant.
   private func changes(_ mutationOperator: MutationOperator, _ source: String) -> [[String]] {
     SiteFinder.sites(in: source, path: "A.swift").filter { $0.mutationOperator == mutationOperator }
       .map { [$0.original, $0.mutated] }

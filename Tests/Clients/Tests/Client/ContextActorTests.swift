@@ -36,7 +36,7 @@ private actor Librarian {
   }
 }
 
-@Suite("Contexts in the hands of clients")
+@Suite("Contexts in client code")
 struct ContextActorTests {
   private func attached() throws -> Stack {
     let stack = try Stack()

@@ -2,7 +2,7 @@ import Coherence
 import Foundation
 import Testing
 
-@Suite("The stores that come with the face")
+@Suite("The default stores of the product Coherence")
 struct DefaultStoresTests {
   @Test func `a default configuration opens a SQLite store without registration`() throws {
     let stack = try Stack()

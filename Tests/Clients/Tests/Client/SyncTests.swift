@@ -1,7 +1,7 @@
 #if os(Linux)
   import Testing
 
-  @Suite("A client of a service that errs", .timeLimit(.minutes(15)))
+  @Suite("A client of an unreliable service", .timeLimit(.minutes(15)))
   struct SyncTests {
     @Test func `a sync canceled once, resumed by two processes and repeated stores every song once`() throws {
       let program = Program("coherence-sync", "1000")

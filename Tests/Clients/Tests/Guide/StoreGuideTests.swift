@@ -24,7 +24,7 @@ final class NotesLocation: StoreLocation {
   func destroy() throws {}
 }
 
-@Suite("The article about stores of one's own")
+@Suite("The article about custom stores")
 struct StoreGuideTests {
   @Test func `a harness has no faults`() {
     #expect(ConformanceSuite.faults(of: NotesHarness()) == [])

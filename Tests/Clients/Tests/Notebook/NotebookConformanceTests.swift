@@ -3,7 +3,7 @@ import CoherenceCore
 import Notebook
 import Testing
 
-@Suite("A store that somebody else wrote")
+@Suite("A store of another package")
 struct NotebookConformanceTests {
   @Test(arguments: ConformanceSuite.cases)
   func `the store conforms`(conformanceCase: ConformanceCase) async throws {
@@ -15,7 +15,7 @@ struct NotebookConformanceTests {
   }
 }
 
-/// What the suite needs to know of notebooks.
+/// The access of the suite to notebooks.
 struct NotebookHarness: StoreHarness {
   let name = "Notebook"
 

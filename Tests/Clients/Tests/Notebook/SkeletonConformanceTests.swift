@@ -2,7 +2,7 @@ import CoherenceConformance
 import CoherenceCore
 import Testing
 
-@Suite("A store in the making")
+@Suite("An unfinished store")
 struct SkeletonConformanceTests {
   // A save needs keys, so the missing `save` shows up only once keys exist. The missing parts of setting a store aside
   // show up last.

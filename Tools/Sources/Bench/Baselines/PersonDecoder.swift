@@ -4,7 +4,7 @@ import Foundation
 struct PersonDecoder {
   private let bytes: UnsafeRawBufferPointer
   private var position: Int
-  /// What a COPY begins with: the signature, the flags and the length of the extension.
+  /// The header of a COPY: the signature, the flags and the length of the extension.
   static let headerSize = 19
 
   init(_ bytes: UnsafeRawBufferPointer, at start: Int) {

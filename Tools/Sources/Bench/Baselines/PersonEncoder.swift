@@ -3,7 +3,7 @@ import Foundation
 /// Writes records in PostgreSQL's binary form into a reused buffer.
 struct PersonEncoder {
   private(set) var bytes: [UInt8] = []
-  /// Where each field's bytes begin, and their number; -1 for a missing value.
+  /// The offset of each field's bytes, and their number; -1 for a missing value.
   private(set) var fields: [(start: Int, count: Int)] = []
 
   init() { bytes.reserveCapacity(1 << 17) }

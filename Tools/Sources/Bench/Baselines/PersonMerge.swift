@@ -21,7 +21,7 @@ struct PersonMerge {
   /// Inserts or updates all staged rows in one statement.
   var upsert: String { "INSERT INTO person (\(list)) SELECT \(list) FROM staged WHERE true \(onConflict)" }
 
-  /// Where table and staged rows differ, by joining them.
+  /// Updates rows that differ from their staged rows.
   var update: String {
     let set = others.map { "\($0) = s.\($0)" }.joined(separator: ", ")
     return "UPDATE person SET \(set) FROM staged AS s WHERE s.id = person.id AND (\(condition("person", "s")))"

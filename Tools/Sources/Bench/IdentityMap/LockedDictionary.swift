@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What one writes oneself: a dictionary behind a lock.
+/// The handwritten alternative: a dictionary behind a lock.
 final class LockedDictionary: Sendable {
   private let tracks = Mutex<[Int: Track]>([:])
 

@@ -3,7 +3,7 @@ struct Measure {
   let name: String
   let title: String
   var unit = Unit.time
-  /// What a sample is divided by for the figure of one.
+  /// The number of items, by which a sample is divided for the figure of one item.
   let items: Int
   /// The word for one of them.
   let item: String
@@ -39,7 +39,7 @@ struct Sample {
   var checksum: UInt64?
 }
 
-/// What ours has to reach.
+/// The goal for Coherence's side.
 enum Goal {
   /// A bound on the ratio of our median to that of the fastest side of a role.
   case ratio(to: Side.Role, atMost: Double)

@@ -16,14 +16,14 @@ extension Workbench {
           try Self.run(count) { try $0.execute(AsyncNoOpAction()) }
         },
         Side(name: "Coherence, until all notifications are posted", role: .ours) {
-          try Self.run(count, untilTold: true) { try $0.execute(NoOpAction()) }
+          try Self.run(count, untilPosted: true) { try $0.execute(NoOpAction()) }
         },
       ],
       // 500,000 in a second.
       goals: [.each(of: name, atMost: 2e-6)])
   }
 
-  /// What a proxy occupies while its action waits in a suspended queue, with the action and its place in the queue.
+  /// The memory of a proxy while its action waits in a suspended queue, with the action and its entry in the queue.
   func actionMemoryMeasure() -> Measure {
     let count = 100_000
     let name = "Coherence, queued proxies"
@@ -48,7 +48,7 @@ extension Workbench {
   }
 
   private static func run(
-    _ count: Int, untilTold isToldToo: Bool = false, _ submit: (BenchConnect) throws -> AnyActionHandle
+    _ count: Int, untilPosted waitsForNotifications: Bool = false, _ submit: (BenchConnect) throws -> AnyActionHandle
   ) throws -> Sample {
     let connect = try startedConnect()
     let sample = try Stopwatch.sample {
@@ -65,16 +65,16 @@ extension Workbench {
       guard handles.allSatisfy({ $0.completionStatus == .successful }) else {
         throw BenchError("An action did not succeed.")
       }
-      if isToldToo { try untilTold(connect) }
+      if waitsForNotifications { try untilPosted(connect) }
       return (UInt64(handles.count), handles)
     }
-    try untilTold(connect)
+    try untilPosted(connect)
     try connect.stop()
     return sample
   }
 
   /// Waits until all notifications are posted, so that they do not disturb the next run.
-  private static func untilTold(_ connect: BenchConnect) throws {
+  private static func untilPosted(_ connect: BenchConnect) throws {
     // Notifications come in batches: the first batch may still be posting when a completion of its last action runs.
     for _ in 0..<2 {
       let done = DispatchSemaphore(value: 0)
@@ -94,7 +94,7 @@ extension Workbench {
     for proxy in proxies { proxy.cancel() }
     proxies = []
     connect.suspended = false
-    try untilTold(connect)
+    try untilPosted(connect)
     try connect.stop()
     return Sample(amount: Double(after) - Double(before), checksum: UInt64(count))
   }

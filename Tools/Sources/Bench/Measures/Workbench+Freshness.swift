@@ -2,8 +2,8 @@ import Coherence
 import Foundation
 
 extension Workbench {
-  /// What it takes a view to show what a background context saved, with ten thousand objects at hand: the whole way from
-  /// the return of the save to the changed values, and what the view's being there costs the save itself.
+  /// The cost of showing a background save in a view, with ten thousand objects in memory: the time from the return of
+  /// the save to the changed values, and the cost of the view for the save itself.
   func freshnessMeasure() -> Measure {
     let alone = "save that nobody follows"
     let followed = "save that a view follows"

@@ -3,9 +3,9 @@ import Coherence
 import Foundation
 
 extension Workbench {
-  /// What a fetched clean object occupies, with its row, its place in the context and its texts, against the plain
-  /// structure with its texts: the difference that the allocator counts before and after a fetch, where the first
-  /// fetch of the connection, which fills caches, came before.
+  /// The memory of a fetched clean object, with its row, its entry in the context and its texts, beside a plain
+  /// structure with its texts. The allocator counts the difference before and after a fetch. An earlier fetch of the
+  /// connection has filled its caches.
   func memoryMeasure() -> Measure {
     Measure(
       name: "memory", title: "Memory of a fetched clean object", unit: .bytes, items: people.count, item: "object",

@@ -118,7 +118,7 @@ extension Workbench {
 // MARK: - Memory
 
 extension Workbench {
-  /// What a merge holds, beside its input, when it has looked at all records and none of them differs.
+  /// The memory of a merge, beside its input, after comparing all records without finding a difference.
   func mergeMemoryMeasure() -> Measure {
     Measure(
       name: "merge-memory", title: "Memory of an unchanged record in a merge", unit: .bytes, items: people.count,

@@ -45,7 +45,7 @@ final class MergeStore {
     return receipt.value.withLock { $0 }
   }
 
-  /// What a fresh context reads: the checksum of everything.
+  /// The content as read by a fresh context: the checksum of everything.
   func readBack() throws -> UInt64 {
     let context = connect.newBackgroundContext()
     return try context.performAndWait { try context.fetchPeople().checksum }

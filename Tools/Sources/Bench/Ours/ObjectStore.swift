@@ -31,7 +31,7 @@ final class ObjectStore {
     ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
   }
 
-  /// What a fresh context reads: the checksum of everything.
+  /// The content as read by a fresh context: the checksum of everything.
   func readBack(closing: Bool = true) throws -> UInt64 {
     let context = makeContext()
     let checksum = try context.performAndWait { try context.fetchPeople().checksum }

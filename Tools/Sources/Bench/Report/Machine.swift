@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the figures come from.
+/// The machine that produced the figures.
 struct Machine: Codable {
   let processor: String
   let cores: Int

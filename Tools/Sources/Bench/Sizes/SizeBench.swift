@@ -2,13 +2,13 @@
 struct SizeBench {
   let stores: SizeStores
   let sizes: [Int]
-  /// How often an operation runs at one size.
+  /// The number of runs of an operation at one size.
   let rounds: Int
   /// Called before each run.
   let progress: (SizedOperation, Int) -> Void
 
-  /// How many seconds the runs of one operation at one size may take. Beyond, further rounds are left out; when one run
-  /// takes longer, larger sizes are left out too.
+  /// The limit in seconds for all runs of one operation at one size. Beyond the limit, further rounds are left out; if
+  /// a single run takes longer, larger sizes are left out too.
   private static let patience = 20.0
 
   /// The powers of ten from 1,000 on below a number, and the number.

@@ -1,4 +1,4 @@
-/// What one run of an operation took.
+/// The cost of one run of an operation.
 struct SizeCost {
   let seconds: Double
   /// The number of records, or of calls, that the seconds are divided by.

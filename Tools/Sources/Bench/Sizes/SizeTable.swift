@@ -7,8 +7,8 @@ struct SizeTable: Codable {
   let rows: [Row]
 
   struct Row: Codable {
-    /// How many times the cost at the smallest size the cost at the largest size may be. Records that no longer fit
-    /// into the processor's caches cost up to four times as much; a quadratic cost grows as the number of records does.
+    /// The largest permitted ratio of the costs at the largest and the smallest size. Records outside of the
+    /// processor's caches cost up to four times as much; a quadratic cost grows with the number of records.
     private static let bound = 8.0
 
     let name: String

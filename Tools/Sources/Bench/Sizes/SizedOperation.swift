@@ -2,7 +2,7 @@ import Coherence
 
 /// An operation whose cost is measured with more and more records.
 struct SizedOperation {
-  /// What the cost of a run is a share of.
+  /// The unit of the cost of a run.
   enum Share: String, Codable {
     /// The operation works on all records.
     case record
@@ -10,7 +10,7 @@ struct SizedOperation {
     case call
   }
 
-  /// How many books the store has before the operation.
+  /// The number of books in the store before the operation.
   enum Books {
     /// As many as the size says.
     case all
@@ -27,7 +27,7 @@ struct SizedOperation {
     }
   }
 
-  /// How often a run repeats an operation whose cost is per call.
+  /// The number of repetitions of an operation with a cost per call in one run.
   static let calls = 100
 
   let name: String

@@ -5,7 +5,7 @@ import Logging
 
 /// The demo's Connect: an in-memory store and a lasting one under one stack.
 package struct DemoStack: Sendable {
-  /// Where the catalog is kept.
+  /// The location of the catalog.
   package enum Place: Sendable {
     /// A SQLite file in a directory.
     case directory(URL)

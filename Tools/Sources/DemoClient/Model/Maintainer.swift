@@ -1,6 +1,6 @@
 import Coherence
 
-/// Who looks after packages: a person or a group.
+/// A person or a group that maintains packages.
 package final class Maintainer: ManagedObject, KeyPathNaming {
   private static let nameKey = AttributeKey<String>("name")
   private static let emailKey = AttributeKey<String>("email")

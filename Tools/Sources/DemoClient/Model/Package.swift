@@ -43,9 +43,9 @@ package final class Package: ManagedObject, KeyPathNaming {
     get { self[Self.maintainerKey] }
     set { self[Self.maintainerKey] = newValue }
   }
-  /// What this package needs.
+  /// The packages that this package needs.
   package var dependencies: ToMany<Package> { self[Self.dependenciesKey] }
-  /// What needs this package.
+  /// The packages that need this package.
   package var dependents: ToMany<Package> { self[Self.dependentsKey] }
 
   package static var propertyNames: [AnyKeyPath: String] {

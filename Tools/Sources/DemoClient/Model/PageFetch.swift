@@ -13,12 +13,12 @@ package final class PageFetch: ManagedObject, KeyPathNaming {
     get { self[Self.pageKey] }
     set { self[Self.pageKey] = newValue }
   }
-  /// What the service calls this content of the page.
+  /// The service's tag for this content of the page.
   package var etag: String {
     get { self[Self.etagKey] }
     set { self[Self.etagKey] = newValue }
   }
-  /// How many packages were on the page.
+  /// The number of packages on the page.
   package var packages: Int {
     get { self[Self.packagesKey] }
     set { self[Self.packagesKey] = newValue }

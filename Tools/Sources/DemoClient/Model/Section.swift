@@ -1,6 +1,6 @@
 import Coherence
 
-/// What a package is for, such as "libs" or "editors".
+/// The category of a package, such as "libs" or "editors".
 package final class Section: ManagedObject, KeyPathNaming {
   private static let nameKey = AttributeKey<String>("name")
   private static let packagesKey = ToManyKey<Package>("packages")

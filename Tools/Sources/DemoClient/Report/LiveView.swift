@@ -25,7 +25,7 @@ package final class LiveView {
     observation = Observation(of: context)
   }
 
-  /// How many packages the view has now.
+  /// The current number of packages in the view.
   package func count() throws -> Int { try context.count(for: FetchRequest(Package.self)) }
 
   /// The changes observed so far, including those in the context's inbox.

@@ -1,7 +1,7 @@
 import Coherence
 import Foundation
 
-/// What a package needs, and what that needs, and so on: level by level, with one fetch each.
+/// The packages that a package needs directly and indirectly, level by level, with one fetch each.
 package struct Needs: Sendable, Equatable {
   package let name: String
   /// The names of needed packages, sorted, by the number of steps that lead to them.

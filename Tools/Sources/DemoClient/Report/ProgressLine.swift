@@ -7,7 +7,7 @@ package struct ProgressLine {
 
   package init(isInteractive: Bool) { self.isInteractive = isInteractive }
 
-  /// What to write for a step, line ends included; nothing when it is not worth a line.
+  /// The text for a step, with line ends; empty for steps that do not deserve a line.
   package mutating func text(for step: SyncStep, note: String) -> String {
     let isFinished = step.done >= step.total
     if isInteractive {

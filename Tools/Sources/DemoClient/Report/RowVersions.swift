@@ -27,7 +27,7 @@ package struct RowVersions: Sendable, Equatable {
     return String(hash, radix: 16)
   }
 
-  /// What became of the rows since.
+  /// The changes of the rows up to later versions.
   package func changes(to later: RowVersions) -> RowChanges {
     RowChanges(
       inserted: later.versions.keys.filter { versions[$0] == nil },

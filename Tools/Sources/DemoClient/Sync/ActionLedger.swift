@@ -9,7 +9,7 @@ package final class ActionLedger: Sendable {
 
   package var proxies: [any ActionProxy] { entries.withLock { $0 } }
 
-  /// What the actions do at the moment, in a few words.
+  /// The current work of the actions, in a few words.
   package var summary: String {
     let proxies = proxies
     let finished = proxies.count { $0.state == .finished }

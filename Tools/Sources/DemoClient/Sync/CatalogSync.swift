@@ -107,7 +107,7 @@ package struct CatalogSync: Sendable {
   }
 }
 
-/// What a synchronisation did.
+/// The result of a synchronization.
 package struct SyncOutcome: Sendable, Equatable {
   /// Packages, sections and maintainers.
   package var changes = Changes()

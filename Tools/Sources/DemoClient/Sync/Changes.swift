@@ -1,6 +1,6 @@
 import Coherence
 
-/// What merges did, in records.
+/// The changes by merges, in records.
 package struct Changes: Sendable, Equatable {
   package var inserted = 0
   package var updated = 0

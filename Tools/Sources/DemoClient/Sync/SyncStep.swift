@@ -1,4 +1,4 @@
-/// How far a synchronisation is.
+/// The progress of a synchronization.
 package struct SyncStep: Sendable, Equatable {
   package enum Phase: String, Sendable {
     case pulling = "Pulling pages"

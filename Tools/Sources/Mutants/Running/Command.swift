@@ -2,7 +2,7 @@ import Foundation
 
 /// A command of the system.
 struct Command {
-  /// How a command ended.
+  /// The result of a command.
   enum Ending: Equatable {
     case exited(Int32)
     /// Ended from here, at a line of its output.

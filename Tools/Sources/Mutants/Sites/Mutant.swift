@@ -8,7 +8,7 @@ public struct Mutant: Hashable, Sendable {
   func switchedText() -> String { site.text(choosingBy: "\(MutantSwitch.function)(\(number))") }
 }
 
-/// How a process finds out which mutant it is.
+/// The names of the switch that selects the mutant of a process.
 enum MutantSwitch {
   static let variable = "COHERENCE_MUTANT"
   static let function = "coherenceMutantIsActive"

@@ -1,6 +1,6 @@
 /// A place in a source file with one possible change.
 public struct MutationSite: Hashable, Sendable {
-  /// How original and changed code stand side by side, so that one build serves both.
+  /// The combination of original and changed code, so that one build serves both.
   public enum Embedding: Hashable, Sendable {
     /// An expression: a ternary chooses.
     case expression
