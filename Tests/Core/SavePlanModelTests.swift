@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CoherenceCore
+import TestRandom
 
 /// Random saves over random content, planned and taken by an engine that checks every constraint after every row.
 ///
@@ -8,7 +9,7 @@ import Testing
 @Suite struct SavePlanModelTests {
   private static let saves = 300
 
-  @Test(arguments: SeededRandom.seeds)
+  @Test(arguments: SplitMix64.seeds)
   func `no step of a planned save breaks a constraint, and all steps together make the wanted content`(
     seed: UInt64
   ) throws {
@@ -31,7 +32,7 @@ import Testing
     }
   }
 
-  @Test(arguments: SeededRandom.seeds)
+  @Test(arguments: SplitMix64.seeds)
   func `the same changes have the same plan, however often it is made`(seed: UInt64) throws {
     print("COHERENCE_SEED=\(seed)")
     var run = RandomSaves(staff: try StaffModel(), seed: seed)
@@ -76,12 +77,12 @@ private struct Content {
 private struct RandomSaves {
   let staff: StaffModel
   var content = Content()
-  private var random: SeededRandom
+  private var random: SplitMix64
   private var nextKey: Int64 = 1
 
   init(staff: StaffModel, seed: UInt64) {
     self.staff = staff
-    random = SeededRandom(seed: seed)
+    random = SplitMix64(seed: seed)
   }
 
   /// The next content, and the changes that lead there from the present one.

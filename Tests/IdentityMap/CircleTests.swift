@@ -1,4 +1,5 @@
 import CoherenceIdentityMap
+import TestRandom
 import Testing
 
 /// Random changes of entities that contain each other.
@@ -6,7 +7,7 @@ import Testing
 /// `COHERENCE_SEED` repeats a run.
 @Suite("Random mixtures of circles")
 struct CircleMixtureTests {
-  @Test(arguments: SeededRandom.seeds)
+  @Test(arguments: SplitMix64.seeds)
   func `whoever is in somebody's list is who he is, and what was undone was never there`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var circle = CircleMixture(seed: seed)
@@ -73,14 +74,14 @@ private struct CircleMixture {
   private struct Refusal: Error {}
 
   private let store = makeStore()
-  private var random: SeededRandom
+  private var random: SplitMix64
   private var number = 0
   private var held: [EntityObserver<Person>] = []
   private var changes: [OptimisticChange] = []
   private(set) var fault: String?
 
   init(seed: UInt64) {
-    random = SeededRandom(seed: seed)
+    random = SplitMix64(seed: seed)
   }
 
   private mutating func any(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CoherenceIdentityMap
+import TestRandom
 
 /// The collections below the engine, each compared with a collection of the standard library.
 @Suite("Collections of the engine")
@@ -15,9 +16,9 @@ struct CollectionTests {
 
   // MARK: Identity index
 
-  @Test(arguments: SeededRandom.seeds)
+  @Test(arguments: SplitMix64.seeds)
   func `an identity index finds the elements that a dictionary finds`(seed: UInt64) {
-    var random = SeededRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     var index = IdentityIndex<Element>()
     defer { index.destroy() }
     var expected: [Int: Element] = [:]
@@ -70,9 +71,9 @@ struct CollectionTests {
 
   // MARK: LRU list
 
-  @Test(arguments: SeededRandom.seeds)
+  @Test(arguments: SplitMix64.seeds)
   func `an LRU list evicts the entry that was used the longest time ago`(seed: UInt64) {
-    var random = SeededRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let elements = (0..<50).map { Element($0) }
     var entries: [Int: LRUEntry<Element>] = [:]
     var list = LRUList<Element>()
@@ -101,9 +102,9 @@ struct CollectionTests {
     withExtendedLifetime(elements) {}
   }
 
-  @Test(arguments: SeededRandom.seeds)
+  @Test(arguments: SplitMix64.seeds)
   func `an LRU list keeps entries in the order of their deadlines`(seed: UInt64) {
-    var random = SeededRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let elements = (0..<100).map { Element($0) }
     var list = LRUList<Element>()
     var deadlines: [(id: Int, seconds: Int)] = []

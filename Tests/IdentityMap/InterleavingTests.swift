@@ -1,5 +1,6 @@
 import CoherenceIdentityMap
 import Foundation
+import TestRandom
 import Testing
 
 /// Random mixtures of everything that a store does, held against what always has to be true.
@@ -10,7 +11,7 @@ struct InterleavingTests {
   private static let steps =
     (ProcessInfo.processInfo.environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 40_000) / 20
 
-  @Test(arguments: SeededRandom.seeds)
+  @Test(arguments: SplitMix64.seeds)
   func `observers have the present values, and never those of undone changes`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var run = Mixture(seed: seed, isPinned: false)
@@ -25,7 +26,7 @@ struct InterleavingTests {
     #expect(isEmpty, "Something is left after seed \(seed).")
   }
 
-  @Test(arguments: SeededRandom.seeds)
+  @Test(arguments: SplitMix64.seeds)
   func `unconfirmed changes leave nothing behind`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var run = Mixture(seed: seed, isPinned: true)

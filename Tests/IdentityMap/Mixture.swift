@@ -1,4 +1,5 @@
 import CoherenceIdentityMap
+import TestRandom
 
 /// A store with random operations, its observers, and a twin that receives no tentative changes.
 struct Mixture {
@@ -6,7 +7,7 @@ struct Mixture {
 
   private let store = makeStore()
   private let twin = makeStore()
-  private var random: SeededRandom
+  private var random: SplitMix64
   private var number = 0
   private var held: [Any] = []
   private var changes: [OptimisticChange] = []
@@ -21,7 +22,7 @@ struct Mixture {
   }
 
   init(seed: UInt64, isPinned: Bool) {
-    random = SeededRandom(seed: seed)
+    random = SplitMix64(seed: seed)
     guard isPinned else { return }
     for store in [store, twin] {
       store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }

@@ -1,6 +1,7 @@
 import CoherenceIdentityMap
 import Foundation
 import Synchronization
+import TestRandom
 import Testing
 
 /// Random operations, each checked against plain dictionaries.
@@ -10,7 +11,7 @@ import Testing
 struct ModelTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static let operations = environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 200_000
-  private static let seed = SeededRandom.seeds[0]
+  private static let seed = SplitMix64.seeds[0]
 
   @Test func `the store does what plain dictionaries do`() {
     print("COHERENCE_SEED=\(Self.seed)")
@@ -72,7 +73,7 @@ private struct ModelRun {
   }
 
   private let store = makeStore()
-  private var random: SeededRandom
+  private var random: SplitMix64
   private var model = Model()
   private var leaves: [Int: EntityObserver<Leaf>] = [:]
   private var groups: [Int: EntityObserver<Group>] = [:]
@@ -83,7 +84,7 @@ private struct ModelRun {
   var livingValues: Int { living.value }
 
   init(seed: UInt64) {
-    random = SeededRandom(seed: seed)
+    random = SplitMix64(seed: seed)
   }
 
   private mutating func any(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }

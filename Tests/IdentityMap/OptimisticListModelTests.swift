@@ -1,5 +1,6 @@
 import CoherenceIdentityMap
 import Foundation
+import TestRandom
 import Testing
 
 /// Random edits of a list, each step held against plain arrays of identifiers.
@@ -10,7 +11,7 @@ struct OptimisticListModelTests {
   private static let steps =
     (ProcessInfo.processInfo.environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 40_000) / 10
 
-  @Test(arguments: SeededRandom.seeds)
+  @Test(arguments: SplitMix64.seeds)
   func `a list with tentative edits is that of plain arrays`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var run = ListRun(seed: seed)
@@ -38,7 +39,7 @@ private struct ListRun {
   }
 
   private let store = makeStore()
-  private var random: SeededRandom
+  private var random: SplitMix64
   private var list = ListModel()
   /// The entities that are there by confirmed changes.
   private var existing: Set<Int> = []
@@ -52,7 +53,7 @@ private struct ListRun {
   private(set) var fault: String?
 
   init(seed: UInt64) {
-    random = SeededRandom(seed: seed)
+    random = SplitMix64(seed: seed)
     store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
     subscription = store.find(named: .all).observe { [told] in told.append($0) }
   }

@@ -1,4 +1,5 @@
 import CoherenceIdentityMap
+import TestRandom
 import Testing
 
 @Suite("Queries")
@@ -86,7 +87,7 @@ struct QueryTests {
 
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
   func `differences turn the former list into the new one`(seed: UInt64) {
-    var random = SeededRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let told = Told<ListChange<Item>>()
     let subscription = store.query(Item.self, sort: { ($0.key, $0.id) < ($1.key, $1.id) }).observeChanges {
       told.append($0)

@@ -1,5 +1,6 @@
 import CoherenceIdentityMap
 import Foundation
+import TestRandom
 import Testing
 
 /// Random removals of entities that aggregates give up, keep or refuse to lose, each step held against plain dictionaries.
@@ -10,7 +11,7 @@ struct RemovalPolicyModelTests {
   private static let steps =
     (ProcessInfo.processInfo.environment["COHERENCE_IDENTITY_MAP_OPERATIONS"].flatMap { Int($0) } ?? 40_000) / 10
 
-  @Test(arguments: SeededRandom.seeds)
+  @Test(arguments: SplitMix64.seeds)
   func `aggregates have what plain dictionaries say`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var run = RemovalRun(seed: seed)
@@ -36,7 +37,7 @@ private struct RemovalRun {
   }
 
   private let store = makeStore()
-  private var random: SeededRandom
+  private var random: SplitMix64
   private var leaves: [Int: String] = [:]
   /// The values of removed leaves that articles keep.
   private var last: [Int: String] = [:]
@@ -47,7 +48,7 @@ private struct RemovalRun {
   private(set) var fault: String?
 
   init(seed: UInt64) {
-    random = SeededRandom(seed: seed)
+    random = SplitMix64(seed: seed)
     store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
     store.setPolicy(for: Article.self) { $0.lifetime = .pinned }
   }

@@ -1,4 +1,5 @@
 import CoherenceIdentityMap
+import TestRandom
 import Testing
 
 /// What a closure that updates changed in its value counts, and nothing else.
@@ -209,10 +210,10 @@ struct UpdateTests {
 /// `COHERENCE_SEED` repeats a run.
 @Suite("Random updates of aggregates")
 struct UpdateMixtureTests {
-  @Test(arguments: SeededRandom.seeds)
+  @Test(arguments: SplitMix64.seeds)
   func `every entity is what the last update made of it, at all its places`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
-    var random = SeededRandom(seed: seed)
+    var random = SplitMix64(seed: seed)
     let store = makeStore()
     var texts = (0..<4).map { _ in "old" }
     func leaf(_ id: Int) -> Leaf { Leaf(id, texts[id]) }

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import CoherenceCore
+import TestRandom
 
 /// What the row cache of a coordinator spares a SQLite store, and when it must not.
 @Suite struct RowCacheTests {
@@ -245,7 +246,7 @@ import Testing
   // MARK: Mixture
 
   /// A coordinator with a cache and a twin without one must show the same at each step, after writes of all origins.
-  @Test(arguments: RowCacheTests.seeds)
+  @Test(arguments: SplitMix64.seeds)
   func `a coordinator with a cache shows what one without shows`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let twin = try anotherCoordinator()
@@ -289,8 +290,4 @@ import Testing
     }
     #expect(statistics.hits > 0)
   }
-
-  static let seeds: [UInt64] =
-    ProcessInfo.processInfo.environment["COHERENCE_SEED"].flatMap { UInt64($0) }.map { [$0] }
-    ?? (0..<4).map { _ in UInt64.random(in: 0..<1_000_000) }
 }

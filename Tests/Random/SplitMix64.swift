@@ -1,3 +1,5 @@
+import Foundation
+
 /// Random numbers that a seed repeats.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
@@ -14,4 +16,12 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
 
   /// A number from 0 up to a bound, without the bound.
   package mutating func next(below bound: Int) -> Int { Int(next() % UInt64(bound)) }
+
+  /// Whether an event of a probability happens.
+  package mutating func isTrue(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &self) < probability }
+
+  /// The seeds of a run: the seed in `COHERENCE_SEED`, which repeats a run, or four random ones.
+  package static let seeds =
+    ProcessInfo.processInfo.environment["COHERENCE_SEED"].flatMap { UInt64($0) }.map { [$0] }
+    ?? (0..<4).map { _ in UInt64.random(in: 0..<1_000_000) }
 }
