@@ -17,9 +17,9 @@ package final class KeyBlocks: Sendable {
   /// Returns consecutive keys, and sets aside more where the block has too few.
   ///
   /// - Parameter allocate: Sets a number of keys aside in the store.
-  package func take(_ count: Int, of root: EntityDescription, allocate: (Int) throws -> Range<Int64>) throws -> Range<
-    Int64
-  > {
+  package func take(
+    _ count: Int, of root: EntityDescription, allocate: (Int) throws -> Range<Int64>
+  ) throws -> Range<Int64> {
     let root = ObjectIdentifier(root)
     let size = blocks.withLock { blocks in
       let block = blocks[root] ?? Block()
