@@ -132,22 +132,26 @@ let package = Package(
     .target(
       name: "CoherenceConformance", dependencies: ["CoherenceCore"], path: "Tests/ConformanceKit",
       swiftSettings: strict),
+    .target(name: "TestRandom", path: "Tests/Random", swiftSettings: strict),
     .target(
       name: "TestSupport",
       dependencies: ["CoherenceCore", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite", logging],
       path: "Tests/Support", swiftSettings: strict),
     .testTarget(
-      name: "CoreTests", dependencies: ["CoherenceCore", "CoherenceInMemory"], path: "Tests/Core",
+      name: "CoreTests", dependencies: ["CoherenceCore", "CoherenceInMemory", "TestRandom"], path: "Tests/Core",
       swiftSettings: strict),
     .testTarget(
       name: "InMemoryTests", dependencies: ["CoherenceInMemory", "CoherenceConformance"], path: "Tests/InMemory",
       swiftSettings: strict),
     .testTarget(
       name: "SQLiteTests",
-      dependencies: ["CoherenceSQLite", "CoherenceInMemory", "CoherenceConformance", "TestSupport", grdb],
+      dependencies: [
+        "CoherenceSQLite", "CoherenceInMemory", "CoherenceConformance", "TestRandom", "TestSupport", grdb,
+      ],
       path: "Tests/SQLite", swiftSettings: strict),
     .testTarget(
-      name: "PostgreSQLTests", dependencies: ["CoherencePostgreSQL", "CoherenceConformance", "TestSupport"],
+      name: "PostgreSQLTests",
+      dependencies: ["CoherencePostgreSQL", "CoherenceConformance", "TestRandom", "TestSupport"],
       path: "Tests/PostgreSQL", swiftSettings: strict),
     .testTarget(
       name: "StrategiesTests",
@@ -157,10 +161,11 @@ let package = Package(
       path: "Tests/Strategies", swiftSettings: strict),
     .testTarget(
       name: "ReconciliationTests",
-      dependencies: ["CoherenceReconciliation", "CoherenceCore", "CoherenceInMemory"],
+      dependencies: ["CoherenceReconciliation", "CoherenceCore", "CoherenceInMemory", "TestRandom"],
       path: "Tests/Reconciliation", swiftSettings: strict),
     .testTarget(
-      name: "IdentityMapTests", dependencies: ["CoherenceIdentityMap", openCombine], path: "Tests/IdentityMap",
+      name: "IdentityMapTests", dependencies: ["CoherenceIdentityMap", openCombine, "TestRandom"],
+      path: "Tests/IdentityMap",
       swiftSettings: strict),
     .testTarget(
       name: "MacrosTests",
@@ -173,7 +178,7 @@ let package = Package(
       name: "ActionsTests",
       dependencies: [
         "CoherenceActions", "CoherenceMapping", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite",
-        "TestSupport", logging,
+        "TestRandom", "TestSupport", logging,
       ],
       path: "Tests/Actions", swiftSettings: strict),
     .testTarget(

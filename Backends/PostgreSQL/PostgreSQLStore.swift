@@ -14,7 +14,7 @@ final class PostgreSQLStore: PersistentStore {
   let planner: QueryPlanner
   let saveStatements: SaveStatements
   let pool: PostgreSQLPool
-  let keys = PostgreSQLKeys()
+  let keys = KeyBlocks()
   /// How the rows of a hierarchy are read by key.
   private let rowQueries: [ObjectIdentifier: RowQuery]
 

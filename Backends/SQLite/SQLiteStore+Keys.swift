@@ -1,50 +1,5 @@
 import CoherenceCore
 import CoherenceSQL
-import Synchronization
-
-/// The keys that a store has set aside and not yet handed out.
-final class SQLiteKeys: Sendable {
-  private struct Block {
-    var keys: Range<Int64> = 0..<0
-    /// How many keys to set aside next time: twice as many each time, so that many small requests cost few writes.
-    var size = 64
-  }
-  private let blocks = Mutex<[ObjectIdentifier: Block]>([:])
-  private static let maximumSize = 4096
-
-  /// Hands out keys in a row, setting aside more with a block that takes a number of them.
-  func take(_ count: Int, of root: EntityDescription, allocate: (Int) throws -> Range<Int64>) throws -> Range<Int64> {
-    let root = ObjectIdentifier(root)
-    let size = blocks.withLock { blocks in
-      let block = blocks[root] ?? Block()
-      return block.keys.count < count ? max(count, block.size) : 0
-    }
-    // Without the lock: setting keys aside waits for the writer of the file, which may ask for keys itself.
-    let fresh = size > 0 ? try allocate(size) : 0..<0
-    if let taken = blocks.withLock({ Self.take(count, from: &$0[root, default: Block()], adding: fresh) }) {
-      return taken
-    }
-    // Another thread was faster with the keys that were there.
-    let others = try allocate(max(count, size))
-    return others.lowerBound..<(others.lowerBound + Int64(count))
-  }
-
-  /// Takes keys out of a block. Returns `nil` when the block has too few.
-  private static func take(_ count: Int, from block: inout Block, adding fresh: Range<Int64>) -> Range<Int64>? {
-    if !fresh.isEmpty {
-      let isAdjacent = block.keys.upperBound == fresh.lowerBound
-      block.keys = (isAdjacent ? block.keys.lowerBound : fresh.lowerBound)..<fresh.upperBound
-      block.size = min(block.size * 2, maximumSize)
-    }
-    guard block.keys.count >= count else { return nil }
-    let first = block.keys.lowerBound
-    block.keys = (first + Int64(count))..<block.keys.upperBound
-    return first..<(first + Int64(count))
-  }
-
-  /// Forgets the keys set aside, because another writer used keys without allocating them.
-  func discard(of root: EntityDescription) { blocks.withLock { $0[ObjectIdentifier(root)]?.keys = 0..<0 } }
-}
 
 extension SQLiteStore {
   func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64> {

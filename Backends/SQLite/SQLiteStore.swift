@@ -18,7 +18,7 @@ final class SQLiteStore: PersistentStore {
   /// How the row of a key is read, by hierarchy.
   let rowQueries: [ObjectIdentifier: RowQuery]
   let pool: SQLiteReaderPool
-  let keys = SQLiteKeys()
+  let keys = KeyBlocks()
   /// Distinguishes the file's states; `nil` in a store that only reads.
   let states: SQLiteStates?
   private let path: String

@@ -1,5 +1,6 @@
 import CoherenceCore
 import Foundation
+import TestRandom
 import Testing
 
 /// Predicates are printed and read back.
@@ -22,20 +23,13 @@ import Testing
 
 /// Random predicates without what format text cannot say. The same seed makes the same predicates.
 private struct RandomPredicates: RandomNumberGenerator {
-  private var state: UInt64
+  private var random: SeededRandom
 
-  init(seed: UInt64) { state = seed }
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-  /// SplitMix64.
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
+  mutating func next() -> UInt64 { random.next() }
 
-  private mutating func number(below bound: Int) -> Int { Int(next() % UInt64(bound)) }
+  private mutating func number(below bound: Int) -> Int { random.next(below: bound) }
 
   private mutating func choice<T>(_ items: [T]) -> T { items[number(below: items.count)] }
 

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CoherenceCore
+import TestRandom
 
 /// Random saves over random content, planned and taken by an engine that checks every constraint after every row.
 ///

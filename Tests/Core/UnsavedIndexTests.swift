@@ -1,4 +1,5 @@
 import CoherenceInMemory
+import TestRandom
 import Testing
 
 @testable import CoherenceCore

@@ -1,4 +1,5 @@
 import CoherenceIdentityMap
+import TestRandom
 import Testing
 
 /// Random changes of entities that contain each other.

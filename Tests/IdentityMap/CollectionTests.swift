@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CoherenceIdentityMap
+import TestRandom
 
 /// The collections below the engine, each compared with a collection of the standard library.
 @Suite("Collections of the engine")

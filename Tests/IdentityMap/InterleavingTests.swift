@@ -1,5 +1,6 @@
 import CoherenceIdentityMap
 import Foundation
+import TestRandom
 import Testing
 
 /// Random mixtures of everything that a store does, held against what always has to be true.

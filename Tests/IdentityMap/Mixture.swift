@@ -1,4 +1,5 @@
 import CoherenceIdentityMap
+import TestRandom
 
 /// A store with random operations, its observers, and a twin that receives no tentative changes.
 struct Mixture {

@@ -1,6 +1,7 @@
 import CoherenceIdentityMap
 import Foundation
 import Synchronization
+import TestRandom
 import Testing
 
 /// Random operations, each checked against plain dictionaries.

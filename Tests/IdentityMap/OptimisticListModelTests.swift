@@ -1,5 +1,6 @@
 import CoherenceIdentityMap
 import Foundation
+import TestRandom
 import Testing
 
 /// Random edits of a list, each step held against plain arrays of identifiers.

@@ -1,4 +1,5 @@
 import CoherenceIdentityMap
+import TestRandom
 import Testing
 
 @Suite("Queries")

@@ -1,5 +1,6 @@
 import CoherenceIdentityMap
 import Foundation
+import TestRandom
 import Testing
 
 /// Random removals of entities that aggregates give up, keep or refuse to lose, each step held against plain dictionaries.

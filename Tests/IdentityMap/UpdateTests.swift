@@ -1,4 +1,5 @@
 import CoherenceIdentityMap
+import TestRandom
 import Testing
 
 /// An update stores the changes that its closure makes in the value, and nothing else.

@@ -2,6 +2,7 @@ import CoherenceCore
 @testable import CoherencePostgreSQL
 import Foundation
 import TestSupport
+import TestRandom
 import Testing
 
 @Suite struct NumericTests {

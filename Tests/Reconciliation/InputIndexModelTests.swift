@@ -1,4 +1,5 @@
 import CoherenceCore
+import TestRandom
 import Testing
 
 @testable import CoherenceReconciliation

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import CoherenceCore
+import TestRandom
 
 /// The reads that a coordinator's row cache saves a SQLite store, and the reads that must not use the cache.
 @Suite struct RowCacheTests {
@@ -289,8 +290,4 @@ import Testing
     }
     #expect(statistics.hits > 0)
   }
-
-  static let seeds: [UInt64] =
-    ProcessInfo.processInfo.environment["COHERENCE_SEED"].flatMap { UInt64($0) }.map { [$0] }
-    ?? (0..<4).map { _ in UInt64.random(in: 0..<1_000_000) }
 }

@@ -1,5 +1,3 @@
-import Foundation
-
 // MARK: - Typed accessors
 
 extension ManagedObject {
@@ -227,7 +225,7 @@ extension ManagedObject {
     if let slots = entity.composites[name] { return try CompositeCoding.decode(V.self, from: self, slots: slots) }
     guard let text: String = try value(for: name, as: String?.self) else { return nil }
     do {
-      return try JSONDecoder().decode(V.self, from: Data(text.utf8))
+      return try JSONText.decode(V.self, from: .string(text))
     } catch {
       throw CoherenceError(
         .wrongType,
@@ -242,10 +240,8 @@ extension ManagedObject {
   public final func setCodable<V: Codable>(_ value: V?, for name: String) throws {
     if let slots = entity.composites[name] { return try CompositeCoding.encode(value, into: self, slots: slots) }
     guard let value else { return try setAttributeValue(.null, for: name) }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     do {
-      try setAttributeValue(.string(String(decoding: try encoder.encode(value), as: UTF8.self)), for: name)
+      try setAttributeValue(.string(try JSONText.encode(value)), for: name)
     } catch let error as EncodingError {
       throw CoherenceError(
         .wrongType, "The value of '\(entity.name).\(name)' cannot be encoded; see the underlying error.",

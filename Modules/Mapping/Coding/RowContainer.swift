@@ -1,5 +1,4 @@
 import CoherenceCore
-import CoherenceReconciliation
 
 /// A decoding container with the values of a record by coding key.
 struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {

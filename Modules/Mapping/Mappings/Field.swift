@@ -1,5 +1,4 @@
 public import CoherenceCore
-import CoherenceReconciliation
 
 /// A property of a model, and the attribute that stores it.
 ///

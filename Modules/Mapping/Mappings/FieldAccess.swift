@@ -1,5 +1,4 @@
 public import CoherenceCore
-import CoherenceReconciliation
 
 /// Reads a field's value from a model, and writes the value into memory for a new model.
 @usableFromInline

@@ -4,6 +4,7 @@ import CoherenceMapping
 import Foundation
 import Testing
 import TestSupport
+import TestRandom
 
 /// A merge and a save of models are two ways to write the same record. All forms of their input must lead to the same
 /// values, on every store.

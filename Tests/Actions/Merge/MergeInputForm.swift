@@ -2,6 +2,7 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 import TestSupport
+import TestRandom
 
 /// An item from a server. The outer `nil` of a property keeps the stored value, and the inner `nil` clears it.
 struct FormItem: Decodable {

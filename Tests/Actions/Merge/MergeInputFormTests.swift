@@ -3,6 +3,7 @@ import CoherenceCore
 import Foundation
 import Testing
 import TestSupport
+import TestRandom
 
 /// A dictionary, JSON, a decoded value and an object with the same content must lead to the same record.
 @Suite("Forms of merge input")

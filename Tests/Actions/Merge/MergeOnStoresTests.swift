@@ -3,6 +3,7 @@ import CoherenceCore
 import Foundation
 import Testing
 import TestSupport
+import TestRandom
 
 @Suite("Merges on every store")
 struct MergeOnStoresTests {

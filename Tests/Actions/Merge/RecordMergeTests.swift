@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import TestSupport
+import TestRandom
 import Testing
 
 @Suite("Merging records")

@@ -1,5 +1,4 @@
 public import CoherenceCore
-import CoherenceReconciliation
 public import Foundation
 
 /// Decodes a record by an entity's attributes, without a type for the record:

@@ -1,5 +1,4 @@
 public import CoherenceCore
-import CoherenceReconciliation
 
 extension MergeRecord {
   /// Makes a record from the stored properties of a value, by their names; for example from a decoded structure. A property

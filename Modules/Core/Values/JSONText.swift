@@ -1,4 +1,3 @@
-package import CoherenceCore
 import Foundation
 
 /// The JSON text in which rows keep values of `Codable` types. Keys are sorted, so that equal values have equal texts.

@@ -1,12 +1,12 @@
 import Foundation
 
 /// Random numbers that a seed repeats.
-struct SeededRandom: RandomNumberGenerator {
+package struct SeededRandom: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  init(seed: UInt64) { state = seed }
+  package init(seed: UInt64) { state = seed }
 
-  mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -14,8 +14,14 @@ struct SeededRandom: RandomNumberGenerator {
     return mixed ^ (mixed >> 31)
   }
 
+  /// A number from 0 up to a bound, without the bound.
+  package mutating func next(below bound: Int) -> Int { Int(next() % UInt64(bound)) }
+
+  /// Whether an event of a probability happens.
+  package mutating func isTrue(_ probability: Double) -> Bool { Double.random(in: 0..<1, using: &self) < probability }
+
   /// The seeds of a run: the seed in `COHERENCE_SEED`, which repeats a run, or four random ones.
-  static let seeds =
+  package static let seeds =
     ProcessInfo.processInfo.environment["COHERENCE_SEED"].flatMap { UInt64($0) }.map { [$0] }
     ?? (0..<4).map { _ in UInt64.random(in: 0..<1_000_000) }
 }

@@ -1,0 +1,53 @@
+package import CoherenceCore
+import Synchronization
+
+/// The keys that a store has set aside and has not returned yet, in blocks by hierarchy.
+package final class KeyBlocks: Sendable {
+  private struct Block {
+    var keys: Range<Int64> = 0..<0
+    /// The number of keys to set aside next. It doubles each time, so that many small requests cost few writes.
+    var size = 64
+  }
+
+  private let blocks = Mutex<[ObjectIdentifier: Block]>([:])
+  private static let maximumSize = 4096
+
+  package init() {}
+
+  /// Returns consecutive keys, and sets aside more where the block has too few.
+  ///
+  /// - Parameter allocate: Sets a number of keys aside in the store.
+  package func take(
+    _ count: Int, of root: EntityDescription, allocate: (Int) throws -> Range<Int64>
+  ) throws -> Range<Int64> {
+    let root = ObjectIdentifier(root)
+    let size = blocks.withLock { blocks in
+      let block = blocks[root] ?? Block()
+      return block.keys.count < count ? max(count, block.size) : 0
+    }
+    // Without the lock: an allocation waits for a round trip, or for the writer of the file, which may take keys itself.
+    let fresh = size > 0 ? try allocate(size) : 0..<0
+    if let taken = blocks.withLock({ Self.take(count, from: &$0[root, default: Block()], adding: fresh) }) {
+      return taken
+    }
+    // Another thread took the keys of the block meanwhile.
+    let others = try allocate(max(count, size))
+    return others.lowerBound..<(others.lowerBound + Int64(count))
+  }
+
+  /// Takes keys out of a block. Returns `nil` when the block has too few.
+  private static func take(_ count: Int, from block: inout Block, adding fresh: Range<Int64>) -> Range<Int64>? {
+    if !fresh.isEmpty {
+      let isAdjacent = block.keys.upperBound == fresh.lowerBound
+      block.keys = (isAdjacent ? block.keys.lowerBound : fresh.lowerBound)..<fresh.upperBound
+      block.size = min(block.size * 2, maximumSize)
+    }
+    guard block.keys.count >= count else { return nil }
+    let first = block.keys.lowerBound
+    block.keys = (first + Int64(count))..<block.keys.upperBound
+    return first..<(first + Int64(count))
+  }
+
+  /// Forgets the keys set aside, because another writer used keys without allocating them.
+  package func discard(of root: EntityDescription) { blocks.withLock { $0[ObjectIdentifier(root)]?.keys = 0..<0 } }
+}
