@@ -5,14 +5,16 @@ import Logging
 extension PostgreSQLConnection {
   /// Queues a statement with its values.
   ///
-  /// - Parameter clampsDates: Whether dates that the server cannot keep may stand in it, because they are only compared.
+  /// - Parameter clampsDates: Whether the statement may contain dates out of the server's range, because it only
+  ///   compares them.
   func send(_ statement: SQLStatement, isKept: Bool = true, clampsDates: Bool = false) throws {
     try send(PostgreSQLText(statement, isKept: isKept)) { fields in
       for binding in statement.bindings { try fields.append(binding, clampsDates: clampsDates) }
     }
   }
 
-  /// Runs statements in one round trip. When one fails, those after it are not run and the connection is ready again.
+  /// Runs statements in one round trip. If a statement fails, the later ones do not run, and the connection is ready
+  /// again.
   ///
   /// - Returns: The result of each.
   func run(_ statements: [SQLFragment], isKept: Bool = true, clampsDates: Bool = false) throws -> [PostgreSQLResult] {
@@ -48,12 +50,12 @@ extension PostgreSQLConnection {
     }
   }
 
-  /// Runs a block that sends and receives, and gets the connection ready again when the block fails.
+  /// Runs a block that sends and receives. If the block fails, makes the connection ready again.
   func settling<T>(_ body: () throws -> T) throws -> T {
     do {
       return try body()
     } catch {
-      // On a lost connection settling fails too, and the first error says so.
+      // On a lost connection this fails too, and the first error explains the failure.
       try? abandon()
       throw error
     }

@@ -12,9 +12,9 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   let store: PostgreSQLStore
   var hold: StateHold?
   private var states = 0
-  /// Waits for a pool that takes the connection back at the moment.
+  /// The number of the present state. Waits while the pool reclaims the connection.
   var stateNumber: Int { turn.withLock { states } }
-  /// Held during a read. Its holder may wait for the pool, so the pool only tries to take it.
+  /// Held during a read. A reading thread may wait for the pool, so the pool only tries to take the lock.
   private let turn = NSRecursiveLock()
   private var lastUse = ContinuousClock.now
   private var connection: PostgreSQLConnection?
@@ -22,7 +22,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   private var isFinished = false
   /// Whether a save of the same thread may have the connection.
   private var isOffered = false
-  /// The error that the transaction failed by. Nothing more can be read in it then.
+  /// The error that ended the transaction. No read is possible in it any more.
   private var failure: (any Error)?
   /// The fetch whose rows are still coming.
   private weak var cursor: PostgreSQLCursor?
@@ -116,7 +116,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   // MARK: Yielding
 
-  /// Whether the last read was that long ago.
+  /// Whether no read happened for a duration.
   ///
   /// - Returns: `false` during a read.
   func isIdle(for duration: Duration) -> Bool {
@@ -125,7 +125,8 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     return ContinuousClock.now - lastUse >= duration
   }
 
-  /// Gives the connection up, but not during a read, with rows of a fetch under way, or with the state held. Never waits.
+  /// Releases the connection to the pool; returns `nil` during a read, with unreceived rows of a fetch, or with a held
+  /// state. Never waits.
   func yieldConnection() -> PostgreSQLConnection? {
     guard turn.try() else { return nil }
     defer { turn.unlock() }
@@ -158,7 +159,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     return isOffered && connection != nil
   }
 
-  /// Gives the connection to a save, with the transaction open; `nil` when none is offered. Never waits.
+  /// Passes the connection to a save, with the transaction open; `nil` if none is offered. Never waits.
   func takeOffer() -> PostgreSQLConnection? {
     guard turn.try() else { return nil }
     defer { turn.unlock() }
@@ -171,7 +172,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   // MARK: Reading
 
-  /// From how many rows on a COPY may be worth it that the server plans the statement again.
+  /// The least limit of rows for which a COPY may pay off, although the server plans the statement again.
   private static let copyThreshold = 100
   static let savepoint = "SAVEPOINT \"c\""
   static let savepointText = PostgreSQLText(savepoint)
@@ -198,7 +199,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     }
   }
 
-  /// Runs a block with the connection, with nothing else going on there.
+  /// Runs a block with the connection, after any unfinished fetch is received.
   func read<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
     turn.lock()
     defer {
@@ -223,7 +224,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     }
   }
 
-  /// Takes in what a fetch has not handed out yet, so that another statement can run.
+  /// Receives the remaining rows of an unfinished fetch, so that another statement can run.
   private func makeFree(_ connection: PostgreSQLConnection) throws {
     if let cursor { try cursor.takeIn(connection) } else { try connection.settle() }
     cursor = nil

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// What SQLite answered to a call that failed. It never contains a value of a record.
+/// SQLite's error for a failed call. Never contains a value of a record.
 public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
   /// The extended result code.
   public let code: CInt

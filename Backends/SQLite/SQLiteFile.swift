@@ -81,7 +81,7 @@ final class SQLiteFile: Sendable {
     }
   }
 
-  /// Whether the calling thread keeps other writers out.
+  /// Whether the calling thread excludes other writers.
   var isExcludingOthers: Bool { excluder.load(ordering: .relaxed) == callingThread }
 
   /// Runs a block in the only writing transaction of the file, which ends with the first save.
@@ -103,7 +103,7 @@ final class SQLiteFile: Sendable {
     return try body()
   }
 
-  /// Ends the transaction of an exclusion without a save: keys that were set aside in it may be in use.
+  /// Commits the transaction of an exclusion without a save, because keys that were allocated in it may be in use.
   private func commitKeys(since former: SQLiteLogState?) {
     try? writer.use { session in
       do {

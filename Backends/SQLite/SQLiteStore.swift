@@ -160,8 +160,8 @@ final class SQLiteStore: PersistentStore {
     }
   }
 
-  /// Brings the content of a deleted log into the database, when a reader's error shows the loss. Only the writing
-  /// connection still has the log.
+  /// Writes the content of a deleted log into the database after a reader's error. Only the writing connection still
+  /// has the log open.
   @inline(never) func rescue(after error: any Error) {
     guard let error = error as? CoherenceError, error.isOfMissingFile, let file = file.withLock({ $0 }) else { return }
     do {
