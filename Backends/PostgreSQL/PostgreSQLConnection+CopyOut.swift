@@ -29,12 +29,12 @@ extension PostgreSQLConnection {
       if try row.take(message, count: count, from: start) { return true }
     }
     try endCopiedRows()
-    try settle()
+    try discardResponses()
     return false
   }
 
   /// Receives and discards the rest of the copy, and the failure of a cancelled copy.
-  func settleCopiedRows() throws {
+  func discardCopiedRows() throws {
     while let (message, _) = try copiedMessage() { PQfreemem(message) }
     do {
       try endCopiedRows()

@@ -8,29 +8,29 @@ extension PostgreSQLConnection {
   // MARK: Silence
 
   /// Checks whether to continue waiting for a server that has sent nothing, and throws if not.
-  func endure() throws {
+  func checkSilence() throws {
     let now = ContinuousClock.now
     let since = silence ?? now
     silence = since
-    if isInterruptible, let cancellation, now - cancellation > Self.cancellationPatience {
+    if isInterruptible, let cancellation, now - cancellation > Self.cancellationTimeout {
       closeLink()
       throw CoherenceError(
         .cancelled, "The task was cancelled, and the PostgreSQL server did not react; the connection was closed.")
     }
     if let deadline {
-      if now >= deadline { throw giveUpLink() }
-    } else if now - since > options.silencePatience {
+      if now >= deadline { throw closeSilentLink() }
+    } else if now - since > options.silenceTimeout {
       let probe = PostgreSQLProbe(options, logger: logger)
       let isWorking = probe.isWorking(process, on: host) { isReadable(within: 0) }
-      if !isWorking, !isReadable(within: 0) { throw giveUpLink() }
+      if !isWorking, !isReadable(within: 0) { throw closeSilentLink() }
       silence = nil
     }
   }
 
   /// How long a cancelled statement may take to end.
-  private static let cancellationPatience = Duration.seconds(3)
+  private static let cancellationTimeout = Duration.seconds(3)
 
-  private func giveUpLink() -> CoherenceError {
+  private func closeSilentLink() -> CoherenceError {
     closeLink()
     return CoherenceError(
       .connectionLost,

@@ -20,11 +20,11 @@ extension PostgreSQLConnection {
   func run(_ statements: [SQLFragment], isKept: Bool = true, clampsDates: Bool = false) throws -> [PostgreSQLResult] {
     let statements = statements.map { $0.rendered(by: PostgreSQLDialect()) }
     return try timed(statements.map(\.text)) {
-      try settling {
+      try recovering {
         for statement in statements { try send(statement, isKept: isKept, clampsDates: clampsDates) }
         try synchronize()
         let results = try statements.map { _ in try receive() }
-        try settle()
+        try discardResponses()
         return results
       }
     }
@@ -40,18 +40,18 @@ extension PostgreSQLConnection {
   @discardableResult
   func run(_ text: PostgreSQLText) throws -> PostgreSQLResult {
     try timed([text.text]) {
-      try settling {
+      try recovering {
         try send(text)
         try synchronize()
         let result = try receive()
-        try settle()
+        try discardResponses()
         return result
       }
     }
   }
 
   /// Runs a block that sends and receives. If the block fails, makes the connection ready again.
-  func settling<T>(_ body: () throws -> T) throws -> T {
+  func recovering<T>(_ body: () throws -> T) throws -> T {
     do {
       return try body()
     } catch {
@@ -61,11 +61,11 @@ extension PostgreSQLConnection {
     }
   }
 
-  /// Ends a batch that a failure left unfinished.
+  /// Discards the responses of a batch that a failure interrupted.
   private func abandon() throws {
     guard !isBroken else { return }
     if !isSynchronized { try synchronize() }
-    try settle()
+    try discardResponses()
   }
 
   /// Logs statements, which have no values in them, with the time that a block takes to run them.

@@ -26,8 +26,8 @@ final class PostgreSQLConnection {
   private let fields = PostgreSQLFields()
   private var prepared = PreparedStatements()
   /// The statements whose responses have not all been received.
-  private var queue: [Awaited] = []
-  private var answered = 0
+  private var queue: [PendingResponse] = []
+  private var responseCount = 0
   /// The progress of a running COPY; `nil` without one.
   var copyOut: CopyOut?
   /// The time of a cancellation that has not ended a statement yet; `nil` for none.
@@ -42,7 +42,7 @@ final class PostgreSQLConnection {
   /// Whether a cancelled task interrupts the running statement.
   var isInterruptible = true
 
-  private enum Awaited {
+  private enum PendingResponse {
     /// The preparation of a statement.
     case preparation(PostgreSQLText?)
     case execution
@@ -63,12 +63,12 @@ final class PostgreSQLConnection {
 
   var isBroken: Bool { isClosed || PQstatus(raw) != CONNECTION_OK }
   /// Whether the server has responded to everything.
-  var isSettled: Bool { answered == queue.count && copyOut == nil }
+  var hasAllResponses: Bool { responseCount == queue.count && copyOut == nil }
   /// Whether the end of a transaction was sent without a wait for its response.
   private var isEnding = false
 
   /// Whether the connection can go back to the pool.
-  var isReusable: Bool { !isBroken && (isEnding || (isSettled && PQtransactionStatus(raw) == PQTRANS_IDLE)) }
+  var isReusable: Bool { !isBroken && (isEnding || (hasAllResponses && PQtransactionStatus(raw) == PQTRANS_IDLE)) }
 
   /// Makes an idle connection ready for use.
   ///
@@ -77,19 +77,19 @@ final class PostgreSQLConnection {
   func makeReady() -> Bool {
     if isEnding {
       isEnding = false
-      guard (try? within(.seconds(2), { try settle() })) != nil else { return false }
-    } else if hasGoneStale {
+      guard (try? within(.seconds(2), { try discardResponses() })) != nil else { return false }
+    } else if hasUnexpectedMessage {
       return false
     }
-    return isSettled && !isBroken && PQtransactionStatus(raw) == PQTRANS_IDLE
+    return hasAllResponses && !isBroken && PQtransactionStatus(raw) == PQTRANS_IDLE
   }
 
   /// Whether the server has sent a message since the last use of the connection. Such a message mostly is the server's
   /// last, some milliseconds before it closes the link.
-  private var hasGoneStale: Bool { isReadable(within: 0) }
+  private var hasUnexpectedMessage: Bool { isReadable(within: 0) }
 
   /// Whether the link is open and has no unread message.
-  var isOpenAndQuiet: Bool { isSettled && !isBroken && !hasGoneStale }
+  var isOpenAndQuiet: Bool { hasAllResponses && !isBroken && !hasUnexpectedMessage }
 
   /// Whether a transaction is open, as the last response says.
   var isInTransaction: Bool { PQtransactionStatus(raw) != PQTRANS_IDLE }
@@ -103,9 +103,9 @@ final class PostgreSQLConnection {
 
   /// Sends the end of a transaction that changed nothing. The next user of the connection receives the response.
   func endTransactionLater() {
-    guard !isBroken, PQtransactionStatus(raw) != PQTRANS_IDLE || !isSettled else { return }
+    guard !isBroken, PQtransactionStatus(raw) != PQTRANS_IDLE || !hasAllResponses else { return }
     do {
-      if copyOut != nil { try settle() }
+      if copyOut != nil { try discardResponses() }
       if !isSynchronized { try synchronize() }
       try send(.rollback)
       try synchronize()
@@ -206,7 +206,7 @@ final class PostgreSQLConnection {
   /// - Throws: The failure of the statement, or of an earlier one that made the server skip this one.
   func receive() throws -> PostgreSQLResult {
     try receivePreparations()
-    answered += 1
+    responseCount += 1
     defer { finishStatement() }
     return try nextResult()
   }
@@ -223,22 +223,22 @@ final class PostgreSQLConnection {
       let result = try nextResult()
       if result.isRow { return result }
     } catch {
-      answered += 1
+      responseCount += 1
       finishStatement()
       throw error
     }
-    answered += 1
+    responseCount += 1
     finishStatement()
-    try settle()
+    try discardResponses()
     return nil
   }
 
   /// Receives and discards the remaining responses, errors included.
-  func settle() throws {
-    if copyOut != nil { try settleCopiedRows() }
-    while answered < queue.count {
-      let awaited = queue[answered]
-      answered += 1
+  func discardResponses() throws {
+    if copyOut != nil { try discardCopiedRows() }
+    while responseCount < queue.count {
+      let awaited = queue[responseCount]
+      responseCount += 1
       while let result = try rawResult() {
         let status = PQresultStatus(result)
         PQclear(result)
@@ -247,13 +247,13 @@ final class PostgreSQLConnection {
       }
     }
     queue.removeAll(keepingCapacity: true)
-    answered = 0
+    responseCount = 0
     cancellation = nil
   }
 
   private func receivePreparations() throws {
-    while answered < queue.count, case .preparation(let text) = queue[answered] {
-      answered += 1
+    while responseCount < queue.count, case .preparation(let text) = queue[responseCount] {
+      responseCount += 1
       defer { finishStatement() }
       do {
         _ = try nextResult()
@@ -313,7 +313,7 @@ final class PostgreSQLConnection {
   private func awaitEvents(_ events: Int16) throws -> Int16 {
     let events = wait(for: events, milliseconds: 100)
     if events & ~Int16(POLLOUT) != 0, PQconsumeInput(raw) == 0 { throw connectionLost() }
-    if events == 0 { try endure() } else { silence = nil }
+    if events == 0 { try checkSilence() } else { silence = nil }
     return events
   }
 

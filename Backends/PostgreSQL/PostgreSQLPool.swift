@@ -26,20 +26,20 @@ final class PostgreSQLPool: @unchecked Sendable {
   private var readers = 0
   private var closed = false
   /// The units of reading with a connection.
-  private var lent: [ObjectIdentifier: Lent] = [:]
+  private var leases: [ObjectIdentifier: Lease] = [:]
   /// The connections whose open transaction excludes other writers, by the thread that works in the transaction.
   private var exclusions: [UInt: PostgreSQLConnection] = [:]
   /// The waiting threads in order. Outside the lock, no slot is free that one of them could use.
-  private var line: [Waiter] = []
+  private var waiters: [Waiter] = []
 
-  private struct Lent {
+  private struct Lease {
     /// The reader; `nil` while it is deinitialised and returns its connection.
     weak var reader: PostgreSQLReader?
     let thread: pthread_t
   }
 
   /// A connection, or the permission to open one.
-  private struct Place {
+  private struct Slot {
     /// The connection; `nil` for the permission to open one.
     let connection: PostgreSQLConnection?
   }
@@ -49,13 +49,13 @@ final class PostgreSQLPool: @unchecked Sendable {
     let purpose: Purpose
     let semaphore = DispatchSemaphore(value: 0)
     /// The slot that the thread gets, set before the semaphore is signalled.
-    var place: Place?
+    var slot: Slot?
 
     init(_ purpose: Purpose) { self.purpose = purpose }
   }
 
   /// The time for which an idle unit of reading keeps its connection while other threads wait.
-  private static let patience = Duration.milliseconds(20)
+  private static let minimumLease = Duration.milliseconds(20)
 
   init(_ options: PostgreSQLOptions, logger: Logger) {
     self.options = options
@@ -65,7 +65,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   var isClosed: Bool { lock.withLock { closed } }
 
   /// The number of threads that wait for a connection. For tests.
-  var waiterCount: Int { lock.withLock { line.count } }
+  var waiterCount: Int { lock.withLock { waiters.count } }
 
   /// Throws when the pool was closed.
   func checkIsOpen() throws {
@@ -85,8 +85,8 @@ final class PostgreSQLPool: @unchecked Sendable {
     let deadline = ContinuousClock.now + .seconds(options.poolTimeout)
     let connection = try reserved(for: purpose, by: reader, until: deadline)
     if let reader {
-      let entry = Lent(reader: reader, thread: pthread_self())
-      lock.withLock { lent[ObjectIdentifier(reader)] = entry }
+      let entry = Lease(reader: reader, thread: pthread_self())
+      lock.withLock { leases[ObjectIdentifier(reader)] = entry }
       HeldStates.all.note(reader)
     }
     return connection
@@ -97,7 +97,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   ) throws -> PostgreSQLConnection {
     while let connection = try reserve(for: purpose, by: reader, until: deadline) {
       if connection.makeReady() { return connection }
-      giveUp(nil, from: purpose)
+      giveBack(nil, from: purpose)
       // A failure of one idle connection mostly affects all idle connections, such as a restart of the server.
       closeIdle()
     }
@@ -105,19 +105,19 @@ final class PostgreSQLPool: @unchecked Sendable {
       let timeout = max(.zero, deadline - .now)
       return try PostgreSQLConnection.connect(options, within: timeout, logger: logger)
     } catch {
-      giveUp(nil, from: purpose)
+      giveBack(nil, from: purpose)
       throw error
     }
   }
 
   /// Returns a connection to the pool. A connection that cannot be reused is closed.
   func release(_ connection: PostgreSQLConnection, from purpose: Purpose) {
-    giveUp(connection.isReusable ? connection : nil, from: purpose)
+    giveBack(connection.isReusable ? connection : nil, from: purpose)
   }
 
   /// Returns the connection of a unit of reading to the pool.
   func release(_ connection: PostgreSQLConnection, of reader: PostgreSQLReader) {
-    lock.withLock { lent[ObjectIdentifier(reader)] = nil }
+    lock.withLock { leases[ObjectIdentifier(reader)] = nil }
     HeldStates.all.forget(ObjectIdentifier(reader))
     release(connection, from: .reading)
   }
@@ -145,14 +145,14 @@ final class PostgreSQLPool: @unchecked Sendable {
     guard let connection = offered else { return nil }
     if connection.isOpenAndQuiet { return connection }
     // The server closed the connection since the last read.
-    giveUp(nil, from: .saving)
+    giveBack(nil, from: .saving)
     return nil
   }
 
   /// Takes the connection that a unit of reading of this thread offers. Called under the lock.
   private func takeOffer(_ seen: inout [PostgreSQLReader]) -> PostgreSQLConnection? {
     var found: (key: ObjectIdentifier, connection: PostgreSQLConnection)?
-    for (key, entry) in lent where isOwn(entry) {
+    for (key, entry) in leases where isOwn(entry) {
       guard let reader = entry.reader else { continue }
       seen.append(reader)
       guard let connection = reader.takeOffer() else { continue }
@@ -160,7 +160,7 @@ final class PostgreSQLPool: @unchecked Sendable {
       break
     }
     guard let (key, connection) = found else { return nil }
-    lent[key] = nil
+    leases[key] = nil
     HeldStates.all.forget(key)
     readers -= 1
     return connection
@@ -188,8 +188,8 @@ final class PostgreSQLPool: @unchecked Sendable {
   func close() {
     let waiting = lock.withLock {
       closed = true
-      defer { line = [] }
-      return line
+      defer { waiters = [] }
+      return waiters
     }
     for waiter in waiting { waiter.semaphore.signal() }
     closeIdle()
@@ -218,23 +218,23 @@ final class PostgreSQLPool: @unchecked Sendable {
     var seen: [PostgreSQLReader] = []
     defer { withExtendedLifetime(seen) {} }
     var waiter: Waiter?
-    var place = try changing { () throws -> Place? in
-      if let place = try presentPlace(for: purpose, by: reader, &seen) { return place }
+    var slot = try changing { () throws -> Slot? in
+      if let slot = try slotForNewcomer(for: purpose, by: reader, &seen) { return slot }
       let newcomer = Waiter(purpose)
-      line.append(newcomer)
+      waiters.append(newcomer)
       waiter = newcomer
       return nil
     }
     // Released before the wait: a reader with no other reference would never return its connection.
     seen = []
-    while place == nil, let waiter {
-      let rest = min(deadline - .now, Self.patience)
+    while slot == nil, let waiter {
+      let rest = min(deadline - .now, Self.minimumLease)
       _ = waiter.semaphore.wait(timeout: .now() + rest / .seconds(1))
       var present: [PostgreSQLReader] = []
       defer { withExtendedLifetime(present) {} }
-      place = try changing { try placeAfterWait(of: waiter, until: deadline, &present) }
+      slot = try changing { try slotAfterWait(of: waiter, until: deadline, &present) }
     }
-    return place?.connection
+    return slot?.connection
   }
 
   /// Runs a block under the lock that frees or takes slots, and wakes the threads that get a slot.
@@ -242,96 +242,96 @@ final class PostgreSQLPool: @unchecked Sendable {
     var served: [Waiter] = []
     defer { for waiter in served { waiter.semaphore.signal() } }
     return try lock.withLock {
-      defer { served = serveLine() }
+      defer { served = serveQueue() }
       return try body()
     }
   }
 
   /// Assigns free slots to waiting threads. Called under the lock.
-  private func serveLine() -> [Waiter] {
+  private func serveQueue() -> [Waiter] {
     var served: [Waiter] = []
     var index = 0
-    while index < line.count, !idle.isEmpty || count < options.poolSize {
-      guard let place = freePlace(for: line[index].purpose) else {
+    while index < waiters.count, !idle.isEmpty || count < options.poolSize {
+      guard let slot = freeSlot(for: waiters[index].purpose) else {
         index += 1
         continue
       }
-      let waiter = line.remove(at: index)
-      waiter.place = place
+      let waiter = waiters.remove(at: index)
+      waiter.slot = slot
       served.append(waiter)
     }
     return served
   }
 
   /// A slot for a new caller; `nil` if the caller has to wait. Called under the lock.
-  private func presentPlace(
+  private func slotForNewcomer(
     for purpose: Purpose, by reader: PostgreSQLReader?, _ seen: inout [PostgreSQLReader]
-  ) throws -> Place? {
+  ) throws -> Slot? {
     if closed { throw Self.closedError }
     if purpose == .saving, idle.isEmpty {
       // An offered connection of this thread is preferred to opening another one.
-      seen += lent.values.compactMap(\.reader)
-      _ = takeBack { isOwn($0) && $0.reader?.isOffering == true }
+      seen += leases.values.compactMap(\.reader)
+      _ = reclaim { isOwn($0) && $0.reader?.isOffering == true }
     }
-    if let place = freePlace(for: purpose) { return place }
-    seen += lent.values.compactMap(\.reader)
+    if let slot = freeSlot(for: purpose) { return slot }
+    seen += leases.values.compactMap(\.reader)
     // An idle unit of reading of this thread cannot continue before this call returns.
-    while takeBack(where: isOwn) {
-      if let place = freePlace(for: purpose) { return place }
+    while reclaim(where: isOwn) {
+      if let slot = freeSlot(for: purpose) { return slot }
     }
     // Waiting threads reclaim connections for themselves.
-    while line.isEmpty, takeBack(where: isIdle) {
-      if let place = freePlace(for: purpose) { return place }
+    while waiters.isEmpty, reclaim(where: isIdle) {
+      if let slot = freeSlot(for: purpose) { return slot }
     }
     guard exclusions[callingThread] != nil || holdsState(reader, purpose) else { return nil }
     count += 1
     if purpose == .reading { readers += 1 }
-    return Place(connection: nil)
+    return Slot(connection: nil)
   }
 
   /// The slot of a waiting thread; `nil` if the thread has to continue waiting. Called under the lock.
-  private func placeAfterWait(
+  private func slotAfterWait(
     of waiter: Waiter, until deadline: ContinuousClock.Instant, _ seen: inout [PostgreSQLReader]
-  ) throws -> Place? {
-    if let place = waiter.place { return place }
+  ) throws -> Slot? {
+    if let slot = waiter.slot { return slot }
     if closed { throw Self.closedError }
     guard !Task.isCancelled else {
-      line.removeAll { $0 === waiter }
+      waiters.removeAll { $0 === waiter }
       throw CoherenceError(
         .cancelled, "The task was cancelled while it waited for a connection to the PostgreSQL server.")
     }
     guard ContinuousClock.now < deadline else {
-      line.removeAll { $0 === waiter }
+      waiters.removeAll { $0 === waiter }
       throw exhausted
     }
-    seen += lent.values.compactMap(\.reader)
+    seen += leases.values.compactMap(\.reader)
     // The first waiting thread gets the reclaimed connection in `serveQueue`.
-    _ = takeBack(where: isIdle)
+    _ = reclaim(where: isIdle)
     return nil
   }
 
-  private func freePlace(for purpose: Purpose) -> Place? {
+  private func freeSlot(for purpose: Purpose) -> Slot? {
     guard purpose == .saving || readers < options.poolSize - 1 else { return nil }
     let connection = idle.popLast()
     guard connection != nil || count < options.poolSize else { return nil }
     if connection == nil { count += 1 }
     if purpose == .reading { readers += 1 }
-    return Place(connection: connection)
+    return Slot(connection: connection)
   }
 
   // MARK: Taking back
 
-  private func isOwn(_ entry: Lent) -> Bool { pthread_equal(entry.thread, pthread_self()) != 0 }
+  private func isOwn(_ entry: Lease) -> Bool { pthread_equal(entry.thread, pthread_self()) != 0 }
 
   /// Whether a unit of reading was idle for its time.
-  private func isIdle(_ entry: Lent) -> Bool { entry.reader?.isIdle(for: Self.patience) == true }
+  private func isIdle(_ entry: Lease) -> Bool { entry.reader?.isIdle(for: Self.minimumLease) == true }
 
   /// Takes the connection of one idle unit of reading. Called under the lock. Never waits for a reader, because a
   /// reader may wait for the pool during a read.
-  private func takeBack(where isChosen: (Lent) -> Bool) -> Bool {
-    for (key, entry) in lent where isChosen(entry) {
+  private func reclaim(where isChosen: (Lease) -> Bool) -> Bool {
+    for (key, entry) in leases where isChosen(entry) {
       guard let connection = entry.reader?.yieldConnection() else { continue }
-      lent[key] = nil
+      leases[key] = nil
       HeldStates.all.forget(key)
       readers -= 1
       if connection.isReusable { idle.append(connection) } else { count -= 1 }
@@ -344,12 +344,12 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// waits for it in another store's pool.
   private func holdsState(_ reader: PostgreSQLReader?, _ purpose: Purpose) -> Bool {
     guard purpose == .saving || reader?.hold != nil else { return false }
-    if lent.values.contains(where: { isOwn($0) && $0.reader?.hold != nil }) { return true }
+    if leases.values.contains(where: { isOwn($0) && $0.reader?.hold != nil }) { return true }
     // A save waits for saves only, which end.
     return purpose == .reading && HeldStates.all.isAnyHeldByCaller
   }
 
-  private func giveUp(_ connection: PostgreSQLConnection?, from purpose: Purpose) {
+  private func giveBack(_ connection: PostgreSQLConnection?, from purpose: Purpose) {
     changing {
       if purpose == .reading { readers -= 1 }
       // Connections beyond the size are closed.

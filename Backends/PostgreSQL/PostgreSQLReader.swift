@@ -131,7 +131,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     guard turn.try() else { return nil }
     defer { turn.unlock() }
     guard let connection, !isFinished, failure == nil, hold?.isFree == true, cursor?.isAtEnd != false,
-      connection.isSettled
+      connection.hasAllResponses
     else { return nil }
     self.connection = nil
     hasBegun = false
@@ -145,7 +145,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   func offerToSave() -> Bool {
     turn.lock()
     defer { turn.unlock() }
-    guard let connection, !isFinished, failure == nil, cursor?.isAtEnd != false, connection.isSettled else {
+    guard let connection, !isFinished, failure == nil, cursor?.isAtEnd != false, connection.hasAllResponses else {
       return false
     }
     isOffered = true
@@ -193,7 +193,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
         try connection.synchronize()
         try receiveBeginning(connection)
         let result = try connection.receive()
-        try connection.settle()
+        try connection.discardResponses()
         return result
       }
     }
@@ -214,8 +214,8 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     let connection = try self.connection ?? store.pool.acquire(for: .reading, by: self)
     self.connection = connection
     do {
-      return try connection.settling {
-        try makeFree(connection)
+      return try connection.recovering {
+        try completeFetch(connection)
         return try body(connection)
       }
     } catch {
@@ -225,8 +225,8 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   }
 
   /// Receives the remaining rows of an unfinished fetch, so that another statement can run.
-  private func makeFree(_ connection: PostgreSQLConnection) throws {
-    if let cursor { try cursor.takeIn(connection) } else { try connection.settle() }
+  private func completeFetch(_ connection: PostgreSQLConnection) throws {
+    if let cursor { try cursor.receiveRest(connection) } else { try connection.discardResponses() }
     cursor = nil
   }
 
@@ -252,7 +252,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     }
     if let failure { throw failure }
     do {
-      return try connection.settling { try body(connection) }
+      return try connection.recovering { try body(connection) }
     } catch {
       failure = error
       throw error
@@ -268,14 +268,14 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     do {
       if isStoppable {
         try connection.cancel()
-        try connection.settle()
+        try connection.discardResponses()
         try connection.rollBack(to: Self.savepoint)
       } else if Task.isCancelled {
         try connection.cancel()
-        try connection.settle()
+        try connection.discardResponses()
         throw CoherenceError(.cancelled, "The task was cancelled during a fetch.")
       } else {
-        try connection.settle()
+        try connection.discardResponses()
       }
     } catch {
       failure = error
@@ -311,7 +311,7 @@ final class PostgreSQLCursor: RowCursor {
   }
 
   /// Receives all remaining rows.
-  fileprivate func takeIn(_ connection: PostgreSQLConnection) throws {
+  fileprivate func receiveRest(_ connection: PostgreSQLConnection) throws {
     try receive(.max, into: &waiting, connection)
   }
 

@@ -148,7 +148,7 @@ struct PostgreSQLTransaction {
       connection.lastMark = .now
     } catch let error as CoherenceError where error.code == .connectionLost || connection.isBroken {
       // A lost link leaves the outcome open, whatever the error's code.
-      try findOut(error)
+      try resolveOutcome(error)
     }
   }
 
@@ -157,13 +157,13 @@ struct PostgreSQLTransaction {
   /// The server's own limit does not count there: it ends before the deferred checks and the wait for standbys. So the limit
   /// is kept here. The server is not asked to cancel: it would give up the wait for a standby, and say that it has committed.
   private func committing<T>(_ body: () throws -> T) throws -> T {
-    guard let patience = pool.options.commitPatience else { return try connection.uninterrupted(body) }
+    guard let patience = pool.options.commitTimeout else { return try connection.uninterrupted(body) }
     return try connection.within(patience, body)
   }
 
   /// Finds out over another connection whether the transaction's mark is in the database, within the pool's timeout.
   /// Throws the error with the outcome.
-  private func findOut(_ error: CoherenceError) throws {
+  private func resolveOutcome(_ error: CoherenceError) throws {
     let deadline = ContinuousClock.now + .seconds(pool.options.poolTimeout)
     repeat {
       if case .success(let proof) = Result(catching: { try isCommitted(by: deadline) }) {

@@ -260,7 +260,7 @@ struct SQLiteSession {
       throw SQLiteFailure(code: SQLiteCode.moved, message: "the file was moved or deleted")
     }
     guard let path = connection.files.missingLog else { return }
-    rescue()
+    recoverDeletedLog()
     throw SQLiteFailure(code: SQLiteCode.moved, message: "'\(path)' was deleted or replaced")
   }
 
@@ -268,7 +268,7 @@ struct SQLiteSession {
   func noteFiles() { connection.files.note() }
 
   /// Writes the content of a deleted log into the database, unless another process has begun another log.
-  func rescue() {
+  func recoverDeletedLog() {
     if isInTransaction { try? execute("ROLLBACK") }
     guard !connection.files.hasOtherLog else { return }
     _ = try? integers("PRAGMA wal_checkpoint(PASSIVE)")

@@ -19,8 +19,8 @@ final class SQLiteFile: Sendable {
   let path: String
   let writer: SQLiteConnection
   let files: SQLiteFiles
-  /// Held during a save. A running thread takes the lock as soon as it is free. The connection's own queue would hand the
-  /// connection over to the longest waiting thread, and all others would wait until that thread is scheduled.
+  /// Held during a save. A running thread takes the lock as soon as it is free. The connection's own queue would hand
+  /// the connection to the longest waiting thread, and all other threads would wait until that thread is scheduled.
   private let writing = Lock()
   /// Distinguishes the file's states; `nil` when SQLite does not show the index of its log.
   let states: SQLiteStates?

@@ -44,7 +44,7 @@ struct ColumnConversion: Sendable {
   }
 
   /// Whether the conversion may remove the value of a record.
-  var mayLeaveNothing: Bool {
+  var mayLoseValues: Bool {
     if case .numbers(let numbers) = method { return !numbers.isLossless }
     return true
   }
@@ -59,7 +59,7 @@ extension StoredSchema {
         let column = result.tables[table].columns.firstIndex(where: { $0.key == conversion.key })
       else { continue }
       result.tables[table].columns[column].type = conversion.type
-      if conversion.mayLeaveNothing { result.tables[table].columns[column].isOptional = true }
+      if conversion.mayLoseValues { result.tables[table].columns[column].isOptional = true }
     }
     return result
   }

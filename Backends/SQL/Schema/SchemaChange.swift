@@ -82,7 +82,7 @@ package struct SchemaChange {
     }
     faults = differences.faults
     if age == .unseen { suspectedRenames = differences.suspectedRenames }
-    lay(dropping: faults.compactMap(\.drops).filter(\.entities.isEmpty))
+    layOut(dropping: faults.compactMap(\.drops).filter(\.entities.isEmpty))
     guard canMigrate else {
       // A model that the store was extended to before finds there what it needs.
       // Without the right to change the store, a key stays without its constraint, as other indexes do.
@@ -121,7 +121,7 @@ package struct SchemaChange {
   private var isHandOver: Bool { before?.metadata.versionHashes != environment.modelRecord.versionHashes }
 
   /// Lays out the tables and plans the migration to them, with the conversions of columns.
-  private mutating func lay(dropping drops: [SchemaDrops]) {
+  private mutating func layOut(dropping drops: [SchemaDrops]) {
     let drops = drops.reduce(into: SchemaDrops()) { $0.formUnion($1) }
     let conversions = faults.compactMap(\.conversion)
     var rest = view.dropping(drops)
@@ -213,7 +213,7 @@ package struct SchemaChange {
       }
     }
     guard obstacles.isEmpty, losses.isEmpty || environment.allowsDataLoss else { throw refusal(obstacles, losses) }
-    if !drops.isEmpty { lay(dropping: drops) }
+    if !drops.isEmpty { layOut(dropping: drops) }
     return losses
   }
 

@@ -95,7 +95,7 @@ struct SchemaDifferences {
         return [loss("\(sentence)\(advice).", of: stored, in: table)]
       }
       return [conversionFault(sentence, conversion, of: stored, in: table)]
-        + (conversion.mayLeaveNothing ? [] : missingFaults(column, stored, in: table))
+        + (conversion.mayLoseValues ? [] : missingFaults(column, stored, in: table))
     }
     return missingFaults(column, stored, in: table)
   }

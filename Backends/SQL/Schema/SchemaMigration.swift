@@ -48,7 +48,7 @@ package struct SchemaMigration: Sendable {
     let changed = conversions.filter { !$0.isNothing(to: dialect) }
     converted = Set(changed.map { SchemaDrops.Column(root: $0.root, key: $0.key) })
     statements = renames.flatMap { $0.statements(in: old, definition) }
-    if isHandOver { completion = EntityRename.strays(in: old, definition) }
+    if isHandOver { completion = EntityRename.renamesOfLateInserts(in: old, definition) }
     dropIndexes(of: old)
     drop(from: old)
     for conversion in changed { convert(conversion) }
