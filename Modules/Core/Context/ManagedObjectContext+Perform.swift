@@ -160,6 +160,7 @@ extension ManagedObjectContext: SerialExecutor {
     storage.confinement.submit { self.inside { job.runSynchronously(on: executor) } }
   }
 
+  /// The context as an executor, for an actor's `unownedExecutor`. The actor must retain the context.
   public final func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
   /// Ends the process with a sentence if the calling thread may not use the context.

@@ -1,7 +1,8 @@
 /// An entity of a model. Immutable, and alive as long as the process. May be used on any thread.
 public final class EntityDescription: @unchecked Sendable {
-  // Sendable: a model links its descriptions before they are shared; nothing changes them afterwards. Safety of
-  // `@exclusivity(unchecked)`: after linking, all accesses are reads. Bulk work reads the properties for every record.
+  // Sendable: a model links its descriptions before they are shared; nothing changes them afterwards.
+  // Safety of `@exclusivity(unchecked)`: after linking, all accesses are reads. Bulk work reads the properties for
+  // every record.
 
   /// The name, unique in the model.
   public let name: String

@@ -18,6 +18,7 @@ public struct StoreEnvironment: Sendable {
   /// The logger for messages of the store. Values of records and passwords must not be logged.
   public var logger: Logger
 
+  /// Makes an environment, for tests of stores. A coordinator makes the environments of its stores.
   public init(
     type: StoreType, url: URL?, configurationName: String? = nil, model: ManagedObjectModel,
     options: [String: OptionValue] = [:], logger: Logger = Logger(label: "coherence.store")

@@ -9,6 +9,7 @@ public struct StoreSaveRequest: Sendable {
   /// violate a bound together. See ``checkMemberCounts(in:count:)``.
   public var memberCounts: [MemberCountCheck]
 
+  /// Makes a save from its steps and the checks of member counts.
   public init(steps: [SaveStep], memberCounts: [MemberCountCheck] = []) {
     self.steps = steps
     self.memberCounts = memberCounts
@@ -38,6 +39,7 @@ public struct RowUpdate: Sendable {
   public var row: Row
   /// The version that the store must have.
   public var baseVersion: Int64
+  /// Makes an update of a row that must be at a base version.
   public init(row: Row, baseVersion: Int64) {
     self.row = row
     self.baseVersion = baseVersion
@@ -46,9 +48,11 @@ public struct RowUpdate: Sendable {
 
 /// A row to remove.
 public struct RowDelete: Sendable {
+  /// The identifier of the record.
   public var id: ManagedObjectID
   /// The version that the store must have.
   public var baseVersion: Int64
+  /// Makes a delete of a record that must be at a base version.
   public init(id: ManagedObjectID, baseVersion: Int64) {
     self.id = id
     self.baseVersion = baseVersion
@@ -57,9 +61,11 @@ public struct RowDelete: Sendable {
 
 /// A row whose version in the store is not the base version of the save.
 public struct StoreConflict: Sendable {
+  /// The identifier of the record.
   public var id: ManagedObjectID
   /// The present row of the store; `nil` if it was deleted.
   public var storeRow: Row?
+  /// Makes a conflict from the present row of the store.
   public init(id: ManagedObjectID, storeRow: Row?) {
     self.id = id
     self.storeRow = storeRow
@@ -67,6 +73,7 @@ public struct StoreConflict: Sendable {
 
   /// Every conflict of a failed save.
   public struct Failure: Error, Sendable {
+    /// The conflicts, one for each row.
     public var conflicts: [StoreConflict]
     public init(conflicts: [StoreConflict]) { self.conflicts = conflicts }
   }

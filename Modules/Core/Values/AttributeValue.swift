@@ -88,6 +88,7 @@ extension String {
 
 /// A point in time with the precision of stores: microseconds since 1970-01-01 00:00:00 UTC.
 public struct Timestamp: Sendable, Hashable, Comparable {
+  /// Microseconds since 1970-01-01 00:00:00 UTC; negative before.
   public let microseconds: Int64
 
   @inlinable public init(microseconds: Int64) { self.microseconds = microseconds }
