@@ -7,7 +7,7 @@ import Foundation
 extension PostgreSQLConnection {
   // MARK: Silence
 
-  /// Checks whether to continue waiting for a server that has sent nothing, and throws if not.
+  /// Checks whether to continue waiting for a silent server, and throws if not.
   func checkSilence() throws {
     let now = ContinuousClock.now
     let since = silence ?? now

@@ -30,7 +30,7 @@ final class PostgreSQLConnection {
   private var responseCount = 0
   /// The progress of a running COPY; `nil` without one.
   var copyOut: CopyOut?
-  /// The time of a cancellation that has not ended a statement yet; `nil` for none.
+  /// The time of a pending cancellation; `nil` for none.
   var cancellation: ContinuousClock.Instant?
   var isCancelling: Bool { cancellation != nil }
   /// The time since which the server has sent and accepted nothing, during a wait; `nil` otherwise.

@@ -110,7 +110,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     }
   }
 
-  /// Returns a connection to the pool. A connection that cannot be reused is closed.
+  /// Returns a connection to the pool. Closes a connection unfit for reuse.
   func release(_ connection: PostgreSQLConnection, from purpose: Purpose) {
     giveBack(connection.isReusable ? connection : nil, from: purpose)
   }

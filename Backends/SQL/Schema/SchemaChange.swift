@@ -2,7 +2,7 @@ package import CoherenceCore
 import Foundation
 import Logging
 
-/// The change of a store's schema that is made when the store is opened.
+/// The change of a store's schema made when the store is opened.
 package struct SchemaChange {
   package private(set) var schema: SQLSchema
   /// The stages before the statements: conversions, each with the statements that precede it.

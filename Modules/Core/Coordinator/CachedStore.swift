@@ -53,7 +53,7 @@ final class RowGeneration {
     return missing
   }
 
-  /// Adds the row of a record that has no row here.
+  /// Adds a row. The record must have no row here.
   func enter(_ row: Row) {
     table.set(Self.word(row), for: row.id)
     count += 1

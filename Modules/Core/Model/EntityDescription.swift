@@ -125,7 +125,7 @@ public final class EntityDescription: @unchecked Sendable {
 
   /// The entity and all its descendants, ancestors before descendants.
   public var hierarchy: [EntityDescription] { [self] + subentities.flatMap(\.hierarchy) }
-  /// The entities of ``hierarchy`` that are not abstract.
+  /// The entities of ``hierarchy`` without the abstract ones.
   public var concreteEntities: [EntityDescription] { hierarchy.filter { !$0.isAbstract } }
 }
 

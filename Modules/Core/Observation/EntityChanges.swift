@@ -87,7 +87,7 @@ struct EntityChangeList {
     changes[index].add(ids, as: kind, includesSubentities: includesSubentities)
   }
 
-  /// Adds the changes of a unit of work that was saved into one store. The unit's records must still be current.
+  /// Adds the changes of a unit of work saved into one store. The unit's records must still be current.
   mutating func add(_ unit: UnitOfWork) {
     for group in unit.rows.inserts { add(group.rows.lazy.map(\.id), of: group.entity, as: .inserted) }
     let updates = Dictionary(grouping: unit.updates) { ObjectIdentifier($0.entity) }.values

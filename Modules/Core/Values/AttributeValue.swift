@@ -107,8 +107,8 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     return microseconds.magnitude < 4_000_000_000_000_000 ? date : neighbor(of: date)
   }
 
-  /// The date itself or one of its two neighbours: the date that rounds to this microsecond. So a date that was read
-  /// from a store is stored as the same value again.
+  /// The date itself or one of its two neighbours: the date that rounds to this microsecond. So a date read from a
+  /// store is stored as the same value again.
   @usableFromInline func neighbor(of date: Date) -> Date {
     let interval = date.timeIntervalSinceReferenceDate
     let candidates = [interval, interval.nextUp, interval.nextDown].map(Date.init(timeIntervalSinceReferenceDate:))
