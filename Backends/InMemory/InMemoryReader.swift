@@ -48,7 +48,7 @@ final class InMemoryReader: StoreReader {
   }
 }
 
-/// A cursor over rows that are found already, in batches.
+/// A cursor over rows in memory, in batches.
 final class InMemoryCursor: RowCursor {
   private let store: InMemoryStore
   private var rows: ArraySlice<Row>

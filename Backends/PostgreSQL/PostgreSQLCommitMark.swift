@@ -39,11 +39,11 @@ struct PostgreSQLCommitMark: Sendable {
 
   /// Writes the mark of a session whose row was removed.
   func insert(on connection: PostgreSQLConnection) throws {
-    try connection.settling {
+    try connection.recovering {
       try send(Self.inserting, on: connection)
       try connection.synchronize()
       _ = try connection.receive()
-      try connection.settle()
+      try connection.discardResponses()
     }
   }
 
@@ -88,7 +88,7 @@ struct PostgreSQLCommitMark: Sendable {
     try connection.send(Self.asking) { $0.append(session) }
     try connection.synchronize()
     let last = try connection.receive().int(0, 0)
-    try connection.settle()
+    try connection.discardResponses()
     guard let last else { throw CoherenceError.connectionLost() }
     return last == 0 && hasRow ? nil : last >= number
   }

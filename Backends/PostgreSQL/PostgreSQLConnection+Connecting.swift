@@ -10,7 +10,7 @@ extension PostgreSQLConnection {
   /// - Throws: ``ErrorCode/serverUnreachable``, ``ErrorCode/authenticationFailed``, ``ErrorCode/tooManyConnections``,
   ///   ``ErrorCode/storeInaccessible``, ``ErrorCode/invalidOption`` for a malformed connection string.
   /// - Parameters:
-  ///   - host: The one host to connect to; `nil` for those of the connection string.
+  ///   - host: The only host to connect to; `nil` for the hosts of the connection string.
   ///   - timeout: How long it may take in all, the look-up of names included; two seconds at least. The option
   ///     'poolTimeout' by default. Each host has its part of it, ten seconds at most, or the connection string's
   ///     `connect_timeout`.
@@ -39,11 +39,12 @@ extension PostgreSQLConnection {
     return connection
   }
 
-  /// What stands before the connection string can be overridden by it; what stands behind cannot.
+  /// libpq's settings. The connection string overrides the settings before it, and the settings after it override the
+  /// string.
   private static func settings(
     _ options: PostgreSQLOptions, to host: PostgreSQLHost?, within timeout: Duration
   ) -> [(String, String)] {
-    // libpq counts whole seconds, and no less than two.
+    // libpq takes whole seconds, two at least.
     let seconds = max(2, min(timeout.components.seconds, 10))
     var settings = [
       ("connect_timeout", "\(seconds)"), ("keepalives_idle", "30"), ("keepalives_interval", "10"),
@@ -56,14 +57,14 @@ extension PostgreSQLConnection {
 
   // MARK: Connection strings
 
-  /// Refuses connection strings that libpq cannot read, and those in which a part of the password would be taken for
-  /// something else, which would end up in messages.
+  /// Refuses connection strings that libpq cannot read, and strings in which libpq would read a part of the password as
+  /// another setting, which would appear in messages.
   ///
   /// - Returns: The number of hosts that it names.
   private static func checkConnectionString(_ text: String) throws -> Int {
     var message: UnsafeMutablePointer<CChar>?
     guard let parts = PQconninfoParse(text, &message) else {
-      // The message quotes what it does not understand.
+      // libpq's message quotes the string, which may contain the password.
       PQfreemem(message)
       throw CoherenceError(
         .invalidOption,
@@ -115,7 +116,7 @@ extension PostgreSQLConnection {
       isRetryable: true)
   }
 
-  /// A message of libpq's on one line, unless the password could be in it.
+  /// A message of libpq on one line; a fixed text if the message could contain the password.
   private func safe(_ text: String) -> String {
     let message = text.split(whereSeparator: \.isNewline).map {
       $0.trimmingCharacters(in: .whitespaces)

@@ -1,14 +1,15 @@
 import CLibPQ
 import CoherenceCore
 
-/// What a COPY in binary form begins with: the signature, no flags, and an extension without length.
+/// The header of a binary COPY: the signature, no flags, and an empty extension.
 enum PostgreSQLCopyHeader {
   static let signature = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00]
   static let count = signature.count + 8
 }
 
 extension PostgreSQLConnection {
-  /// Runs a `COPY … FROM STDIN (FORMAT binary)`, the fastest way to add many rows. Everything before was answered.
+  /// Runs a `COPY … FROM STDIN (FORMAT binary)`, the fastest way to add many rows. The responses to all earlier
+  /// statements must have been received.
   ///
   /// - Parameter write: Appends the rows to the buffer: for each, the number of fields and the fields. Called until it
   ///   returns `false`; the buffer is sent after each call.
@@ -35,7 +36,7 @@ extension PostgreSQLConnection {
 
   /// Ends the rows sent to the server.
   ///
-  /// - Parameter failure: Why the server has to forget them; `nil` to keep them.
+  /// - Parameter failure: The reason to discard the rows; `nil` to keep them.
   private func endCopy(_ failure: String?) throws {
     guard PQputCopyEnd(raw, failure) == 1 else { throw CoherenceError.connectionLost() }
     try flush()
@@ -56,7 +57,7 @@ extension PostgreSQLConnection {
     // Safety of `assumingMemoryBound`: the buffer has bytes alone.
     let start = buffer.base.assumingMemoryBound(to: CChar.self)
     guard PQputCopyData(raw, start, Int32(buffer.count)) == 1 else { throw CoherenceError.connectionLost() }
-    // libpq keeps what the server does not take at once, so it is waited for here.
+    // libpq buffers data that the server does not accept at once. The flush waits until the buffer is sent.
     try flush()
     buffer.removeAll()
   }

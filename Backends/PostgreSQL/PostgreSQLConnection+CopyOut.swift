@@ -3,7 +3,8 @@ import CoherenceCore
 
 extension PostgreSQLConnection {
   /// Starts a `COPY … TO STDOUT (FORMAT binary)`, the fastest way to read many rows: none of them becomes a result of
-  /// libpq's. They come by ``receiveCopiedRow(into:)``. Everything before was answered.
+  /// libpq's. ``receiveCopiedRow(into:)`` returns them. The responses to all earlier statements must have been
+  /// received.
   ///
   /// - Parameter statements: The copy, after the statements to send in the same round trip.
   func beginCopiedRows(_ statements: [String]) throws {
@@ -18,9 +19,9 @@ extension PostgreSQLConnection {
     copyOut = .header
   }
 
-  /// Takes in the next row of the copy.
+  /// Receives the next row of the copy.
   ///
-  /// - Returns: `false` at the end, when everything was answered.
+  /// - Returns: `false` at the end, when all responses are received.
   func receiveCopiedRow(into row: PostgreSQLCopiedRow) throws -> Bool {
     while let (message, count) = try copiedMessage() {
       let start = copyOut == .header ? PostgreSQLCopyHeader.count : 0
@@ -28,12 +29,12 @@ extension PostgreSQLConnection {
       if try row.take(message, count: count, from: start) { return true }
     }
     try endCopiedRows()
-    try settle()
+    try discardResponses()
     return false
   }
 
-  /// Takes the rest of the copy, and of its failure when it was cancelled.
-  func settleCopiedRows() throws {
+  /// Receives and discards the rest of the copy, and the failure of a cancelled copy.
+  func discardCopiedRows() throws {
     while let (message, _) = try copiedMessage() { PQfreemem(message) }
     do {
       try endCopiedRows()
@@ -48,7 +49,7 @@ extension PostgreSQLConnection {
     try receiveCopy(expecting: PGRES_COMMAND_OK)
   }
 
-  /// A message, whose memory is the caller's; `nil` after the last one.
+  /// The next message of the copy; `nil` after the last. The caller frees its memory.
   private func copiedMessage() throws -> (UnsafeMutablePointer<CChar>, count: Int)? {
     while true {
       var message: UnsafeMutablePointer<CChar>?

@@ -2,35 +2,35 @@ import CLibPQ
 import CoherenceCore
 import Foundation
 
-// How long a response is waited for, and how a statement is ended before its response.
+// The limits of waiting for a response, and the cancellation of a statement.
 
 extension PostgreSQLConnection {
   // MARK: Silence
 
-  /// Looks whether it is still worth waiting for a server from which nothing came.
-  func endure() throws {
+  /// Checks whether to continue waiting for a silent server, and throws if not.
+  func checkSilence() throws {
     let now = ContinuousClock.now
     let since = silence ?? now
     silence = since
-    if isInterruptible, let cancellation, now - cancellation > Self.cancellationPatience {
+    if isInterruptible, let cancellation, now - cancellation > Self.cancellationTimeout {
       closeLink()
       throw CoherenceError(
         .cancelled, "The task was cancelled, and the PostgreSQL server did not react; the connection was closed.")
     }
     if let deadline {
-      if now >= deadline { throw giveUpLink() }
-    } else if now - since > options.silencePatience {
+      if now >= deadline { throw closeSilentLink() }
+    } else if now - since > options.silenceTimeout {
       let probe = PostgreSQLProbe(options, logger: logger)
       let isWorking = probe.isWorking(process, on: host) { isReadable(within: 0) }
-      if !isWorking, !isReadable(within: 0) { throw giveUpLink() }
+      if !isWorking, !isReadable(within: 0) { throw closeSilentLink() }
       silence = nil
     }
   }
 
   /// How long a cancelled statement may take to end.
-  private static let cancellationPatience = Duration.seconds(3)
+  private static let cancellationTimeout = Duration.seconds(3)
 
-  private func giveUpLink() -> CoherenceError {
+  private func closeSilentLink() -> CoherenceError {
     closeLink()
     return CoherenceError(
       .connectionLost,
@@ -38,8 +38,8 @@ extension PostgreSQLConnection {
       isRetryable: true)
   }
 
-  /// Closes the link without a word to the server. The connection is not used again. The server's process is ended, with
-  /// the transaction and the locks that it would keep.
+  /// Closes the link without a message to the server. The connection is not used again. Another connection ends the
+  /// server's process, which would keep its transaction and its locks.
   func closeLink() {
     isClosed = true
     shutdown(PQsocket(raw), Int32(SHUT_RDWR))
@@ -47,7 +47,7 @@ extension PostgreSQLConnection {
     PostgreSQLProbe(options, logger: logger).endLater(process, on: host)
   }
 
-  /// Runs a block that ends within a time, also against a busy server, and that a cancelled task does not interrupt.
+  /// Runs a block with a time limit, even against a busy server. A cancelled task does not interrupt it.
   func within<T>(_ duration: Duration, _ body: () throws -> T) rethrows -> T {
     let outer = deadline
     deadline = min(outer ?? .now + duration, .now + duration)
@@ -57,10 +57,10 @@ extension PostgreSQLConnection {
 
   // MARK: Cancelling
 
-  /// Asks the server to end what it is at. The statement fails, unless it was at its end already.
+  /// Asks the server to cancel the running statement. The statement fails unless it ended already.
   ///
-  /// libpq connects to the server for it and waits, so a thread does that whose end is waited for a while only. The
-  /// wait cannot be left out: a late cancellation would hit the next statement.
+  /// libpq connects to the server for a cancellation and waits, so another thread does it, and the caller waits for
+  /// that thread with a time limit. The wait is necessary, because a late cancellation would hit the next statement.
   ///
   /// - Throws: ``ErrorCode/cancelled`` when the server cannot be reached in time; the connection is closed then.
   func cancel() throws {

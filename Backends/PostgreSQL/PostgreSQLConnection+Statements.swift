@@ -5,24 +5,26 @@ import Logging
 extension PostgreSQLConnection {
   /// Queues a statement with its values.
   ///
-  /// - Parameter clampsDates: Whether dates that the server cannot keep may stand in it, because they are only compared.
+  /// - Parameter clampsDates: Whether the statement may contain dates out of the server's range, because it only
+  ///   compares them.
   func send(_ statement: SQLStatement, isKept: Bool = true, clampsDates: Bool = false) throws {
     try send(PostgreSQLText(statement, isKept: isKept)) { fields in
       for binding in statement.bindings { try fields.append(binding, clampsDates: clampsDates) }
     }
   }
 
-  /// Runs statements in one round trip. When one fails, those after it are not run and the connection is ready again.
+  /// Runs statements in one round trip. If a statement fails, the later ones do not run, and the connection is ready
+  /// again.
   ///
   /// - Returns: The result of each.
   func run(_ statements: [SQLFragment], isKept: Bool = true, clampsDates: Bool = false) throws -> [PostgreSQLResult] {
     let statements = statements.map { $0.rendered(by: PostgreSQLDialect()) }
     return try timed(statements.map(\.text)) {
-      try settling {
+      try recovering {
         for statement in statements { try send(statement, isKept: isKept, clampsDates: clampsDates) }
         try synchronize()
         let results = try statements.map { _ in try receive() }
-        try settle()
+        try discardResponses()
         return results
       }
     }
@@ -38,32 +40,32 @@ extension PostgreSQLConnection {
   @discardableResult
   func run(_ text: PostgreSQLText) throws -> PostgreSQLResult {
     try timed([text.text]) {
-      try settling {
+      try recovering {
         try send(text)
         try synchronize()
         let result = try receive()
-        try settle()
+        try discardResponses()
         return result
       }
     }
   }
 
-  /// Runs a block that sends and receives, and gets the connection ready again when the block fails.
-  func settling<T>(_ body: () throws -> T) throws -> T {
+  /// Runs a block that sends and receives. If the block fails, makes the connection ready again.
+  func recovering<T>(_ body: () throws -> T) throws -> T {
     do {
       return try body()
     } catch {
-      // On a lost connection settling fails too, and the first error says so.
+      // On a lost connection this fails too, and the first error explains the failure.
       try? abandon()
       throw error
     }
   }
 
-  /// Ends a batch that a failure left unfinished.
+  /// Discards the responses of a batch that a failure interrupted.
   private func abandon() throws {
     guard !isBroken else { return }
     if !isSynchronized { try synchronize() }
-    try settle()
+    try discardResponses()
   }
 
   /// Logs statements, which have no values in them, with the time that a block takes to run them.

@@ -6,9 +6,9 @@ import Logging
 
 /// A connection to the server. Used by one thread at a time.
 ///
-/// The connection is always in pipeline mode but for the time of a COPY: statements are queued with `send`, go out with
-/// `synchronize`, and are answered one by one by `receive`. A statement that fails makes the server skip those after it;
-/// the failure is thrown by `receive`, and `settle` gets the connection ready again.
+/// The connection is in pipeline mode except during a COPY: `send` queues statements, `synchronize` sends them, and
+/// `receive` returns their responses one by one. After a failed statement the server skips the later ones; `receive`
+/// throws the failure, and `discardResponses` makes the connection ready again.
 final class PostgreSQLConnection {
   let raw: OpaquePointer
   let options: PostgreSQLOptions
@@ -17,33 +17,33 @@ final class PostgreSQLConnection {
   let session = UUID()
   /// The number of the session's last transaction that writes.
   var transactionNumber: Int64 = 0
-  /// When the session last committed a row of its own in the table of commits; `nil` before.
+  /// The time when the session last committed its row in the table of commits; `nil` before the first time.
   var lastMark: ContinuousClock.Instant?
   /// The server's process; `nil` until the session is prepared.
   var process: PostgreSQLProcess?
-  /// The moment at which every exchange ends, the server's work included; `nil` where its work is waited for.
+  /// The time at which every exchange ends, even if the server is at work; `nil` to wait for a working server.
   var deadline: ContinuousClock.Instant?
   private let fields = PostgreSQLFields()
   private var prepared = PreparedStatements()
-  /// What the server has not answered yet.
-  private var queue: [Awaited] = []
-  private var answered = 0
-  /// How far the rows of a running COPY have come; `nil` without one.
+  /// The statements whose responses have not all been received.
+  private var queue: [PendingResponse] = []
+  private var responseCount = 0
+  /// The progress of a running COPY; `nil` without one.
   var copyOut: CopyOut?
-  /// When the cancellation was sent that no statement has ended by yet.
+  /// The time of a pending cancellation; `nil` for none.
   var cancellation: ContinuousClock.Instant?
   var isCancelling: Bool { cancellation != nil }
-  /// Since when the server has sent nothing and taken nothing, as far as a caller waits for it.
+  /// The time since which the server has sent and accepted nothing, during a wait; `nil` otherwise.
   var silence: ContinuousClock.Instant?
-  /// Whether the link was closed here, because nothing came through it any more.
+  /// Whether this side closed the link, because the server did not respond any more.
   var isClosed = false
-  /// Whether the connection looks after another one, and is not looked after itself.
+  /// Whether the connection probes another connection. Such a connection is not probed itself.
   var isWitness = false
-  /// Whether a cancelled task interrupts what runs.
+  /// Whether a cancelled task interrupts the running statement.
   var isInterruptible = true
 
-  private enum Awaited {
-    /// Of the text of a kept statement, or of a statement sent before another.
+  private enum PendingResponse {
+    /// The preparation of a statement.
     case preparation(PostgreSQLText?)
     case execution
     case synchronization
@@ -55,7 +55,7 @@ final class PostgreSQLConnection {
     self.raw = raw
     self.options = options
     self.logger = logger
-    // libpq would print what the server remarks, values and all.
+    // libpq would print the server's notices, which may contain values.
     PQsetNoticeProcessor(raw, { _, _ in }, nil)
   }
 
@@ -63,62 +63,63 @@ final class PostgreSQLConnection {
 
   var isBroken: Bool { isClosed || PQstatus(raw) != CONNECTION_OK }
   /// Whether the server has responded to everything.
-  var isSettled: Bool { answered == queue.count && copyOut == nil }
+  var hasAllResponses: Bool { responseCount == queue.count && copyOut == nil }
   /// Whether the end of a transaction was sent without a wait for its response.
   private var isEnding = false
 
   /// Whether the connection can go back to the pool.
-  var isReusable: Bool { !isBroken && (isEnding || (isSettled && PQtransactionStatus(raw) == PQTRANS_IDLE)) }
+  var isReusable: Bool { !isBroken && (isEnding || (hasAllResponses && PQtransactionStatus(raw) == PQTRANS_IDLE)) }
 
-  /// Gets a connection that lay idle ready for something new.
+  /// Makes an idle connection ready for use.
   ///
-  /// - Returns: Whether it is ready: the server may have closed it, or its response to the end of the last transaction
-  ///   may not come.
+  /// - Returns: Whether the connection is ready. `false` if the server closed it, or does not respond to the end of the
+  ///   last transaction.
   func makeReady() -> Bool {
     if isEnding {
       isEnding = false
-      guard (try? within(.seconds(2), { try settle() })) != nil else { return false }
-    } else if hasGoneStale {
+      guard (try? within(.seconds(2), { try discardResponses() })) != nil else { return false }
+    } else if hasUnexpectedMessage {
       return false
     }
-    return isSettled && !isBroken && PQtransactionStatus(raw) == PQTRANS_IDLE
+    return hasAllResponses && !isBroken && PQtransactionStatus(raw) == PQTRANS_IDLE
   }
 
-  /// Whether the server has sent a message since the connection was used last. It is its last message as a rule, and
-  /// the end of the link comes some milliseconds later.
-  private var hasGoneStale: Bool { isReadable(within: 0) }
+  /// Whether the server has sent a message since the last use of the connection. Such a message mostly is the server's
+  /// last, some milliseconds before it closes the link.
+  private var hasUnexpectedMessage: Bool { isReadable(within: 0) }
 
-  /// Whether the link is as the last response left it.
-  var isOpenAndQuiet: Bool { isSettled && !isBroken && !hasGoneStale }
+  /// Whether the link is open and has no unread message.
+  var isOpenAndQuiet: Bool { hasAllResponses && !isBroken && !hasUnexpectedMessage }
 
   /// Whether a transaction is open, as the last response says.
   var isInTransaction: Bool { PQtransactionStatus(raw) != PQTRANS_IDLE }
 
-  /// Queues the end of a transaction that changed nothing. Its response is taken in before that of the next statement.
+  /// Queues the end of a transaction that changed nothing. Its response is received before the response to the next
+  /// statement.
   func sendEnd() throws {
     try send(.rollback)
     queue[queue.count - 1] = .preparation(nil)
   }
 
-  /// Sends the end of a transaction that changed nothing. The next user of the connection takes in the response.
+  /// Sends the end of a transaction that changed nothing. The next user of the connection receives the response.
   func endTransactionLater() {
-    guard !isBroken, PQtransactionStatus(raw) != PQTRANS_IDLE || !isSettled else { return }
+    guard !isBroken, PQtransactionStatus(raw) != PQTRANS_IDLE || !hasAllResponses else { return }
     do {
-      if copyOut != nil { try settle() }
+      if copyOut != nil { try discardResponses() }
       if !isSynchronized { try synchronize() }
       try send(.rollback)
       try synchronize()
       isEnding = true
     } catch {
-      // The pool closes a connection in the midst of an exchange.
+      // The pool closes a connection in the middle of an exchange.
       isEnding = false
     }
   }
 
-  /// Where the connection ended of the hosts that the connection string has.
+  /// The host of the connection, one of the hosts in the connection string.
   var host: PostgreSQLHost { PostgreSQLHost(raw) }
 
-  /// Forgets a cancellation too late for its statement.
+  /// Drops a cancellation that came too late for its statement.
   func endCancellation() { cancellation = nil }
 
   func enterPipeline() {
@@ -126,14 +127,14 @@ final class PostgreSQLConnection {
     PQenterPipelineMode(raw)
   }
 
-  /// Leaves pipeline mode, for a COPY. Everything was answered. The connection never blocks in there either.
+  /// Leaves pipeline mode for a COPY. All responses must have been received.
   func leavePipeline() throws {
     try check(PQexitPipelineMode(raw))
   }
 
   // MARK: Sending
 
-  /// Queues a statement. What `bind` appends are the values of its parameters.
+  /// Queues a statement. The closure `bind` appends the values of its parameters.
   func send(_ text: PostgreSQLText, bind: (PostgreSQLFields) throws -> Void = { _ in }) throws {
     fields.removeAll()
     try bind(fields)
@@ -174,20 +175,20 @@ final class PostgreSQLConnection {
     if success != 1 { throw connectionLost() }
   }
 
-  /// Whether everything queued was sent.
+  /// Whether all queued statements were sent.
   var isSynchronized: Bool {
     if case .synchronization? = queue.last { return true }
     return queue.isEmpty
   }
 
-  /// Sends the queued statements, and has the server respond to all of them.
+  /// Sends the queued statements, and asks the server for all responses.
   func synchronize() throws {
     try check(PQpipelineSync(raw))
     queue.append(.synchronization)
     try flush()
   }
 
-  /// Writes the queue. The server's responses are taken in at the same time, so that it never waits for us.
+  /// Writes the queue. Reads the server's responses at the same time, so that the server never waits for this side.
   func flush() throws {
     while true {
       switch PQflush(raw) {
@@ -202,42 +203,42 @@ final class PostgreSQLConnection {
 
   /// The result of the next statement.
   ///
-  /// - Throws: What the statement failed by, or the one before it that made the server skip it.
+  /// - Throws: The failure of the statement, or of an earlier one that made the server skip this one.
   func receive() throws -> PostgreSQLResult {
     try receivePreparations()
-    answered += 1
+    responseCount += 1
     defer { finishStatement() }
     return try nextResult()
   }
 
-  /// Makes the next statement return row by row. Its rows come by ``receiveRow()``.
+  /// Makes the next statement return its rows one by one, by ``receiveRow()``.
   func beginRows() throws {
     try receivePreparations()
     try check(PQsetSingleRowMode(raw))
   }
 
-  /// The next row of the statement; `nil` at its end, when everything was answered.
+  /// The next row of the statement; `nil` at its end, when all responses are received.
   func receiveRow() throws -> PostgreSQLResult? {
     do {
       let result = try nextResult()
       if result.isRow { return result }
     } catch {
-      answered += 1
+      responseCount += 1
       finishStatement()
       throw error
     }
-    answered += 1
+    responseCount += 1
     finishStatement()
-    try settle()
+    try discardResponses()
     return nil
   }
 
-  /// Takes the rest of the responses, errors included.
-  func settle() throws {
-    if copyOut != nil { try settleCopiedRows() }
-    while answered < queue.count {
-      let awaited = queue[answered]
-      answered += 1
+  /// Receives and discards the remaining responses, errors included.
+  func discardResponses() throws {
+    if copyOut != nil { try discardCopiedRows() }
+    while responseCount < queue.count {
+      let awaited = queue[responseCount]
+      responseCount += 1
       while let result = try rawResult() {
         let status = PQresultStatus(result)
         PQclear(result)
@@ -246,13 +247,13 @@ final class PostgreSQLConnection {
       }
     }
     queue.removeAll(keepingCapacity: true)
-    answered = 0
+    responseCount = 0
     cancellation = nil
   }
 
   private func receivePreparations() throws {
-    while answered < queue.count, case .preparation(let text) = queue[answered] {
-      answered += 1
+    while responseCount < queue.count, case .preparation(let text) = queue[responseCount] {
+      responseCount += 1
       defer { finishStatement() }
       do {
         _ = try nextResult()
@@ -263,7 +264,7 @@ final class PostgreSQLConnection {
     }
   }
 
-  /// Takes the sign that a statement has been answered. A broken connection has its own way to say so.
+  /// Receives the end of a statement's response. On a broken connection the next call reports the failure.
   private func finishStatement() {
     while let rest = try? rawResult() { PQclear(rest) }
   }
@@ -283,7 +284,7 @@ final class PostgreSQLConnection {
   func error(for result: OpaquePointer) -> CoherenceError {
     let failure = PostgreSQLFailure(result, isFatal: isBroken)
     if failure.sqlState.isEmpty || failure.isDisconnection {
-      // Nothing comes any more, also for the awaited statements.
+      // The server sends nothing more, so that the pending responses never come.
       if failure.isFatal { isClosed = true }
       return .connectionLost(failure)
     }
@@ -293,13 +294,13 @@ final class PostgreSQLConnection {
     return CoherenceError(failure)
   }
 
-  /// The next result of libpq's, waited for; `nil` between two statements.
+  /// Waits for libpq's next result; returns `nil` between two statements.
   func rawResult() throws -> OpaquePointer? {
     while PQisBusy(raw) == 1 { try awaitInput() }
     return PQgetResult(raw)
   }
 
-  /// Waits a while for something to come from the server. A cancelled task interrupts the server then.
+  /// Waits a while for input from the server. A cancelled task cancels the running statement.
   func awaitInput() throws {
     let events = try awaitEvents(Int16(POLLIN))
     if events == 0, isInterruptible, !isCancelling, Task.isCancelled { try cancel() }
@@ -307,12 +308,12 @@ final class PostgreSQLConnection {
 
   /// Waits a while until the link can be read or written, and reads the available input.
   ///
-  /// - Throws: ``ErrorCode/connectionLost`` when the link broke or nothing comes through it any more,
+  /// - Throws: ``ErrorCode/connectionLost`` when the link broke or the server does not respond any more,
   ///   ``ErrorCode/cancelled`` when a cancelled statement does not end.
   private func awaitEvents(_ events: Int16) throws -> Int16 {
     let events = wait(for: events, milliseconds: 100)
     if events & ~Int16(POLLOUT) != 0, PQconsumeInput(raw) == 0 { throw connectionLost() }
-    if events == 0 { try endure() } else { silence = nil }
+    if events == 0 { try checkSilence() } else { silence = nil }
     return events
   }
 

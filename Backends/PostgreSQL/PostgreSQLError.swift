@@ -1,7 +1,7 @@
 import CLibPQ
 import CoherenceCore
 
-/// What the server answered to a statement that failed. It never contains a value of a record.
+/// The server's error for a failed statement. Never contains a value of a record.
 public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
   /// The five characters of the code.
   public let sqlState: String
@@ -43,7 +43,7 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
     "08", "0A", "23", "25", "26", "28", "34", "3D", "3F", "40", "42", "53", "54", "55", "57", "58", "XX",
   ]
 
-  /// Whether the transaction failed for the sake of another one, and may succeed when it is made again.
+  /// Whether the transaction conflicted with another one, and may succeed when it is repeated.
   var isSerializationFailure: Bool { sqlState == "40001" || sqlState == "40P01" }
   /// Whether a constraint of the schema was violated.
   var isConstraintViolation: Bool { sqlState == "23505" || sqlState == "23503" }
@@ -85,8 +85,8 @@ extension CoherenceError {
   private static let known: [String: (ErrorCode, String)] = [
     "53300": (.tooManyConnections, "The PostgreSQL server has no connection left; close some, or try again later."),
     "55P03": (.storeBusy, "Another connection holds a lock for too long; try again."),
-    "40001": (.storeBusy, "The save met others again and again and was not applied; try again."),
-    "40P01": (.storeBusy, "The save and others blocked each other again and again; try again."),
+    "40001": (.storeBusy, "The save conflicted with other saves in every attempt and was not applied; try again."),
+    "40P01": (.storeBusy, "The save was in a deadlock with other saves in every attempt and was not applied; try again."),
     "57014": (.storeBusy, "A statement took longer than it may; try again, or raise the option 'statementTimeout'."),
     "25006": (.storeReadOnly, "The PostgreSQL server, or the store's option 'readOnly', forbids writing."),
     "53100": (.storeFull, "The disk of the PostgreSQL server is full; make room and try again."),

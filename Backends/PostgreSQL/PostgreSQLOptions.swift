@@ -1,12 +1,12 @@
 import CoherenceCore
 import Foundation
 
-/// The names of the options of PostgreSQL stores, beside those of ``StoreOption``.
+/// The names of the options of PostgreSQL stores, in addition to ``StoreOption``.
 ///
 /// The password is read by libpq: from the URL, from the environment variable `PGPASSWORD`, or from `~/.pgpass`.
 public enum PostgreSQLOption {
-  /// The schema that the store's tables are in; made if it is missing. A `string`, `public` by default. Several stores
-  /// can share a database when each has a schema of its own.
+  /// The schema of the store's tables, created if it is missing. A `string`, `public` by default. Several stores can
+  /// share a database when each has a schema of its own.
   public static let schema = "schema"
   /// The most connections that the store has open at once, one of which is kept for saves. An `int` from 2 on, 8 by
   /// default.
@@ -38,7 +38,7 @@ struct PostgreSQLOptions: Sendable {
   var poolTimeout: TimeInterval = 30
   var statementTimeout: TimeInterval?
   var isReadOnly: Bool
-  /// A secret: it may have the password in it.
+  /// The connection string. A secret, because it may contain the password.
   let connectionString: String
 
   init(_ environment: StoreEnvironment) throws {
@@ -70,12 +70,12 @@ struct PostgreSQLOptions: Sendable {
   }
 
   /// How long the server may send nothing before it is asked whether it is at work.
-  var silencePatience: Duration {
+  var silenceTimeout: Duration {
     if let statementTimeout, statementTimeout > 0 { .seconds(statementTimeout + 1) } else { .seconds(15) }
   }
 
   /// How long the server may take to commit; `nil` for as long as it is at work.
-  var commitPatience: Duration? {
+  var commitTimeout: Duration? {
     guard let statementTimeout, statementTimeout > 0 else { return nil }
     return .seconds(statementTimeout + 1)
   }

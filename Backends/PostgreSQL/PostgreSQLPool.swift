@@ -3,17 +3,17 @@ import Dispatch
 import Foundation
 import Logging
 
-/// The connections of a store, made when they are needed and kept for the next time.
+/// The connections of a store, opened on demand and reused.
 ///
-/// One connection is always left for saves: a reading thread can save without waiting for readers. A caller that would
-/// have to wait gets the connection of an idle unit of reading. A thread with a snapshot, which cannot give its
-/// connection up, gets another one beyond the size of the pool; so does a thread that keeps other writers out, for which
-/// all other connections may wait. So no holder of a connection waits forever.
+/// One connection is reserved for saves, so that a reading thread can save without waiting for readers. A caller that
+/// would have to wait takes the connection of an idle unit of reading. A thread with a snapshot, which cannot release
+/// its connection, gets another connection beyond the size of the pool; so does a thread that excludes other writers,
+/// because all other connections may wait for it. So no thread with a connection waits forever.
 ///
-/// Threads wait in line, first in, first out. A saver passes readers only for the connection that readers cannot have,
-/// so no thread starves. A connection given back wakes the one thread that gets it.
+/// Waiting threads are served first in, first out. A saver passes readers only for the reserved connection, so no
+/// thread starves. A returned connection wakes only the thread that gets it.
 final class PostgreSQLPool: @unchecked Sendable {
-  // Sendable: the state is used under `lock` only. A connection is either idle in there or held by one thread.
+  // Sendable: the state is used under `lock` only. A connection is either idle in the pool or used by one thread.
 
   enum Purpose: Sendable { case reading, saving }
 
@@ -26,36 +26,36 @@ final class PostgreSQLPool: @unchecked Sendable {
   private var readers = 0
   private var closed = false
   /// The units of reading with a connection.
-  private var lent: [ObjectIdentifier: Lent] = [:]
-  /// The connections with an open transaction that keeps other writers out, by the thread that works in it.
+  private var leases: [ObjectIdentifier: Lease] = [:]
+  /// The connections whose open transaction excludes other writers, by the thread that works in the transaction.
   private var exclusions: [UInt: PostgreSQLConnection] = [:]
-  /// The threads that wait. No place is free that one of them could have, except while the lock is held.
-  private var line: [Waiter] = []
+  /// The waiting threads in order. Outside the lock, no slot is free that one of them could use.
+  private var waiters: [Waiter] = []
 
-  private struct Lent {
-    /// `nil` while the reader is going, which gives its connection back.
+  private struct Lease {
+    /// The reader; `nil` while it is deinitialised and returns its connection.
     weak var reader: PostgreSQLReader?
     let thread: pthread_t
   }
 
-  /// A connection, or room to make one.
-  private struct Place {
-    /// `nil` for room.
+  /// A connection, or the permission to open one.
+  private struct Slot {
+    /// The connection; `nil` for the permission to open one.
     let connection: PostgreSQLConnection?
   }
 
-  /// A thread in line.
+  /// A waiting thread.
   private final class Waiter {
     let purpose: Purpose
     let semaphore = DispatchSemaphore(value: 0)
-    /// The place that the thread got, set before the semaphore is signalled.
-    var place: Place?
+    /// The slot that the thread gets, set before the semaphore is signalled.
+    var slot: Slot?
 
     init(_ purpose: Purpose) { self.purpose = purpose }
   }
 
-  /// How long a unit of reading is left its connection while others wait.
-  private static let patience = Duration.milliseconds(20)
+  /// The time for which an idle unit of reading keeps its connection while other threads wait.
+  private static let minimumLease = Duration.milliseconds(20)
 
   init(_ options: PostgreSQLOptions, logger: Logger) {
     self.options = options
@@ -65,7 +65,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   var isClosed: Bool { lock.withLock { closed } }
 
   /// The number of threads that wait for a connection. For tests.
-  var waiterCount: Int { lock.withLock { line.count } }
+  var waiterCount: Int { lock.withLock { waiters.count } }
 
   /// Throws when the pool was closed.
   func checkIsOpen() throws {
@@ -77,16 +77,16 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   // MARK: Borrowing
 
-  /// A connection, to be given back by ``release(_:from:)``.
+  /// Returns a connection, to be returned by ``release(_:from:)``.
   ///
-  /// - Throws: ``ErrorCode/tooManyConnections`` when none gets free in time, ``ErrorCode/storeDetached`` once the pool is
-  ///   closed, and errors of connecting.
+  /// - Throws: ``ErrorCode/tooManyConnections`` when none gets free in time, ``ErrorCode/storeDetached`` once the pool
+  ///   is closed, and errors of connecting.
   func acquire(for purpose: Purpose, by reader: PostgreSQLReader? = nil) throws -> PostgreSQLConnection {
     let deadline = ContinuousClock.now + .seconds(options.poolTimeout)
     let connection = try reserved(for: purpose, by: reader, until: deadline)
     if let reader {
-      let entry = Lent(reader: reader, thread: pthread_self())
-      lock.withLock { lent[ObjectIdentifier(reader)] = entry }
+      let entry = Lease(reader: reader, thread: pthread_self())
+      lock.withLock { leases[ObjectIdentifier(reader)] = entry }
       HeldStates.all.note(reader)
     }
     return connection
@@ -97,27 +97,27 @@ final class PostgreSQLPool: @unchecked Sendable {
   ) throws -> PostgreSQLConnection {
     while let connection = try reserve(for: purpose, by: reader, until: deadline) {
       if connection.makeReady() { return connection }
-      giveUp(nil, from: purpose)
-      // What befell one connection has as a rule befallen those that lay idle beside it.
+      giveBack(nil, from: purpose)
+      // A failure of one idle connection mostly affects all idle connections, such as a restart of the server.
       closeIdle()
     }
     do {
       let timeout = max(.zero, deadline - .now)
       return try PostgreSQLConnection.connect(options, within: timeout, logger: logger)
     } catch {
-      giveUp(nil, from: purpose)
+      giveBack(nil, from: purpose)
       throw error
     }
   }
 
-  /// Gives a connection back. A connection unfit for further use is closed.
+  /// Returns a connection to the pool. Closes a connection unfit for reuse.
   func release(_ connection: PostgreSQLConnection, from purpose: Purpose) {
-    giveUp(connection.isReusable ? connection : nil, from: purpose)
+    giveBack(connection.isReusable ? connection : nil, from: purpose)
   }
 
-  /// Gives the connection of a unit of reading back.
+  /// Returns the connection of a unit of reading to the pool.
   func release(_ connection: PostgreSQLConnection, of reader: PostgreSQLReader) {
-    lock.withLock { lent[ObjectIdentifier(reader)] = nil }
+    lock.withLock { leases[ObjectIdentifier(reader)] = nil }
     HeldStates.all.forget(ObjectIdentifier(reader))
     release(connection, from: .reading)
   }
@@ -129,8 +129,8 @@ final class PostgreSQLPool: @unchecked Sendable {
     return try body(connection)
   }
 
-  /// Runs a block with a connection to save with: the one that a unit of reading of this thread offers, if any, with
-  /// the transaction of the reading open.
+  /// Runs a block with a connection for a save: the connection that a unit of reading of this thread offers, if any,
+  /// with the reader's transaction still open.
   func withSaver<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
     let connection = try offeredConnection() ?? acquire(for: .saving)
     defer { release(connection, from: .saving) }
@@ -138,21 +138,21 @@ final class PostgreSQLPool: @unchecked Sendable {
   }
 
   private func offeredConnection() -> PostgreSQLConnection? {
-    // As in `reserve`: the references last longer than the lock is held.
+    // As in `reserve`, the references are released after the lock.
     var seen: [PostgreSQLReader] = []
     defer { withExtendedLifetime(seen) {} }
     let offered = changing { takeOffer(&seen) }
     guard let connection = offered else { return nil }
     if connection.isOpenAndQuiet { return connection }
-    // The server closed it since the last read.
-    giveUp(nil, from: .saving)
+    // The server closed the connection since the last read.
+    giveBack(nil, from: .saving)
     return nil
   }
 
   /// Takes the connection that a unit of reading of this thread offers. Called under the lock.
   private func takeOffer(_ seen: inout [PostgreSQLReader]) -> PostgreSQLConnection? {
     var found: (key: ObjectIdentifier, connection: PostgreSQLConnection)?
-    for (key, entry) in lent where isOwn(entry) {
+    for (key, entry) in leases where isOwn(entry) {
       guard let reader = entry.reader else { continue }
       seen.append(reader)
       guard let connection = reader.takeOffer() else { continue }
@@ -160,7 +160,7 @@ final class PostgreSQLPool: @unchecked Sendable {
       break
     }
     guard let (key, connection) = found else { return nil }
-    lent[key] = nil
+    leases[key] = nil
     HeldStates.all.forget(key)
     readers -= 1
     return connection
@@ -168,15 +168,15 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   // MARK: Exclusion
 
-  /// The connection with the transaction in which the calling thread keeps other writers out.
+  /// The connection with the transaction in which the calling thread excludes other writers; `nil` for none.
   var ownExclusion: PostgreSQLConnection? { lock.withLock { exclusions[callingThread] } }
 
-  /// Notes the connection that the calling thread keeps other writers out with.
+  /// Records the connection on which the calling thread excludes other writers.
   func beginExclusion(with connection: PostgreSQLConnection) {
     lock.withLock { exclusions[callingThread] = connection }
   }
 
-  /// Gives the connection back that the calling thread keeps other writers out with, if any.
+  /// Returns the connection on which the calling thread excludes other writers, if any.
   func endExclusion() {
     guard let connection = lock.withLock({ exclusions.removeValue(forKey: callingThread) }) else { return }
     release(connection, from: .saving)
@@ -184,12 +184,12 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   // MARK: Closing
 
-  /// Closes every connection; connections in use once they are given back.
+  /// Closes all idle connections, and connections in use when they are returned.
   func close() {
     let waiting = lock.withLock {
       closed = true
-      defer { line = [] }
-      return line
+      defer { waiters = [] }
+      return waiters
     }
     for waiter in waiting { waiter.semaphore.signal() }
     closeIdle()
@@ -207,131 +207,131 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   // MARK: Places
 
-  /// Gets a place, and waits for it if need be.
+  /// Reserves a slot, and waits for one if necessary.
   ///
   /// - Returns: An idle connection; `nil` when the caller may make one.
   private func reserve(
     for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
   ) throws -> PostgreSQLConnection? {
-    // A reader whose last reference is released gives its connection back, for which it needs the lock: so the references
-    // last longer than the lock is held.
+    // A reader whose last reference is released returns its connection, which takes the lock. So the references are
+    // released after the lock.
     var seen: [PostgreSQLReader] = []
     defer { withExtendedLifetime(seen) {} }
     var waiter: Waiter?
-    var place = try changing { () throws -> Place? in
-      if let place = try presentPlace(for: purpose, by: reader, &seen) { return place }
+    var slot = try changing { () throws -> Slot? in
+      if let slot = try slotForNewcomer(for: purpose, by: reader, &seen) { return slot }
       let newcomer = Waiter(purpose)
-      line.append(newcomer)
+      waiters.append(newcomer)
       waiter = newcomer
       return nil
     }
-    // Not over the wait: a reader without any other reference would not give its connection back.
+    // Released before the wait: a reader with no other reference would never return its connection.
     seen = []
-    while place == nil, let waiter {
-      let rest = min(deadline - .now, Self.patience)
+    while slot == nil, let waiter {
+      let rest = min(deadline - .now, Self.minimumLease)
       _ = waiter.semaphore.wait(timeout: .now() + rest / .seconds(1))
       var present: [PostgreSQLReader] = []
       defer { withExtendedLifetime(present) {} }
-      place = try changing { try placeAfterWait(of: waiter, until: deadline, &present) }
+      slot = try changing { try slotAfterWait(of: waiter, until: deadline, &present) }
     }
-    return place?.connection
+    return slot?.connection
   }
 
-  /// Runs a block that changes places under the lock, and wakes the threads that get one by it.
+  /// Runs a block under the lock that frees or takes slots, and wakes the threads that get a slot.
   private func changing<T>(_ body: () throws -> T) rethrows -> T {
     var served: [Waiter] = []
     defer { for waiter in served { waiter.semaphore.signal() } }
     return try lock.withLock {
-      defer { served = serveLine() }
+      defer { served = serveQueue() }
       return try body()
     }
   }
 
-  /// Gives free places to the threads in line. Called under the lock.
-  private func serveLine() -> [Waiter] {
+  /// Assigns free slots to waiting threads. Called under the lock.
+  private func serveQueue() -> [Waiter] {
     var served: [Waiter] = []
     var index = 0
-    while index < line.count, !idle.isEmpty || count < options.poolSize {
-      guard let place = freePlace(for: line[index].purpose) else {
+    while index < waiters.count, !idle.isEmpty || count < options.poolSize {
+      guard let slot = freeSlot(for: waiters[index].purpose) else {
         index += 1
         continue
       }
-      let waiter = line.remove(at: index)
-      waiter.place = place
+      let waiter = waiters.remove(at: index)
+      waiter.slot = slot
       served.append(waiter)
     }
     return served
   }
 
-  /// A place for a newcomer; `nil` when it has to wait. Called under the lock.
-  private func presentPlace(
+  /// A slot for a new caller; `nil` if the caller has to wait. Called under the lock.
+  private func slotForNewcomer(
     for purpose: Purpose, by reader: PostgreSQLReader?, _ seen: inout [PostgreSQLReader]
-  ) throws -> Place? {
+  ) throws -> Slot? {
     if closed { throw Self.closedError }
     if purpose == .saving, idle.isEmpty {
-      // Rather than to connect once more: what a unit of reading of this thread offers.
-      seen += lent.values.compactMap(\.reader)
-      _ = takeBack { isOwn($0) && $0.reader?.isOffering == true }
+      // An offered connection of this thread is preferred to opening another one.
+      seen += leases.values.compactMap(\.reader)
+      _ = reclaim { isOwn($0) && $0.reader?.isOffering == true }
     }
-    if let place = freePlace(for: purpose) { return place }
-    seen += lent.values.compactMap(\.reader)
-    // An idle unit of reading of this thread cannot go on before this call returns.
-    while takeBack(where: isOwn) {
-      if let place = freePlace(for: purpose) { return place }
+    if let slot = freeSlot(for: purpose) { return slot }
+    seen += leases.values.compactMap(\.reader)
+    // An idle unit of reading of this thread cannot continue before this call returns.
+    while reclaim(where: isOwn) {
+      if let slot = freeSlot(for: purpose) { return slot }
     }
-    // Threads in line take connections back for themselves.
-    while line.isEmpty, takeBack(where: isIdle) {
-      if let place = freePlace(for: purpose) { return place }
+    // Waiting threads reclaim connections for themselves.
+    while waiters.isEmpty, reclaim(where: isIdle) {
+      if let slot = freeSlot(for: purpose) { return slot }
     }
     guard exclusions[callingThread] != nil || holdsState(reader, purpose) else { return nil }
     count += 1
     if purpose == .reading { readers += 1 }
-    return Place(connection: nil)
+    return Slot(connection: nil)
   }
 
-  /// The place of a waiting thread; `nil` when it has to wait on. Called under the lock.
-  private func placeAfterWait(
+  /// The slot of a waiting thread; `nil` if the thread has to continue waiting. Called under the lock.
+  private func slotAfterWait(
     of waiter: Waiter, until deadline: ContinuousClock.Instant, _ seen: inout [PostgreSQLReader]
-  ) throws -> Place? {
-    if let place = waiter.place { return place }
+  ) throws -> Slot? {
+    if let slot = waiter.slot { return slot }
     if closed { throw Self.closedError }
     guard !Task.isCancelled else {
-      line.removeAll { $0 === waiter }
+      waiters.removeAll { $0 === waiter }
       throw CoherenceError(
         .cancelled, "The task was cancelled while it waited for a connection to the PostgreSQL server.")
     }
     guard ContinuousClock.now < deadline else {
-      line.removeAll { $0 === waiter }
+      waiters.removeAll { $0 === waiter }
       throw exhausted
     }
-    seen += lent.values.compactMap(\.reader)
-    // The first thread in line gets it, by `serveLine`.
-    _ = takeBack(where: isIdle)
+    seen += leases.values.compactMap(\.reader)
+    // The first waiting thread gets the reclaimed connection in `serveQueue`.
+    _ = reclaim(where: isIdle)
     return nil
   }
 
-  private func freePlace(for purpose: Purpose) -> Place? {
+  private func freeSlot(for purpose: Purpose) -> Slot? {
     guard purpose == .saving || readers < options.poolSize - 1 else { return nil }
     let connection = idle.popLast()
     guard connection != nil || count < options.poolSize else { return nil }
     if connection == nil { count += 1 }
     if purpose == .reading { readers += 1 }
-    return Place(connection: connection)
+    return Slot(connection: connection)
   }
 
   // MARK: Taking back
 
-  private func isOwn(_ entry: Lent) -> Bool { pthread_equal(entry.thread, pthread_self()) != 0 }
+  private func isOwn(_ entry: Lease) -> Bool { pthread_equal(entry.thread, pthread_self()) != 0 }
 
-  /// Whether the unit of reading has had its time while others wait.
-  private func isIdle(_ entry: Lent) -> Bool { entry.reader?.isIdle(for: Self.patience) == true }
+  /// Whether a unit of reading was idle for its time.
+  private func isIdle(_ entry: Lease) -> Bool { entry.reader?.isIdle(for: Self.minimumLease) == true }
 
-  /// Takes the connection of one idle unit of reading. Called under the lock. Never waits for a reader, because readers
-  /// wait for the pool while they have their turn.
-  private func takeBack(where isChosen: (Lent) -> Bool) -> Bool {
-    for (key, entry) in lent where isChosen(entry) {
+  /// Takes the connection of one idle unit of reading. Called under the lock. Never waits for a reader, because a
+  /// reader may wait for the pool during a read.
+  private func reclaim(where isChosen: (Lease) -> Bool) -> Bool {
+    for (key, entry) in leases where isChosen(entry) {
       guard let connection = entry.reader?.yieldConnection() else { continue }
-      lent[key] = nil
+      leases[key] = nil
       HeldStates.all.forget(key)
       readers -= 1
       if connection.isReusable { idle.append(connection) } else { count -= 1 }
@@ -340,16 +340,16 @@ final class PostgreSQLPool: @unchecked Sendable {
     return false
   }
 
-  /// Whether this thread holds a state that it cannot give up, so that it would wait for itself, or for a thread that waits
-  /// for it in another store's pool.
+  /// Whether this thread holds a state that it cannot release. It could then wait for itself, or for a thread that
+  /// waits for it in another store's pool.
   private func holdsState(_ reader: PostgreSQLReader?, _ purpose: Purpose) -> Bool {
     guard purpose == .saving || reader?.hold != nil else { return false }
-    if lent.values.contains(where: { isOwn($0) && $0.reader?.hold != nil }) { return true }
+    if leases.values.contains(where: { isOwn($0) && $0.reader?.hold != nil }) { return true }
     // A save waits for saves only, which end.
     return purpose == .reading && HeldStates.all.isAnyHeldByCaller
   }
 
-  private func giveUp(_ connection: PostgreSQLConnection?, from purpose: Purpose) {
+  private func giveBack(_ connection: PostgreSQLConnection?, from purpose: Purpose) {
     changing {
       if purpose == .reading { readers -= 1 }
       // Connections beyond the size are closed.

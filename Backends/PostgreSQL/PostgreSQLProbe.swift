@@ -3,35 +3,35 @@ import CoherenceSQL
 import Foundation
 import Logging
 
-/// A question about a connection from which nothing comes, asked over another one.
+/// A check of a connection that does not respond, made over another connection.
 struct PostgreSQLProbe {
   private let options: PostgreSQLOptions
   private let logger: Logger
-  /// How long connecting and answering may take each.
-  private static let patience = Duration.seconds(3)
+  /// The time limit of connecting, and of the check itself.
+  private static let timeout = Duration.seconds(3)
 
   init(_ options: PostgreSQLOptions, logger: Logger) {
     self.options = options
     self.logger = logger
   }
 
-  /// Whether the server works for a connection. A process that waits for its client, while the client waits for it, is
-  /// ended: nothing comes through the link, and the locks of the process would stay.
+  /// Whether the server works for a connection. Ends a process that waits for its client while the client waits for it:
+  /// the link is dead, and the process would keep its locks.
   ///
   /// - Parameters:
   ///   - process: The process that serves the connection; `nil` when it is not known.
   ///   - host: Where the process is.
-  ///   - hasAnswered: Whether a response has come by now, looked at before the process is ended.
-  /// - Returns: `false` also for a server that does not respond. A server that responds and cannot be asked counts as
-  ///   at work.
+  ///   - hasAnswered: Whether a response has arrived in the meantime; checked before the process is ended.
+  /// - Returns: `false` also for a server that does not respond. A server that responds but refuses the check counts as
+  ///   working.
   func isWorking(
     _ process: PostgreSQLProcess?, on host: PostgreSQLHost, unless hasAnswered: () -> Bool = { false }
   ) -> Bool {
     guard let process else { return false }
     do {
-      let connection = try PostgreSQLConnection.connect(options, to: host, within: Self.patience, logger: logger)
+      let connection = try PostgreSQLConnection.connect(options, to: host, within: Self.timeout, logger: logger)
       connection.isWitness = true
-      return try connection.within(Self.patience) {
+      return try connection.within(Self.timeout) {
         if try !waits(process, connection) { return try exists(process, connection) }
         if !hasAnswered() { try end(process, connection) }
         return false
@@ -41,13 +41,13 @@ struct PostgreSQLProbe {
     }
   }
 
-  /// Ends a process that waits for a client which is gone, without waiting for it here.
+  /// Ends a process that waits for a lost client, on another thread.
   func endLater(_ process: PostgreSQLProcess, on host: PostgreSQLHost) {
     Thread.detachNewThread { [self] in
-      guard let connection = try? PostgreSQLConnection.connect(options, to: host, within: Self.patience, logger: logger)
+      guard let connection = try? PostgreSQLConnection.connect(options, to: host, within: Self.timeout, logger: logger)
       else { return }
       connection.isWitness = true
-      try? connection.within(Self.patience) { try end(process, connection) }
+      try? connection.within(Self.timeout) { try end(process, connection) }
     }
   }
 
@@ -75,7 +75,7 @@ struct PostgreSQLProbe {
 }
 
 extension Error {
-  /// Whether a server responded and refused the connection. A starting server has no former process any more.
+  /// Whether a server responded and refused the connection. A starting server has no earlier process any more.
   fileprivate var isRefusalOfServer: Bool {
     guard let failure = (self as? CoherenceError)?.underlying as? PostgreSQLFailure else { return false }
     return failure.sqlState != "57P03"

@@ -2,8 +2,7 @@ import CLibPQ
 import CoherenceCore
 import CoherenceSQL
 
-/// The process of the server that serves a connection. Numbers of processes come again; with the time of the start they
-/// are one of a kind.
+/// The server process of a connection. Process numbers are reused; together with the start time they are unique.
 struct PostgreSQLProcess: Sendable {
   let number: Int64
   /// Microseconds since 1970.
@@ -40,7 +39,7 @@ struct PostgreSQLProcess: Sendable {
   static let waitsForClient: SQLFragment = "COALESCE(wait_event_type, '') = 'Client'"
 }
 
-/// Where a connection ended of the hosts that a connection string has.
+/// The host of a connection, one of the hosts in the connection string.
 struct PostgreSQLHost: Sendable {
   /// libpq's settings for a connection to this host alone, each given because lists in the string have equal lengths.
   let settings: [(String, String)]

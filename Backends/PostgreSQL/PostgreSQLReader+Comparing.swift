@@ -36,7 +36,7 @@ extension PostgreSQLReader: RowComparing {
         try decoder.put(PostgreSQLResultRow(result: result, index: 0), to: expectation, keySlots: keySlots, key: &key)
       } catch {
         try connection.cancel()
-        try connection.settle()
+        try connection.discardResponses()
         try connection.rollBack(to: Self.savepoint)
         return error
       }

@@ -12,9 +12,9 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   let store: PostgreSQLStore
   var hold: StateHold?
   private var states = 0
-  /// Waits for a pool that takes the connection back at the moment.
+  /// The number of the present state. Waits while the pool reclaims the connection.
   var stateNumber: Int { turn.withLock { states } }
-  /// Held during a read. Its holder may wait for the pool, so the pool only tries to take it.
+  /// Held during a read. A reading thread may wait for the pool, so the pool only tries to take the lock.
   private let turn = NSRecursiveLock()
   private var lastUse = ContinuousClock.now
   private var connection: PostgreSQLConnection?
@@ -22,7 +22,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   private var isFinished = false
   /// Whether a save of the same thread may have the connection.
   private var isOffered = false
-  /// The error that the transaction failed by. Nothing more can be read in it then.
+  /// The error that ended the transaction. No read is possible in it any more.
   private var failure: (any Error)?
   /// The fetch whose rows are still coming.
   private weak var cursor: PostgreSQLCursor?
@@ -116,7 +116,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   // MARK: Yielding
 
-  /// Whether the last read was that long ago.
+  /// Whether no read happened for a duration.
   ///
   /// - Returns: `false` during a read.
   func isIdle(for duration: Duration) -> Bool {
@@ -125,12 +125,13 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     return ContinuousClock.now - lastUse >= duration
   }
 
-  /// Gives the connection up, but not during a read, with rows of a fetch under way, or with the state held. Never waits.
+  /// Releases the connection to the pool; returns `nil` during a read, with unreceived rows of a fetch, or with a held
+  /// state. Never waits.
   func yieldConnection() -> PostgreSQLConnection? {
     guard turn.try() else { return nil }
     defer { turn.unlock() }
     guard let connection, !isFinished, failure == nil, hold?.isFree == true, cursor?.isAtEnd != false,
-      connection.isSettled
+      connection.hasAllResponses
     else { return nil }
     self.connection = nil
     hasBegun = false
@@ -144,7 +145,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
   func offerToSave() -> Bool {
     turn.lock()
     defer { turn.unlock() }
-    guard let connection, !isFinished, failure == nil, cursor?.isAtEnd != false, connection.isSettled else {
+    guard let connection, !isFinished, failure == nil, cursor?.isAtEnd != false, connection.hasAllResponses else {
       return false
     }
     isOffered = true
@@ -158,7 +159,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     return isOffered && connection != nil
   }
 
-  /// Gives the connection to a save, with the transaction open; `nil` when none is offered. Never waits.
+  /// Passes the connection to a save, with the transaction open; `nil` if none is offered. Never waits.
   func takeOffer() -> PostgreSQLConnection? {
     guard turn.try() else { return nil }
     defer { turn.unlock() }
@@ -171,7 +172,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
 
   // MARK: Reading
 
-  /// From how many rows on a COPY may be worth it that the server plans the statement again.
+  /// The least limit of rows for which a COPY may pay off, although the server plans the statement again.
   private static let copyThreshold = 100
   static let savepoint = "SAVEPOINT \"c\""
   static let savepointText = PostgreSQLText(savepoint)
@@ -192,13 +193,13 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
         try connection.synchronize()
         try receiveBeginning(connection)
         let result = try connection.receive()
-        try connection.settle()
+        try connection.discardResponses()
         return result
       }
     }
   }
 
-  /// Runs a block with the connection, with nothing else going on there.
+  /// Runs a block with the connection, after any unfinished fetch is received.
   func read<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
     turn.lock()
     defer {
@@ -213,8 +214,8 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     let connection = try self.connection ?? store.pool.acquire(for: .reading, by: self)
     self.connection = connection
     do {
-      return try connection.settling {
-        try makeFree(connection)
+      return try connection.recovering {
+        try completeFetch(connection)
         return try body(connection)
       }
     } catch {
@@ -223,9 +224,9 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     }
   }
 
-  /// Takes in what a fetch has not handed out yet, so that another statement can run.
-  private func makeFree(_ connection: PostgreSQLConnection) throws {
-    if let cursor { try cursor.takeIn(connection) } else { try connection.settle() }
+  /// Receives the remaining rows of an unfinished fetch, so that another statement can run.
+  private func completeFetch(_ connection: PostgreSQLConnection) throws {
+    if let cursor { try cursor.receiveRest(connection) } else { try connection.discardResponses() }
     cursor = nil
   }
 
@@ -251,7 +252,7 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     }
     if let failure { throw failure }
     do {
-      return try connection.settling { try body(connection) }
+      return try connection.recovering { try body(connection) }
     } catch {
       failure = error
       throw error
@@ -267,14 +268,14 @@ final class PostgreSQLReader: YieldingReader, @unchecked Sendable {
     do {
       if isStoppable {
         try connection.cancel()
-        try connection.settle()
+        try connection.discardResponses()
         try connection.rollBack(to: Self.savepoint)
       } else if Task.isCancelled {
         try connection.cancel()
-        try connection.settle()
+        try connection.discardResponses()
         throw CoherenceError(.cancelled, "The task was cancelled during a fetch.")
       } else {
-        try connection.settle()
+        try connection.discardResponses()
       }
     } catch {
       failure = error
@@ -310,7 +311,7 @@ final class PostgreSQLCursor: RowCursor {
   }
 
   /// Receives all remaining rows.
-  fileprivate func takeIn(_ connection: PostgreSQLConnection) throws {
+  fileprivate func receiveRest(_ connection: PostgreSQLConnection) throws {
     try receive(.max, into: &waiting, connection)
   }
 

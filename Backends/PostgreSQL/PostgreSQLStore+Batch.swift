@@ -46,13 +46,13 @@ extension PostgreSQLStore: BatchExecuting {
     let statement = keys.rendered(by: PostgreSQLDialect())
     return try write { connection in
       try PostgreSQLTransaction.run(on: connection, of: pool, .repeatableRead) { transaction in
-        let chosen = try connection.settling {
+        let chosen = try connection.recovering {
           try transaction.sendBeginning()
           try connection.send(statement, clampsDates: true)
           try connection.synchronize()
           try transaction.receiveBeginning()
           let keys = try connection.receive().keys
-          try connection.settle()
+          try connection.discardResponses()
           return keys
         }
         let list: SQLFragment = """

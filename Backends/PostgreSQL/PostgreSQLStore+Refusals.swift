@@ -1,7 +1,7 @@
 import CoherenceCore
 import CoherenceSQL
 
-// Why a save was refused. Nothing of the save is in the store any more when this is found out.
+// Explanations of refused saves, made after the save was rolled back.
 
 extension PostgreSQLStore {
   /// Versions first, then what the server said.
@@ -15,7 +15,7 @@ extension PostgreSQLStore {
       return StoreConflict.Failure(conflicts: conflicts.map { StoreConflict(id: $0.id, storeRow: rows[$0.id]) })
     }
     guard let failure = refusal.failure else {
-      // The version was put back between the save and the look at it: the version met by the save is still a conflict.
+      // The version was restored between the save and this read. The version that the save found is still a conflict.
       let ids = refusal.subjects.compactMap(\.objectID)
       return StoreConflict.Failure(conflicts: ids.map { StoreConflict(id: $0, storeRow: rows[$0]) })
     }
@@ -89,8 +89,8 @@ extension PostgreSQLStore {
     }
     if let relationship {
       error.message =
-        "'\(relationship.entity.name).\(relationship.name)' would tie a record to one that does not exist any more; "
-        + "refresh the objects concerned and save again."
+        "'\(relationship.entity.name).\(relationship.name)' would refer to a record that does not exist any more; "
+        + "refresh the related objects and save again."
     }
     return error
   }

@@ -88,7 +88,7 @@ private struct PostgreSQLSave {
   }
 
   mutating func take(in transaction: inout PostgreSQLTransaction, inBulk: Bool) throws {
-    try connection.settling {
+    try connection.recovering {
       try transaction.sendBeginning()
       try sendLocks()
       for (index, step) in request.steps.enumerated() {
@@ -212,7 +212,7 @@ private struct PostgreSQLSave {
         }
       }
       sent.removeAll(keepingCapacity: true)
-      try connection.settle()
+      try connection.discardResponses()
       if isUntold { throw SaveRefusal(subjects: []) }
       if !outdated.isEmpty { throw SaveRefusal(subjects: outdated) }
       try failures.conclude()

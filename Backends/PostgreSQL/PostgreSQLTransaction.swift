@@ -2,7 +2,7 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 
-/// A transaction that changes something, and that knows in the end whether it did.
+/// A writing transaction whose outcome is known at its end.
 struct PostgreSQLTransaction {
   enum Isolation {
     case readCommitted, repeatableRead
@@ -25,7 +25,7 @@ struct PostgreSQLTransaction {
   enum Beginning {
     /// The transaction is begun.
     case fresh
-    /// The transaction that keeps other writers out is continued.
+    /// The transaction that excludes other writers is continued.
     case open
   }
 
@@ -33,9 +33,9 @@ struct PostgreSQLTransaction {
   private let pool: PostgreSQLPool
   private let isolation: Isolation
   private let beginning: Beginning
-  /// What the transaction writes to prove that it was committed.
+  /// The mark that proves the transaction's commit.
   private let mark: PostgreSQLCommitMark
-  /// Whether the mark is written, as the server answered.
+  /// Whether the server confirmed the write of the mark.
   private var isMarked = false
   private static let tries = 5
 
@@ -51,12 +51,12 @@ struct PostgreSQLTransaction {
 
   /// Runs a block in a transaction and commits it, durably.
   ///
-  /// The transaction is made again, some times, when the server gave it up for the sake of another one: nothing of it was
-  /// applied then. It is never made again when the link broke.
+  /// After a serialization failure or a deadlock, of which nothing was applied, the transaction is repeated a few
+  /// times. It is never repeated after the link broke.
   ///
   /// - Parameters:
-  ///   - beginning: Whether the transaction is begun. An open one, which a failure takes back to its state before, is not
-  ///     made again.
+  ///   - beginning: Whether the transaction is begun. An open transaction is rolled back to its state before the block
+  ///     after a failure, and is not repeated.
   ///   - body: Sends ``sendBeginning()`` before its first statement and calls ``receiveBeginning()`` before it receives
   ///     the first response.
   static func run<T>(
@@ -96,7 +96,7 @@ struct PostgreSQLTransaction {
     }
   }
 
-  /// Runs a block that makes a transaction, again when the server gave it up for the sake of another one.
+  /// Runs a block that makes a transaction, and repeats it after a serialization failure or a deadlock.
   private static func repeating<T>(on connection: PostgreSQLConnection, _ body: () throws -> T) throws -> T {
     var attempt = 1
     while true {
@@ -105,7 +105,7 @@ struct PostgreSQLTransaction {
       } catch {
         connection.rollBack()
         guard error.isSerializationFailure, attempt < tries else { throw error }
-        // Those who got into each other's way do not come back at the same time.
+        // A random delay keeps the conflicting transactions from meeting again.
         Thread.sleep(forTimeInterval: .random(in: 0.5...1) * 0.01 * Double(1 << attempt))
         attempt += 1
       }
@@ -114,8 +114,8 @@ struct PostgreSQLTransaction {
 
   // MARK: Beginning
 
-  /// Queues the beginning of the transaction, and its mark. An open transaction of reading ends before, for the sake of
-  /// a round trip.
+  /// Queues the beginning of the transaction, and its mark. The end of an open reading transaction is sent with it,
+  /// which saves a round trip.
   func sendBeginning() throws {
     switch beginning {
     case .fresh:
@@ -127,7 +127,7 @@ struct PostgreSQLTransaction {
     try mark.send(on: connection)
   }
 
-  /// Before the work in a transaction that was open.
+  /// The name of the savepoint before a block in an open transaction.
   private static let savepoint = "\"w\""
   private static let savepointText = PostgreSQLText("SAVEPOINT \(savepoint)", isControl: true)
 
@@ -147,8 +147,8 @@ struct PostgreSQLTransaction {
       }
       connection.lastMark = .now
     } catch let error as CoherenceError where error.code == .connectionLost || connection.isBroken {
-      // A lost link proves nothing, with any code of the error.
-      try findOut(error)
+      // A lost link leaves the outcome open, whatever the error's code.
+      try resolveOutcome(error)
     }
   }
 
@@ -157,13 +157,13 @@ struct PostgreSQLTransaction {
   /// The server's own limit does not count there: it ends before the deferred checks and the wait for standbys. So the limit
   /// is kept here. The server is not asked to cancel: it would give up the wait for a standby, and say that it has committed.
   private func committing<T>(_ body: () throws -> T) throws -> T {
-    guard let patience = pool.options.commitPatience else { return try connection.uninterrupted(body) }
+    guard let patience = pool.options.commitTimeout else { return try connection.uninterrupted(body) }
     return try connection.within(patience, body)
   }
 
-  /// Looks, over another connection, whether the transaction's mark is in the database. The pool's patience counts here
-  /// too.
-  private func findOut(_ error: CoherenceError) throws {
+  /// Finds out over another connection whether the transaction's mark is in the database, within the pool's timeout.
+  /// Throws the error with the outcome.
+  private func resolveOutcome(_ error: CoherenceError) throws {
     let deadline = ContinuousClock.now + .seconds(pool.options.poolTimeout)
     repeat {
       if case .success(let proof) = Result(catching: { try isCommitted(by: deadline) }) {
@@ -176,7 +176,8 @@ struct PostgreSQLTransaction {
     throw unknown(error)
   }
 
-  /// Asks the host of the transaction; another of the connection string when that host is lost, or a standby by now.
+  /// Asks the host of the transaction; if that host is lost or has become a standby, asks another host of the
+  /// connection string.
   private func isCommitted(by deadline: ContinuousClock.Instant) throws -> Bool? {
     do {
       return try isCommitted(on: connection.host, by: deadline)
@@ -211,7 +212,7 @@ extension CoherenceError {
 }
 
 extension Error {
-  /// Whether the server gave a transaction up for the sake of another one.
+  /// Whether a transaction failed by a serialization failure or a deadlock.
   fileprivate var isSerializationFailure: Bool {
     ((self as? CoherenceError)?.underlying as? PostgreSQLFailure)?.isSerializationFailure ?? false
   }

@@ -189,8 +189,8 @@ struct SQLiteSession {
     try with(fragment) { try $0.step() ? $0.string(0) : nil }
   }
 
-  /// Runs a block in the only writing transaction of the file. A transaction that keeps other writers out already is
-  /// committed with the block; when the block fails, it stays open.
+  /// Runs a block in the only writing transaction of the file. An open exclusive transaction is committed with the
+  /// block; if the block fails, it stays open.
   func inWriteTransaction<T>(_ body: () throws -> T) throws -> T {
     if isInTransaction { return try inOpenTransaction(body) }
     try execute("BEGIN IMMEDIATE")
@@ -220,7 +220,7 @@ struct SQLiteSession {
     }
   }
 
-  /// Commits. When the disk fails, the log is searched for the commit: it may stand there nevertheless.
+  /// Commits. After a failure of the disk, searches the log for the commit, which may be there nevertheless.
   private func commit() throws {
     try checkIsInPlace()
     do {
@@ -260,21 +260,21 @@ struct SQLiteSession {
       throw SQLiteFailure(code: SQLiteCode.moved, message: "the file was moved or deleted")
     }
     guard let path = connection.files.missingLog else { return }
-    rescue()
+    recoverDeletedLog()
     throw SQLiteFailure(code: SQLiteCode.moved, message: "'\(path)' was deleted or replaced")
   }
 
   /// Notes which files the connection has open. Called in a transaction, when SQLite has opened them.
   func noteFiles() { connection.files.note() }
 
-  /// Brings the content of a deleted log into the database, as long as no process has begun another log.
-  func rescue() {
+  /// Writes the content of a deleted log into the database, unless another process has begun another log.
+  func recoverDeletedLog() {
     if isInTransaction { try? execute("ROLLBACK") }
     guard !connection.files.hasOtherLog else { return }
     _ = try? integers("PRAGMA wal_checkpoint(PASSIVE)")
   }
 
-  /// Runs a block in a transaction that sees one state: the open one, if there is one.
+  /// Runs a block in a transaction that sees one state: in the open transaction, if any.
   func inReadTransaction<T>(_ body: () throws -> T) throws -> T {
     if isInTransaction { return try body() }
     try execute("BEGIN DEFERRED")

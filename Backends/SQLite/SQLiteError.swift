@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// What SQLite answered to a call that failed. It never contains a value of a record.
+/// SQLite's error for a failed call. Never contains a value of a record.
 public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
   /// The extended result code.
   public let code: CInt
@@ -50,7 +50,7 @@ struct SQLiteError {
   }
 
   func coherenceError(_ failure: SQLiteFailure) -> CoherenceError {
-    let failure = located(failure)
+    let failure = attributedToMissingFile(failure)
     let (code, sentence) = explanation(failure)
     guard failure.isOutcomeUnknown else {
       return CoherenceError(code, sentence, underlying: failure, isRetryable: code == .storeBusy)
@@ -61,7 +61,7 @@ struct SQLiteError {
   }
 
   /// The failure that a missing file is, where another failure comes from it.
-  private func located(_ failure: SQLiteFailure) -> SQLiteFailure {
+  private func attributedToMissingFile(_ failure: SQLiteFailure) -> SQLiteFailure {
     guard failure.mayComeFromMissingFile, let missing = files?.missing else { return failure }
     var result = SQLiteFailure(
       code: SQLiteCode.moved, message: "'\(missing)' was deleted or replaced: \(failure.message)")

@@ -19,8 +19,8 @@ final class SQLiteFile: Sendable {
   let path: String
   let writer: SQLiteConnection
   let files: SQLiteFiles
-  /// Held during a save. A running thread takes the lock as soon as it is free. The connection's own queue would hand the
-  /// connection over to the longest waiting thread, and all others would wait until that thread is scheduled.
+  /// Held during a save. A running thread takes the lock as soon as it is free. The connection's own queue would hand
+  /// the connection to the longest waiting thread, and all other threads would wait until that thread is scheduled.
   private let writing = Lock()
   /// Distinguishes the file's states; `nil` when SQLite does not show the index of its log.
   let states: SQLiteStates?
@@ -81,7 +81,7 @@ final class SQLiteFile: Sendable {
     }
   }
 
-  /// Whether the calling thread keeps other writers out.
+  /// Whether the calling thread excludes other writers.
   var isExcludingOthers: Bool { excluder.load(ordering: .relaxed) == callingThread }
 
   /// Runs a block in the only writing transaction of the file, which ends with the first save.
@@ -103,7 +103,7 @@ final class SQLiteFile: Sendable {
     return try body()
   }
 
-  /// Ends the transaction of an exclusion without a save: keys that were set aside in it may be in use.
+  /// Commits the transaction of an exclusion without a save, because keys that were allocated in it may be in use.
   private func commitKeys(since former: SQLiteLogState?) {
     try? writer.use { session in
       do {

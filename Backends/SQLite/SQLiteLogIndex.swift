@@ -27,7 +27,7 @@ struct SQLiteLogIndex: Equatable, @unchecked Sendable {
   /// The two copies of the header.
   var bytes: [UInt8] { [UInt8](UnsafeRawBufferPointer(start: start, count: 2 * Self.headerSize)) }
 
-  /// The state that a transaction sees which begins now; `nil` while the header is written, and for an index of an
+  /// The state that a transaction sees if it begins now; `nil` during a write of the header, and for an index of an
   /// unknown format: without a state no row is cached.
   @inline(__always) var state: SQLiteLogState? {
     // A writer begins with the second copy of the header; a reader begins with the first.

@@ -33,7 +33,7 @@ final class SQLiteReader: StoreReader {
     try store.checkOpen()
     guard !isFinished else { throw Self.ended }
     do {
-      return try store.rescuing {
+      return try store.recoveringDeletedLog {
         try connection.use { session in
           if !hasBegun {
             stateAtBegin = logIndex?.state
@@ -106,7 +106,7 @@ final class SQLiteReader: StoreReader {
     } catch {
       forgetState()
       let error = store.errors.translated(error)
-      store.rescue(after: error)
+      store.recoverDeletedLog(after: error)
       throw error
     }
   }

@@ -3,7 +3,7 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The connections of a store that read.
+/// The reading connections of a store.
 ///
 /// A connection is lent to one reader at a time. When none is idle, another connection is opened, so that a reader
 /// never waits; only as many as the option `readers` says are kept afterwards.
@@ -35,7 +35,7 @@ final class SQLiteReaderPool: Sendable {
     return connection
   }
 
-  /// Takes a connection back, which has no transaction open.
+  /// Returns a connection without an open transaction to the pool.
   func give(back connection: SQLiteConnection) {
     let isKept = state.withLock { state in
       guard !state.isClosed, state.idle.count < options.readers else { return false }
@@ -45,7 +45,7 @@ final class SQLiteReaderPool: Sendable {
     if !isKept { connection.close() }
   }
 
-  /// Closes the idle connections; lent connections are closed when they come back.
+  /// Closes the idle connections. Connections in use are closed when they are returned.
   func close() {
     let idle = state.withLock { state in
       state.isClosed = true

@@ -58,10 +58,10 @@ final class SQLiteStatement {
 // MARK: - Parameters
 
 extension SQLiteStatement {
-  /// To be called before all parameters of a run are given their values: makes room for their texts.
+  /// Clears the memory for texts. To be called before the parameters of a run are bound.
   @inline(__always) func beginParameters() { texts.clear() }
 
-  /// Gives a parameter its value for one run: texts are not copied once more by SQLite.
+  /// Binds a parameter for one run, without a copy of texts by SQLite.
   @inline(__always)
   func bindOnce(_ value: AttributeValue, at index: CInt) throws {
     guard case .string(let text) = value, let place = texts.add(text) else { return try bind(value, at: index) }

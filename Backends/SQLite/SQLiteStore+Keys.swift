@@ -5,7 +5,8 @@ extension SQLiteStore {
   func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64> {
     guard count > 0 else { return 1..<1 }
     let table = try schema.requireTable(for: root)
-    // In the transaction that keeps other writers out. Others must not have keys that are not committed yet.
+    // Allocated in the transaction that excludes other writers. Other threads must not get keys that are not committed
+    // yet.
     if isExcludingWriters { return try write { session in try setAside(count, of: table, session) } }
     return try keys.take(count, of: root) { number in
       do {

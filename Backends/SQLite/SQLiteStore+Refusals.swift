@@ -1,7 +1,7 @@
 import CoherenceCore
 import CoherenceSQL
 
-// Why a save was refused. Nothing of the save is in the store any more when this is found out.
+// Explanations of refused saves, made after the save was rolled back.
 
 extension SQLiteSave {
   /// Why a save was refused: versions first, then what SQLite said. Nothing of the save is in the store any more.

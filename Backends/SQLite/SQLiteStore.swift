@@ -143,7 +143,7 @@ final class SQLiteStore: PersistentStore {
   /// Runs a block on a connection that reads.
   private func read<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
     try checkOpen()
-    return try rescuing {
+    return try recoveringDeletedLog {
       let connection = try pool.lease()
       defer { pool.give(back: connection) }
       return try connection.use { session in try session.inReadTransaction { try body(session) } }
@@ -151,21 +151,21 @@ final class SQLiteStore: PersistentStore {
   }
 
   /// Runs a block that reads. When a file of the store is missing, committed changes are brought into the database.
-  @inline(__always) func rescuing<T>(_ body: () throws -> T) throws -> T {
+  @inline(__always) func recoveringDeletedLog<T>(_ body: () throws -> T) throws -> T {
     do {
       return try body()
     } catch {
-      rescue(after: error)
+      recoverDeletedLog(after: error)
       throw error
     }
   }
 
-  /// Brings the content of a deleted log into the database, when a reader's error shows the loss. Only the writing
-  /// connection still has the log.
-  @inline(never) func rescue(after error: any Error) {
+  /// Writes the content of a deleted log into the database after a reader's error. Only the writing connection still
+  /// has the log open.
+  @inline(never) func recoverDeletedLog(after error: any Error) {
     guard let error = error as? CoherenceError, error.isOfMissingFile, let file = file.withLock({ $0 }) else { return }
     do {
-      try file.write { $0.rescue() }
+      try file.write { $0.recoverDeletedLog() }
     } catch {
       // The reader's error explains the failure already.
     }
@@ -203,7 +203,7 @@ final class SQLiteStore: PersistentStore {
 
   func makeReader() throws -> any StoreReader {
     try checkOpen()
-    return SQLiteReader(self, connection: try rescuing { try pool.lease() })
+    return SQLiteReader(self, connection: try recoveringDeletedLog { try pool.lease() })
   }
 
   func close() {

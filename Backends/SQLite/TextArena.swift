@@ -10,7 +10,7 @@ struct TextArena: ~Copyable {
   /// Forgets all texts.
   mutating func clear() { used = 0 }
 
-  /// Takes a text in, without an ending zero; `nil` for lack of room.
+  /// Copies a text without a trailing zero; returns `nil` for lack of room.
   @inline(__always) mutating func add(_ text: String) -> (start: UnsafePointer<CChar>, count: Int)? {
     let base = base ?? makeBase()
     let start = base + used

@@ -11,11 +11,11 @@
 /// }
 /// ```
 ///
-/// Which variables hold entities is known by their types: entities, optionals of them, collections, sets and
-/// dictionaries of them, lists of lists, wrappers, and optionals and collections of wrappers. The others are left alone.
-/// What cannot be followed does not compile: an entity in a constant (`let`), in a computed property with a setter, or in
-/// a collection of which single elements cannot be changed. Mark it with ``NotNested()`` to say that it stays as it was
-/// stored, or write `nestedEntitiesKeyPaths` by hand instead of this.
+/// The macro finds entities by the types of variables: entities, optionals of them, collections, sets and dictionaries
+/// of them, lists of lists, wrappers, and optionals and collections of wrappers. Variables of other types are ignored.
+/// An entity that the macro cannot follow does not compile: in a constant (`let`), in a computed property with a
+/// setter, or in a collection without replaceable elements. Mark such a property with ``NotNested()``, so that it stays
+/// as it was stored, or implement `nestedEntitiesKeyPaths` yourself instead of using the macro.
 @attached(
   extension, conformances: Aggregate, names: named(nestedEntitiesKeyPaths), named(nestedPlaces),
   named(checkNestedPlaces))

@@ -1,5 +1,5 @@
-/// Makes an enum or a structure an ``CoherenceIdentityMap/EntityWrapper``: finds the entities in the associated values of
-/// its cases, or in its stored variables.
+/// Makes an enum or a structure an ``CoherenceIdentityMap/EntityWrapper``: finds the entities in the associated values
+/// of its cases, or in its stored variables.
 ///
 /// ```swift
 /// @EntityWrapper enum Media {
@@ -9,8 +9,8 @@
 /// }
 /// ```
 ///
-/// For each associated value it makes a private property that reads and writes it while the value is of that case. Cases
-/// that differ by their labels only are refused: patterns cannot tell them apart.
+/// For each associated value the macro generates a private property that reads and writes the value in its case. The
+/// macro refuses cases that differ only in their labels, because patterns cannot distinguish them.
 @attached(
   extension, conformances: EntityWrapper, names: named(wrappedEntitiesKeyPaths), named(checkNestedPlaces), arbitrary)
 public macro EntityWrapper() = #externalMacro(module: "CoherenceMacrosPlugin", type: "EntityWrapperMacro")

@@ -1,2 +1,2 @@
-// Who writes macros of the identity map needs the identity map.
+// The expansions of the macros use the identity map.
 @_exported import CoherenceIdentityMap

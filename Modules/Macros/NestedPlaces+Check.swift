@@ -1,14 +1,15 @@
-/// What is found out about a property when code is compiled; nothing of this is ever called.
+/// Overloads that check properties at compile time. The generated code never runs them.
 public enum PlaceCheck {
-  /// There is nothing to complain of.
+  /// The result for a valid property.
   public struct Passed {
-    /// Says so.
+    /// Compiles.
     public func check() {}
   }
 
-  /// An entity is where nothing can be written.
+  /// The result for an entity in a constant. Its member is unavailable, so that the compiler reports the
+  /// property.
   public struct Constant {
-    /// Says so.
+    /// Does not compile, with a message that says how to correct the declaration.
     @available(
       *, unavailable,
       message: """
@@ -19,9 +20,9 @@ public enum PlaceCheck {
     public func check() {}
   }
 
-  /// An entity is in a computed property.
+  /// The result for an entity in a computed property.
   public struct Computed {
-    /// Says so.
+    /// Does not compile, with a message that says how to correct the declaration.
     @available(
       *, unavailable,
       message: """
@@ -32,9 +33,9 @@ public enum PlaceCheck {
     public func check() {}
   }
 
-  /// Entities are in a collection whose elements cannot be replaced.
+  /// The result for entities in a collection without replaceable elements.
   public struct Immutable {
-    /// Says so.
+    /// Does not compile, with a message that says how to correct the declaration.
     @available(
       *, unavailable,
       message: """
@@ -46,17 +47,17 @@ public enum PlaceCheck {
   }
 }
 
-// Swift chooses the declaration that says most of a type, whatever the result is: the result is looked at in a statement
-// of its own.
+// Swift chooses the most specific overload for a type. The overload is chosen first, without regard to the result,
+// because a separate statement uses the result.
 extension NestedPlaces {
-  /// A variable with no entities, or with such that can be followed.
+  /// A variable without entities, or with entities that the macro follows.
   public static func variable<Part>(_ place: WritableKeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
 
   /// A variable with a collection of entities.
   public static func variable<C: Collection>(_ place: WritableKeyPath<Root, C>) -> PlaceCheck.Immutable
   where C.Element: Identifiable { .init() }
 
-  /// A variable with a collection of entities that can be followed.
+  /// A variable with a collection of entities that the macro follows.
   public static func variable<C: MutableCollection>(_ place: WritableKeyPath<Root, C>) -> PlaceCheck.Passed
   where C.Element: Identifiable { .init() }
 
@@ -65,38 +66,38 @@ extension NestedPlaces {
 }
 
 extension NestedPlaces {
-  /// A constant with no entity.
+  /// A constant without entities.
   public static func constant<Part>(_ place: KeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
 
   /// A constant entity.
   public static func constant<T: Identifiable>(_ place: KeyPath<Root, T>) -> PlaceCheck.Constant { .init() }
 
-  /// A constant entity that may be missing.
+  /// A constant optional entity.
   public static func constant<T: Identifiable>(_ place: KeyPath<Root, T?>) -> PlaceCheck.Constant { .init() }
 
   /// A constant collection of entities.
   public static func constant<C: Collection>(_ place: KeyPath<Root, C>) -> PlaceCheck.Constant
   where C.Element: Identifiable { .init() }
 
-  /// A constant collection of entities that may be missing.
+  /// A constant optional collection of entities.
   public static func constant<C: Collection>(_ place: KeyPath<Root, C?>) -> PlaceCheck.Constant
   where C.Element: Identifiable { .init() }
 
   /// A constant wrapper of entities.
   public static func constant<W: EntityWrapper>(_ place: KeyPath<Root, W>) -> PlaceCheck.Constant { .init() }
 
-  /// A constant wrapper of entities that may be missing.
+  /// A constant optional wrapper of entities.
   public static func constant<W: EntityWrapper>(_ place: KeyPath<Root, W?>) -> PlaceCheck.Constant { .init() }
 }
 
 extension NestedPlaces {
-  /// A computed property with no entity.
+  /// A computed property without entities.
   public static func computed<Part>(_ place: WritableKeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
 
   /// A computed entity.
   public static func computed<T: Identifiable>(_ place: WritableKeyPath<Root, T>) -> PlaceCheck.Computed { .init() }
 
-  /// A computed entity that may be missing.
+  /// A computed optional entity.
   public static func computed<T: Identifiable>(_ place: WritableKeyPath<Root, T?>) -> PlaceCheck.Computed { .init() }
 
   /// A computed collection of entities.

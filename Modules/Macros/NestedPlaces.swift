@@ -1,18 +1,18 @@
-/// The places of entities in a value, found by the types of its properties. The macros write calls of this; there is no
-/// need to do so by hand.
-// Sendable because what is in it never changes, and the key paths that the macros write capture nothing.
+/// The key paths of the entities in a value, chosen by the types of its properties. The macros generate calls of this
+/// type; user code does not need it.
+// Sendable: the key paths are constant, and the key paths that the macros generate capture nothing.
 public struct NestedPlaces<Root>: @unchecked Sendable {
-  /// The places, in the order of the properties.
+  /// The key paths, in the order of the properties.
   public let keyPaths: [PartialIdentifiableKeyPath<Root>]
 
-  /// - Parameter places: Those of one property each.
+  /// - Parameter places: The key paths of each property.
   public init(_ places: [PartialIdentifiableKeyPath<Root>]...) {
     keyPaths = places.flatMap { $0 }
   }
 }
 
 extension NestedPlaces {
-  /// Something that holds no entities.
+  /// A property without entities.
   @inlinable public static func at<Part>(_ place: WritableKeyPath<Root, Part>) -> [PartialIdentifiableKeyPath<Root>] {
     []
   }
@@ -22,7 +22,7 @@ extension NestedPlaces {
     _ place: WritableKeyPath<Root, T>
   ) -> [PartialIdentifiableKeyPath<Root>] { [.init(place)] }
 
-  /// An entity that may be missing.
+  /// An optional entity.
   @inlinable public static func at<T: Identifiable & Sendable>(
     _ place: WritableKeyPath<Root, T?>
   ) -> [PartialIdentifiableKeyPath<Root>] { [.init(place)] }
@@ -34,12 +34,12 @@ extension NestedPlaces {
     _ place: WritableKeyPath<Root, C>
   ) -> [PartialIdentifiableKeyPath<Root>] where C.Element: Identifiable & Sendable { [.init(place)] }
 
-  /// A collection of entities that may be missing.
+  /// An optional collection of entities.
   @inlinable public static func at<C: MutableCollection>(
     _ place: WritableKeyPath<Root, C?>
   ) -> [PartialIdentifiableKeyPath<Root>] where C.Element: Identifiable & Sendable { [.init(place)] }
 
-  /// A collection of entities of which some may be missing.
+  /// A collection of optional entities.
   @inlinable public static func at<C: MutableCollection, T: Identifiable & Sendable>(
     _ place: WritableKeyPath<Root, C>
   ) -> [PartialIdentifiableKeyPath<Root>] where C.Element == T? { [.init(optionals: place)] }
@@ -55,17 +55,17 @@ extension NestedPlaces {
     _ place: WritableKeyPath<Root, Set<T>>
   ) -> [PartialIdentifiableKeyPath<Root>] { [.init(place)] }
 
-  /// A set of entities that may be missing.
+  /// An optional set of entities.
   @inlinable public static func at<T: Identifiable & Sendable & Hashable>(
     _ place: WritableKeyPath<Root, Set<T>?>
   ) -> [PartialIdentifiableKeyPath<Root>] { [.init(place)] }
 
-  /// Entities by keys.
+  /// A dictionary with entities as values.
   @inlinable public static func at<Key: Hashable, T: Identifiable & Sendable>(
     _ place: WritableKeyPath<Root, [Key: T]>
   ) -> [PartialIdentifiableKeyPath<Root>] { [.init(place)] }
 
-  /// Collections of entities by keys.
+  /// A dictionary with collections of entities as values.
   @inlinable public static func at<Key: Hashable, C: MutableCollection>(
     _ place: WritableKeyPath<Root, [Key: C]>
   ) -> [PartialIdentifiableKeyPath<Root>] where C.Element: Identifiable & Sendable { [.init(lists: place)] }
@@ -77,7 +77,7 @@ extension NestedPlaces {
     _ place: WritableKeyPath<Root, W>
   ) -> [PartialIdentifiableKeyPath<Root>] { [.init(wrapper: place)] }
 
-  /// A wrapper of entities that may be missing.
+  /// An optional wrapper of entities.
   @inlinable public static func at<W: EntityWrapper>(
     _ place: WritableKeyPath<Root, W?>
   ) -> [PartialIdentifiableKeyPath<Root>] { [.init(wrapper: place)] }
@@ -87,7 +87,7 @@ extension NestedPlaces {
     _ place: WritableKeyPath<Root, C>
   ) -> [PartialIdentifiableKeyPath<Root>] where C.Element: EntityWrapper { [.init(wrappers: place)] }
 
-  /// A collection of wrappers of entities that may be missing.
+  /// An optional collection of wrappers of entities.
   @inlinable public static func at<C: MutableCollection>(
     _ place: WritableKeyPath<Root, C?>
   ) -> [PartialIdentifiableKeyPath<Root>] where C.Element: EntityWrapper { [.init(wrappers: place)] }

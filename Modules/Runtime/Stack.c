@@ -21,7 +21,7 @@
 #define MAP_STACK 0
 #endif
 
-/// The lowest address of the stack that the thread runs on. 0 as long as nobody has asked, 1 when it is unknown.
+/// The lowest address of the stack that the thread runs on. 0 before the first request, 1 if it is unknown.
 static _Thread_local uintptr_t stack_end;
 
 static uintptr_t end_of_thread_stack(void) {
@@ -46,11 +46,11 @@ static uintptr_t end_of_thread_stack(void) {
 bool coherence_has_stack(size_t bytes) {
     if (stack_end == 0) stack_end = end_of_thread_stack();
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    // Below the end lies a stack of somebody else's, such as a fiber's: nothing is known of it.
+    // An address below the end belongs to another stack, such as a fiber's, of unknown size.
     return here < stack_end || here - stack_end > bytes;
 }
 
-/// Moves the stack pointer, calls, and moves it back. The former one is in a register that the callee preserves.
+/// Moves the stack pointer, calls the function, and restores the pointer from a register that the callee preserves.
 __attribute__((noinline)) static void call_on(void *top, void (*body)(void *), void *argument) {
 #if defined(__x86_64__)
     __asm__ volatile("movq %%rsp, %%rbx\n\t"
@@ -91,7 +91,7 @@ void coherence_call_on_stack(size_t bytes, void (*body)(void *), void *argument)
     char *start = mmap(
         NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (start == MAP_FAILED) return body(argument);
-    // Below the stack lies a page that cannot be touched.
+    // The page below the stack is a guard page.
     mprotect(start, page, PROT_NONE);
     uintptr_t former = stack_end;
     stack_end = (uintptr_t)start + page;

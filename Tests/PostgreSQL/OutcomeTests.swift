@@ -132,6 +132,6 @@ extension PostgreSQLCommitMark {
     try send(on: connection)
     try connection.synchronize()
     _ = try connection.receive()
-    try connection.settle()
+    try connection.discardResponses()
   }
 }

@@ -38,7 +38,7 @@ import Testing
     try holder.run("SELECT pg_catalog.pg_advisory_unlock_all()", isKept: false)
     // Only a session not ended by the probe gets the lock.
     _ = try connection.receive()
-    try connection.settle()
+    try connection.discardResponses()
     return isWorking
   }
 

@@ -104,7 +104,7 @@ import Testing
     #expect(probe.isWorking(connection.process, on: connection.host))
     try administration.run("ROLLBACK", isKept: false)
     _ = try connection.receive()
-    try connection.settle()
+    try connection.discardResponses()
     // A process is not ended right after its response.
     while probe.isWorking(connection.process, on: connection.host) { await Task.yield() }
     #expect(throws: CoherenceError.self) { try connection.run("SELECT 1") }

@@ -47,7 +47,7 @@ package protocol SQLDialect: Sendable {
 
   /// A value made of a column, with the column's collation.
   func collated(_ value: SQLFragment, as storage: StorageType) -> SQLFragment
-  /// A value as one of another representation. The engine may refuse a value that is out of the other's range.
+  /// A value converted to another representation. The engine may refuse a value out of that representation's range.
   func cast(_ value: SQLFragment, to storage: StorageType) -> SQLFragment
   /// A boolean constant, as the operand of AND and OR.
   func boolean(_ value: Bool) -> SQLFragment

@@ -127,7 +127,7 @@ struct PredicateTranslator {
 
   // MARK: Comparisons
 
-  /// A condition that may be null, and the way to make it total.
+  /// A condition, and whether it is total.
   private struct Comparison {
     var sql: SQLFragment
     var isTotal: Bool

@@ -1,13 +1,13 @@
 package import CoherenceCore
 
-/// What a row of a refused save has in a unique index, to find out which other record has the same.
+/// The values of a refused row in a unique index, to find the other record with the same values.
 package struct UniqueValues {
   private let row: Row
   private let table: SQLTable
   private let index: SQLIndex
   private let members: [(column: SQLColumn, value: AttributeValue)]
 
-  /// `nil` when the index does not hold the row, or holds it without comparing it, because a value is missing.
+  /// Returns `nil` if the index does not include the row, or does not compare it because a value is missing.
   package init?(of row: Row, in index: SQLIndex, of table: SQLTable) {
     guard index.isUnique, index.entities?.contains(row.entity.name) != false else { return nil }
     self.row = row
@@ -29,8 +29,8 @@ package struct UniqueValues {
     return "SELECT \(name: SQLTable.id) FROM \(name: table.name) WHERE \(conditions.joined(separator: " AND ")) LIMIT 1"
   }
 
-  /// The record that would have the values by the same save.
-  private func rival(in request: StoreSaveRequest) -> ManagedObjectID? {
+  /// The other record of the same save with the values; `nil` for none.
+  private func conflictingRecord(in request: StoreSaveRequest) -> ManagedObjectID? {
     for step in request.steps {
       let rows: [Row] =
         switch step {
@@ -38,7 +38,7 @@ package struct UniqueValues {
         case .update(_, _, let updates): updates.map(\.row)
         case .unlink, .fix, .delete, .link: []
         }
-      if let rival = rows.first(where: isEqual) { return rival.id }
+      if let conflictingRecord = rows.first(where: isEqual) { return conflictingRecord.id }
     }
     return nil
   }
@@ -58,7 +58,7 @@ package struct UniqueValues {
       .uniquenessViolated,
       "Two records of '\(row.entity.name)' would be equal in \(names); change one of them, or save a change of the record "
         + "that is there.")
-    let other = rival(in: request) ?? holder.map { ManagedObjectID(space: row.id.space, key: $0) }
+    let other = conflictingRecord(in: request) ?? holder.map { ManagedObjectID(space: row.id.space, key: $0) }
     error.objectIDs = [row.id] + [other].compactMap { $0 }
     return error
   }

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// A column whose values become values of another type when a store is opened with a model that has the attribute so.
+/// A column whose values are converted when a store is opened with a model that gives the attribute another type.
 struct ColumnConversion: Sendable {
   enum Method: Sendable {
     /// The engine converts numbers.
@@ -37,14 +37,14 @@ struct ColumnConversion: Sendable {
     }
   }
 
-  /// Whether the engine keeps the values of both types alike, so that there is nothing to convert.
+  /// Whether the engine stores the values of both types in the same way, so that no conversion is needed.
   func isNothing(to dialect: any SQLDialect) -> Bool {
     if case .numbers(let numbers) = method { return numbers.isNothing(to: dialect) }
     return false
   }
 
-  /// Whether records may be without a value afterwards that had one before.
-  var mayLeaveNothing: Bool {
+  /// Whether the conversion may remove the value of a record.
+  var mayLoseValues: Bool {
     if case .numbers(let numbers) = method { return !numbers.isLossless }
     return true
   }
@@ -59,7 +59,7 @@ extension StoredSchema {
         let column = result.tables[table].columns.firstIndex(where: { $0.key == conversion.key })
       else { continue }
       result.tables[table].columns[column].type = conversion.type
-      if conversion.mayLeaveNothing { result.tables[table].columns[column].isOptional = true }
+      if conversion.mayLoseValues { result.tables[table].columns[column].isOptional = true }
     }
     return result
   }

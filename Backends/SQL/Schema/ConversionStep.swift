@@ -8,7 +8,7 @@ package struct SchemaStage: Sendable {
 
 /// The conversion of a column's values by an attribute's own rule: a step of a migration that no statement can do.
 package struct ConversionStep: Sendable {
-  /// So many records are read at once.
+  /// The number of records to read at once.
   private static let pageSize = 500
 
   /// The keys of records and their values before the conversion.
@@ -41,7 +41,7 @@ package struct ConversionStep: Sendable {
     }
   }
 
-  /// The error of a store whose column has other values than the store says.
+  /// The error of a column whose values have another type than the stored schema says.
   package static func unreadable(_ storage: StorageType) -> CoherenceError {
     CoherenceError(
       .storeCorrupt,

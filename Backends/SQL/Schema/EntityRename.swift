@@ -8,7 +8,7 @@ struct EntityRename: Sendable, Hashable {
   let name: String
   let isRoot: Bool
 
-  /// Gives the records, and what stands for them in indexes and among the keys, the name that they have now.
+  /// The statements that give the records, their index conditions and their key counter the present name.
   ///
   /// - Parameter schema: The store's schema with the names of now.
   func statements(in schema: StoredSchema, _ definition: SchemaDefinition) -> [SQLFragment] {
@@ -46,7 +46,7 @@ struct EntityRename: Sendable, Hashable {
   }
 
   /// Renames the records that a program with another model, which had the store open, inserted after the others were renamed.
-  static func strays(in schema: StoredSchema, _ definition: SchemaDefinition) -> [SQLFragment] {
+  static func renamesOfLateInserts(in schema: StoredSchema, _ definition: SchemaDefinition) -> [SQLFragment] {
     schema.tables.flatMap { table -> [SQLFragment] in
       let names = Set(table.entities.map(\.name))
       return table.entities.compactMap { entity in
@@ -85,7 +85,7 @@ extension StoredSchema {
     return renames
   }
 
-  /// Where the store has an entity under another name.
+  /// The entity's location in the store, under a former name.
   private func formerEntity(
     of entity: EntityDescription, besides declared: Set<String>
   ) -> (table: Int, entity: Int)? {

@@ -47,7 +47,7 @@ struct NumberConversion: Sendable {
     return false
   }
 
-  /// Whether the engine keeps the numbers of both types alike, so that there is nothing to convert.
+  /// Whether the engine stores the numbers of both types in the same way, so that no conversion is needed.
   func isNothing(to dialect: any SQLDialect) -> Bool {
     isLossless && dialect.columnType(source) == dialect.columnType(target)
   }
@@ -59,7 +59,7 @@ struct NumberConversion: Sendable {
     case .between(let low, let high): "\(value) NOT BETWEEN \(number: low) AND \(number: high)"
     case .zeroAndOne: "\(value) NOT IN (0, 1)"
     case .wholeBetween(let low, let high):
-      // In two steps, for engines refuse to make an integer of a number that is out of range.
+      // In two steps, because engines refuse to convert a number out of range to an integer.
       """
       CASE WHEN \(value) NOT BETWEEN \(number: low) AND \(number: high) THEN \(dialect.boolean(true)) \
       ELSE \(value) <> \(dialect.cast(dialect.cast(value, to: target), to: .double)) END
@@ -83,7 +83,7 @@ struct NumberConversion: Sendable {
 extension StorageType {
   fileprivate var isInteger: Bool { self == .int16 || self == .int32 || self == .int64 }
 
-  /// The whole numbers that the type holds without a gap between them; `nil` for what is no binary number.
+  /// The range of whole numbers that the type represents without gaps; `nil` for types other than binary numbers.
   fileprivate var wholeNumbers: ClosedRange<Int>? {
     switch self {
     case .int16: Int(Int16.min)...Int(Int16.max)
@@ -95,7 +95,7 @@ extension StorageType {
     }
   }
 
-  /// The representation of an attribute's type by the type's name, as stores write it down; `nil` for what is no attribute.
+  /// The representation of an attribute's type, by the name of the type in stored schemas; `nil` for other names.
   init?(ofTypeNamed name: String) {
     switch name {
     case "url", "codable": self = .string

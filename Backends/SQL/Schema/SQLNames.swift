@@ -1,11 +1,11 @@
-/// Gives out names new to an engine: not too long, not reserved, and distinct from the earlier ones.
+/// Allocates names that are valid in an engine: not too long, not reserved, and distinct from earlier names.
 package struct SQLNames {
   private let dialect: any SQLDialect
   private var taken: Set<String> = []
 
   package init(dialect: any SQLDialect) { self.dialect = dialect }
 
-  /// Marks a name as given.
+  /// Marks a name as used.
   package mutating func reserve(_ name: String) { taken.insert(dialect.identity(ofName: name)) }
 
   /// The first free candidate; failing that, the first candidate shortened and marked with a digest of `key`.

@@ -2,22 +2,22 @@ package import CoherenceCore
 import Foundation
 import Logging
 
-/// What opening a store has to do to its schema.
+/// The change of a store's schema made when the store is opened.
 package struct SchemaChange {
   package private(set) var schema: SQLSchema
-  /// What to do before the statements are run: conversions, each with the statements that go before it.
+  /// The stages before the statements: conversions, each with the statements that precede it.
   package private(set) var stages: [SchemaStage] = []
   /// The statements to run.
   package private(set) var statements: [SQLFragment] = []
   /// The unique indexes to make after the statements; see ``creations(_:)``.
   private var constraints: [SchemaConstraint] = []
-  /// What the store says of itself then.
+  /// The state that the store records of itself after the change.
   package private(set) var state: StoreState
   /// Whether the store needs a look-up or a write.
   package private(set) var isNeeded = true
   private let environment: StoreEnvironment
   private let dialect: any SQLDialect
-  /// What the store said of itself before; `nil` for a fresh store.
+  /// The recorded state before the change; `nil` for a new store.
   private let before: StoreState?
   /// The stored schema, with the names that the model's properties have.
   private let view: StoredSchema
@@ -30,7 +30,7 @@ package struct SchemaChange {
   /// Sentences about values that the program may miss.
   private var warnings: [String] = []
 
-  /// Compares what a store has with what an environment asks for.
+  /// Compares a store with an environment.
   ///
   /// - Parameters:
   ///   - stored: What the store has; `nil` for a place without one.
@@ -82,7 +82,7 @@ package struct SchemaChange {
     }
     faults = differences.faults
     if age == .unseen { suspectedRenames = differences.suspectedRenames }
-    lay(dropping: faults.compactMap(\.drops).filter(\.entities.isEmpty))
+    layOut(dropping: faults.compactMap(\.drops).filter(\.entities.isEmpty))
     guard canMigrate else {
       // A model that the store was extended to before finds there what it needs.
       // Without the right to change the store, a key stays without its constraint, as other indexes do.
@@ -120,8 +120,8 @@ package struct SchemaChange {
   /// Whether a program with another model opened the store last.
   private var isHandOver: Bool { before?.metadata.versionHashes != environment.modelRecord.versionHashes }
 
-  /// Lays the tables out, and works out the way there. A column that can be converted is.
-  private mutating func lay(dropping drops: [SchemaDrops]) {
+  /// Lays out the tables and plans the migration to them, with the conversions of columns.
+  private mutating func layOut(dropping drops: [SchemaDrops]) {
     let drops = drops.reduce(into: SchemaDrops()) { $0.formUnion($1) }
     let conversions = faults.compactMap(\.conversion)
     var rest = view.dropping(drops)
@@ -180,11 +180,11 @@ package struct SchemaChange {
   /// The tables whose content decides whether the change can be made. No other writer may change them until it is made.
   package var countedTables: [String] { Set(faults.filter { $0.count != nil }.map(\.table)).sorted() }
 
-  /// Looks up what stands in the way of the change. To be called in the transaction that makes it, before its statements
-  /// are run.
+  /// Counts the values and records that the change would drop. To be called in the transaction of the change, before
+  /// its statements run.
   ///
   /// - Parameter count: Runs a statement that counts.
-  /// - Returns: What the change drops, which the environment allows. Empty when it drops nothing.
+  /// - Returns: The allowed losses of the change; empty if it drops nothing.
   /// - Throws: ``ErrorCode/incompatibleModel``, with every difference that no change bridges, or none without loss.
   package mutating func resolve(_ count: (SQLFragment) throws -> Int) throws -> [DataLoss] {
     var obstacles: [String] = []
@@ -213,7 +213,7 @@ package struct SchemaChange {
       }
     }
     guard obstacles.isEmpty, losses.isEmpty || environment.allowsDataLoss else { throw refusal(obstacles, losses) }
-    if !drops.isEmpty { lay(dropping: drops) }
+    if !drops.isEmpty { layOut(dropping: drops) }
     return losses
   }
 

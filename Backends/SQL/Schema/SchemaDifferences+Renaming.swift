@@ -1,14 +1,14 @@
 import CoherenceCore
 
-// A rename that no model declares looks like one attribute that is left out and another one that is new. The store keeps the
-// values of the first, and the program reads the second, which is empty.
+// An undeclared rename looks like a left-out attribute and a new one. The store keeps the values of the left-out
+// attribute, and the program reads the new one, which is empty.
 
-/// An attribute that is new, and one of the same type and entity with stored values that the model leaves out.
+/// A new attribute, and a left-out attribute of the same type and entity with stored values.
 struct SuspectedRename: Sendable {
   let entity: String
   let added: String
   let leftOut: String
-  /// Counts the stored values of the attribute that is left out.
+  /// Counts the stored values of the left-out attribute.
   let count: SQLFragment
 
   func sentence(of number: Int) -> String {
@@ -34,8 +34,8 @@ extension SchemaDifferences {
     }
   }
 
-  /// The attributes that got their former names after a model without these had added them to the store. The store has a
-  /// column for either name; where the later one has no values, the attribute takes the earlier one.
+  /// The attributes that got their former names after a model without these had added them to the store. The store has
+  /// a column for each name. If the column of the later name has no values, the attribute takes the earlier column.
   var lateRenames: [SchemaFault] {
     new.tables.flatMap { table -> [SchemaFault] in
       guard let known = old.table(ofRoot: table.root.name) else { return [] }

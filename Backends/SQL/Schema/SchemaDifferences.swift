@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// What keeps a store's schema from being extended to a model's. Empty when adding is enough.
+/// The differences that keep a store's schema from being extended to a model. Empty if additions are enough.
 struct SchemaDifferences {
   let old: StoredSchema
   let new: SQLSchema
@@ -9,12 +9,12 @@ struct SchemaDifferences {
   private let isKnown: Bool
   private let renames: [EntityRename]
   private let dialect: any SQLDialect
-  /// Whether values may get another type: not for the sake of a model that is older than the store.
+  /// Whether values may be converted to another type. `false` for a model older than the store.
   private let converts: Bool
 
   /// - Parameters:
   ///   - renames: The entities whose records still have a former name when they are counted.
-  ///   - age: How the model stands to those that have opened the store.
+  ///   - age: The age of the model in comparison with the models that opened the store.
   init(
     from old: StoredSchema, to new: SQLSchema, renaming renames: [EntityRename], age: ModelAge, dialect: any SQLDialect
   ) {
@@ -95,7 +95,7 @@ struct SchemaDifferences {
         return [loss("\(sentence)\(advice).", of: stored, in: table)]
       }
       return [conversionFault(sentence, conversion, of: stored, in: table)]
-        + (conversion.mayLeaveNothing ? [] : missingFaults(column, stored, in: table))
+        + (conversion.mayLoseValues ? [] : missingFaults(column, stored, in: table))
     }
     return missingFaults(column, stored, in: table)
   }

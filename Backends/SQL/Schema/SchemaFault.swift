@@ -13,7 +13,7 @@ package struct SchemaFault: Sendable {
   /// What the change drops; `nil` when the difference cannot be bridged by dropping anything.
   let drops: SchemaDrops?
 
-  /// The conversion that bridges the difference, but for the counted values; `nil` when there is none.
+  /// The conversion that bridges the difference, except for the counted values; `nil` for none.
   var conversion: ColumnConversion? = nil
   /// Whether the difference is bridged without values alone, and stays as it is with some.
   var isOptional = false
@@ -30,7 +30,7 @@ package struct SchemaFault: Sendable {
     SchemaFault(sentence: sentence, table: table, column: column, count: count, drops: drops)
   }
 
-  /// What is lost when the difference is bridged.
+  /// The loss that bridging the difference causes.
   func loss(of number: Int) -> DataLoss {
     let reason = sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
     return DataLoss(table: table, column: column, count: number, reason: reason)

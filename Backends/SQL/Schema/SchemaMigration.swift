@@ -1,10 +1,11 @@
 import CoherenceCore
 
-/// The way from the schema that a store has to the one that a model asks for: statements to run in one transaction.
+/// The migration of a store's schema to a model: statements to run in one transaction.
 ///
-/// What the model leaves out stays. Dropped is only what the model has in another form, and whose values were counted.
+/// Parts that the model leaves out stay. Only parts that the model has in another form, and whose values were counted,
+/// are dropped.
 package struct SchemaMigration: Sendable {
-  /// What comes before the statements: conversions, each with the statements that go before it.
+  /// The stages before the statements: conversions, each with the statements that precede it.
   package private(set) var stages: [SchemaStage] = []
   /// The statements, in order. Empty when the store needs no change.
   package private(set) var statements: [SQLFragment] = []
@@ -47,7 +48,7 @@ package struct SchemaMigration: Sendable {
     let changed = conversions.filter { !$0.isNothing(to: dialect) }
     converted = Set(changed.map { SchemaDrops.Column(root: $0.root, key: $0.key) })
     statements = renames.flatMap { $0.statements(in: old, definition) }
-    if isHandOver { completion = EntityRename.strays(in: old, definition) }
+    if isHandOver { completion = EntityRename.renamesOfLateInserts(in: old, definition) }
     dropIndexes(of: old)
     drop(from: old)
     for conversion in changed { convert(conversion) }

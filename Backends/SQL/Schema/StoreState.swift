@@ -1,7 +1,7 @@
 package import CoherenceCore
 import Foundation
 
-/// What a SQL store has written down of itself, in its metadata table.
+/// The state that a SQL store records of itself in its metadata table.
 package struct StoreState: Sendable, Hashable {
   package var metadata: StoreMetadata
   package var schema: StoredSchema

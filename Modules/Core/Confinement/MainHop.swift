@@ -12,8 +12,8 @@ enum MainQueue {
   static var isServed: Bool { served.load(ordering: .relaxed) }
   static func noteServed() { served.store(true, ordering: .relaxed) }
 
-  /// Starts to find out whether the queue is served, long before the first hop. The caller may be the proof; otherwise
-  /// a block that is dispatched into the queue is.
+  /// Starts to find out whether the queue is served, long before the first hop. The caller itself may prove it;
+  /// otherwise a block dispatched into the queue does.
   static func watch() {
     if Confinement.isServedMain { return noteServed() }
     guard !isServed, !watched.exchange(true, ordering: .relaxed) else { return }

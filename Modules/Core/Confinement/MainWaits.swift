@@ -14,7 +14,7 @@ struct MainWaits {
   private var waiting: [UInt: WaitingThread] = [:]
   /// The thread that holds the main actor while it waits for a context; zero when none does.
   private var mainThread: UInt = 0
-  /// The main-actor blocks that were added and have not begun.
+  /// The main-actor blocks that wait to begin.
   private var hops: [PendingHop] = []
 
   var isMainWaiting: Bool { mainThread != 0 }

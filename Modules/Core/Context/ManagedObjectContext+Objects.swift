@@ -41,8 +41,8 @@ extension ManagedObjectContext {
   }
 
   /// Marks an object for deletion by the next save. The next fetch, `processPendingChanges` or `save` applies its
-  /// delete rules. An inserted object that was never saved leaves the context at once. A failure to load the record is
-  /// reported as failures of accessors are: see ``reportedErrors``.
+  /// delete rules. An inserted object without a saved record leaves the context at once. A failure to load the record
+  /// is reported as failures of accessors are: see ``reportedErrors``.
   ///
   /// - Precondition: The object belongs to this context.
   public final func delete(_ object: ManagedObject) {
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
 
   /// All objects registered at the moment. The context does not retain clean objects.
   public final var registeredObjects: Set<ManagedObject> { operating { Set(storage.registry.all) } }
-  /// The inserted objects that are not saved yet.
+  /// The inserted, unsaved objects.
   public final var insertedObjects: Set<ManagedObject> { objects(of: .inserted) }
   /// The saved objects with unsaved changes.
   public final var updatedObjects: Set<ManagedObject> { objects(of: .updated) }

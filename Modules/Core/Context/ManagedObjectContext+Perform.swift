@@ -91,16 +91,16 @@ extension ManagedObjectContext {
     return isOutermost ? try measured(nil, ifFailed: .block, body) { _ in .block } : try body()
   }
 
-  /// Runs an operation of a context that is used directly in its home. Enters the context, so that checks are quick and
-  /// the operation's reads share one lease.
+  /// Runs an operation of a context used directly in its home. Enters the context, so that checks are quick and the
+  /// operation's reads share one lease.
   @inline(__always) final func operating<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try body() }
     storage.confinement.check("The \(label)")
     return try inside(body)
   }
 
-  /// Runs a load on access to an object of a context that is used directly in its home. Releases the readers
-  /// afterwards, but does not process the inbox, so that objects do not change while the caller reads them.
+  /// Runs a load on access to an object of a context used directly in its home. Releases the readers afterwards, but
+  /// does not process the inbox, so that objects do not change while the caller reads them.
   @inline(__always) final func loading<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try inOneState(body) }
     storage.confinement.check("The \(label)")
@@ -160,6 +160,7 @@ extension ManagedObjectContext: SerialExecutor {
     storage.confinement.submit { self.inside { job.runSynchronously(on: executor) } }
   }
 
+  /// The context as an executor, for an actor's `unownedExecutor`. The actor must retain the context.
   public final func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
   /// Ends the process with a sentence if the calling thread may not use the context.

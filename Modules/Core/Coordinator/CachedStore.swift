@@ -25,8 +25,8 @@ final class CachedStore {
 
 /// The rows of one generation by identifier. The cache's lock guards them.
 final class RowGeneration {
-  // Safety of `Unmanaged`: the table has a reference to each row, which `taken` and `deinit` release. Safety of
-  // `@exclusivity(unchecked)`: the cache's lock admits one access at a time.
+  // Safety of `Unmanaged`: the table has a reference to each row, which `taken` and `deinit` release.
+  // Safety of `@exclusivity(unchecked)`: the cache's lock admits one access at a time.
 
   /// The addresses of the rows' buffers, each with a reference of its own.
   @exclusivity(unchecked) private var table = IDTable()
@@ -53,7 +53,7 @@ final class RowGeneration {
     return missing
   }
 
-  /// Adds the row of a record that has no row here.
+  /// Adds a row. The record must have no row here.
   func enter(_ row: Row) {
     table.set(Self.word(row), for: row.id)
     count += 1

@@ -8,7 +8,7 @@ import Synchronization
 final class RowCache: Sendable {
   private let content = Locked(Content())
 
-  /// The number of rows that are looked up or added before the lock is released for other threads.
+  /// The number of rows looked up or added before the lock is released for other threads.
   private static let rowsAtOnce = 512
 
   /// The number of times that any cache of this process moved to another state of a store.
@@ -177,7 +177,7 @@ final class RowCache: Sendable {
   }
 
   /// Records that a record is read singly.
-  /// - Returns: Whether the record was read singly before. A record that is read only once would displace other rows.
+  /// - Returns: Whether the record was read singly before. A record read only once would displace other rows.
   func wasReadBefore(_ id: ManagedObjectID) -> Bool { content.withLock { $0.prints.note(id) } }
 
   /// Caches a row that a reader read, see ``enter(_:in:at:readerStep:)``.
@@ -258,7 +258,7 @@ extension RowCache.Content {
   /// - Returns: Whether rows of the reader's state may be added.
   fileprivate mutating func advance(_ mark: StateMark, in cached: CachedStore, readerStep: Int) -> Bool {
     if cached.mark == mark { return true }
-    // A reader that was made before the cache moved to its state may see an older state.
+    // A reader made before the cache moved to its state may see an older state.
     guard cached.saves == 0, readerStep >= cached.step else { return false }
     dropRows(of: cached)
     cached.mark = mark

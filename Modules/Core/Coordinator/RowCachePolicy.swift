@@ -7,8 +7,8 @@ public import Foundation
 /// its reader sees exactly the state of the store that the cached row was read in. So the cache never shows an older or
 /// a newer row than the store would: changes by other contexts, coordinators, processes and batch requests are seen as
 /// without it. A save by a context of the coordinator moves the cached rows to the saved state; any other change of a
-/// store drops the rows of that store. Fetches neither read from the cache nor add to it. A fault that is loaded singly
-/// is cached from the second load on, so that records which are read once take no room.
+/// store drops the rows of that store. Fetches neither read from the cache nor add to it. A fault loaded singly is
+/// cached from the second load on, so that records which are read once take no room.
 ///
 /// The cache serves stores whose readers know their state without asking a server, see ``StateMarking``: SQLite files
 /// that are open to write. Stores in memory share their rows with every context anyway. A PostgreSQL store would have
@@ -42,14 +42,13 @@ public struct RowCachePolicy: Sendable, Hashable {
 public struct RowCacheStatistics: Sendable, Hashable {
   /// The number of rows cached at present.
   public internal(set) var rows = 0
-  /// The number of rows that were loaded from the cache.
+  /// The number of rows loaded from the cache.
   public internal(set) var hits = 0
-  /// The number of rows that were looked up and had to be read from a store.
+  /// The number of rows not found in the cache, and read from a store.
   public internal(set) var misses = 0
-  /// The number of rows that were evicted because of ``RowCachePolicy/limit`` or ``RowCachePolicy/expiry``.
+  /// The number of rows evicted because of ``RowCachePolicy/limit`` or ``RowCachePolicy/expiry``.
   public internal(set) var evictions = 0
-  /// The number of rows that were dropped because their record was deleted, or because another writer changed their
-  /// store.
+  /// The number of rows dropped because their record was deleted, or because another writer changed their store.
   public internal(set) var invalidations = 0
 }
 

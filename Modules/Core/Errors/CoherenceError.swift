@@ -26,6 +26,7 @@ public struct CoherenceError: Error, Sendable {
   /// Whether the same call may succeed when it is repeated without a change.
   public var isRetryable: Bool
 
+  /// Makes an error, for stores and for code that extends the framework.
   public init(
     _ code: ErrorCode, _ message: String, underlying: (any Error)? = nil, outcome: SaveOutcome = .notApplied,
     isRetryable: Bool = false
@@ -59,10 +60,14 @@ public enum SaveOutcome: String, Sendable, Hashable {
 
 /// A violation of the model that keeps an object from being saved.
 public struct ValidationFailure: Sendable, Hashable, CustomStringConvertible {
-  /// ``ErrorCode/missingValue``, ``ErrorCode/invalidValue`` or ``ErrorCode/deleteDenied``.
+  /// ``ErrorCode/missingValue``, ``ErrorCode/invalidValue`` or ``ErrorCode/deleteDenied``;
+  /// ``ErrorCode/validationFailed`` for an error of ``ManagedObject/validateForSave()``.
   public let code: ErrorCode
+  /// The object that violates the model.
   public let objectID: ManagedObjectID
+  /// The name of the object's entity.
   public let entityName: String
+  /// The name of the property with the violation; empty for a violation of the whole object.
   public let propertyName: String
   /// The requirement of the model, as the end of a sentence.
   public let reason: String

@@ -9,6 +9,7 @@ public struct DataLoss: Sendable, Hashable, CustomStringConvertible {
   /// Why the model cannot keep them.
   public let reason: String
 
+  /// Makes a description of a loss, for stores.
   public init(table: String, column: String?, count: Int, reason: String) {
     self.table = table
     self.column = column

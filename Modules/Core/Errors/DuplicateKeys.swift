@@ -12,6 +12,7 @@ public struct DuplicateKeys: Sendable, Hashable, CustomStringConvertible {
   /// ``StoreOption/allowsDuplicateKeys``: values appear in no error.
   public let examples: [ManagedObjectID]
 
+  /// Makes a description of duplicates, for stores.
   public init(
     entityName: String, propertyNames: [String], valueCount: Int, recordCount: Int, examples: [ManagedObjectID]
   ) {

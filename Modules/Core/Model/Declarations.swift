@@ -10,6 +10,7 @@
 /// }
 /// ```
 public struct Entity: Sendable {
+  /// The name, unique in the model.
   public var name: String
   /// The class of the entity's objects.
   public var objectClass: ManagedObject.Type
@@ -29,9 +30,13 @@ public struct Entity: Sendable {
   /// models have a store open, each refuses to read records that the other inserts into a hierarchy of several
   /// entities, until it attaches the store again. Texts of identifiers contain the entity's name.
   public var formerNames: [String]
+  /// Texts of the application by key; ``EntityDescription/keySetting`` names the attributes of the key.
   public var userInfo: [String: String]
+  /// The declared properties, in order. Inherited properties are not repeated.
   public var properties: [any PropertyDeclaration]
 
+  /// Makes a declaration. The builder takes attributes, composites and relationships; nothing is checked before a model
+  /// is built.
   public init(
     _ name: String, class objectClass: ManagedObject.Type = ManagedObject.self, parent: String? = nil,
     isAbstract: Bool = false, uniqueness: [[String]] = [], indexes: [[String]] = [],
@@ -63,11 +68,15 @@ public protocol PropertyDeclaration: Sendable {
 
 /// Declares an attribute.
 public struct Attribute: PropertyDeclaration {
+  /// The name, unique in the entity. Parts of a composite are named by the composite and the part: `size.width`.
   public var name: String
+  /// The type of the values.
   public var type: AttributeType
+  /// Whether an object may be saved without a value.
   public var isOptional: Bool
   /// The value of a new object, and of existing records when the attribute is added to a store.
   public var defaultValue: AttributeValue
+  /// The rules that a save checks.
   public var validation: [ValidationRule]
   /// The names that the property had in earlier models, the latest first. A store with the property under one of these
   /// names keeps its values, whichever of the models the store has seen. A part of a composite gives the whole former
@@ -76,8 +85,10 @@ public struct Attribute: PropertyDeclaration {
   /// Converts stored values of another type when the store is first opened with the model; `nil` for the conversion of
   /// numbers alone. See ``ValueConversion``.
   public var conversion: ValueConversion?
+  /// Texts of the application by key.
   public var userInfo: [String: String]
 
+  /// Makes a declaration of a required attribute; pass `optional: true` for an optional one.
   public init(
     _ name: String, _ type: AttributeType, optional: Bool = false,
     default defaultValue: (any AttributeConvertible)? = nil,
@@ -128,9 +139,12 @@ public typealias ValueConversion = @Sendable (AttributeValue) throws -> Attribut
 /// The parts are attributes of the entity by the names `composite.part`, for fetches and dynamic access; a typed
 /// accessor reads and writes the whole as a `Codable` structure.
 public struct CompositeAttribute: PropertyDeclaration {
+  /// The name, unique in the entity.
   public var name: String
+  /// The parts, whose names are relative to the composite.
   public var parts: [Attribute]
 
+  /// Makes a declaration of a composite from its parts.
   public init(_ name: String, parts: [Attribute]) {
     self.name = name
     self.parts = parts
@@ -139,12 +153,19 @@ public struct CompositeAttribute: PropertyDeclaration {
 
 /// Declares a relationship.
 public struct Relationship: PropertyDeclaration {
+  /// The name, unique in the entity.
   public var name: String
+  /// The name of the entity that the relationship leads to.
   public var destination: String
+  /// Whether the relationship has any number of members instead of one target.
   public var isToMany: Bool
+  /// Whether the members of a to-many relationship have an order.
   public var isOrdered: Bool
+  /// Whether an object may be saved without a target.
   public var isOptional: Bool
+  /// The name of the inverse relationship at the destination; `nil` for none.
   public var inverse: String?
+  /// The effect of a delete of the source on the destinations.
   public var deleteRule: DeleteRule
   /// The least number of members of a to-many relationship, checked at save.
   public var minimumCount: Int
@@ -153,6 +174,7 @@ public struct Relationship: PropertyDeclaration {
   /// The names that the property had in earlier models, the latest first. A store with the property under one of these
   /// names keeps its references and links, whichever of the models the store has seen.
   public var formerNames: [String]
+  /// Texts of the application by key.
   public var userInfo: [String: String]
 
   /// A relationship to at most one object.
@@ -226,6 +248,7 @@ public enum ValidationRule: Sendable, Hashable {
   case pattern(String)
 }
 
+/// Collects the properties of an ``Entity``, with `if` and `for`.
 @resultBuilder
 public enum PropertiesBuilder {
   public static func buildExpression(_ property: any PropertyDeclaration) -> [any PropertyDeclaration] { [property] }
@@ -240,6 +263,7 @@ public enum PropertiesBuilder {
   public static func buildEither(second: [any PropertyDeclaration]) -> [any PropertyDeclaration] { second }
 }
 
+/// Collects the entities of a ``ManagedObjectModel``, with `if` and `for`.
 @resultBuilder
 public enum EntitiesBuilder {
   public static func buildExpression(_ entity: Entity) -> [Entity] { [entity] }

@@ -1,7 +1,8 @@
 /// An entity of a model. Immutable, and alive as long as the process. May be used on any thread.
 public final class EntityDescription: @unchecked Sendable {
-  // Sendable: a model links its descriptions before they are shared; nothing changes them afterwards. Safety of
-  // `@exclusivity(unchecked)`: after linking, all accesses are reads. Bulk work reads the properties for every record.
+  // Sendable: a model links its descriptions before they are shared; nothing changes them afterwards.
+  // Safety of `@exclusivity(unchecked)`: after linking, all accesses are reads. Bulk work reads the properties for
+  // every record.
 
   /// The name, unique in the model.
   public let name: String
@@ -125,7 +126,7 @@ public final class EntityDescription: @unchecked Sendable {
 
   /// The entity and all its descendants, ancestors before descendants.
   public var hierarchy: [EntityDescription] { [self] + subentities.flatMap(\.hierarchy) }
-  /// The entities of ``hierarchy`` that are not abstract.
+  /// The entities of ``hierarchy`` without the abstract ones.
   public var concreteEntities: [EntityDescription] { hierarchy.filter { !$0.isAbstract } }
 }
 

@@ -2,9 +2,11 @@
 public class PropertyDescription: @unchecked Sendable, Hashable {
   // Sendable: linked by the model before it is shared, immutable afterwards.
 
+  /// The name, unique in the entity.
   public let name: String
   /// Whether an object may be saved without a value.
   public let isOptional: Bool
+  /// Texts of the application by key.
   public let userInfo: [String: String]
   /// The entity that declares the property; subentities inherit the same description.
   public internal(set) unowned var entity: EntityDescription
@@ -34,9 +36,11 @@ public class PropertyDescription: @unchecked Sendable, Hashable {
 public final class AttributeDescription: PropertyDescription, @unchecked Sendable {
   // Sendable: as its superclass.
 
+  /// The type of the values.
   public let type: AttributeType
   /// The value of a new object.
   public let defaultValue: AttributeValue
+  /// The rules that a save checks.
   public let validation: [ValidationRule]
   /// Converts stored values of another type; `nil` for the conversion of numbers alone.
   public let conversion: ValueConversion?
@@ -58,10 +62,15 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
 public final class RelationshipDescription: PropertyDescription, @unchecked Sendable {
   // Sendable: as its superclass.
 
+  /// Whether the relationship has any number of members instead of one target.
   public let isToMany: Bool
+  /// Whether the members of a to-many relationship have an order.
   public let isOrdered: Bool
+  /// The effect of a delete of the source on the destinations.
   public let deleteRule: DeleteRule
+  /// The least number of members of a to-many relationship, checked at save.
   public let minimumCount: Int
+  /// The greatest number of members of a to-many relationship, checked at save; `nil` for any number.
   public let maximumCount: Int?
   let destinationName: String
   let inverseName: String?

@@ -1,4 +1,4 @@
-/// The objects that are related to each other and have no context yet.
+/// A graph of related objects without a context.
 ///
 /// The whole graph lives as long as one of its objects is referenced, and is inserted into a context as a whole.
 /// Objects do not retain each other, because their reference cycles would never be freed: when an object is released,
@@ -52,7 +52,7 @@ final class UninsertedGraph {
     return object
   }
 
-  /// Keeps the record of an object that is being released. The record releases the graph, so that the two do not retain
+  /// Keeps the record of an object in deinitialisation. The record releases the graph, so that the two do not retain
   /// each other.
   func replaceObject(by record: PendingRecord) {
     members[record.id] = .record(record)

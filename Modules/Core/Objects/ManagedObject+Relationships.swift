@@ -1,8 +1,8 @@
 // MARK: - Typed accessors
 
 extension ManagedObject {
-  /// The target of a to-one relationship, for typed accessors. Neither throws nor traps: a target that cannot be loaded
-  /// is `nil`, and the context reports the error. Setting it also sets the inverse.
+  /// The target of a to-one relationship, for typed accessors. Neither throws nor traps: an unavailable target is
+  /// `nil`, and the context reports the error. Setting it also sets the inverse.
   public final subscript<Target>(key: ToOneKey<Target>) -> Target? {
     get {
       check()

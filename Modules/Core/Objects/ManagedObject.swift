@@ -187,7 +187,7 @@ extension ManagedObject {
     return flags.contains(.unavailable)
   }
   /// The version of the row that the object shows: 1 after the first save, raised by each save that changes the record.
-  /// Zero for an object that was never saved.
+  /// Zero for an object never saved.
   public final var version: Int64 {
     check()
     return pending.map { $0.base?.version ?? 0 } ?? row?.version ?? 0

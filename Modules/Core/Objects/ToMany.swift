@@ -18,7 +18,7 @@ public struct ToMany<Element: ManagedObject>: Sequence {
 
   /// Adds an object and sets its inverse. Adding a member again does nothing.
   public func insert(_ object: Element) { members.insert(object) }
-  /// Removes an object and clears its inverse. Removing an object that is not a member does nothing.
+  /// Removes an object and clears its inverse. Does nothing for other objects.
   public func remove(_ object: Element) { members.remove(object) }
   /// Removes all members and clears their inverses.
   public func removeAll() { replace(with: []) }

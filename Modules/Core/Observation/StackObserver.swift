@@ -13,6 +13,7 @@ public protocol StackObserver: Sendable {
 
 /// An operation of a stack whose duration is worth measuring.
 public struct StackOperation: Sendable, Hashable {
+  /// The kind of an operation.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// A store is opened and attached. The subject is its type.
     case attach
@@ -31,6 +32,7 @@ public struct StackOperation: Sendable, Hashable {
   /// The subject of the operation, as described at each ``Kind``.
   public let subject: String
 
+  /// Makes an operation of a kind on a subject.
   public init(_ kind: Kind, _ subject: String) {
     self.kind = kind
     self.subject = subject
@@ -56,6 +58,7 @@ public struct StackOutcome: Sendable {
   /// The error that the operation threw; `nil` after a success.
   public var error: (any Error)?
 
+  /// Makes an outcome from numbers of records and an error.
   public init(records: [String: Int] = [:], error: (any Error)? = nil) {
     self.records = records
     self.error = error

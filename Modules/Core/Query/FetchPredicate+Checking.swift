@@ -158,7 +158,7 @@ extension FetchExpression {
     return .value(kind.operand(from: value))
   }
 
-  /// Whether the expression is a constant that can be converted to the kind.
+  /// Whether the expression is a constant convertible to the kind.
   fileprivate func isConverted(to kind: OperandKind) -> Bool {
     guard case .value(let value) = self, let converted = try? OperandKind(kind.operand(from: value)) else {
       return false

@@ -22,6 +22,7 @@ public indirect enum FetchPredicate: Sendable, Hashable {
   /// A condition on the members of a to-many relationship. Paths inside begin at the member.
   case quantified(Quantifier, PropertyPath, FetchPredicate)
 
+  /// The members of a to-many relationship that must satisfy a condition.
   public enum Quantifier: String, Sendable, Hashable {
     /// At least one member satisfies the condition.
     case any
@@ -47,14 +48,17 @@ public indirect enum FetchExpression: Sendable, Hashable {
 /// A composite's part is one name, `composite.part`; in ``init(_:)`` a dot separates names, and resolution puts
 /// composites together again.
 public struct PropertyPath: Sendable, Hashable, CustomStringConvertible {
+  /// The names of properties, in order.
   public var names: [String]
   public init(names: [String]) { self.names = names }
+  /// Makes a path from names separated by dots, such as `artist.name`.
   public init(_ text: String) { names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
   public var description: String { names.joined(separator: ".") }
   /// The record itself.
   public static let own = PropertyPath(names: [])
 }
 
+/// An operator of a comparison. The text operators compare texts only; equality is defined for all kinds of values.
 public enum ComparisonOperator: String, Sendable, Hashable, CaseIterable {
   case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
   case beginsWith, endsWith, contains

@@ -5,6 +5,7 @@ public struct ResolvedPath: Sendable, Hashable {
   /// The target at the end of the path.
   public var target: Target
 
+  /// The end of a path.
   public enum Target: Sendable, Hashable {
     case attribute(AttributeDescription)
     case toOne(RelationshipDescription)

@@ -111,6 +111,7 @@ public struct BatchDeleteRequest: Sendable {
   /// Whether records of subentities are deleted too.
   public var includesSubentities = true
 
+  /// Makes a request to delete all records of an entity, or those that satisfy a predicate.
   public init(entityName: String, predicate: FetchPredicate? = nil) {
     self.entityName = entityName
     self.predicate = predicate

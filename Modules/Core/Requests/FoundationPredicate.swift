@@ -38,7 +38,7 @@ enum FoundationOperand {
   case foreign(Any.Type)
 }
 
-/// A node of Foundation's tree that has a counterpart.
+/// A node of Foundation's tree with a counterpart.
 protocol FoundationNode {
   func operand(in reader: FoundationPredicateReader) throws -> FoundationOperand
 }

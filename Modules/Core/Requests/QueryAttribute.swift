@@ -65,7 +65,7 @@ extension QueryAttribute {
 
 // MARK: - Texts
 
-/// The type of an attribute that is stored as text: `String`, `URL`, and their optionals.
+/// The type of an attribute stored as text: `String`, `URL`, and their optionals.
 public protocol TextAttribute: AttributeConvertible {}
 
 extension String: TextAttribute {}

@@ -23,6 +23,7 @@ public struct BatchDeleteOutcome: Sendable {
   public var deleted: [ManagedObjectID]
   /// The records whose references were cleared.
   public var updated: [ManagedObjectID]
+  /// Makes an outcome from the deleted and the changed records.
   public init(deleted: [ManagedObjectID], updated: [ManagedObjectID] = []) {
     self.deleted = deleted
     self.updated = updated

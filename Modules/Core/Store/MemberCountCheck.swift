@@ -22,6 +22,7 @@ public struct MemberCountCheck: Sendable {
 public struct MemberCountFailures {
   private var failures: [ValidationFailure] = []
 
+  /// Makes a collection without failures.
   public init() {}
 
   /// Compares the number of members of an owner with the bounds of a check.

@@ -114,6 +114,7 @@ public struct StoreQuery: Sendable {
   /// The number of records to skip at the beginning of the order.
   public var offset: Int
 
+  /// Makes a query, for tests of stores. Core makes the queries of fetches.
   public init(
     entity: EntityDescription, includesSubentities: Bool = true, predicate: FetchPredicate? = nil,
     sortKeys: [SortKey] = [], limit: Int? = nil, offset: Int = 0
@@ -144,6 +145,7 @@ public struct StoreFetch {
   /// The rows of the fetch.
   public var cursor: any RowCursor
 
+  /// Makes a fetch from a cursor and the parts of the query that the store applies.
   public init(isPredicateExact: Bool, isOrderExact: Bool, isRangeExact: Bool, cursor: any RowCursor) {
     self.isPredicateExact = isPredicateExact
     self.isOrderExact = isOrderExact

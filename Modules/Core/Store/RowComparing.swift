@@ -1,4 +1,4 @@
-/// A reader that compares rows with expected values in place, and returns only rows that may differ.
+/// A reader that compares rows with expected values in place, and returns only possibly different rows.
 ///
 /// An equal row then costs no memory and no conversion of its values. For a reader without the refinement, Core fetches
 /// the rows and calls ``RowExpectation/put(_:)`` for each.

@@ -17,6 +17,7 @@ public struct StoreConfiguration: Sendable, Hashable {
   /// the store unchanged.
   public var location: URL?
 
+  /// Makes a configuration. Without arguments, it describes a SQLite store of all entities in a file.
   public init(
     fileName: String? = Default.fileName, name: String? = Default.name, type: StoreType = Default.type,
     overwriteIncompatibleStore: Bool = Default.overwriteIncompatibleStore,

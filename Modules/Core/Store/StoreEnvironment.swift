@@ -18,6 +18,7 @@ public struct StoreEnvironment: Sendable {
   /// The logger for messages of the store. Values of records and passwords must not be logged.
   public var logger: Logger
 
+  /// Makes an environment, for tests of stores. A coordinator makes the environments of its stores.
   public init(
     type: StoreType, url: URL?, configurationName: String? = nil, model: ManagedObjectModel,
     options: [String: OptionValue] = [:], logger: Logger = Logger(label: "coherence.store")
@@ -79,7 +80,7 @@ public struct StoreEnvironment: Sendable {
     return nil
   }
 
-  /// The metadata of a store that is created or extended to the model now.
+  /// The metadata of a store created or extended to the model now.
   public func freshMetadata(identifier: StoreIdentifier) -> StoreMetadata {
     let record = modelRecord
     var metadata = StoreMetadata(identifier: identifier, type: type.name, versionHashes: record.versionHashes)
@@ -87,7 +88,7 @@ public struct StoreEnvironment: Sendable {
     return metadata
   }
 
-  /// The record of the model for a store that is opened now. Dates are whole seconds, so that their text is exact.
+  /// The record of the model for a store opened now. Dates are whole seconds, so that their text is exact.
   package var modelRecord: ModelRecord {
     let now = Date(timeIntervalSince1970: Date.now.timeIntervalSince1970.rounded(.down))
     return ModelRecord(

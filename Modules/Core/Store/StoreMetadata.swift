@@ -13,6 +13,7 @@ public struct StoreMetadata: Sendable, Hashable, Codable {
   /// The models that opened the store to write, in the order of their first opening: the last model is the newest.
   public var models: [ModelRecord] = []
 
+  /// Makes the metadata of a new store.
   public init(identifier: StoreIdentifier, type: String, versionHashes: [String: String]) {
     self.identifier = identifier
     self.type = type
@@ -44,6 +45,7 @@ public struct ModelRecord: Sendable, Hashable, Codable {
   /// When a program with the model last opened the store after one with another model.
   public var lastOpened: Date?
 
+  /// Makes the record of a model.
   public init(
     name: String?, versionIdentifiers: [String], versionHashes: [String: String], firstOpened: Date?, lastOpened: Date?
   ) {

@@ -9,6 +9,7 @@ public struct StoreSaveRequest: Sendable {
   /// violate a bound together. See ``checkMemberCounts(in:count:)``.
   public var memberCounts: [MemberCountCheck]
 
+  /// Makes a save from its steps and the checks of member counts.
   public init(steps: [SaveStep], memberCounts: [MemberCountCheck] = []) {
     self.steps = steps
     self.memberCounts = memberCounts
@@ -17,9 +18,11 @@ public struct StoreSaveRequest: Sendable {
 
 /// A row whose version in the store is not the base version of the save.
 public struct StoreConflict: Sendable {
+  /// The identifier of the record.
   public var id: ManagedObjectID
   /// The present row of the store; `nil` if it was deleted.
   public var storeRow: Row?
+  /// Makes a conflict from the present row of the store.
   public init(id: ManagedObjectID, storeRow: Row?) {
     self.id = id
     self.storeRow = storeRow
@@ -27,6 +30,7 @@ public struct StoreConflict: Sendable {
 
   /// Every conflict of a failed save.
   public struct Failure: Error, Sendable {
+    /// The conflicts, one for each row.
     public var conflicts: [StoreConflict]
     public init(conflicts: [StoreConflict]) { self.conflicts = conflicts }
   }

@@ -12,6 +12,7 @@ public struct StoreType: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
   /// The factory of the type; `nil` to look the name up in a ``StoreRegistry``.
   public let factory: (any StoreFactory)?
 
+  /// Makes a type from a name and, if the backend's module declares the type, its factory.
   public init(_ name: String, factory: (any StoreFactory)? = nil) {
     self.name = name
     self.factory = factory

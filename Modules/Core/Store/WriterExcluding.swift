@@ -1,4 +1,4 @@
-/// A store that can exclude other writers while a caller reads and then saves changes that are based on the reading.
+/// A store that can exclude other writers while a caller reads and then saves changes based on the reading.
 ///
 /// Core uses the exclusion for a save that met conflicts with other writers several times: the next attempt runs while
 /// no other writer can save, and succeeds. For a store without the refinement, Core retries among the other writers,

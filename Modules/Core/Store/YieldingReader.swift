@@ -21,6 +21,7 @@ public protocol YieldingReader: StoreReader {
 }
 
 extension YieldingReader {
+  /// Returns `false`: the default for readers that do not offer their connections.
   public func offerToSave() -> Bool { false }
 }
 
@@ -31,6 +32,7 @@ extension YieldingReader {
 public final class StateHold: Sendable {
   private let isTaken = Atomic<Bool>(false)
 
+  /// Makes a hold that is not taken.
   public init() {}
 
   /// Whether the reader may continue in a later state.

@@ -88,6 +88,7 @@ extension String {
 
 /// A point in time with the precision of stores: microseconds since 1970-01-01 00:00:00 UTC.
 public struct Timestamp: Sendable, Hashable, Comparable {
+  /// Microseconds since 1970-01-01 00:00:00 UTC; negative before.
   public let microseconds: Int64
 
   @inlinable public init(microseconds: Int64) { self.microseconds = microseconds }
@@ -106,8 +107,8 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     return microseconds.magnitude < 4_000_000_000_000_000 ? date : neighbor(of: date)
   }
 
-  /// The date itself or one of its two neighbours: the date that rounds to this microsecond. So a date that was read
-  /// from a store is stored as the same value again.
+  /// The date itself or one of its two neighbours: the date that rounds to this microsecond. So a date read from a
+  /// store is stored as the same value again.
   @usableFromInline func neighbor(of date: Date) -> Date {
     let interval = date.timeIntervalSinceReferenceDate
     let candidates = [interval, interval.nextUp, interval.nextDown].map(Date.init(timeIntervalSinceReferenceDate:))

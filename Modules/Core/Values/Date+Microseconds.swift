@@ -5,7 +5,7 @@ extension Date {
   ///
   /// A `Date` has fractions of microseconds, which no store keeps. An attribute rounds a date when it is assigned, so
   /// the object has the rounded date at once. A structure keeps its unrounded date and so differs from the structure
-  /// that is fetched. Make the structure with a rounded date, and the two are equal:
+  /// fetched. Make the structure with a rounded date, and the two are equal:
   ///
   /// ```swift
   /// let note = Note(id: 1, written: Date.now.roundedToMicroseconds())

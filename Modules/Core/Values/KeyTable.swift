@@ -1,6 +1,6 @@
 /// A hash table from keys to words, for lookups that bulk work makes for every row: objects, rows, and unsaved changes.
 /// Open addressing with linear probing and backward-shift deletion. Fibonacci hashing spreads keys in groups of eight
-/// consecutive ones, which share cache lines: records that are fetched together often have consecutive keys.
+/// consecutive ones, which share cache lines: records fetched together often have consecutive keys.
 ///
 /// A word of zero means "no entry" and cannot be stored. An empty table has no memory of its own.
 ///

@@ -130,6 +130,7 @@ public final class IDSpace: Sendable {
 
 /// The spaces of one store, by hierarchy.
 public struct IDSpaces: Sendable {
+  /// The identity of the store.
   public let store: StoreIdentifier
   private let spaces: [ObjectIdentifier: IDSpace]
 

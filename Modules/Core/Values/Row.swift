@@ -5,7 +5,8 @@
 /// To-many relationships have no slot.
 public struct Row: @unchecked Sendable {
   // Sendable: the storage is filled before `make` returns. Afterwards only the owner of the one reference changes it,
-  // see `Row+Drafting`. Safety of `unsafeDowncast`: `create` makes an instance of the class that it is called on.
+  // see `Row+Drafting`.
+  // Safety of `unsafeDowncast`: `create` makes an instance of the class that it is called on.
   @usableFromInline var storage: RowStorage
 
   @inlinable init(storage: RowStorage) { self.storage = storage }
@@ -42,6 +43,7 @@ public struct Row: @unchecked Sendable {
     }
   }
 
+  /// The identifier of the record; temporary for an unsaved record.
   @inlinable public var id: ManagedObjectID { content.id }
   /// The record's key in its store.
   @inlinable public var key: Int64 { content.id.key }
@@ -55,6 +57,9 @@ public struct Row: @unchecked Sendable {
     withExtendedLifetime(storage) { storage.content.pointee }
   }
 
+  /// The value of a slot.
+  ///
+  /// - Precondition: The slot belongs to the row's entity.
   @inlinable public subscript(slot: Int) -> AttributeValue {
     withExtendedLifetime(storage) {
       Misuse.check(slot >= 0 && slot < Int(storage.content.pointee.count), "The row has no such slot.")

@@ -1,6 +1,6 @@
 import CoherenceRuntime
 
-/// The rows of one space that are in use in this process, so that contexts share buffers.
+/// The rows of one space in use in this process, so that contexts share buffers.
 ///
 /// The table does not retain rows. It holds plain addresses, and a row removes itself in its `deinit`, as objects do in
 /// ``ObjectRegistry``.
@@ -17,7 +17,7 @@ final class RowTable: @unchecked Sendable {
   @exclusivity(unchecked) private var keys = KeyTable()
 
   /// Replaces rows by rows in use of the same version, and adds rows newer than the ones in use. A row older than the
-  /// one in use stays as it is, because rows that are read together belong to one state.
+  /// one in use stays as it is, because rows read together belong to one state.
   func share(_ rows: inout [Row]) {
     // What a row replaces may be its last reference: it must not go while the lock is held.
     var replaced: [Row] = []

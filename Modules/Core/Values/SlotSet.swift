@@ -6,18 +6,22 @@ public struct SlotSet: Sendable, Hashable, Sequence {
   @usableFromInline var low: UInt64 = 0
   @usableFromInline var high: [UInt64] = []
 
+  /// Makes an empty set.
   @inlinable public init() {}
+  /// Makes a set of slots.
   public init(_ slots: some Sequence<Int>) { for slot in slots { insert(slot) } }
 
   @inlinable public var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
   public var count: Int { high.reduce(low.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
 
+  /// Whether a slot is in the set.
   @inlinable public func contains(_ slot: Int) -> Bool {
     if slot < 64 { return low & (1 << UInt64(slot)) != 0 }
     let word = slot / 64 - 1
     return word < high.count && high[word] & (1 << UInt64(slot % 64)) != 0
   }
 
+  /// Adds a slot. Slots from 64 on allocate memory.
   @inlinable @inline(__always) public mutating func insert(_ slot: Int) {
     if slot < 64 {
       low |= 1 &<< UInt64(truncatingIfNeeded: slot)
@@ -32,6 +36,7 @@ public struct SlotSet: Sendable, Hashable, Sequence {
     high[word] |= 1 << UInt64(slot % 64)
   }
 
+  /// Removes a slot, if it is in the set.
   @inlinable public mutating func remove(_ slot: Int) {
     if slot < 64 {
       low &= ~(1 << UInt64(slot))
@@ -46,6 +51,7 @@ public struct SlotSet: Sendable, Hashable, Sequence {
   /// Ends a debug build if the invariant of the set does not hold.
   func checkInvariants() { assert(high.last != 0, "A set of slots has no words of zero at its end.") }
 
+  /// The slots of both sets.
   public func union(_ other: SlotSet) -> SlotSet {
     var result = self
     for slot in other { result.insert(slot) }

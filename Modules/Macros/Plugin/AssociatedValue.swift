@@ -1,12 +1,12 @@
 import SwiftSyntax
 
-/// A value that a case of an enum carries.
+/// An associated value of an enum case.
 struct AssociatedValue {
   private let name: String
   private let parameters: [EnumCaseParameterSyntax]
   private let place: Int
 
-  /// Those of a case that may hold entities.
+  /// The associated values of a case that may have entities.
   static func all(of element: EnumCaseElementSyntax) -> [AssociatedValue] {
     let parameters = element.parameterClause.map { Array($0.parameters) } ?? []
     return parameters.indices
@@ -23,7 +23,8 @@ struct AssociatedValue {
     "\(name.filter { $0 != "`" })Value\(parameters.count > 1 ? "\(place)" : "")"
   }
 
-  /// A property for the value: it is `nil` in other cases, and can only be written in its own.
+  /// The generated property for the value. The property is `nil` in other cases, and writing it in another case has no
+  /// effect.
   var declaration: String {
     """
     private nonisolated var \(property): \(isOptional ? type : "Optional<\(type)>") {

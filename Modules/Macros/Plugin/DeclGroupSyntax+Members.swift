@@ -1,13 +1,14 @@
 import SwiftSyntax
 
 extension DeclGroupSyntax {
-  /// The modifier that members need to be as visible as their type, with a space behind it; none when nothing is needed.
+  /// The access modifier that gives members the visibility of their type, with a trailing space; empty for internal
+  /// types.
   var memberAccess: String {
     let levels = Set(modifiers.map(\.name.text))
     return ["public", "open", "package"].first { levels.contains($0) }.map { $0 == "open" ? "public " : "\($0) " } ?? ""
   }
 
-  /// The function that nobody calls, in which the compiler looks at the places.
+  /// The generated function, never called, in which the compiler checks the key paths.
   func check(_ properties: [Property]) -> String? {
     guard !properties.isEmpty else { return nil }
     return """
@@ -17,7 +18,7 @@ extension DeclGroupSyntax {
       """
   }
 
-  /// The member of a name, if it is declared here.
+  /// The declared member with a name; `nil` for none.
   func member(named name: String) -> Syntax? {
     for member in memberBlock.members {
       if let function = member.decl.as(FunctionDeclSyntax.self), function.name.text == name { return Syntax(function) }

@@ -3,7 +3,7 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// Lists the places of entities in the cases of an enum, or in a structure without an identity.
+/// Generates the list of key paths to the entities in the cases of an enum, or in a structure without an identity.
 struct EntityWrapperMacro: ExtensionMacro {
   static func expansion(
     of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,

@@ -1,7 +1,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// Why a macro cannot do what it is asked to.
+/// The reason why a macro cannot be expanded.
 enum MacroProblem: String, DiagnosticMessage {
   case aggregateIsNoStructure
   case enumIsNoAggregate
@@ -37,12 +37,12 @@ enum MacroProblem: String, DiagnosticMessage {
 
   var severity: DiagnosticSeverity { .error }
 
-  /// The problem at a place.
+  /// The diagnostic of the problem at a syntax node.
   func diagnostic(at node: some SyntaxProtocol) -> Diagnostic {
     Diagnostic(node: node, message: self)
   }
 
-  /// The problem at a place, as an error that ends the expansion.
+  /// The problem at a syntax node, as an error that ends the expansion.
   func error(at node: some SyntaxProtocol) -> DiagnosticsError {
     DiagnosticsError(diagnostics: [diagnostic(at: node)])
   }

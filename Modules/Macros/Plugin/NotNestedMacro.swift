@@ -1,7 +1,7 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// A mark that the other macros look for. It makes nothing.
+/// A marker for the other macros. It generates no code.
 struct NotNestedMacro: PeerMacro {
   static func expansion(
     of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
@@ -12,7 +12,7 @@ struct NotNestedMacro: PeerMacro {
 }
 
 extension WithAttributesSyntax {
-  /// Whether the declaration is not to be looked at.
+  /// Whether the declaration is marked with `@NotNested`.
   var isNotNested: Bool {
     attributes.contains { attribute in
       guard let name = attribute.as(AttributeSyntax.self)?.attributeName.trimmedDescription else { return false }

@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-/// A property of an instance that may hold entities.
+/// An instance property that may have entities.
 struct Property {
   enum Kind: String {
     case variable, constant, computed
@@ -9,7 +9,7 @@ struct Property {
   let name: String
   let kind: Kind
 
-  /// The calls that find out at compile time whether the property holds entities where they cannot be followed.
+  /// The calls that check at compile time whether the property has entities that the macro cannot follow.
   var check: String {
     """
     let \(name) = CoherenceMacros.NestedPlaces<Self>.\(kind.rawValue)(\\.\(name))
@@ -18,7 +18,7 @@ struct Property {
   }
 }
 
-/// What there is to be known of the properties of a type.
+/// The properties of a type that the macros follow or check.
 struct PropertyList {
   private(set) var properties: [Property] = []
   private(set) var problems: [(MacroProblem, Syntax)] = []
@@ -46,7 +46,7 @@ struct PropertyList {
     }
   }
 
-  /// How a property can be read and written; `nil` when it can only be computed.
+  /// The access to a property; `nil` for a read-only computed property.
   private func kind(of binding: PatternBindingSyntax, in declaration: VariableDeclSyntax) -> Property.Kind? {
     if declaration.bindingSpecifier.tokenKind == .keyword(.let) { return .constant }
     switch binding.accessorBlock?.accessors {
@@ -74,14 +74,14 @@ struct PropertyList {
 }
 
 extension PatternBindingSyntax {
-  /// Whether the type is written out and one of the language's own that can hold no entities.
+  /// Whether the declaration names a type of the standard library that cannot contain entities.
   fileprivate var isPlain: Bool {
     guard let type = typeAnnotation?.type.trimmedDescription else { return false }
     return plainTypes.contains(type.hasSuffix("?") ? String(type.dropLast()) : type)
   }
 }
 
-/// Types that need not be looked at, so that expansions stay short.
+/// The types that are skipped, so that expansions stay short.
 let plainTypes: Set<String> = [
   "Bool", "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64", "Float", "Double",
   "String", "Character",

@@ -6,26 +6,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// The runtime's own way to take a reference to an object that may be on its way out: answers the object, retained, or
-/// NULL when its deinitialisation has begun. Weak references are built on it; the object registry uses it directly
+/// Takes a reference to an object that may be in deinitialisation: returns the object, retained, or NULL when its
+/// deinitialisation has begun. Weak references are built on it; the object registry uses it directly
 /// because a side table per object would cost more than the object's row.
 ///
 /// The memory at `object` must not have been freed. The registry ensures that: an object removes itself from the
-/// registry, under the registry's lock, before its memory goes.
+/// registry, under the registry's lock, before its memory is freed.
 void *_Nullable swift_tryRetain(void *_Nonnull object);
 
-/// How many references there are to an object, for people who look for one that is held by too many.
+/// Returns the number of strong references to an object, for debugging.
 size_t swift_retainCount(void *_Nonnull object);
 
 /// Whether the calling thread runs a job of the main actor, or is the main thread outside of jobs. Never traps. Does not
 /// see a plain block of the main queue: ask the queue too.
 bool coherence_is_on_main_actor(void);
 
-/// Whether the calling thread runs a job of the main actor: then somebody serves the main queue.
+/// Whether the calling thread runs a job of the main actor, which proves that the main queue is served.
 bool coherence_is_in_main_job(void);
 
-/// A number for the calling thread, unique among running threads and never zero. It is asked for at every access to an
-/// object, so that the call of `pthread_self` is left out where the thread's register holds the same.
+/// A number for the calling thread, unique among running threads and never zero. Every access to an object asks for it,
+/// so the thread register is read directly where it has the value of `pthread_self`.
 static inline uintptr_t coherence_current_thread(void) {
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
     return (uintptr_t)__builtin_thread_pointer();
@@ -34,15 +34,15 @@ static inline uintptr_t coherence_current_thread(void) {
 #endif
 }
 
-/// Whether the calling thread has at least so many bytes of stack left. Takes nanoseconds, and microseconds for the first
-/// time on a thread. A thread whose stack is unknown counts as one with enough.
+/// Whether the calling thread has at least a number of bytes of stack left. Costs nanoseconds, and microseconds for the
+/// first call on a thread. Returns true for a thread whose stack is unknown.
 bool coherence_has_stack(size_t bytes);
 
-/// Calls a function on the calling thread, on another stack of at least so many bytes. Its memory is reserved, taken page
-/// by page as it is touched, and given back at the end. Without memory for it, the function runs on the stack that there
-/// is.
+/// Calls a function on the calling thread, on another stack of at least a number of bytes. The stack's memory is
+/// reserved, committed page by page when it is touched, and freed at the end. If no memory can be reserved, the function
+/// runs on the present stack.
 ///
-/// Everything that belongs to the thread stays as it is: locks, thread-local values, the current executor.
+/// Locks, thread-local values and the current executor of the thread stay as they are.
 void coherence_call_on_stack(size_t bytes, void (*_Nonnull body)(void *_Nullable), void *_Nullable argument);
 
 #endif

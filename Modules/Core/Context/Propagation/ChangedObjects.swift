@@ -13,14 +13,13 @@ public final class ChangedObjects {
     var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && refreshed.isEmpty && deleted.isEmpty }
   }
 
-  /// The objects that were inserted in this context, and records of other writers that the context now shows for the
-  /// first time.
+  /// The objects inserted in this context, and records of other writers that the context now shows for the first time.
   public var inserted: Set<ManagedObject> { sets.inserted }
-  /// The objects that were changed in this context.
+  /// The objects changed in this context.
   public var updated: Set<ManagedObject> { sets.updated }
-  /// The objects that were refreshed with the changes of other writers.
+  /// The objects refreshed with the changes of other writers.
   public var refreshed: Set<ManagedObject> { sets.refreshed }
-  /// The objects that were deleted, in this context or by other writers.
+  /// The objects deleted, in this context or by other writers.
   public var deleted: Set<ManagedObject> { sets.deleted }
   /// Whether the changes were too many to be listed. The sets may then be incomplete: every object of the context may
   /// have changed.
@@ -30,7 +29,7 @@ public final class ChangedObjects {
   private var records: [PendingRecord]
   private var known: Sets
 
-  /// - Parameter others: The objects that were refreshed with the changes of other writers.
+  /// - Parameter others: The objects refreshed with the changes of other writers.
   init(_ records: [PendingRecord], _ others: Sets, isEverything: Bool) {
     self.records = records
     known = others

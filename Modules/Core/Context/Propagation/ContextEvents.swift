@@ -3,13 +3,13 @@ import Synchronization
 
 /// The changes in a context since its last notification, by identifier.
 public struct ObjectChanges: Sendable, Hashable {
-  /// The objects that were inserted in this context, and records of other writers that the context now shows.
+  /// The objects inserted in this context, and records of other writers that the context now shows.
   public var inserted: Set<ManagedObjectID> = []
-  /// The objects that were changed in this context.
+  /// The objects changed in this context.
   public var updated: Set<ManagedObjectID> = []
-  /// The objects that were refreshed with the changes of other writers.
+  /// The objects refreshed with the changes of other writers.
   public var refreshed: Set<ManagedObjectID> = []
-  /// The objects that were deleted, in this context or by other writers.
+  /// The objects deleted, in this context or by other writers.
   public var deleted: Set<ManagedObjectID> = []
   /// Whether the changes were too many to be listed: every object of the context may have changed.
   public var isEverything = false

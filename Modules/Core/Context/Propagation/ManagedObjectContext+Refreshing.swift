@@ -177,7 +177,7 @@ extension ManagedObjectContext {
     mergeChanges(fromContextDidSave: changes)
   }
 
-  /// Processes the inbox of a context that is used directly in its home, where no block begins a unit of work.
+  /// Processes the inbox of a context used directly in its home, where no block begins a unit of work.
   @inline(__always) final func processInboxIfUsedDirectly() {
     if storage.confinement.isUsedDirectly, !lease.isPinned { processInboxDirectly() }
   }

@@ -22,7 +22,7 @@ struct AccessorReports {
   private(set) var list: [Report] = []
   private var known: Set<Key> = []
   private var isFull = false
-  /// The first lost change that came when the list was full.
+  /// The first lost change after the list was full.
   private var unlistedLoss: Report?
   /// The number of failures so far, listed or not. The number never decreases.
   private(set) var count = 0

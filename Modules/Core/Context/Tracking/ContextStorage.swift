@@ -16,13 +16,12 @@ final class ContextStorage: @unchecked Sendable {
 
   /// Guards the unsaved records, which child contexts read on their own threads.
   private let pendingLock = Mutex(())
-  /// The unsaved records in the order in which they were tracked. Includes records that are no longer current until the
-  /// next compaction.
+  /// The unsaved records in the order in which they were tracked. Outdated records stay until the next compaction.
   @exclusivity(unchecked) private var sequence: [PendingRecord] = []
   /// The unsaved records by identifier, up to `indexedCount`: the addresses of records that `sequence` retains.
   @exclusivity(unchecked) private var table = IDTable()
-  /// The number of records of `sequence` that are in the table. Most records are saved before any lookup of them. While
-  /// all records are in the table, only the owner changes the table, so that the owner may read it without the lock.
+  /// The number of indexed records of `sequence`. Most records are saved before any lookup of them. While all records
+  /// are in the table, only the owner changes the table, so that the owner may read it without the lock.
   private let indexedCount = Atomic<Int>(0)
   /// The number of unsaved records.
   @exclusivity(unchecked) private(set) var recordCount = 0
@@ -51,7 +50,7 @@ final class ContextStorage: @unchecked Sendable {
   var pendingDeletes: [ManagedObject] = []
   /// The objects and member lists that relationships led to in the unit of work.
   let kept = KeptReads()
-  /// The groups of records that were fetched together.
+  /// The groups of records fetched together.
   var groups = FetchGroups()
   /// Whether the closure of a merge policy runs as part of a save.
   var isCallingPolicy = false
@@ -99,7 +98,7 @@ final class ContextStorage: @unchecked Sendable {
     return try body()
   }
 
-  /// Takes the unsaved records that were tracked since the last call.
+  /// Takes the unsaved records tracked since the last call.
   func takeNewRecords() -> [PendingRecord] {
     guard let result = newRecords, !result.isEmpty else { return [] }
     newRecords = []
@@ -181,7 +180,7 @@ final class ContextStorage: @unchecked Sendable {
   /// The roots of the hierarchies with unsaved records.
   var changedRoots: [EntityDescription] { withPending { kinds.filter { $0.count > 0 }.map(\.root) } }
 
-  /// Adds the records that are not in the table yet. Called under the lock.
+  /// Adds the missing records to the table. Called under the lock.
   private func indexAll() {
     let start = indexedCount.load(ordering: .relaxed)
     guard start < sequence.count else { return }
@@ -276,7 +275,7 @@ final class ContextStorage: @unchecked Sendable {
     indexedCount.store(0, ordering: .relaxed)
   }
 
-  /// Removes records from the sequence that are no longer current. All of the sequence must be in the table.
+  /// Removes outdated records from the sequence. All of the sequence must be in the table.
   func keepCurrent() {
     sequence.removeAll { !$0.isCurrent }
     indexedCount.store(sequence.count, ordering: .relaxed)

@@ -50,8 +50,8 @@ struct MemberChanges {
 
   /// Adds a member.
   ///
-  /// - Parameter comesLast: Whether a removed member that is added again follows all other members, as in an ordered
-  ///   list, instead of returning to its former position.
+  /// - Parameter comesLast: Whether a removed member added again follows all other members, as in an ordered list,
+  ///   instead of returning to its former position.
   mutating func add(_ id: ManagedObjectID, comesLast: Bool) {
     arrangement?.append(id)
     if !comesLast, removed.remove(id) != nil { return }
