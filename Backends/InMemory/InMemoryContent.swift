@@ -2,16 +2,16 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-/// The shared content of in-memory stores of one name: the present state, and the keys not handed out yet.
+/// The shared content of in-memory stores of one name: the present state, and the next unused keys.
 final class InMemoryContent: Sendable {
   let schema: InMemorySchema
   private let emptyMetadata: StoreMetadata
   private let state: Locked<InMemoryState>
-  /// Held by the one save that runs. Apart from the state's own lock, so that readers never wait for a save.
+  /// Held during a save. Separate from the state's own lock, so that readers never wait for a save.
   private let writing = Lock()
-  /// The thread that keeps the lock beyond a save; zero for none.
+  /// The thread that holds the lock during an exclusion; zero for none.
   private let excluder = Atomic<UInt>(0)
-  /// The next key of each hierarchy. Apart from the state, for a save that fails gives no key back.
+  /// The next key of each hierarchy. Separate from the state, because a failed save does not return keys.
   private let nextKeys = Locked<[ObjectIdentifier: Int64]>([:])
 
   init(_ environment: StoreEnvironment) {
@@ -22,7 +22,7 @@ final class InMemoryContent: Sendable {
     self.state = Locked(InMemoryState(schema))
   }
 
-  /// The state as the last save left it.
+  /// The state after the last save.
   var present: InMemoryState { state.withLock { $0 } }
 
   var metadata: StoreMetadata {
@@ -31,7 +31,7 @@ final class InMemoryContent: Sendable {
     return metadata
   }
 
-  /// Puts another state in the place of the present one, or leaves it when the closure throws.
+  /// Replaces the present state by a changed one. Keeps the present state if the closure throws.
   func change<Result: Sendable>(_ body: (inout InMemoryState) throws -> Result) throws -> Result {
     guard isExcludingOthers else { return try writing.withLock { try replace(body) } }
     let result = try replace(body)
@@ -42,14 +42,14 @@ final class InMemoryContent: Sendable {
   private func replace<Result: Sendable>(_ body: (inout InMemoryState) throws -> Result) throws -> Result {
     var next = present
     let result = try body(&next)
-    // Swapped, so that what only the old state held is given back outside the lock.
+    // Swapped, so that parts that only the old state retained are released outside the lock.
     state.withLock { swap(&$0, &next) }
     return result
   }
 
   // MARK: Exclusion
 
-  /// Whether the calling thread keeps other writers out.
+  /// Whether the calling thread excludes other writers.
   private var isExcludingOthers: Bool { excluder.load(ordering: .relaxed) == callingThread }
 
   /// Runs a block with the lock held until its first save.
@@ -66,7 +66,7 @@ final class InMemoryContent: Sendable {
     writing.unlock()
   }
 
-  /// Hands out the next keys of a hierarchy.
+  /// Returns the next keys of a hierarchy.
   func allocateKeys(_ count: Int, for root: EntityDescription) -> Range<Int64> {
     nextKeys.withLock { next in
       let first = next[ObjectIdentifier(root), default: 1]
@@ -75,7 +75,7 @@ final class InMemoryContent: Sendable {
     }
   }
 
-  /// Never hands out keys up to the given one: inserted records have them from another origin.
+  /// Excludes keys up to a given one from allocation, because inserted records have keys from another origin.
   func retireKeys(through key: Int64, of root: EntityDescription) {
     nextKeys.withLock { next in
       next[ObjectIdentifier(root)] = max(next[ObjectIdentifier(root), default: 1], key + 1)

@@ -25,7 +25,7 @@ struct InMemoryLinks: Sendable {
     return sources(of: key).compactMap { bySource[$0]?[key] }
   }
 
-  /// The links of some records: by key, then by place among the record's members, then by the member's key.
+  /// The links of records: by key, then by position among the record's members, then by the member's key.
   func ordered(of keys: [Int64], fromSource: Bool) -> [Link] {
     Set(keys).sorted().flatMap { key in
       links(of: key, fromSource: fromSource).sorted { $0.precedes($1, fromSource: fromSource) }

@@ -1,7 +1,7 @@
 import CoherenceCore
 import HashTreeCollections
 
-/// A unit of reading: all reads are of the state at the first of them.
+/// A unit of reading: all reads see the state at the first read.
 final class InMemoryReader: StoreReader {
   private let store: InMemoryStore
   private var snapshot: InMemoryState?
@@ -37,7 +37,10 @@ final class InMemoryReader: StoreReader {
     let content = try store.openContent()
     if let snapshot { return snapshot }
     guard !isFinished else {
-      throw CoherenceError(.storeDetached, "This unit of reading has ended; make another reader to read on.")
+      throw CoherenceError(
+        .storeDetached,
+        "The reader of the in-memory store has ended or its store was closed; "
+          + "make another reader.")
     }
     let present = content.present
     snapshot = present
@@ -45,7 +48,7 @@ final class InMemoryReader: StoreReader {
   }
 }
 
-/// Hands out rows found already, some at a time.
+/// A cursor over rows that are found already, in batches.
 final class InMemoryCursor: RowCursor {
   private let store: InMemoryStore
   private var rows: ArraySlice<Row>

@@ -1,7 +1,7 @@
 import CoherenceCore
 import Synchronization
 
-/// The contents that in-memory stores share by name. A content lives while a store holds it.
+/// The contents that in-memory stores share by name. A content lives as long as a store refers to it.
 enum InMemoryRegistry {
   private struct Key: Hashable {
     let name: String
@@ -15,7 +15,7 @@ enum InMemoryRegistry {
   private struct Reference { weak var content: InMemoryContent? }
   private static let known = Mutex<[Key: Reference]>([:])
 
-  /// The content of that name, made by the first store.
+  /// The content with a name, made by the first store.
   ///
   /// - Throws: ``ErrorCode/incompatibleModel`` when it is open with other entities than the environment's.
   static func content(named name: String, for environment: StoreEnvironment) throws -> InMemoryContent {
@@ -37,12 +37,12 @@ enum InMemoryRegistry {
     }
   }
 
-  /// The content of that name, if a store holds one.
+  /// The content with a name; `nil` if no open store has it.
   static func liveContent(named name: String, for environment: StoreEnvironment) -> InMemoryContent? {
     known.withLock { $0[Key(name, environment)]?.content }
   }
 
-  /// Lets the next store of that name begin empty.
+  /// Removes the name of a content, so that the next store of the name begins empty.
   static func forget(_ name: String, for environment: StoreEnvironment) {
     known.withLock { known in known[Key(name, environment)] = nil }
   }

@@ -1,10 +1,10 @@
 import CoherenceCore
 
-/// What the model says that reading and saving have to look at, worked out once.
+/// The parts of the model that reads and saves need, computed once.
 final class InMemorySchema: Sendable {
   /// A list of slots whose values together are unique among an entity's records, its subentities' included.
   struct Constraint: Sendable {
-    /// The place in ``InMemoryState/holders``.
+    /// The index in ``InMemoryState/holders``.
     let number: Int
     let entity: EntityDescription
     let slots: [Int]
@@ -12,7 +12,7 @@ final class InMemorySchema: Sendable {
     let names: [String]
   }
 
-  /// An attribute that fetches look records up by, and that no constraint on it alone keeps unique.
+  /// An attribute with a lookup index, and without a uniqueness constraint on it alone, which would serve lookups too.
   struct Lookup: Sendable {
     /// The index in ``InMemoryState/keysByValue``.
     let number: Int
@@ -94,8 +94,8 @@ final class InMemorySchema: Sendable {
     return lookups
   }
 
-  /// The attributes that indexes begin with, those of constraints over several attributes, and those of the entity's
-  /// key: actions look records up by them, one at a time.
+  /// The attributes that get a lookup index: the first attributes of indexes, the attributes of constraints over
+  /// several attributes, and the attributes of the entity's key, by which actions look up single records.
   private static func lookupAttributes(of entity: EntityDescription) -> [AttributeDescription] {
     var properties = entity.indexes.compactMap(\.first)
     for constraint in entity.uniquenessConstraints where constraint.count > 1 { properties += constraint }
@@ -105,7 +105,7 @@ final class InMemorySchema: Sendable {
   /// The lookups of an entity's attributes, inherited ones included.
   func lookups(of entity: EntityDescription) -> [Lookup] { lookups[ObjectIdentifier(entity)] ?? [] }
 
-  /// The constraints that an entity's records are under, inherited ones included.
+  /// The uniqueness constraints of an entity, inherited ones included.
   func constraints(of entity: EntityDescription) -> [Constraint] { constraints[ObjectIdentifier(entity)] ?? [] }
 
   /// The to-one relationships of an entity, inherited ones included.
@@ -118,6 +118,6 @@ final class InMemorySchema: Sendable {
 }
 
 extension PropertyDescription {
-  /// The slot that holds the property, if one does.
+  /// The slot of the property; `nil` for a to-many relationship.
   fileprivate var rowSlot: Int? { (self as? AttributeDescription)?.slot ?? (self as? RelationshipDescription)?.slot }
 }

@@ -2,11 +2,11 @@ import CoherenceCore
 import HashTreeCollections
 
 extension InMemoryState {
-  /// The keys of the candidates for a query's predicate, where an index knows them; `nil` where only a scan does.
+  /// The keys of the candidates for a query's predicate, found by indexes; `nil` if only a scan finds them.
   ///
-  /// An index tells when the predicate, or one part of a conjunction, asks that the record itself, or a record reached
-  /// over to-one relationships, is a given one or one of several, or has one of some values in an attribute that is unique
-  /// or that fetches look records up by.
+  /// An index applies if the predicate, or one part of a conjunction, requires one of these for the record itself or
+  /// for a record at the end of to-one relationships: that it is one of given records, or that an attribute with a
+  /// uniqueness constraint or a lookup index has one of given values.
   func candidates(for query: StoreQuery) -> Set<Int64>? {
     guard let predicate = query.predicate else { return nil }
     var smallest: Set<Int64>?
@@ -41,8 +41,8 @@ extension InMemoryState {
     }
   }
 
-  /// The keys of the records that have values of an attribute; `nil` unless a constraint keeps the attribute unique or
-  /// fetches look records up by it.
+  /// The keys of the records with given values of an attribute; `nil` for an attribute without a uniqueness constraint
+  /// and without a lookup index.
   private func holders(
     of values: [AttributeValue], in attribute: AttributeDescription, of entity: EntityDescription
   ) -> Set<Int64>? {
@@ -54,8 +54,8 @@ extension InMemoryState {
     return values.reduce(into: []) { keys, value in keys.formUnion(keysByValue[lookup.number][value] ?? []) }
   }
 
-  /// The keys of identifiers; those of other stores lead to no record here. `nil` when a value is no identifier: a
-  /// missing value is in no index.
+  /// The keys of identifiers, without identifiers of other stores. `nil` if a value is not an identifier, because
+  /// indexes have no missing values.
   private func keys(of values: [AttributeValue], in root: EntityDescription) -> Set<Int64>? {
     guard tables[ObjectIdentifier(root)] != nil else { return nil }
     let space = schema.spaces[root]

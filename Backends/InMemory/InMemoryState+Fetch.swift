@@ -4,8 +4,8 @@ import HashTreeCollections
 extension InMemoryState {
   /// The rows that a query asks for, in its order, its limit and offset applied.
   ///
-  /// - Throws: ``ErrorCode/invalidPredicate`` and the like for a predicate that does not fit the entity, and
-  ///   ``ErrorCode/cancelled``.
+  /// - Throws: ``ErrorCode/invalidPredicate`` and ``ErrorCode/unknownProperty`` for a predicate that does not fit the
+  ///   entity, and ``ErrorCode/cancelled``.
   func rows(for query: StoreQuery) throws -> [Row] {
     let order = try PreparedOrder(query.sortKeys, for: query.entity)
     let matching = try matchingRows(for: query)

@@ -10,7 +10,7 @@ extension InMemoryState: RecordSource {
   func value(_ slot: Int, of record: Row) -> AttributeValue { record[slot] }
 
   func target(of relationship: RelationshipDescription, from record: Row) -> Row? {
-    // Sibling entities use one slot for different things.
+    // Sibling entities use the same slot for different properties.
     guard record.entity.isKind(of: relationship.entity), let slot = relationship.slot,
       case .reference(let id) = record[slot]
     else { return nil }
@@ -30,7 +30,7 @@ extension InMemoryState: RecordSource {
       return links[table]?.sources(of: record.key).compactMap { row($0, of: root) } ?? []
     }
   }
-  /// Counted without looking at the members: saves let no link and no constrained reference dangle.
+  /// Counts without reading the members, because saves leave no dangling link and no dangling constrained reference.
   func memberCount(of relationship: RelationshipDescription, from record: Row) -> Int {
     switch relationship.storage {
     case .column: target(of: relationship, from: record) == nil ? 0 : 1

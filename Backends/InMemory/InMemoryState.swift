@@ -1,9 +1,9 @@
 import CoherenceCore
 import HashTreeCollections
 
-/// Everything that an in-memory store holds, as one value.
+/// The whole content of an in-memory store, as one value.
 ///
-/// All large parts are persistent trees: a copy costs nothing and shares what it does not change. A reader's snapshot is
+/// All large parts are persistent trees: a copy costs nothing and shares its unchanged parts. A reader's snapshot is
 /// such a copy, and so is the state that a save builds.
 struct InMemoryState: Sendable {
   typealias Table = TreeDictionary<Int64, Row>
@@ -12,11 +12,11 @@ struct InMemoryState: Sendable {
   var userInfo: [String: String] = [:]
   /// The rows of each hierarchy, by root and key.
   private(set) var tables: [ObjectIdentifier: Table]
-  /// Who refers to a record: for each to-one relationship, the keys of the sources by the target's key.
+  /// The records that refer to a record: for each to-one relationship, the keys of the sources by the target's key.
   private(set) var referrers: [RelationshipDescription: TreeDictionary<Int64, TreeSet<Int64>>] = [:]
-  /// Which record has the values that a uniqueness constraint keeps apart, by the constraint's number.
+  /// The record with given unique values, for each uniqueness constraint by its number.
   private(set) var holders: [TreeDictionary<[AttributeValue], Int64>]
-  /// The keys of the records that have a value, for each lookup by its number. A missing value is not in it.
+  /// The keys of the records with a given value, for each lookup index by its number. Missing values are not indexed.
   private(set) var keysByValue: [TreeDictionary<AttributeValue, TreeSet<Int64>>]
   private(set) var links: [LinkTable: InMemoryLinks]
 
@@ -60,7 +60,7 @@ struct InMemoryState: Sendable {
 // MARK: - Changing
 
 extension InMemoryState {
-  /// Puts a row in its place, or removes it. Its index entries are written by the transaction, at its end.
+  /// Sets or removes a row. The transaction writes the row's index entries at its end.
   mutating func setRow(_ row: Row?, key: Int64, of root: EntityDescription) {
     tables[ObjectIdentifier(root)]?[key] = row
   }
@@ -75,7 +75,7 @@ extension InMemoryState {
     for link in removed { links[table]?.remove(source: link.source, target: link.target) }
   }
 
-  /// Writes down that a record refers to another by a to-one relationship, or does so no longer.
+  /// Adds or removes an index entry for a reference of a record.
   mutating func setReference(
     _ relationship: RelationshipDescription, from source: Int64, to target: Int64, _ exists: Bool
   ) {
@@ -87,7 +87,7 @@ extension InMemoryState {
     }
   }
 
-  /// Writes down that a record has a value of a lookup's attribute, or has it no longer.
+  /// Adds or removes an index entry for a value of a lookup's attribute.
   mutating func setLookup(_ lookup: InMemorySchema.Lookup, of key: Int64, _ value: AttributeValue, _ exists: Bool) {
     if exists {
       keysByValue[lookup.number][value, default: []].insert(key)
@@ -97,9 +97,9 @@ extension InMemoryState {
     }
   }
 
-  /// Writes down which record has the values of a constraint; `nil` for none.
+  /// Sets the record that has the values of a constraint; `nil` for none.
   ///
-  /// - Returns: The former holder of the values.
+  /// - Returns: The record that had the values before.
   @discardableResult
   mutating func setHolder(_ key: Int64?, of values: [AttributeValue], under constraint: InMemorySchema.Constraint)
     -> Int64?

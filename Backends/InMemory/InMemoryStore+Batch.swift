@@ -42,9 +42,10 @@ extension InMemoryTransaction {
     }
   }
 
-  /// Clears what the remaining records refer to deleted ones by, with their places there, and raises their versions.
+  /// Clears the references of remaining records to deleted records, with their positions, and raises the versions of
+  /// the remaining records.
   ///
-  /// - Returns: Those records, each once.
+  /// - Returns: The changed records, each once.
   fileprivate mutating func clearReferences(to deleted: [Row]) throws -> [ManagedObjectID] {
     var cleared: [ManagedObjectID: (row: Row, values: [Int: AttributeValue])] = [:]
     for target in deleted {
@@ -62,7 +63,7 @@ extension InMemoryTransaction {
 }
 
 extension RelationshipDescription {
-  /// The slots of a to-one relationship: the target, and the record's place among the target's members.
+  /// The slots of a to-one relationship: the target, and the record's position among the target's members.
   fileprivate var slotsToClear: [Int] {
     guard let inverse, case .inverseColumn(_, let position?) = inverse.storage else { return slot.map { [$0] } ?? [] }
     return [slot, position].compactMap { $0 }

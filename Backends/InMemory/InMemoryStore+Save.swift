@@ -19,7 +19,7 @@ extension InMemoryStore {
 }
 
 extension InMemoryState {
-  /// Every row with another version than the one that a save is based on.
+  /// Every row whose version is not the base version of the save.
   fileprivate func conflicts(with request: StoreSaveRequest) -> [StoreConflict] {
     request.steps.flatMap { step -> [StoreConflict] in
       switch step {

@@ -1,13 +1,13 @@
 import CoherenceCore
 
-/// A store that keeps its records in memory: the shortest statement of what a store does.
+/// A store that keeps its records in memory. The simplest complete implementation of a store.
 ///
 /// The content is one immutable value. A reader takes the present value at its first read; a save builds the next value
-/// and puts it in the place of the last. So a reader never waits for a save, and a save is whole or not at all.
+/// and replaces the present one. So a reader never waits for a save, and a save is atomic.
 final class InMemoryStore: PersistentStore, BatchExecuting {
   let environment: StoreEnvironment
   let spaces: IDSpaces
-  /// `nil` once the store is closed, so that a shared content does not outlive the stores that hold it.
+  /// The content; `nil` once the store is closed, so that a shared content does not outlive its open stores.
   private let content: Locked<InMemoryContent?>
 
   init(environment: StoreEnvironment, content: InMemoryContent) {
@@ -43,7 +43,8 @@ final class InMemoryStore: PersistentStore, BatchExecuting {
 
   /// The content, for changing.
   ///
-  /// - Throws: ``ErrorCode/storeReadOnly`` when the store was opened so, ``ErrorCode/storeDetached`` once it is closed.
+  /// - Throws: ``ErrorCode/storeReadOnly`` when the store was opened for reading only, ``ErrorCode/storeDetached`` once
+  ///   it is closed.
   func writableContent() throws -> InMemoryContent {
     let content = try openContent()
     guard !environment.isReadOnly else {

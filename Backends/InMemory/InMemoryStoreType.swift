@@ -22,7 +22,7 @@ struct InMemoryStoreFactory: StoreFactory {
     return InMemoryRegistry.liveContent(named: name, for: environment)?.metadata
   }
 
-  /// Takes the name away from a shared content, which stays with the open stores.
+  /// Removes the name of a shared content. The open stores keep the content.
   func setAside(_ environment: StoreEnvironment) throws -> String {
     guard let name = try sharedName(environment) else { return "nowhere: an in-memory store begins empty" }
     InMemoryRegistry.forget(name, for: environment)
@@ -33,7 +33,8 @@ struct InMemoryStoreFactory: StoreFactory {
     guard environment.options[InMemoryOption.sharedName] != nil else { return nil }
     guard let name = environment.string(InMemoryOption.sharedName), !name.isEmpty else {
       throw CoherenceError(
-        .invalidOption, "The option '\(InMemoryOption.sharedName)' of an in-memory store must be a text, and not empty."
+        .invalidOption,
+        "The option '\(InMemoryOption.sharedName)' of an in-memory store must be a text that is not empty."
       )
     }
     return name
@@ -41,6 +42,6 @@ struct InMemoryStoreFactory: StoreFactory {
 }
 
 extension InMemoryStoreFactory: StoreErasing {
-  /// Takes the name away from a shared content, which is released with its last open store.
+  /// Removes the name of a shared content, which is released with its last open store.
   func erase(_ environment: StoreEnvironment) throws { _ = try setAside(environment) }
 }

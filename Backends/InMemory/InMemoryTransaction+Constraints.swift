@@ -1,7 +1,7 @@
 import CoherenceCore
 
 extension InMemoryTransaction {
-  /// A row that the transaction touched: as it was, and as it is.
+  /// A changed row before and after the transaction.
   private struct Change {
     let key: Int64
     let before: Row?
@@ -10,7 +10,7 @@ extension InMemoryTransaction {
     var entity: EntityDescription? { (after ?? before)?.entity }
   }
 
-  /// The state that the steps lead to, its indexes written.
+  /// Checks the constraints, writes the indexes, and returns the next state.
   ///
   /// - Throws: ``ErrorCode/uniquenessViolated`` or else ``ErrorCode/danglingReference``, with the records concerned.
   consuming func finished() throws -> InMemoryState {
@@ -25,7 +25,7 @@ extension InMemoryTransaction {
     return next
   }
 
-  /// Sorted by key, so that of several violations always the same is reported.
+  /// The changes of a hierarchy, sorted by key, so that the reported violation does not depend on hashing.
   private func changes(of root: EntityDescription) -> [Change] {
     (touched[ObjectIdentifier(root)] ?? []).sorted().map { key in
       Change(key: key, before: base.row(key, of: root), after: next.row(key, of: root))
@@ -36,7 +36,7 @@ extension InMemoryTransaction {
 // MARK: - Uniqueness
 
 extension InMemoryTransaction {
-  /// All values given up are taken back before others are claimed, so that records can swap theirs.
+  /// Removes all former values before it adds new ones, so that records can swap their values.
   private mutating func writeHolders(_ changes: [Change]) throws {
     var claims: [(constraint: InMemorySchema.Constraint, values: [AttributeValue], row: Row)] = []
     for change in changes {
@@ -67,7 +67,7 @@ extension InMemoryTransaction {
 }
 
 extension Row {
-  /// The values that a constraint compares; `nil` when a value is missing, for then nothing is compared.
+  /// The values that a constraint compares; `nil` if a value is missing, because such rows are not compared.
   fileprivate func uniqueValues(of constraint: InMemorySchema.Constraint) -> [AttributeValue]? {
     let values = constraint.slots.map { self[$0] }
     return values.contains(where: \.isNull) ? nil : values
@@ -113,7 +113,7 @@ extension InMemoryTransaction {
     }
   }
 
-  /// A present record must not refer to a missing one; a missing record must not be referred to.
+  /// Checks that a present record refers to no missing record, and that no record refers to a removed one.
   private func checkReferences(of change: Change, root: EntityDescription) throws {
     if let row = change.after {
       for relationship in base.schema.references(of: row.entity) where relationship.isConstrained {
@@ -157,8 +157,8 @@ extension InMemoryTransaction {
   ) -> CoherenceError {
     var error = CoherenceError(
       .danglingReference,
-      "'\(relationship.entity.name).\(relationship.name)' would tie a record to one that does not exist any more; "
-        + "refresh the objects concerned and save again.")
+      "'\(relationship.entity.name).\(relationship.name)' would refer to a record that does not exist any more; "
+        + "refresh the related objects and save again.")
     error.objectIDs = [present, missing]
     return error
   }

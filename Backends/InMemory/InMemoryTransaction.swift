@@ -1,7 +1,7 @@
 import CoherenceCore
 
-/// The way from one state to the next: steps change rows and links, and at the end the outcome is put to the model's
-/// constraints. A violation between steps, two records of one unique value for instance, does not matter.
+/// A change from one state to the next. Steps change rows and links, and at the end the result is checked against the
+/// model's constraints. Violations between steps, such as two records with one unique value, are allowed.
 struct InMemoryTransaction {
   let base: InMemoryState
   var next: InMemoryState
@@ -35,7 +35,7 @@ struct InMemoryTransaction {
     }
   }
 
-  /// Puts a row in its place, or removes it.
+  /// Sets or removes a row.
   mutating func setRow(_ row: Row?, key: Int64, of entity: EntityDescription) throws {
     _ = try next.table(of: entity)
     next.setRow(row, key: key, of: entity.root)
@@ -46,7 +46,7 @@ struct InMemoryTransaction {
     guard next.row(row.key, of: entity.root) == nil else {
       var error = CoherenceError(
         .storeCorrupt,
-        "A fresh record of '\(entity.name)' has the key of a record that is there already; take keys from the store "
+        "A new record of '\(entity.name)' has the key of an existing record; take keys from the store "
           + "only, and each once.")
       error.objectIDs = [row.id]
       throw error
@@ -54,8 +54,8 @@ struct InMemoryTransaction {
     try setRow(row, key: row.key, of: entity)
   }
 
-  /// Writes some slots of a row. A missing row is passed over: versions were looked at before, so this can only be a
-  /// reference to clear in a record deleted by another context.
+  /// Writes some slots of a row. A missing row is skipped: versions were checked before, so the step can only clear a
+  /// reference in a record that another context deleted.
   private mutating func change(_ row: Row, of entity: EntityDescription, slots: SlotSet, version: Int64?) throws {
     guard let stored = next.row(row.key, of: entity.root) else { return }
     try setRow(stored.taking(slots, from: row, version: version ?? stored.version), key: row.key, of: entity)
@@ -63,8 +63,8 @@ struct InMemoryTransaction {
 }
 
 extension Row {
-  /// This row with some of another's values. The other itself, where the values are equal, so that one buffer serves
-  /// the store and the contexts.
+  /// This row with some values of another row. Returns the other row if the values are equal, so that the store and the
+  /// contexts share one buffer.
   fileprivate func taking(_ slots: SlotSet, from other: Row, version: Int64) -> Row {
     let isSame = (0..<count).allSatisfy { slots.contains($0) || self[$0] == other[$0] }
     if isSame, other.version == version { return other }

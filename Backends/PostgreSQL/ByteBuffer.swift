@@ -1,6 +1,6 @@
 import Foundation
 
-/// A growing run of bytes in network order, used again and again: data for the server is written here first.
+/// A growing buffer of bytes in network order, reused for all data that is sent to the server.
 final class ByteBuffer {
   private(set) var base: UnsafeMutableRawPointer
   private(set) var count = 0
@@ -37,7 +37,7 @@ final class ByteBuffer {
     text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
   }
 
-  /// Writes over bytes appended before.
+  /// Overwrites bytes that were appended before.
   func overwrite(_ value: Int32, at offset: Int) { (base + offset).storeBytes(of: value.bigEndian, as: Int32.self) }
 
   @inline(__always)

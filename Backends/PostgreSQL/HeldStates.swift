@@ -1,9 +1,9 @@
 import CoherenceCore
 
-/// The states that units of reading keep, of all pools, by the threads that read.
+/// The units of reading that hold a state, of all pools, with the threads that read.
 ///
-/// Two threads that each hold a state of one store, and read the other's next, would wait for each other, and neither pool
-/// sees it.
+/// Two threads that each hold a state of one store and then read the other store could wait for each other. Neither
+/// pool alone can detect this deadlock.
 final class HeldStates: Sendable {
   static let all = HeldStates()
 
@@ -21,7 +21,7 @@ final class HeldStates: Sendable {
 
   func forget(_ reader: ObjectIdentifier) { held.withLock { $0[reader] = nil } }
 
-  /// Whether the calling thread holds a state of any store that it cannot give up.
+  /// Whether the calling thread holds a state of any store that it cannot release.
   var isAnyHeldByCaller: Bool {
     let caller = callingThread
     return held.withLock { $0.values.contains { $0.thread == caller && !$0.hold.isFree } }

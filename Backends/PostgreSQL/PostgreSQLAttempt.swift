@@ -5,17 +5,17 @@ import Foundation
 
 /// An attempt to connect, on a thread of its own.
 ///
-/// libpq looks host names up, and asks other services, in calls that nothing ends. `connect_timeout` counts for each
-/// address anew, and is the user's. So the caller waits for the thread no longer than the attempt may take; a thread
-/// that returns later closes the connection made by it.
+/// libpq resolves host names, and calls other services, in calls that cannot be interrupted. `connect_timeout` applies
+/// to each address separately, and belongs to the user. So the caller waits for the thread no longer than the attempt
+/// may take. A thread that returns later closes the connection that it made.
 final class PostgreSQLAttempt: Sendable {
-  /// What libpq made of the attempt. The one who takes it closes the connection.
+  /// The result of the attempt. The receiver closes the connection.
   struct Outcome: @unchecked Sendable {
     // Sendable: a connection is used by one thread at a time, and the thread that made it hands it over.
 
-    /// `nil` when memory for it was lacking.
+    /// The connection, failed or not; `nil` for lack of memory.
     let raw: OpaquePointer?
-    /// What libpq said of the failure.
+    /// libpq's message for the failure.
     var message = ""
     /// libpq's message, with all details, of a failed second attempt; `nil` without one.
     var details: String?
@@ -25,16 +25,16 @@ final class PostgreSQLAttempt: Sendable {
   private let state = Locked<State>(.running)
   private let end = DispatchSemaphore(value: 0)
 
-  /// The number of abandoned attempts whose threads have not come back.
+  /// The number of abandoned attempts whose threads still run.
   private static let abandoned = Locked<Int>(0)
-  /// The most threads left behind in calls that do not end.
+  /// The greatest number of abandoned threads.
   static let mostAbandoned = 32
   static var abandonedCount: Int { abandoned.withLock { $0 } }
 
-  /// Connects, or gives up.
+  /// Connects within a duration.
   ///
   /// - Parameters:
-  ///   - duration: How long the attempt may take.
+  ///   - duration: The time limit of the attempt.
   ///   - connect: Makes the connection, however long it takes.
   /// - Returns: `nil` after the duration, or when too many earlier attempts are still stuck.
   static func run(within duration: Duration, _ connect: @escaping @Sendable () -> Outcome) -> Outcome? {
@@ -72,7 +72,7 @@ final class PostgreSQLAttempt: Sendable {
 extension PostgreSQLAttempt.Outcome {
   /// Connects with libpq's settings, as long as libpq takes for it.
   ///
-  /// libpq names the code of a refusal only in a message with all details, which must be asked for before it connects.
+  /// libpq includes the SQLSTATE code of a refusal only in verbose messages, which must be requested before connecting.
   /// So a server that refuses at once is asked a second time.
   init(connectingWith settings: [(String, String)]) {
     let keywords = settings.map { strdup($0.0) }
@@ -85,7 +85,7 @@ extension PostgreSQLAttempt.Outcome {
     guard PQconnectionNeedsPassword(raw) != 1, ContinuousClock.now - beginning < .seconds(2) else { return }
     PQsetErrorVerbosity(raw, PQERRORS_VERBOSE)
     PQreset(raw)
-    // If the second attempt succeeds, its connection is taken.
+    // If the second attempt succeeds, its connection is used.
     if PQstatus(raw) != CONNECTION_OK { details = String(cString: PQerrorMessage(raw)) }
     PQsetErrorVerbosity(raw, PQERRORS_DEFAULT)
   }

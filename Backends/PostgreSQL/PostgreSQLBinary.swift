@@ -6,10 +6,10 @@ import Foundation
 enum PostgreSQLBinary {
   /// From 1970-01-01, where timestamps of the framework begin, to 2000-01-01, where the server's do, in microseconds.
   static let epoch: Int64 = 946_684_800_000_000
-  /// The first point in time that the server keeps, 4714-11-24 BC, from 2000 on.
+  /// The first point in time that the server can store, 4714-11-24 BC, in microseconds from 2000-01-01.
   static let firstTimestamp: Int64 = -211_813_488_000_000_000
 
-  /// The server's number for the type of a representation's values.
+  /// The server's type identifier for the values of a representation.
   static func type(of storage: StorageType) -> Oid {
     switch storage {
     case .int16: 21
@@ -26,7 +26,7 @@ enum PostgreSQLBinary {
     }
   }
 
-  /// The server's number for the type of arrays of those values.
+  /// The server's type identifier for arrays of the values of a representation.
   static func arrayType(of storage: StorageType) -> Oid {
     switch storage {
     case .int16: 1005
@@ -43,7 +43,7 @@ enum PostgreSQLBinary {
     }
   }
 
-  /// A timestamp of the server as one of the framework. The server's infinities become the ends of the range.
+  /// Converts a timestamp of the server to one of the framework. The server's infinities become the ends of the range.
   @inline(__always)
   static func timestamp(_ value: Int64) -> Timestamp {
     let (sum, overflow) = value.addingReportingOverflow(epoch)
@@ -56,9 +56,9 @@ enum PostgreSQLBinary {
 extension ByteBuffer {
   /// Appends a value other than null, without its length.
   ///
-  /// - Parameter clampsDates: Whether a point in time before all that the server can keep is written as its negative
-  ///   infinity, which compares to every kept date alike. For conditions, never for values to be kept.
-  /// - Throws: ``ErrorCode/invalidValue`` for what the server's type cannot hold.
+  /// - Parameter clampsDates: Whether a point in time before the server's range is written as negative infinity, which
+  ///   compares with every stored date in the same way. For conditions, never for stored values.
+  /// - Throws: ``ErrorCode/invalidValue`` for values that the server's type cannot hold.
   func append(_ value: AttributeValue, as storage: StorageType, clampsDates: Bool = false) throws {
     switch (storage, value) {
     case (.int64, .int(let number)), (.reference, .int(let number)): append(number)
@@ -74,7 +74,8 @@ extension ByteBuffer {
     case (.data, .data(let data)): data.withUnsafeBytes { append($0) }
     case (.decimal, .decimal(let number)): try append(number)
     default:
-      throw CoherenceError(.wrongType, "A value is not of the type \(storage) of its column; assign one that is.")
+      throw CoherenceError(
+        .wrongType, "A value does not have the type \(storage) of its column; assign a value of that type.")
     }
   }
 
@@ -119,7 +120,7 @@ extension ByteBuffer {
 // MARK: - Reading
 
 extension PostgreSQLBinary {
-  /// The value of a representation in the bytes of a field; `nil` when they are not of it.
+  /// Reads a value of a representation from the bytes of a field; returns `nil` for malformed bytes.
   @inline(__always)
   static func value(_ bytes: UnsafeRawPointer, count: Int, as storage: StorageType) -> AttributeValue? {
     switch storage {

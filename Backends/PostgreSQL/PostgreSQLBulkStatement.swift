@@ -1,10 +1,10 @@
 import CoherenceCore
 import CoherenceSQL
 
-/// A statement that does for many rows what a ``SaveStatement`` does for one: each parameter is the array of what the
-/// rows have there.
+/// A statement that writes many rows at once, as a ``SaveStatement`` writes one row. Each parameter is the array of the
+/// rows' values.
 ///
-/// It changes fewer rows than it was given when some are at another version; which, it does not say.
+/// The statement changes fewer rows than given if some have another version, and does not report which.
 struct PostgreSQLBulkStatement {
   let text: PostgreSQLText
   let parameters: [SaveParameter]
@@ -50,7 +50,7 @@ struct PostgreSQLBulkStatement {
   private static let stored = "t"
   private static let source = "u"
 
-  /// What a row has for the parameter at a place.
+  /// A row's value for the parameter at an index.
   private static func given(_ place: Int) -> SQLFragment { .column("c\(place)", of: source) }
 
   /// The given rows, as a table.

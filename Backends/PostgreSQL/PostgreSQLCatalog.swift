@@ -2,7 +2,7 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 
-/// The tables of a store, as a schema of the database has them.
+/// The tables of a store in a schema of the database.
 struct PostgreSQLCatalog {
   private let connection: PostgreSQLConnection
   private let schema: String
@@ -16,7 +16,7 @@ struct PostgreSQLCatalog {
 
   // MARK: Reading
 
-  /// What the store says of itself; `nil` when the schema has none.
+  /// Reads the state that the store has recorded of itself; `nil` if the schema has no store.
   func state() throws -> StoreState? {
     guard try hasTable(SQLSchema.metadataTable) else { return nil }
     let result = try connection.run(
@@ -44,7 +44,7 @@ struct PostgreSQLCatalog {
 
   // MARK: Changing
 
-  /// Brings the schema to what an environment asks for, unless it is there already.
+  /// Creates the store in the schema, or extends the store to the environment's model.
   func prepare(_ environment: StoreEnvironment) throws -> SchemaChange {
     let planned = try plan(environment)
     guard try planned.isNeeded || needsCommits(environment) else { return planned }
@@ -54,11 +54,11 @@ struct PostgreSQLCatalog {
     }
     var losses: [DataLoss] = []
     let made = try inTransaction {
-      // Another process may have been faster.
+      // Another process may have made the change in the meantime.
       var change = try plan(environment)
       if change.isNeeded {
         try lock(change.countedTables, "ACCESS EXCLUSIVE")
-        // Readers go on.
+        // The lock mode lets readers continue.
         try lock(change.constrainedTables, "SHARE ROW EXCLUSIVE")
         losses = try change.resolve { Int(try connection.run($0, isKept: false).int(0, 0) ?? 0) }
         if change.isChange { try apply(change) }
@@ -66,7 +66,7 @@ struct PostgreSQLCatalog {
       try connection.run(PostgreSQLCommitMark.creation(in: schema), isKept: false)
       return change
     }
-    // Rows of former sessions may stay, where the user has no right to delete them.
+    // Rows of former sessions stay if the user has no right to delete them.
     _ = try? connection.run(PostgreSQLCommitMark.removal(in: schema), isKept: false)
     // After the commit, because the log records completed changes.
     if made.isNeeded { made.log(losses, backup: nil) }
@@ -79,14 +79,14 @@ struct PostgreSQLCatalog {
       elsewhere: "Choose another schema for it with the option '\(PostgreSQLOption.schema)'.")
   }
 
-  /// Keeps everybody from writing between a look at the records and the change that depends on it.
+  /// Locks tables against writers, so that the change can rely on a count of the records.
   private func lock(_ tables: [String], _ mode: SQLFragment) throws {
     guard !tables.isEmpty else { return }
     _ = try connection.run(
       tables.map { "LOCK TABLE \(name: self.schema).\(name: $0) IN \(mode) MODE" }, isKept: false)
   }
 
-  /// Whether the store lacks the table of commits, or has expired rows in it.
+  /// Whether the store lacks the table of commits, or the table has expired rows.
   private func needsCommits(_ environment: StoreEnvironment) throws -> Bool {
     guard !environment.isReadOnly else { return false }
     guard try hasTable(PostgreSQLCommitMark.table) else { return true }
@@ -145,7 +145,7 @@ struct PostgreSQLCatalog {
     }
   }
 
-  /// Writes what the store says of itself.
+  /// Writes the state that the store records of itself.
   func write(_ state: StoreState) throws {
     let statements = try state.entries.sorted { $0.key < $1.key }.map { key, value in
       """
@@ -157,7 +157,7 @@ struct PostgreSQLCatalog {
     _ = try connection.run(statements, isKept: false)
   }
 
-  /// Changes what the store says of itself, one after another with all who do.
+  /// Changes the recorded state under a lock, so that concurrent changes follow each other.
   func changeState(_ body: (inout StoreState) -> Void) throws {
     try inTransaction {
       guard var state = try state() else {
@@ -170,7 +170,7 @@ struct PostgreSQLCatalog {
     }
   }
 
-  /// Moves the store's tables into a fresh schema, also those of other models and programs.
+  /// Moves the store's tables into a new schema, including tables of other models and programs.
   func setAside() throws -> String {
     try inTransaction {
       guard let state = try state() else { return "nowhere: \(place.lowercased()) has no store" }
@@ -185,7 +185,7 @@ struct PostgreSQLCatalog {
     }
   }
 
-  /// Drops the store's tables. What else is in the schema stays.
+  /// Drops the store's tables. Other contents of the schema stay.
   func erase() throws {
     try inTransaction {
       guard let state = try state() else { return }

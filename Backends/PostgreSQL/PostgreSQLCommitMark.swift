@@ -2,24 +2,24 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 
-/// What a transaction writes to prove that it was committed: its number, in the row of its session in the table of
+/// The mark that a transaction writes to prove its commit: its number, in the row of its session in the table of
 /// commits.
 ///
-/// No statement of the server about a transaction would prove it. After a crash the server gives numbers of
-/// transactions out again, so a lost transaction seems committed once another one got its number; and versions of rows
-/// may be another writer's. A session's identifier is random and its numbers rise, so only the transaction itself can
-/// have written the mark. See "Transaction ID" and `pg_xact_status` in PostgreSQL's manual for the limits of the
-/// server's knowledge.
+/// The server's own functions cannot prove a commit. After a crash the server assigns transaction numbers again, so a
+/// lost transaction seems committed once another transaction got its number. Versions of rows prove nothing either,
+/// because another writer may have written them. A session's identifier is random and its numbers rise, so only the
+/// transaction itself can have written the mark. See "Transaction ID" and `pg_xact_status` in PostgreSQL's manual for
+/// the limits of the server's knowledge.
 ///
-/// The row is written again by each transaction of the session, in its place (a HOT update), beside the row's lock, for
-/// which no other session competes.
+/// Each transaction of the session updates the row in place (a HOT update). No other session competes for the row's
+/// lock.
 struct PostgreSQLCommitMark: Sendable {
   /// The table of commits, with a row for each session that wrote.
   static let table = "$commits"
 
   private let session: UUID
   private let number: Int64
-  /// Whether the session has a row already. Rows of sessions without a transaction for seven days are removed.
+  /// Whether the session has a row already. Rows of sessions without a transaction in seven days are removed.
   private let hasRow: Bool
 
   /// The mark of the connection's next transaction.
@@ -54,7 +54,7 @@ struct PostgreSQLCommitMark: Sendable {
     }
   }
 
-  // Half the work of an insert that conflicts, which locks the row before it writes it.
+  // An update costs half as much as an insert with a conflict, which locks the row before it writes it.
   private static let updating = PostgreSQLText(
     """
     UPDATE "\(table)" SET "number" = $2, "written" = pg_catalog.now() WHERE "session" = $1
@@ -70,13 +70,13 @@ struct PostgreSQLCommitMark: Sendable {
 
   /// Whether the transaction was committed, durably and on every standby that commits wait for.
   ///
-  /// The session's row is written once more. That waits for the end of the transaction, which holds the row's lock since
-  /// its beginning; and its commit comes after that of the transaction, wherever it has to arrive.
+  /// Writes the session's row once more. The write waits for the end of the transaction, which holds the row's lock
+  /// since its beginning. Its commit follows the transaction's commit, on every standby too.
   ///
-  /// - Parameter process: The process that the transaction was made by. One that waits for a commit that never came is
-  ///   ended.
-  /// - Returns: `nil` when the row that the session had is gone, which proves nothing.
-  /// - Throws: When the server leaves it open: it refuses to write, or does not respond in time.
+  /// - Parameter process: The server process of the transaction. The call ends the process if it waits for a commit
+  ///   statement that never arrived.
+  /// - Returns: `nil` if the session's row was removed, which proves nothing.
+  /// - Throws: An error if the server refuses to write or does not respond in time, so that the outcome stays unknown.
   func isCommitted(of process: PostgreSQLProcess?, askedOn connection: PostgreSQLConnection) throws -> Bool? {
     if let process {
       try connection.run(
@@ -109,7 +109,8 @@ struct PostgreSQLCommitMark: Sendable {
     """
   }
 
-  /// The statement that removes old rows, mostly of ended sessions. A session still in use makes its row anew.
+  /// The statement that removes old rows, mostly of ended sessions. A session that is still in use inserts its row
+  /// again.
   static func removal(in schema: String) -> SQLFragment {
     """
     DELETE FROM \(name: schema).\(name: table) WHERE \(name: "written") < pg_catalog.now() - INTERVAL '7 days'

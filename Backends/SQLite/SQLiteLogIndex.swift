@@ -27,7 +27,8 @@ struct SQLiteLogIndex: Equatable, @unchecked Sendable {
   /// The two copies of the header.
   var bytes: [UInt8] { [UInt8](UnsafeRawBufferPointer(start: start, count: 2 * Self.headerSize)) }
 
-  /// The state that a transaction sees which begins now; `nil` while the header is written.
+  /// The state that a transaction sees which begins now; `nil` while the header is written, and for an index of an
+  /// unknown format: without a state no row is cached.
   @inline(__always) var state: SQLiteLogState? {
     // A writer begins with the second copy of the header; a reader begins with the first.
     atomicMemoryFence(ordering: .acquiring)
@@ -35,7 +36,7 @@ struct SQLiteLogIndex: Equatable, @unchecked Sendable {
     atomicMemoryFence(ordering: .acquiring)
     let second = words(at: Self.headerSize)
     atomicMemoryFence(ordering: .acquiring)
-    guard first == second, first.isInUse else { return nil }
+    guard first == second, first.isInUse, first.hasKnownFormat else { return nil }
     return SQLiteLogState(commits: first.commits, frames: first.third, checksum: first.fourth, salts: first.fifth)
   }
 
@@ -51,6 +52,8 @@ struct SQLiteLogIndex: Equatable, @unchecked Sendable {
     /// A counter that rises with each committed transaction.
     var commits: UInt32 { withUnsafeBytes(of: second) { $0.load(as: UInt32.self) } }
     var isInUse: Bool { withUnsafeBytes(of: second) { $0[4] } != 0 }
+    /// Whether the header has the one version of the format that is documented.
+    var hasKnownFormat: Bool { withUnsafeBytes(of: first) { $0.load(as: UInt32.self) } == 3_007_000 }
   }
 
   @inline(__always) private func words(at offset: Int) -> Words {

@@ -8,7 +8,9 @@ import Testing
 /// The queue of a context, and the threads that contexts work on.
 @Suite struct ContextQueueTests {
   /// Workers that neither time out nor end, so that their number is exact on a busy machine too.
-  private static func pool(_ limit: Int) -> WorkerPool { WorkerPool(limit: limit, tick: nil, linger: nil) }
+  private static func pool(_ limit: Int) -> WorkerPool {
+    WorkerPool(limit: limit, checkInterval: nil, idleTimeout: nil)
+  }
 
   private static func contexts(_ count: Int, on pool: WorkerPool) -> [Confinement] {
     (0..<count).map { _ in Confinement(.privateQueue, pool: pool) }
@@ -158,7 +160,7 @@ import Testing
 
   @Test func `blocks that wait for each other outside of contexts get enough threads`() {
     // This test needs the pool's watch, so the pool has a tick.
-    let pool = WorkerPool(limit: 2, tick: .milliseconds(1))
+    let pool = WorkerPool(limit: 2, checkInterval: .milliseconds(1))
     let arrived = DispatchGroup()
     let done = DispatchGroup()
     let contexts = Self.contexts(12, on: pool)
@@ -194,19 +196,19 @@ import Testing
 
   @Test(.timeLimit(.minutes(15)))
   func `of sixty-four idle threads sixteen are kept for later work`() async {
-    let pool = WorkerPool(limit: 2, tick: nil, linger: nil)
+    let pool = WorkerPool(limit: 2, checkInterval: nil, idleTimeout: nil)
     let contexts = Self.contexts(64, on: pool)
     for _ in 0..<20 {
       Self.crowd(pool, with: contexts)
       while !pool.isIdle, !Task.isCancelled { await Task.yield() }
-      #expect(pool.threadCount == WorkerPool.mostIdle)
+      #expect(pool.threadCount == WorkerPool.maximumIdle)
     }
   }
 
   @Test(.timeLimit(.minutes(15))) func `threads end after some time without work, and later work starts new threads`()
     async
   {
-    let pool = WorkerPool(limit: 2, tick: nil, linger: .milliseconds(1))
+    let pool = WorkerPool(limit: 2, checkInterval: nil, idleTimeout: .milliseconds(1))
     let contexts = Self.contexts(20, on: pool)
     for _ in 0..<20 {
       Self.crowd(pool, with: contexts)
@@ -216,7 +218,7 @@ import Testing
   }
 
   @Test func `work submitted while an idle thread ends is executed`() {
-    let pool = WorkerPool(limit: 2, tick: nil, linger: .nanoseconds(1))
+    let pool = WorkerPool(limit: 2, checkInterval: nil, idleTimeout: .nanoseconds(1))
     let contexts = Self.contexts(3, on: pool)
     let done = DispatchSemaphore(value: 0)
     for round in 0..<2_000 {

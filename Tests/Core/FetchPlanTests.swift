@@ -46,9 +46,9 @@ import Testing
       context.delete(try makeNode())
       let before = try plan(leaves)
       #expect(!before.needsOverlay)
-      #expect(context.storage.undelivered.count == 1)
+      #expect(context.storage.pendingDeletes.count == 1)
       #expect(try context.fetch(leaves).isEmpty)
-      #expect(context.storage.undelivered.isEmpty)
+      #expect(context.storage.pendingDeletes.isEmpty)
       #expect(try plan(leaves).needsOverlay)
     }
   }

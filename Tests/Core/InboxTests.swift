@@ -22,7 +22,7 @@ import Testing
     let inbox = Inbox()
     #expect(inbox.post(refresh(0..<1)))
     #expect(!inbox.post(refresh(1..<Inbox.bound)))
-    guard case .changes(let list, let count) = inbox.drain() else {
+    guard case .changes(let list, let count) = inbox.removeAll() else {
       Issue.record("The changes were collapsed.")
       return
     }
@@ -34,7 +34,7 @@ import Testing
   @Test func `an unprocessed inbox stops growing at ten thousand records`() {
     let inbox = Inbox()
     for start in stride(from: 0, to: 20_000, by: 100) { _ = inbox.post(refresh(start..<(start + 100))) }
-    guard case .everything = inbox.drain() else {
+    guard case .everything = inbox.removeAll() else {
       Issue.record("Twenty thousand changes were kept one by one.")
       return
     }
@@ -50,7 +50,7 @@ import Testing
     second.deleted = [id(3)]
     second.permanentIDs = [id(-2): id(4)]
     #expect(!inbox.post(second))
-    guard case .everything(let overflow) = inbox.drain() else {
+    guard case .everything(let overflow) = inbox.removeAll() else {
       Issue.record("Twenty thousand changes were kept one by one.")
       return
     }
@@ -67,7 +67,7 @@ import Testing
       _ = inbox.post(changes)
       #expect(inbox.size <= Inbox.bound)
     }
-    guard case .everything(let overflow) = inbox.drain() else {
+    guard case .everything(let overflow) = inbox.removeAll() else {
       Issue.record("Forty thousand changes were kept one by one.")
       return
     }

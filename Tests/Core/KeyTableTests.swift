@@ -2,8 +2,8 @@ import Testing
 
 @testable import CoherenceCore
 
-/// Key tables beside dictionaries: all short sequences of operations on keys that compete for the same entries, and random
-/// long ones.
+/// Key tables beside dictionaries: all short sequences of operations on keys that compete for the same entries, and
+/// random long ones.
 @Suite("Key tables")
 struct KeyTableTests {
   /// A table with its model.
@@ -34,7 +34,7 @@ struct KeyTableTests {
     }
 
     /// Whether the table has the words of the model, for given keys and in total.
-    borrowing func agrees(on keys: [Int64]) -> Bool {
+    func agrees(on keys: [Int64]) -> Bool {
       table.checkInvariants()
       guard table.count == model.count else { return false }
       for key in keys where table[key] != model[key, default: 0] { return false }
@@ -42,7 +42,7 @@ struct KeyTableTests {
     }
 
     /// The words of the table in ascending order, by a visit.
-    borrowing func visitedWords() -> [UInt] {
+    func visitedWords() -> [UInt] {
       var words: [UInt] = []
       table.forEach { words.append($0) }
       return words.sorted()
@@ -61,8 +61,8 @@ struct KeyTableTests {
     return keys
   }
 
-  /// One entry for three keys, adjacent entries, and the same at the end of the memory, where a search continues at the
-  /// beginning.
+  /// The homes of three keys: the same entry, or neighbouring entries. At the end of the memory a search continues at
+  /// the beginning.
   private static let homes = [[3, 3, 3], [15, 15, 15], [14, 15, 14], [15, 0, 15]]
 
   @Test(arguments: homes)

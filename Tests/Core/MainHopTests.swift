@@ -52,7 +52,7 @@ import Testing
     MainQueue.noteServed()
     let hop = MainHop<Int> { .success(1) }
     var said: [Double] = []
-    let result = hop.wait(patience: MainQueue.Patience(warning: 0.001, limit: 0.002)) { seconds in
+    let result = hop.wait(limits: MainQueue.WaitLimits(warning: 0.001, limit: 0.002)) { seconds in
       said.append(seconds)
       // The main queue comes back when it was called blocked three times.
       if said.count == 3 { hop.run() }
@@ -64,7 +64,7 @@ import Testing
   @Test func `a hop to an unserved main queue fails with an instruction`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       // A block outside the main queue behaves as a block in an unserved queue.
-      _ = MainHop<Void> { .success(()) }.wait(patience: MainQueue.Patience(warning: 0.001, limit: 0.002)) { _ in }
+      _ = MainHop<Void> { .success(()) }.wait(limits: MainQueue.WaitLimits(warning: 0.001, limit: 0.002)) { _ in }
     }
     let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(said.contains("Run the main queue"))

@@ -1,5 +1,6 @@
-import CoherenceCore
 import Testing
+
+@testable import CoherenceCore
 
 @Suite("Sets of slots")
 struct SlotSetTests {
@@ -24,6 +25,28 @@ struct SlotSetTests {
     #expect(set.count == Self.slots.count - 1)
     set.remove(1000)
     #expect(set.count == Self.slots.count - 1)
+  }
+
+  @Test func `a set of slots agrees with a standard set after every sequence of up to five operations`() {
+    let slots = [63, 64, 127, 200]
+    var different: [[Int]] = []
+    forEachSequence(of: 2 * slots.count, upTo: 5) { sequence in
+      var (set, model): (SlotSet, Set<Int>) = (SlotSet(), [])
+      for operation in sequence {
+        let slot = slots[operation / 2]
+        if operation % 2 == 0 {
+          set.insert(slot)
+          model.insert(slot)
+        } else {
+          set.remove(slot)
+          model.remove(slot)
+        }
+      }
+      set.checkInvariants()
+      let isEqual = set.count == model.count && set.isEmpty == model.isEmpty && set == SlotSet(model)
+      if !isEqual || !slots.allSatisfy({ set.contains($0) == model.contains($0) }) { different.append(sequence) }
+    }
+    #expect(different.isEmpty)
   }
 
   @Test func `a union has the slots of both sets in ascending order`() {

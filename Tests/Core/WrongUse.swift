@@ -127,7 +127,7 @@ extension WrongUse {
   ]
 
   fileprivate static let objects = [
-    WrongUse("a deleted object is inserted again", "make a fresh one") {
+    WrongUse("a deleted object is inserted again", "make a new object") {
       let context = try Fan.context(.privateQueue)
       try context.performAndWait {
         let fan = try Fan(context: context)

@@ -86,6 +86,10 @@ enum FolderTable {
       "Threads": [],
       "Transactions": ["Mappings", "Records", "Saving", "Sync"],
     ],
+    "Modules/Reconciliation": [
+      ".": ["Tables"],
+      "Tables": [],
+    ],
     "Modules/Strategies": [
       "Container": ["Context", "Strategy"],
       "Context": [],

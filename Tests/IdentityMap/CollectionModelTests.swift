@@ -2,8 +2,8 @@ import Testing
 
 @testable import CoherenceIdentityMap
 
-/// The collections below the engine beside those of the standard library: all short sequences of operations, at the bounds
-/// where a collection takes memory, gives it back or moves its elements.
+/// The collections below the engine beside those of the standard library: all short sequences of operations, at the
+/// bounds where a collection takes memory, gives it back or moves its elements.
 @Suite("All short uses of the engine's collections")
 struct CollectionModelTests {
   private final class Element {

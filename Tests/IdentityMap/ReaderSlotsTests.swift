@@ -50,7 +50,7 @@ struct ReaderSlotsTests {
     #expect(different.isEmpty)
   }
 
-  @Test func `every thread with any number finds a free slot`() {
+  @Test func `every thread number finds a slot when all slots are free`() {
     let slots = ReaderSlots()
     defer { slots.deallocate() }
     let threads: [UInt] = [1, 2, .max, .max / 2, 1 << 63]

@@ -3,7 +3,8 @@ import Testing
 
 @testable import CoherenceReconciliation
 
-/// Input indexes beside dictionaries: all short inputs with keys that compete for the same buckets, and random long inputs.
+/// Input indexes beside dictionaries: all short inputs with keys that compete for the same buckets, and random long
+/// inputs.
 @Suite("Input indexes beside dictionaries")
 struct InputIndexModelTests {
   private struct Input: KeyedInput {
@@ -82,7 +83,7 @@ struct InputIndexModelTests {
   @Test(arguments: [[15, 0, 15], []])
   func `the records without a match are those that neither are excluded nor have a row`(homes: [UInt64]) throws {
     let keys = homes.isEmpty ? Self.equalHashes : Self.keys(at: homes)
-    // Of five records, each one has one of three keys, and each set of them has rows or is excluded by the caller.
+    // Each of five records has one of three keys. Every subset of the records has rows or is excluded by the caller.
     for chosen in 0..<32 {
       let input = [0, 1, 0, 2, 1].map { keys[$0] }
       var pair = try Pair(input, replacesEarlier: chosen % 3 == 0)

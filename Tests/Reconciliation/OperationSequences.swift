@@ -1,7 +1,7 @@
 /// Calls a closure with every sequence of operations up to a length. The operations are the numbers from zero on.
 ///
-/// A test has to compare with its model only at the end of a sequence, because each beginning of a sequence is a sequence of
-/// its own.
+/// A test has to compare with its model only at the end of a sequence, because each beginning of a sequence is a
+/// sequence of its own.
 func forEachSequence(of operationCount: Int, upTo length: Int, _ body: ([Int]) -> Void) {
   guard length > 0 else { return }
   forEachSequence(of: operationCount, upTo: length - 1, body)

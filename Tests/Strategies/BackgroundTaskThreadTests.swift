@@ -29,7 +29,7 @@ struct BackgroundTaskThreadTests {
       }
       let pool = WorkerPool.shared
       while !pool.isIdle { await Task.yield() }
-      #expect(pool.threadCount <= max(pool.limit, WorkerPool.mostIdle))
+      #expect(pool.threadCount <= max(pool.limit, WorkerPool.maximumIdle))
     }
   }
 }

@@ -1,10 +1,12 @@
-/// A link of a link table.
+/// A link of a link table: a pair of records in a many-to-many relationship, or in one without an inverse.
 public struct Link: Sendable, Hashable {
+  /// The key of the source.
   public var source: Int64
+  /// The key of the target.
   public var target: Int64
-  /// The target's place among the source's members, when the forward relationship is ordered.
+  /// The target's position among the source's members; `nil` if the forward relationship is unordered.
   public var sourcePosition: Int64?
-  /// The source's place among the target's members, when the backward relationship is ordered.
+  /// The source's position among the target's members; `nil` if the backward relationship is unordered.
   public var targetPosition: Int64?
 
   public init(source: Int64, target: Int64, sourcePosition: Int64? = nil, targetPosition: Int64? = nil) {

@@ -1,4 +1,4 @@
-/// A row's new state.
+/// The new state of a row.
 public struct RowUpdate: Sendable {
   /// The whole row at its new version.
   public var row: Row

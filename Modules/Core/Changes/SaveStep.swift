@@ -1,15 +1,16 @@
+/// A step of a save.
 public enum SaveStep: Sendable {
   /// Removes links, found by source and target; a missing link is no error.
   case unlink(LinkTable, [Link])
-  /// Sets slots of rows whose version is not looked at and not changed: slots cleared before deletes and swaps, and
+  /// Sets slots of rows without comparing or changing the version: slots cleared before deletes and swaps, and
   /// references filled in after inserts.
   case fix(EntityDescription, slots: SlotSet, [Row])
-  /// Removes rows at the version given.
+  /// Removes rows that must be at their base versions.
   case delete(EntityDescription, [RowDelete])
-  /// Adds rows, all of one entity, at their version.
+  /// Adds rows, all of one entity, at the versions that they have.
   case insert(EntityDescription, [Row])
-  /// Writes the slots given, and the new version, of rows at the version that the update is based on.
+  /// Writes the given slots and the new version of rows that must be at their base versions.
   case update(EntityDescription, slots: SlotSet, [RowUpdate])
-  /// Adds links; an existing link gets the positions given, and keeps the others.
+  /// Adds links. An existing link gets the given positions and keeps its other positions.
   case link(LinkTable, [Link])
 }

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Takes the calling task to the place of a confinement for one block.
+/// Runs a block of the calling task inside a confinement.
 ///
 /// A block dispatched into the queue directly would belong to no task: neither task-local values nor a cancellation
 /// would reach it.

@@ -1,10 +1,10 @@
 import Dispatch
 
-// The queue of a context: its blocks, jobs and waiting threads, one at a time, in the order of their arrival.
+// The queue of a context: blocks, jobs and waiting threads, run one at a time in the order of their arrival.
 //
-// A context is idle, ready, or running. Running means that a thread holds it: a worker of the pool, or a thread in
-// `performAndWait`. A ready context has work and waits in the pool for a worker. So a running context never needs another
-// thread, and the pool knows every context that needs one.
+// A context is idle, ready, or running. A running context is held by one thread: a worker of the pool, or a thread in
+// `performAndWait`. A ready context has entries and waits in the pool for a worker. So a running context never needs a
+// second thread, and the pool knows every context that needs its first.
 
 enum QueueState { case idle, ready, running }
 
@@ -13,12 +13,12 @@ enum QueueEntry {
   case block(@Sendable () -> Void)
   /// A task, or a part of one.
   case job(UnownedJob)
-  /// A thread that waits to be given the context.
+  /// A thread that waits to hold the context.
   case thread(WaitingThread)
 }
 
 extension Confinement {
-  /// Has a block run in the context.
+  /// Queues a block to run in the context.
   func submit(_ block: @escaping @Sendable () -> Void) {
     guard !isMain else { return DispatchQueue.main.async(execute: block) }
     enqueue(.block(block))
@@ -33,13 +33,13 @@ extension Confinement {
     if isReady { pool.add(self) }
   }
 
-  /// Runs a block on the calling thread, which holds the context for that time, after all earlier entries.
+  /// Runs a block on the calling thread after all earlier entries. The thread holds the context during the block.
   ///
-  /// - Parameter servesMain: Whether a calling thread that holds the main actor runs, while it waits, what the holder of the
-  ///   context has the main actor do.
+  /// - Parameter servesMain: Whether a calling thread that holds the main actor runs, during its wait, the main-actor
+  ///   blocks of the thread that holds the context.
   func owning<T>(servesMain: Bool = true, _ body: () throws -> T) rethrows -> T {
     take(servesMain: servesMain)
-    defer { passOn() }
+    defer { handToNextEntry() }
     return try body()
   }
 
@@ -49,7 +49,7 @@ extension Confinement {
       let thread = WaitingThread(for: self, servesMain: servesMain)
       entries.append(.thread(thread))
       lock.unlock()
-      // The present holder hands the context over to this thread.
+      // The thread that holds the context hands the context over to this thread.
       return pool.wait(thread)
     }
     state = .running
@@ -57,7 +57,7 @@ extension Confinement {
   }
 
   /// Hands the context over to the next entry.
-  private func passOn() {
+  private func handToNextEntry() {
     lock.lock()
     if let thread = entries.popThread() {
       lock.unlock()
@@ -72,22 +72,22 @@ extension Confinement {
     }
   }
 
-  /// How much a worker does in one context before another context has its turn.
-  private static let entriesInTurn = 16
+  /// The number of entries that a worker runs in one context before the next ready context has its turn.
+  private static let entriesPerTurn = 16
 
-  /// Works off the entries. Called by a worker that took the context out of the pool.
+  /// Runs the entries. Called by a worker that took the context out of the pool.
   func run() {
     var count = 0
     lock.lock()
     state = .running
     while true {
-      // The lock is held here, and the context is this thread's.
+      // At this point the thread holds the lock and the context.
       guard let entry = entries.popFirst() else {
         state = .idle
         lock.unlock()
         return
       }
-      if count == Self.entriesInTurn, !entry.isThread {
+      if count == Self.entriesPerTurn, !entry.isThread {
         entries.putBack(entry)
         state = .ready
         lock.unlock()
@@ -98,7 +98,7 @@ extension Confinement {
       case .thread(let thread):
         pool.wake(thread)
         return
-      // What a block holds, the last reference to the context perhaps, is released before the context is passed on.
+      // Releases the block's references, perhaps the last one to the context, before the context is handed over.
       case .block(let block): block()
       case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
       }
@@ -127,7 +127,7 @@ struct EntryList {
       return entry
     }
     first = rest[head]
-    // The entry is `first` now; its place must not keep what it holds.
+    // The entry moved to `first`; the vacated index must not retain the entry's references.
     rest[head] = .nothing
     head += 1
     if head >= 64, head * 2 >= rest.count {
@@ -144,7 +144,7 @@ struct EntryList {
     return thread
   }
 
-  /// Puts the entry back that `popFirst` answered last.
+  /// Puts back the entry that `popFirst` returned last.
   mutating func putBack(_ entry: QueueEntry) {
     if let second = first.take() {
       if head > 0 {

@@ -2,10 +2,11 @@ import CoherenceRuntime
 import Dispatch
 import Synchronization
 
-/// Where a context may be used: by one thread at a time, which the context's queue decides, or by one fixed thread.
+/// The rule that says which thread may use a context: one thread at a time, chosen by the context's queue, or one fixed
+/// thread.
 ///
-/// The rule is checked at every access to an object, in release builds too: a read of one word, and a comparison with
-/// the calling thread.
+/// Every access to an object checks the rule, in release builds too. A check reads one word and compares it with the
+/// calling thread.
 final class Confinement: @unchecked Sendable {
   // Sendable: the queue's state is used under `lock` only; the rest is constant or atomic.
 
@@ -33,13 +34,13 @@ final class Confinement: @unchecked Sendable {
     if isMain { MainQueue.watch() }
   }
 
-  /// Whether the context belongs to one fixed thread, and to no queue.
+  /// Whether the context belongs to one fixed thread and has no queue.
   var isOfThread: Bool { home != 0 }
 
-  /// Whether the context is used without `perform` where it belongs: on the main actor, or on its thread.
+  /// Whether the context needs no `perform` in its home: the main actor, or the context's fixed thread.
   var isUsedDirectly: Bool { isMain || isOfThread }
 
-  /// Whether the calling thread is where the context is used without `perform`.
+  /// Whether the calling thread is the context's home: the main actor, or the context's fixed thread.
   private var isAtHome: Bool { isMain ? Self.isOnMain : home == currentThread }
 
   /// Whether the calling thread may use the context now.
@@ -66,7 +67,7 @@ final class Confinement: @unchecked Sendable {
     return "\(subject) was used outside of its `perform` or `performAndWait`."
   }
 
-  /// Whether the calling thread is inside by its own entry, not just on the main actor.
+  /// Whether the calling thread has entered the context. The main actor alone does not count.
   var isEntered: Bool { owner.load(ordering: .relaxed) == currentThread }
 
   /// Enters on a thread that the queue admitted. Returns whether this is the outermost entry.
@@ -95,19 +96,19 @@ final class Confinement: @unchecked Sendable {
   /// thread enters another queue synchronously. A plain block of the main queue is no job; the queue's mark shows it.
   static var isOnMain: Bool { coherence_is_on_main_actor() || isInMainQueueBlock }
 
-  /// Whether the caller is a block of the main queue, or of a queue that targets it. Not seen from within the `sync` of
+  /// Whether the caller is a block of the main queue, or of a queue that targets it. Not visible inside the `sync` of
   /// another queue.
   private static var isInMainQueueBlock: Bool {
     _ = mark
     return DispatchQueue.getSpecific(key: mainKey) == true
   }
 
-  /// Whether the caller is proof that the main queue is served, because a job or a block of it runs.
+  /// Whether the caller proves that the main queue is served: a job or a block of that queue runs.
   static var isServedMain: Bool { coherence_is_in_main_job() || isInMainQueueBlock }
 }
 
 /// A number for the calling thread, unique among running threads and never zero.
 @inline(__always) var currentThread: UInt { coherence_current_thread() }
 
-/// The number of the calling thread, for stores that note who holds what.
+/// The number of the calling thread, for stores that record which thread holds a connection or a lock.
 package var callingThread: UInt { currentThread }

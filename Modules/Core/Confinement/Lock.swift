@@ -15,7 +15,7 @@
 ///
 /// Not re-entrant.
 package struct Lock: ~Copyable, @unchecked Sendable {
-  // Sendable: the address is constant, and the operating system's lock stands there.
+  // Sendable: the address is constant, and the memory at it is the operating system's lock.
   #if canImport(Darwin)
     private let address: UnsafeMutablePointer<os_unfair_lock>
   #else
@@ -31,7 +31,7 @@ package struct Lock: ~Copyable, @unchecked Sendable {
       var attributes = pthread_mutexattr_t()
       pthread_mutexattr_init(&attributes)
       #if canImport(Glibc)
-        // A few looks before it sleeps: what the lock protects takes some nanoseconds.
+        // An adaptive lock tries a few times before the thread sleeps: the protected sections take some nanoseconds.
         pthread_mutexattr_settype(&attributes, CInt(PTHREAD_MUTEX_ADAPTIVE_NP))
       #endif
       pthread_mutex_init(address, &attributes)

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Which work waits for the main actor by way of a main-queue context, so that a call that is about to block the main
-/// actor until that work has ended can refuse to.
+/// The owners whose work waits for the main actor through a main-queue context. A call that is about to block the main
+/// actor until an owner's work ends can refuse, because both would wait forever.
 ///
-/// Work has an owner, by which the one who waits for it knows it: an action has the dispatcher of its Connect.
+/// Each piece of work has an owner. The owner of an action is the dispatcher of its Connect.
 package enum MainDemand {
   private struct Content {
-    /// How many calls wait, by owner.
+    /// The number of waiting calls by owner.
     var waiting: [ObjectIdentifier: Int] = [:]
     var watches: [ObjectIdentifier: [Int: @Sendable () -> Void]] = [:]
     var nextNumber = 0
@@ -30,9 +30,9 @@ package enum MainDemand {
     try await $owner.withValue(ObjectIdentifier(party), operation: operation, isolation: isolation)
   }
 
-  /// The caller waits for the main actor from now on.
+  /// Records that the caller waits for the main actor from now on.
   ///
-  /// - Returns: What to end the wait with, once the main actor has begun with the caller's block.
+  /// - Returns: The recorded wait, to be ended as soon as the main actor has begun the caller's block.
   static func begin() -> Wait {
     guard let owner else { return Wait(owner: nil) }
     let watches = content.withLock { content in
@@ -59,7 +59,7 @@ package enum MainDemand {
 
   // MARK: Watches
 
-  /// Calls a block whenever work of an owner begins to wait for the main actor, and at once when some waits already.
+  /// Calls a block whenever work of an owner begins to wait for the main actor, and at once if some work waits already.
   package static func watch(_ party: some AnyObject, _ notify: @escaping @Sendable () -> Void) -> Watch {
     let owner = ObjectIdentifier(party)
     let (number, isNeeded) = content.withLock { content in

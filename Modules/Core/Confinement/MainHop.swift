@@ -7,11 +7,13 @@ enum MainQueue {
   private static let served = Atomic<Bool>(false)
   private static let watched = Atomic<Bool>(false)
 
-  /// Whether a block or a job of it was seen: then it is busy when it does not take up a block, and comes back.
+  /// Whether a block or a job of the main queue was seen. A served queue that does not take up a block is busy and will
+  /// continue.
   static var isServed: Bool { served.load(ordering: .relaxed) }
   static func noteServed() { served.store(true, ordering: .relaxed) }
 
-  /// Finds out long before the first hop: the caller is proof, or a block dispatched into the queue will be.
+  /// Starts to find out whether the queue is served, long before the first hop. The caller may be the proof; otherwise
+  /// a block that is dispatched into the queue is.
   static func watch() {
     if Confinement.isServedMain { return noteServed() }
     guard !isServed, !watched.exchange(true, ordering: .relaxed) else { return }
@@ -19,10 +21,10 @@ enum MainQueue {
   }
 
   /// How long the main queue is waited for, in seconds.
-  struct Patience {
-    /// After this time the log says that the main queue is blocked, and again after twice the time.
+  struct WaitLimits {
+    /// The time until the log first says that the main queue is blocked. The interval doubles from then on.
     var warning = 10.0
-    /// After this time a queue without any sign of service counts as unserved.
+    /// The time after which a queue that never ran a block counts as unserved.
     var limit = 30.0
   }
 }
@@ -45,7 +47,7 @@ final class MainHop<T>: @unchecked Sendable {
     state = .running
     condition.unlock()
     MainQueue.noteServed()
-    let result = workedOff()
+    let result = runWork()
     condition.lock()
     self.result = result
     condition.signal()
@@ -54,18 +56,18 @@ final class MainHop<T>: @unchecked Sendable {
 
   /// The block's result. The block itself is released on return: the waiting thread, to which it belongs, may continue
   /// before the main queue releases this hop.
-  private func workedOff() -> Result<T, any Error>? {
+  private func runWork() -> Result<T, any Error>? {
     let work = work.take()
     return work?()
   }
 
-  /// Waits until the block ran, however long it takes, and says from time to time that the main queue is blocked. Ends the
-  /// process only when the main queue never showed a sign of being served.
-  func wait(patience: MainQueue.Patience = .init(), noteBlocked: (_ seconds: Double) -> Void) -> Result<T, any Error> {
+  /// Waits without limit until the block ran, and logs from time to time that the main queue is blocked. Ends the
+  /// process only if the main queue never ran a block or a job.
+  func wait(limits: MainQueue.WaitLimits = .init(), noteBlocked: (_ seconds: Double) -> Void) -> Result<T, any Error> {
     condition.lock()
     defer { condition.unlock() }
     let start = Date.now
-    var next = patience.warning
+    var next = limits.warning
     while true {
       if let result { return result }
       guard state == .waiting else {
@@ -73,18 +75,18 @@ final class MainHop<T>: @unchecked Sendable {
         continue
       }
       if condition.wait(until: start.addingTimeInterval(next)) || state != .waiting || result != nil { continue }
-      if !MainQueue.isServed, next >= patience.limit { failUnserved(next) }
-      // The main queue must not wait for a log.
+      if !MainQueue.isServed, next >= limits.limit { failUnserved(next) }
+      // Logging may take long, and the main queue takes this lock to run the block.
       condition.unlock()
       noteBlocked(next)
       condition.lock()
-      next = MainQueue.isServed ? next * 2 : min(next * 2, patience.limit)
+      next = MainQueue.isServed ? next * 2 : min(next * 2, limits.limit)
     }
   }
 
   private func failUnserved(_ seconds: Double) -> Never {
     Misuse.fail(
-      "`performAndWait` on a main-queue context waited \(Int(seconds)) seconds for a main queue that nobody serves. "
+      "`performAndWait` on a main-queue context waited \(Int(seconds)) seconds for a main queue that is never run. "
         + "Run the main queue (an asynchronous `main` does), or use a private-queue context.")
   }
 }

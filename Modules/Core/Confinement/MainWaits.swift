@@ -1,19 +1,20 @@
 import Dispatch
 import Synchronization
 
-// The main actor may wait for a context whose block waits for the main actor in its turn. Both would wait forever. So
-// the thread that holds the main actor runs, while it waits for a context, the blocks for main that it waits for by
-// waiting there, and no others: these are blocks that the context's block could have called on the same thread.
+// The main actor may wait for a context whose block waits for the main actor: both would wait forever. So the thread
+// that holds the main actor runs certain blocks during its wait: the main-actor blocks of the thread that it waits for,
+// directly or through other waiting threads. No other blocks run there. These blocks are ones that the context's block
+// could have called on the same thread.
 
-/// Which threads wait for which contexts, and which blocks for the main actor are waited for.
+/// The threads that wait for contexts, and the main-actor blocks that threads wait for.
 ///
 /// The pool's lock guards it.
 struct MainWaits {
-  /// By the thread's number. Of two waits of one thread, the inner one.
+  /// The innermost wait of each thread, by the thread's number.
   private var waiting: [UInt: WaitingThread] = [:]
   /// The thread that holds the main actor while it waits for a context; zero when none does.
   private var mainThread: UInt = 0
-  /// The blocks for the main actor not begun yet, as far as the pool knows.
+  /// The main-actor blocks that were added and have not begun.
   private var hops: [PendingHop] = []
 
   var isMainWaiting: Bool { mainThread != 0 }
@@ -40,13 +41,14 @@ struct MainWaits {
 
   mutating func remove(_ hop: PendingHop) { hops.removeAll { $0 === hop } }
 
-  /// Looks for a block for the main actor whose sender the main actor waits for, and hands it over.
+  /// Finds a main-actor block whose sender the main actor waits for, and hands the block over.
   ///
-  /// - Returns: What to do after the lock is given back.
+  /// - Returns: The action to run after the lock is released; `nil` for none.
   mutating func handOver() -> Handover? {
     guard !hops.isEmpty, let main = waiting[mainThread] else { return nil }
     var awaited = main
-    // As many steps as waiting threads: contexts that wait for each other lead in a circle.
+    // The number of steps is bounded by the number of waiting threads, because contexts may wait for each other in a
+    // cycle.
     for _ in 0...waiting.count {
       let holder = awaited.context.owner.load(ordering: .relaxed)
       if let index = hops.firstIndex(where: { $0.sender == holder }) {
@@ -60,7 +62,7 @@ struct MainWaits {
     return nil
   }
 
-  /// What becomes of a block for the main actor whose sender the main actor waits for.
+  /// The treatment of a main-actor block whose sender the main actor waits for.
   enum Handover {
     case wake(WaitingThread)
     case refuse
@@ -90,21 +92,21 @@ final class PendingHop: @unchecked Sendable {
   }
 }
 
-/// A thread that waits to be given a context.
+/// A thread that waits to hold a context.
 final class WaitingThread: @unchecked Sendable {
   // Sendable: the pool's lock guards the mutable state.
   let semaphore = DispatchSemaphore(value: 0)
   let context: Confinement
   /// Whether the thread, if it holds the main actor, may run blocks for main while it waits.
   let servesMain: Bool
-  /// The worker that the thread is, if it is one.
+  /// The pool's worker of this thread; `nil` for a thread outside the pool.
   var worker: WorkerPool.Worker?
   var isAwake = false
   /// The thread's number; zero before the wait begins.
   fileprivate var id: UInt = 0
-  /// The wait of the same thread in which a block for main began this one.
+  /// The enclosing wait of the same thread, during which a main-actor block began this wait.
   fileprivate var outer: WaitingThread?
-  /// The block for main that the thread has to run.
+  /// The main-actor block that the thread has to run.
   var hop: PendingHop?
 
   init(for context: Confinement, servesMain: Bool) {

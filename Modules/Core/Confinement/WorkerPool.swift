@@ -2,69 +2,72 @@ import CoherenceRuntime
 import Dispatch
 import Foundation
 
-/// The threads that contexts work on: few, for any number of contexts. The cooperative pool's threads are not used,
-/// because stores block.
+/// The threads that run contexts: a small number, for any number of contexts. Threads of Swift's cooperative pool are
+/// not used, because stores block.
 ///
-/// Contexts with work wait in line. A worker takes the first, works in it for a while, and takes the next.
-/// A worker that waits for another context, by `performAndWait`, does not count while it waits: when no worker is left, one
-/// more is started, so that contexts may wait for each other however deep. A worker that stays at one context while others
-/// are in line, because it waits for something that the pool knows nothing of, is counted out after a moment.
+/// Ready contexts wait in a queue. A worker takes the first context, runs some of its entries, and takes the next
+/// context. A worker that waits for another context in `performAndWait` does not count while it waits. If no active
+/// worker remains, the pool starts one, so that contexts may wait for each other to any depth. A worker that stays in
+/// one context while other contexts are queued is stuck: it waits for an event that the pool does not know. After two
+/// checks the pool stops counting a stuck worker as active.
 ///
-/// The number of threads is that of the work and not of its history: at most `mostIdle` workers, or the limit where that is
-/// higher, stay without work, and each of them ends when it had none for five seconds.
+/// The number of threads follows the present work: at most ``maximumIdle`` workers, or ``limit`` if that is greater,
+/// stay idle, and each idle worker ends after five seconds.
 final class WorkerPool: @unchecked Sendable {
   // Sendable: everything mutable is used under `lock`.
 
   static let shared = WorkerPool(limit: max(4, 2 * ProcessInfo.processInfo.activeProcessorCount))
 
-  /// The number of workers, without the waiting ones.
+  /// The largest number of active workers.
   let limit: Int
-  /// The most workers, including workers stuck at one context or waiting for a server.
+  /// The largest number of workers, including stuck workers and workers that wait for a server.
   private let maximum: Int
-  /// The number of idle workers that stay for the next time, where contexts wait for servers.
-  static let mostIdle = 16
-  /// How long an idle worker stays; `nil` for ever.
-  private let linger: DispatchTimeInterval?
-  /// How long a worker may stay at one context while others are in line: two of these. `nil` for ever.
-  private let tick: DispatchTimeInterval?
+  /// The number of idle workers to keep, for contexts that wait for servers in parallel.
+  static let maximumIdle = 16
+  /// The time after which an idle worker ends; `nil` for never.
+  private let idleTimeout: DispatchTimeInterval?
+  /// The interval of the checks for stuck workers. A worker that is in the same context for two checks counts as stuck.
+  /// `nil` for no checks.
+  private let checkInterval: DispatchTimeInterval?
 
   final class Worker {
     let semaphore = DispatchSemaphore(value: 0)
-    /// The number of the tick in which the worker took its context; `nil` without a context.
+    /// The number of the check before which the worker took its context; `nil` without a context.
     var begin: UInt?
     /// Whether the worker waits for another context, or for the main actor.
     var isWaiting = false
-    /// Whether the worker is counted out.
+    /// Whether the worker does not count as active, because it stays in one context.
     var isStuck = false
-    /// Whether it takes part in the work.
+    /// Whether the worker counts as active.
     var isActive: Bool { !isWaiting && !isStuck }
   }
 
   private let lock = Lock()
-  private var ready = ContextLine()
-  /// The workers without a context, the one that slept last at the end: its memory is in the processor's caches still.
+  private var ready = ContextQueue()
+  /// The workers without a context. The most recent is last and is woken first, because its memory is still in the
+  /// processor's caches.
   private var idle: [Worker] = []
   /// All workers by their threads.
   private var workers: [UInt: Worker] = [:]
-  /// Workers, those included whose threads are about to start.
+  /// The number of workers, including workers whose threads are about to start.
   private var count = 0
-  /// Workers that take part in the work, or are about to.
+  /// The number of active workers, including workers about to start.
   private var activeCount = 0
   private var stuckCount = 0
-  private var ticks: UInt = 0
+  private var checks: UInt = 0
   private var isWatched = false
   private var watchIsStarted = false
   private let watchSignal = DispatchSemaphore(value: 0)
   private var mainWaits = MainWaits()
 
   init(
-    limit: Int, maximum: Int = 64, tick: DispatchTimeInterval? = .milliseconds(50),
-    linger: DispatchTimeInterval? = .seconds(5)
+    limit: Int, maximum: Int = 64, checkInterval: DispatchTimeInterval? = .milliseconds(50),
+    idleTimeout: DispatchTimeInterval? = .seconds(5)
   ) {
     self.limit = limit
     self.maximum = max(maximum, limit)
-    self.tick = tick
-    self.linger = linger
+    self.checkInterval = checkInterval
+    self.idleTimeout = idleTimeout
   }
 
   /// The number of threads. For tests.
@@ -81,7 +84,7 @@ final class WorkerPool: @unchecked Sendable {
 
   // MARK: Contexts
 
-  /// Puts a context in line, which is ready.
+  /// Queues a context that has become ready.
   func add(_ context: Confinement) {
     lock.lock()
     ready.append(context)
@@ -92,14 +95,14 @@ final class WorkerPool: @unchecked Sendable {
 
   // MARK: Waiting
 
-  /// Waits until the calling thread is given a context.
+  /// Waits until the calling thread holds a context.
   ///
   /// A thread that holds the main actor runs, while it waits, the blocks for main without which it would wait forever.
   func wait(_ thread: WaitingThread) {
     let holdsMain = Confinement.isOnMain
     lock.lock()
-    // The entries before the caller's are worked off next.
-    ready.bringForward(thread.context)
+    // The entries before the caller's run next.
+    ready.moveToFront(thread.context)
     var action = Action.nothing
     var handover: MainWaits.Handover?
     if !thread.isAwake {
@@ -119,8 +122,9 @@ final class WorkerPool: @unchecked Sendable {
     }
   }
 
-  /// Wakes the thread to which a context was handed over. A worker counts again from here on, not only from its scheduling:
-  /// until then the pool would seem to be without workers, and would start another one each time.
+  /// Wakes the thread to which a context was handed over. A worker counts as active from this call on, not only from
+  /// the moment when its thread is scheduled: until then the pool would seem to have no active worker and would start
+  /// another one each time.
   func wake(_ thread: WaitingThread) {
     lock.withLock {
       thread.isAwake = true
@@ -130,7 +134,8 @@ final class WorkerPool: @unchecked Sendable {
     thread.semaphore.signal()
   }
 
-  /// Runs a block that waits for an event which may need workers: the main actor's turn, for instance.
+  /// Runs a block that waits for an event which needs workers, for instance the main actor's turn. The calling worker
+  /// does not count during the wait.
   func blocking<T>(_ wait: () throws -> T) rethrows -> T {
     lock.lock()
     let worker = workers[currentThread]
@@ -143,10 +148,10 @@ final class WorkerPool: @unchecked Sendable {
 
   /// Runs a block that waits for the main actor to run another one.
   ///
-  /// The main actor may wait for a context that the calling thread holds, or whose holder waits for one that the calling
-  /// thread holds, and so on. Then the thread that holds the main actor runs the other block at once.
+  /// The main actor may wait, directly or through other waiting threads, for a context that the calling thread holds.
+  /// Then the thread that holds the main actor runs the other block at once.
   ///
-  /// - Parameter hop: The other block. It is called by more than one, and runs once.
+  /// - Parameter hop: The other block. Several threads may call it; it runs once.
   func hopping<T>(_ hop: @escaping () -> Void, _ wait: () throws -> T) rethrows -> T {
     let hop = PendingHop(sender: currentThread, run: hop)
     lock.lock()
@@ -166,7 +171,8 @@ final class WorkerPool: @unchecked Sendable {
     return try wait()
   }
 
-  /// Runs a block that waits for an event outside of the process. Another worker takes the caller's place.
+  /// Runs a block that waits for an event outside of the process. Another worker may run in place of the calling
+  /// worker.
   func waitingOutside<T>(_ wait: () throws -> T) rethrows -> T {
     lock.lock()
     guard let worker = workers[currentThread], worker.isActive else {
@@ -179,20 +185,20 @@ final class WorkerPool: @unchecked Sendable {
     let action = nextAction(mayWatch: true)
     lock.unlock()
     perform(action)
-    defer { lock.withLock { countIn(worker) } }
+    defer { lock.withLock { countAsActive(worker) } }
     return try wait()
   }
 
-  /// Counts a stuck worker in. Called under the lock.
-  private func countIn(_ worker: Worker) {
+  /// Counts a stuck worker as active again. Called under the lock.
+  private func countAsActive(_ worker: Worker) {
     guard worker.isStuck else { return }
     worker.isStuck = false
     stuckCount -= 1
     activeCount += 1
-    if worker.begin != nil { worker.begin = ticks }
+    if worker.begin != nil { worker.begin = checks }
   }
 
-  /// Counts a worker out that waits. Called under the lock.
+  /// Stops counting a waiting worker as active. Called under the lock.
   private func suspend(_ worker: Worker?) -> Action {
     guard let worker else { return .nothing }
     if worker.isActive { activeCount -= 1 }
@@ -200,11 +206,11 @@ final class WorkerPool: @unchecked Sendable {
     return nextAction(mayWatch: true)
   }
 
-  /// Counts a waiting worker in. Called under the lock.
+  /// Counts a worker that ended its wait as active again. Called under the lock.
   private func resume(_ worker: Worker?) {
     guard let worker, worker.isWaiting else { return }
     worker.isWaiting = false
-    if worker.begin != nil { worker.begin = ticks }
+    if worker.begin != nil { worker.begin = checks }
     if worker.isActive { activeCount += 1 }
   }
 
@@ -214,22 +220,22 @@ final class WorkerPool: @unchecked Sendable {
     case nothing, wake(Worker), start, watch
   }
 
-  /// The action that a context in line needs. Called under the lock.
+  /// The action that the next queued context needs. Called under the lock.
   private func nextAction(mayWatch: Bool) -> Action {
     guard !ready.isEmpty else { return .nothing }
     if activeCount < limit, let worker = idle.popLast() {
-      worker.begin = ticks
+      worker.begin = checks
       activeCount += 1
       return .wake(worker)
     }
-    // Workers that wait count here: to give each its substitute would make a thread for each context that waits for one.
-    // Without any active worker the line would stand still.
+    // Waiting workers count here: a substitute for each would make a thread for each context that waits for another
+    // one. Without any active worker the queue would stand still.
     if activeCount == 0 || (count - stuckCount < limit && count < maximum) {
       count += 1
       activeCount += 1
       return .start
     }
-    guard mayWatch, tick != nil, !isWatched else { return .nothing }
+    guard mayWatch, checkInterval != nil, !isWatched else { return .nothing }
     isWatched = true
     return .watch
   }
@@ -251,7 +257,7 @@ final class WorkerPool: @unchecked Sendable {
   private func start(_ body: @escaping @Sendable (WorkerPool) -> Void) {
     let thread = Thread { body(self) }
     thread.name = "coherence.context"
-    // As much as the main thread has: cascades and predicates go deep.
+    // As much stack as the main thread has: cascades and predicates recurse deeply.
     thread.stackSize = 8 << 20
     thread.start()
   }
@@ -262,22 +268,23 @@ final class WorkerPool: @unchecked Sendable {
     while let context = next(worker) { context.run() }
   }
 
-  /// Waits for the next context in line; `nil` when the pool has workers enough, or no work for long.
+  /// Waits for the next queued context; `nil` if the pool has enough workers, or had no work for long. The worker then
+  /// ends.
   private func next(_ worker: Worker) -> Confinement? {
     lock.lock()
-    countIn(worker)
+    countAsActive(worker)
     while true {
       worker.begin = nil
-      // For a while the workers may exceed the limit: stuck workers came back.
+      // Workers may exceed the limit for a while, when stuck workers become active again.
       if activeCount <= limit, let context = ready.popFirst() {
-        worker.begin = ticks
+        worker.begin = checks
         lock.unlock()
         return context
       }
       activeCount -= 1
-      // The active workers take the contexts in line, unless the workers are stuck, which the watch finds out.
+      // The active workers take the queued contexts, unless these workers are stuck, which the watch detects.
       let action = nextAction(mayWatch: true)
-      if idle.count >= max(limit, Self.mostIdle) { return end(action) }
+      if idle.count >= max(limit, Self.maximumIdle) { return end(action) }
       idle.append(worker)
       lock.unlock()
       perform(action)
@@ -286,15 +293,15 @@ final class WorkerPool: @unchecked Sendable {
     }
   }
 
-  /// Waits until the calling worker, which is idle, is woken.
+  /// Waits until the calling idle worker is woken.
   ///
-  /// - Returns: Whether it was. Otherwise it was idle for so long that it is no worker any more.
+  /// - Returns: Whether the worker was woken. `false` after the idle timeout: the worker was removed and must end.
   private func isWoken(_ worker: Worker) -> Bool {
-    guard let linger else {
+    guard let idleTimeout else {
       worker.semaphore.wait()
       return true
     }
-    if worker.semaphore.wait(timeout: .now() + linger) == .success { return true }
+    if worker.semaphore.wait(timeout: .now() + idleTimeout) == .success { return true }
     let isUnwanted = lock.withLock {
       guard let index = idle.firstIndex(where: { $0 === worker }) else { return false }
       idle.remove(at: index)
@@ -302,12 +309,12 @@ final class WorkerPool: @unchecked Sendable {
       workers[currentThread] = nil
       return true
     }
-    // Taken out of the list at the last moment: the signal is on its way.
+    // The worker was chosen after the timeout: its signal is about to come.
     if !isUnwanted { worker.semaphore.wait() }
     return !isUnwanted
   }
 
-  /// Ends the calling worker. Called under the lock, which is given back.
+  /// Ends the calling worker. Called under the lock, which this function releases.
   private func end(_ action: Action) -> Confinement? {
     count -= 1
     workers[currentThread] = nil
@@ -318,21 +325,21 @@ final class WorkerPool: @unchecked Sendable {
 
   // MARK: Watching
 
-  /// Counts out, while contexts are in line, the workers that stay where they are.
+  /// Detects stuck workers while contexts are queued.
   private func watch() {
-    guard let tick else { return }
+    guard let checkInterval else { return }
     while true {
-      _ = watchSignal.wait(timeout: .now() + tick)
+      _ = watchSignal.wait(timeout: .now() + checkInterval)
       lock.lock()
-      ticks += 1
+      checks += 1
       for worker in workers.values {
-        guard let begin = worker.begin, worker.isActive, ticks &- begin >= 2 else { continue }
+        guard let begin = worker.begin, worker.isActive, checks &- begin >= 2 else { continue }
         worker.isStuck = true
         stuckCount += 1
         activeCount -= 1
       }
       var actions: [Action] = []
-      // A context has one worker at the most.
+      // A context needs one worker at the most.
       for _ in 0..<min(limit, ready.count) {
         let action = nextAction(mayWatch: false)
         if case .nothing = action { break }
@@ -347,8 +354,8 @@ final class WorkerPool: @unchecked Sendable {
   }
 }
 
-/// Contexts in line.
-private struct ContextLine {
+/// A first-in, first-out queue of ready contexts.
+private struct ContextQueue {
   private var contexts: [Confinement?] = []
   private var head = 0
 
@@ -371,19 +378,19 @@ private struct ContextLine {
     return context
   }
 
-  /// Brings a context, if it is in line, to the front.
-  mutating func bringForward(_ context: Confinement) {
+  /// Moves a queued context to the front. Does nothing for other contexts.
+  mutating func moveToFront(_ context: Confinement) {
     guard let index = contexts[head...].firstIndex(where: { $0 === context }), index > head else { return }
     contexts.remove(at: index)
     contexts.insert(context, at: head)
   }
 }
 
-/// How many contexts work at once, for stores that keep something for each.
+/// The number of contexts that run at once, for stores that keep a resource for each.
 package enum ContextThreads {
   package static var count: Int { WorkerPool.shared.limit }
 
-  /// Runs a block that waits for an event outside of the process, a server's reply for instance. Other contexts get the
-  /// caller's place.
+  /// Runs a block that waits for an event outside of the process, such as a server's response. Another context may run
+  /// in place of the caller's.
   package static func waiting<T>(_ wait: () throws -> T) rethrows -> T { try WorkerPool.shared.waitingOutside(wait) }
 }

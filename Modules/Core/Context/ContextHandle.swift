@@ -1,10 +1,10 @@
 import CoherenceRuntime
 
-/// A reference to a context that does not keep it.
+/// A weak reference to a context.
 ///
-/// In place of `weak`: a weak reference would give the context a side table, and every retain of the context, which
-/// bulk work does for each object, would take the runtime's slow path. The context clears the handle in its `deinit`,
-/// under the lock under which others take their reference.
+/// Swift's own weak reference would give the context a side table, and every retain of the context, which bulk work
+/// does for each object, would take the runtime's slow path. The context clears the handle in its `deinit`, under the
+/// lock under which other threads take their reference.
 package final class ContextHandle: @unchecked Sendable {
   // Sendable: `address` is used under `lock` only.
   // Safety of `Unmanaged`: the context clears the address before its memory is freed, and the runtime refuses a reference

@@ -2,25 +2,25 @@
 
 extension ManagedObjectContext {
   /// Applies the delete rules of all deleted objects, and of the objects that the rules delete.
-  final func processDeletes() throws {
-    guard !storage.undelivered.isEmpty else { return }
-    // Objects whose rows were loaded at once stay until the rules are through.
+  final func applyPendingDeleteRules() throws {
+    guard !storage.pendingDeletes.isEmpty else { return }
+    // Retains the objects whose rows were loaded in bulk until all rules are applied.
     var kept: [ManagedObject] = []
     var forgotten: Set<ManagedObjectID> = []
-    while !storage.undelivered.isEmpty {
-      let deleted = storage.undelivered
+    while !storage.pendingDeletes.isEmpty {
+      let deleted = storage.pendingDeletes
       for (entity, group) in Dictionary(grouping: deleted, by: \.entity) {
         for relationship in entity.relationships { kept += try prefetch(relationship.name, of: group) }
       }
-      storage.undelivered = []
+      storage.pendingDeletes = []
       for object in deleted where try applyDeleteRules(of: object) { forgotten.insert(object.id) }
     }
     withExtendedLifetime(kept) {}
-    // Lists with an inverse have heard of it from their members.
+    // Relationships with an inverse have removed the members already, through the inverse.
     if !forgotten.isEmpty, hasListsWithoutInverse(of: forgotten) { forgetMembers(forgotten) }
   }
 
-  /// - Returns: Whether the record is forgotten, because it was never saved.
+  /// - Returns: Whether the object was detached at once, because its record was never saved.
   private final func applyDeleteRules(of object: ManagedObject) throws -> Bool {
     for relationship in object.entity.relationships {
       for target in try targets(of: relationship, from: object) {
@@ -34,7 +34,7 @@ extension ManagedObjectContext {
       }
     }
     guard let record = object.pending, record.base == nil, isUnknownBelow(object.id) else { return false }
-    forgetDeleted(object)
+    detachDeleted(object)
     return true
   }
 
@@ -59,30 +59,30 @@ extension ManagedObjectContext {
     return ids.compactMap { try? object.member($0, of: relationship) }
   }
 
-  /// Makes a target forget the deleted object.
+  /// Removes the deleted object from the inverse relationship of a target.
   private final func release(
     _ target: ManagedObject, from object: ManagedObject, _ relationship: RelationshipDescription
   ) throws {
-    guard let inverse = relationship.inverse, target.pending?.kind != .deleted, !target.flags.contains(.gone) else {
+    guard let inverse = relationship.inverse, target.pending?.kind != .deleted, !target.flags.contains(.detached) else {
       return
     }
     do {
-      try target.leave(object, of: inverse)
+      try target.removeRelated(object, of: inverse)
     } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
-      // Another context deleted it: the link ended with it.
+      // Another context deleted the target, and the link with it.
     }
   }
 
-  /// Takes a deleted object out of the context.
-  final func forgetDeleted(_ object: ManagedObject) {
+  /// Detaches a deleted object from the context.
+  final func detachDeleted(_ object: ManagedObject) {
     if let record = object.pending {
-      storage.forget(record)
+      storage.untrack(record)
       record.isSilent = true
     }
     object.pending = nil
     object.row = nil
     object.collections = nil
-    object.flags.formUnion([.gone, .deleted])
+    object.flags.formUnion([.detached, .deleted])
     storage.unregister(object)
   }
 }

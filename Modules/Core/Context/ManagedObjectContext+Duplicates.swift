@@ -1,22 +1,22 @@
 extension ManagedObjectContext {
-  /// Merges the records of an entity that have the same key, each group into one record, without saving.
+  /// Merges the records with equal keys of an entity into one record for each key, without saving.
   ///
-  /// For stores that are attached with ``StoreOption/allowsDuplicateKeys``. The kept record of a group keeps its attributes
-  /// and takes over the relationships of its duplicates: it gets their members beside its own, a to-one target where it has
-  /// none, and the references to them. Then the duplicates are deleted, by their delete rules. Records with a missing value
-  /// in the key are left alone.
+  /// For stores attached with ``StoreOption/allowsDuplicateKeys``. The kept record of each key keeps its attributes and
+  /// takes over the relationships of its duplicates: their members beside its own, their to-one targets where it has
+  /// none, and the references of other records to them. Then the duplicates are deleted, and their delete rules apply.
+  /// Records with a missing value in the key are left alone.
   ///
-  /// To be called inside the context. All keys of the entity are read once and kept in memory during the call. Objects are
-  /// made of duplicate records and of their related records alone.
+  /// Call it inside the context. The call reads all keys of the entity once and keeps them in memory until it returns.
+  /// It makes objects of duplicate records and of their related records only.
   ///
   /// - Parameters:
   ///   - entityName: The entity, whose subentities' records are compared too: ``DuplicateKeys/entityName``.
   ///   - choose: Returns the record to keep from the objects of one key, which come in the order of their insertion. By
   ///     default, the newest record is kept.
   /// - Returns: The number of deleted objects.
-  /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/invalidMergeKey`` for an entity without a key, and when `choose`
-  ///   returns another object; errors of fetching, loading and `choose`. Changes made until then stay in the context;
-  ///   roll it back.
+  /// - Throws: ``ErrorCode/unknownEntity``; ``ErrorCode/invalidMergeKey`` for an entity without a key, and when
+  ///   `choose` returns another object; errors of fetching, loading and `choose`. Changes made until then stay in the
+  ///   context; roll it back.
   @discardableResult
   public final func mergeDuplicates(
     of entityName: String,
@@ -28,7 +28,7 @@ extension ManagedObjectContext {
       guard let key = entity.keyAttributes else {
         throw CoherenceError(
           .invalidMergeKey,
-          "'\(entityName)' has no key whose duplicates could be found; name its attributes in "
+          "Duplicates of '\(entityName)' cannot be found, because the entity has no key; name its attributes in "
             + "'\(EntityDescription.keySetting)'."
         )
       }
@@ -57,7 +57,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// Finds the records that have the same key, without making objects of them.
+/// Finds records with equal keys, without making objects of them.
 private final class DuplicateFinder: RowExpectation {
   let keySlots: [Int]
   private var first: [[AttributeValue]: ManagedObjectID] = [:]
@@ -65,7 +65,7 @@ private final class DuplicateFinder: RowExpectation {
 
   init(keySlots: [Int]) { self.keySlots = keySlots }
 
-  /// The records of each key that several have, the oldest first.
+  /// The records of each key with duplicates, the oldest first.
   var groups: [[ManagedObjectID]] {
     duplicates.values.map { $0.sorted(by: ManagedObjectID.precedes) }
       .sorted { ManagedObjectID.precedes($0[0], $1[0]) }
@@ -86,7 +86,7 @@ private final class DuplicateFinder: RowExpectation {
   func take(_ row: Row) {}
 }
 
-/// Moves the relationships of duplicates to the records that are kept.
+/// Moves the relationships of duplicates to the kept records.
 private struct DuplicateMerger {
   private static let chunkSize = 500
 
@@ -112,7 +112,7 @@ private struct DuplicateMerger {
     let known = try kept.objects(for: name)
     let present = Set(known.map(\.objectID)).union([kept.objectID, other.objectID])
     let fresh = members.filter { !present.contains($0.objectID) }
-    // First, so that no delete rule of the duplicate applies to its former members.
+    // Cleared first, so that no delete rule of the duplicate applies to its former members.
     try other.setObjects([], for: name)
     if !fresh.isEmpty { try kept.setObjects(known.filter { $0 !== other } + fresh, for: name) }
   }

@@ -1,7 +1,7 @@
 // Finding, inserting and deleting objects.
 
 extension ManagedObjectContext {
-  /// Makes a fresh object of an entity and inserts it.
+  /// Makes a new object of an entity and inserts it.
   ///
   /// - Throws: ``ErrorCode/unknownEntity``, also for an abstract entity; ``ErrorCode/contextWithoutStore``.
   @discardableResult
@@ -24,125 +24,130 @@ extension ManagedObjectContext {
     operating {
       if object.storage === storage {
         Misuse.check(
-          !object.flags.contains(.gone), "\(object) was deleted and cannot be inserted again; make a fresh one.")
+          !object.flags.contains(.detached), "\(object) was deleted and cannot be inserted again; make a new object.")
         return
       }
-      Misuse.check(object.storage == nil, misfit(object))
+      Misuse.check(object.storage == nil, wrongContextMessage(object))
       guard let record = object.pending else { return }
       object.storage = storage
       record.object = object
       storage.registry.insert(fresh: object)
-      storage.adopt(record)
-      if let companions = record.companions { for companion in companions.dissolve() { insert(companion) } }
+      storage.track(record)
+      if let uninsertedGraph = record.uninsertedGraph {
+        for companion in uninsertedGraph.removeAll() { insert(companion) }
+      }
       object.awakeFromInsert()
     }
   }
 
-  /// Marks an object to be deleted by the next save. Its delete rules are applied by the next fetch,
-  /// `processPendingChanges` or `save`. An inserted object is forgotten when it was never saved. A record that fails to
-  /// load is reported as accessors do.
+  /// Marks an object for deletion by the next save. The next fetch, `processPendingChanges` or `save` applies its
+  /// delete rules. An inserted object that was never saved leaves the context at once. A failure to load the record is
+  /// reported as failures of accessors are: see ``reportedErrors``.
   ///
   /// - Precondition: The object belongs to this context.
   public final func delete(_ object: ManagedObject) {
     operating {
-      Misuse.check(object.storage === storage, misfit(object))
-      guard !object.flags.contains(.gone), object.pending?.kind != .deleted else { return }
+      Misuse.check(object.storage === storage, wrongContextMessage(object))
+      guard !object.flags.contains(.detached), object.pending?.kind != .deleted else { return }
       do {
         let record = try object.changeable()
         storage.markDeleted(record)
-        storage.undelivered.append(object)
+        storage.pendingDeletes.append(object)
       } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
-        // The record is deleted already, as was wanted.
+        // The record is deleted in the store already.
       } catch {
         object.becomeUnavailable(error, losesChange: true)
       }
     }
   }
 
-  /// Why an object cannot be used with this context.
-  final func misfit(_ object: ManagedObject) -> String {
+  /// The sentence for the misuse of an object that does not belong to this context.
+  final func wrongContextMessage(_ object: ManagedObject) -> String {
     guard let other = object.storage else { return "\(object) has no context yet; insert it first." }
     return
       "\(object) belongs to another context, the \(other.context?.label ?? "context that is gone"), and was used with "
       + "the \(label); get it here with `object(with:)`."
   }
 
-  /// The object of an identifier if the context has it.
+  /// The registered object with an identifier; `nil` if the context has none. Reads no store.
   public final func registeredObject(with id: ManagedObjectID) -> ManagedObject? {
     operating { storage.registry.object(for: current(id)) }
   }
 
-  /// The object of an identifier: the context's own, or a fault, whether or not the record exists. A fault whose record
-  /// is missing fails when it is touched.
+  /// The object with an identifier: a registered object, or a new fault, whether or not the record exists. Reads no
+  /// store. The first access to a fault without a record fails.
   public final func object(with id: ManagedObjectID) -> ManagedObject {
     operating {
-      takeInIfMain()
+      processInboxIfUsedDirectly()
       let id = current(id)
       if let object = storage.registry.object(for: id) { return object }
       if let object = try? fault(for: id, of: id.entity) { return object }
-      // Which entity of a hierarchy a missing record was of cannot be known.
+      // The row, which names the entity, is missing: any entity of the hierarchy will do.
       return makeFault(id, entity: id.entity.concreteEntities.first ?? id.entity)
     }
   }
 
-  /// The object of an identifier, loaded.
+  /// The object with an identifier, loaded.
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` when the record does not exist, ``ErrorCode/objectDeleted`` when this
   ///   context deleted it, ``ErrorCode/storeDetached``, and errors of the store.
   public final func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     try operating {
-      takeInIfMain()
-      try processDeletes()
+      processInboxIfUsedDirectly()
+      try applyPendingDeleteRules()
       let object = try fault(for: current(id), of: id.entity)
-      if object.flags.contains(.gone) || object.pending?.kind == .deleted { throw object.gone() }
+      if object.flags.contains(.detached) || object.pending?.kind == .deleted { throw object.deletedError() }
       try object.loadRow()
       return object
     }
   }
 
-  /// All objects that the context has at the moment. Unreferenced objects may be released at any time.
+  /// All objects registered at the moment. The context does not retain clean objects.
   public final var registeredObjects: Set<ManagedObject> { operating { Set(storage.registry.all) } }
+  /// The inserted objects that are not saved yet.
   public final var insertedObjects: Set<ManagedObject> { objects(of: .inserted) }
+  /// The saved objects with unsaved changes.
   public final var updatedObjects: Set<ManagedObject> { objects(of: .updated) }
+  /// The objects that the next save deletes.
   public final var deletedObjects: Set<ManagedObject> { objects(of: .deleted) }
 
   /// Whether the context has unsaved changes.
   public final var hasChanges: Bool {
-    operating { !storage.undelivered.isEmpty || storage.hasChanges }
+    operating { !storage.pendingDeletes.isEmpty || storage.hasChanges }
   }
 
-  /// Whether there is anything to save. May be asked from anywhere, and waits for nobody.
+  /// Whether a save would change a record. May be asked on any thread, and does not wait for the context.
   package final var hasUnsavedRecords: Bool { storage.withPending { storage.hasChanges } }
 
   private final func objects(of kind: PendingRecord.Kind) -> Set<ManagedObject> {
     operating {
-      try? processDeletes()
-      return Set(storage.records.filter { $0.kind == kind && !$0.isVoid }.compactMap(\.object))
+      try? applyPendingDeleteRules()
+      return Set(storage.records.filter { $0.kind == kind && !$0.isUnchanged }.compactMap(\.object))
     }
   }
 
-  /// The identifier that a record has now, for one that it had before it was saved.
+  /// The present identifier of a record, given a temporary identifier from before its save.
   final func current(_ id: ManagedObjectID) -> ManagedObjectID {
     id.isTemporaryID ? storage.permanentIDs[id] ?? id : id
   }
 
-  /// The object of an identifier; a fault if the context does not have it.
+  /// The registered object with an identifier, or a new fault.
   ///
-  /// A record's entity within its hierarchy is in its row: where several entities are possible, the row is loaded.
+  /// The row names the record's entity within the hierarchy. If several entities are possible, the row is loaded.
   final func fault(for id: ManagedObjectID, of entity: EntityDescription) throws -> ManagedObject {
     let id = current(id)
     if let object = storage.registry.object(for: id) { return object }
     let candidates = entity.concreteEntities
     if candidates.count == 1, !id.isTemporaryID { return makeFault(id, entity: candidates[0]) }
     guard let row = try loading({ try loadRow(id) }) else {
-      var error = CoherenceError(.objectNotFound, "There is no record '\(id)' any more.")
+      var error = CoherenceError(.objectNotFound, "The record '\(id)' does not exist any more.")
       error.objectIDs = [id]
       throw error
     }
     return object(for: row)
   }
 
-  /// - Parameter group: The group that the fault is to be loaded with.
+  /// - Parameter group: The fetch group that the fault loads together with.
   final func makeFault(
     _ id: ManagedObjectID, entity: EntityDescription, in group: FetchGroup? = nil
   ) -> ManagedObject {
@@ -160,18 +165,18 @@ extension ManagedObjectContext {
     return objects[0]
   }
 
-  /// How the objects of rows are made.
+  /// Options for making objects of rows.
   struct ObjectMaking: OptionSet {
     let rawValue: Int
-    /// Fresh objects do not get their rows.
+    /// New objects are faults.
     static let asFaults = ObjectMaking(rawValue: 1)
-    /// Objects with a row stay as they are.
+    /// Registered objects keep the row that they have.
     static let keepsRows = ObjectMaking(rawValue: 2)
   }
 
-  /// The objects of rows, in the same order. Clean objects already in the context take a newer row.
+  /// The objects of rows, in the same order. Registered objects without changes take a newer row.
   ///
-  /// - Parameter group: What the records come together in, if more is read of them together.
+  /// - Parameter group: The fetch group of the records; `nil` for none.
   final func objects(
     for rows: [Row], into objects: inout [ManagedObject], _ making: ObjectMaking = [], in group: FetchGroup? = nil
   ) {

@@ -5,21 +5,21 @@ import Logging
 extension ManagedObjectContext {
   /// Runs a block in the context, on the calling thread, and waits for it.
   ///
-  /// The outermost call is a unit of work. Its reads are of one state of each store, as long as the store has connections to
-  /// spare (see ``withSnapshot(_:)``), and records that relationships lead to are read once: the context keeps them until the
-  /// block ends, at most some 30,000 beside those of the last read. Beyond that, rows may stay in the row cache of the
-  /// coordinator, see ``RowCachePolicy``.
+  /// The outermost call is a unit of work. Its reads see one state of each store, as long as the store has spare
+  /// connections (see ``withSnapshot(_:)``). The context reads each record that relationships lead to once and keeps it
+  /// until the block ends, at most some 30,000 records beside those of the last read. Beyond that, rows may stay in the
+  /// coordinator's row cache, see ``RowCachePolicy``.
   ///
-  /// Calls nest. A main-queue context used off the main actor runs the block on the main queue. A busy main queue is
-  /// waited for without a limit; after ten seconds the log says that it is blocked. A main queue that never showed a
-  /// sign of being served, and does not within thirty seconds, counts as unserved: the call fails with a sentence
-  /// instead of waiting forever. A context that belongs to a thread is used on that thread alone.
+  /// Calls nest. A main-queue context used off the main actor runs the block on the main queue. The call waits for a
+  /// busy main queue without a limit, and logs after ten seconds that the queue is blocked. If the main queue never ran
+  /// a block and does not within thirty seconds, the call ends the process with a sentence instead of waiting forever.
+  /// A context that belongs to a thread may be used on that thread only.
   ///
-  /// While the main actor waits for a context, it runs the blocks that the context's own block has for main-queue contexts, as
-  /// if they were called from within this call.
+  /// While the main actor waits for a context, it runs the blocks that the context's own block performs in main-queue
+  /// contexts, as if they were called from within this call.
   ///
-  /// "Main" is the main actor. A plain block of the main queue that enters another queue by that queue's own `sync` does not
-  /// count as main inside it; a job of the main actor does.
+  /// A plain block of the main queue that enters another queue by that queue's own `sync` does not count as the main
+  /// actor inside it; a job of the main actor does.
   @discardableResult
   public final func performAndWait<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try inside(body) }
@@ -35,13 +35,13 @@ extension ManagedObjectContext {
 
   /// Runs a block in the context without blocking the caller.
   ///
-  /// The block is synchronous, so the unit of work cannot be torn by another one; its result must be `Sendable`:
-  /// identifiers and values, not objects.
+  /// The block is synchronous, so that no other work of the context runs in the middle of it. Its result must be
+  /// `Sendable`: identifiers and values, not objects.
   ///
   /// The block is part of the calling task: it sees the task's values, and when the task is cancelled, a running fetch
   /// stops with ``ErrorCode/cancelled``.
   ///
-  /// - Throws: What the block throws; `CancellationError` when the task was cancelled before the block began;
+  /// - Throws: The block's error; `CancellationError` when the task was cancelled before the block began;
   ///   ``ErrorCode/wrongContext`` for a context that belongs to a thread.
   @discardableResult
   public final func perform<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
@@ -75,14 +75,14 @@ extension ManagedObjectContext {
       .wrongContext, "The context belongs to a thread and has no queue: use it on its thread, or another context.")
   }
 
-  /// Runs a block on a thread entitled to use the context. The outermost entry takes in what others saved, and on its
-  /// way out announces changes and gives its readers back.
+  /// Runs a block on a thread that may use the context. The outermost entry processes the inbox first; at its end it
+  /// posts changes and releases the readers.
   @inline(__always) final func inside<T>(_ body: () throws -> T) rethrows -> T {
     let isOutermost = storage.confinement.enter()
-    if isOutermost { drainInbox() }
+    if isOutermost { processInbox() }
     defer {
       if isOutermost {
-        announceChanges()
+        postChanges()
         lease.end()
         endUnit()
       }
@@ -91,16 +91,16 @@ extension ManagedObjectContext {
     return isOutermost ? try measured(nil, ifFailed: .block, body) { _ in .block } : try body()
   }
 
-  /// For operations of a context used directly on the main actor: enters, so that checks are quick and reads within the
-  /// operation share one lease.
+  /// Runs an operation of a context that is used directly in its home. Enters the context, so that checks are quick and
+  /// the operation's reads share one lease.
   @inline(__always) final func operating<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try body() }
     storage.confinement.check("The \(label)")
     return try inside(body)
   }
 
-  /// For loading on access to an object of a context used directly on the main actor: gives the readers back
-  /// afterwards, but takes nothing in, so that objects do not change while the caller reads them.
+  /// Runs a load on access to an object of a context that is used directly in its home. Releases the readers
+  /// afterwards, but does not process the inbox, so that objects do not change while the caller reads them.
   @inline(__always) final func loading<T>(_ body: () throws -> T) rethrows -> T {
     if storage.confinement.isEntered { return try inOneState(body) }
     storage.confinement.check("The \(label)")
@@ -113,8 +113,8 @@ extension ManagedObjectContext {
   }
 
   private final func hopToMain<T>(_ body: () throws -> T) rethrows -> T {
-    // The block does not escape: this thread waits until it ran. Its result crosses back while both threads agree on
-    // who owns it.
+    // The block does not escape, because this thread waits until it ran. The hop's condition hands its result from one
+    // thread to the other.
     func run(_ body: () throws -> T, _ fail: (any Error) throws -> Never) rethrows -> T {
       let wait = MainDemand.begin()
       let result: Result<T, any Error> = withoutActuallyEscaping({ () -> Result<T, any Error> in
@@ -147,10 +147,12 @@ extension ManagedObjectContext {
 
 // MARK: - Executor
 
-/// A context is an executor: an actor lives on it with
-/// `nonisolated var unownedExecutor: UnownedSerialExecutor { context.asUnownedSerialExecutor() }` and uses its objects
-/// without `perform`.
+/// A context is an executor. An actor that declares `nonisolated var unownedExecutor: UnownedSerialExecutor {
+/// context.asUnownedSerialExecutor() }` runs in the context and uses its objects without `perform`.
 extension ManagedObjectContext: SerialExecutor {
+  /// Queues a job of the Swift runtime.
+  ///
+  /// - Precondition: The context does not belong to a thread.
   public final func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     let executor = asUnownedSerialExecutor()
@@ -160,8 +162,10 @@ extension ManagedObjectContext: SerialExecutor {
 
   public final func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
+  /// Ends the process with a sentence if the calling thread may not use the context.
   public final func checkIsolated() { storage.confinement.check("The \(label)") }
 
-  /// `nil` where the context may not be used, so that the runtime asks ``checkIsolated()``, which says so in a sentence.
+  /// `nil` if the calling thread may not use the context, so that the runtime calls ``checkIsolated()``, which fails
+  /// with a sentence.
   public final func isIsolatingCurrentContext() -> Bool? { storage.confinement.isInside ? true : nil }
 }

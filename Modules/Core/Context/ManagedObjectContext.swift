@@ -4,12 +4,13 @@ import Synchronization
 
 /// A workspace of objects: fetches them, keeps track of their changes, and saves the changes as one unit.
 ///
-/// A context belongs to one place at a time: the main actor, a queue of its own, or a thread. Work with its objects inside
-/// ``perform(_:)`` or ``performAndWait(_:)``, or, for a main-queue context, on the main actor. Use from elsewhere fails
-/// with a sentence, in release builds too. The context itself may be passed around freely; its objects may not.
+/// A context belongs to one place at a time: the main actor, a queue of its own, or a thread. Work with its objects
+/// inside ``perform(_:)`` or ``performAndWait(_:)``, or, for a main-queue context, on the main actor. Use from
+/// elsewhere fails with a sentence, in release builds too. The context itself may be passed to any thread; its objects
+/// may not.
 ///
-/// A context reads from and saves to its parent: a coordinator, or another context. Contexts are extended by composition;
-/// the class is open for the framework's own kinds of contexts and for telling contexts apart by type.
+/// A context reads from and saves to its parent: a coordinator, or another context. Contexts are extended by
+/// composition; the class is open for the framework's own kinds of contexts and for telling contexts apart by type.
 open class ManagedObjectContext: @unchecked Sendable {
   // Sendable: all mutable state is used inside the confinement, which every access checks, or under `settings`.
 
@@ -19,11 +20,12 @@ open class ManagedObjectContext: @unchecked Sendable {
     case mainQueue
     /// On a queue of its own.
     case privateQueue
-    /// On the thread that makes it, and on no other, for as long as the thread lives. It needs no `perform` there, has no
-    /// queue, and means nothing in a task, which changes threads.
+    /// On the thread that makes the context, as long as that thread lives. The context needs no `perform` there and has
+    /// no queue. Not for tasks, which change threads.
     case currentThread
   }
 
+  /// The kind of place where the context may be used.
   public final let concurrencyType: ConcurrencyType
   final let storage: ContextStorage
   final let inbox = Inbox()
@@ -44,7 +46,7 @@ open class ManagedObjectContext: @unchecked Sendable {
     var children: [ContextHandle] = []
     var followers: [ContextHandle] = []
     var followsAnother = false
-    /// The class that an object was last made of by class, and the entity that it stands for.
+    /// The class of the last object made by class, with the class's entity.
     var lastClass: (type: ObjectIdentifier, entity: EntityDescription)?
   }
 
@@ -71,7 +73,7 @@ open class ManagedObjectContext: @unchecked Sendable {
   deinit {
     storage.handle?.clear()
     lease.end()
-    storage.forgetAll()
+    storage.untrackAll()
     storage.kept.removeAll()
     events.finish()
   }
@@ -84,7 +86,7 @@ open class ManagedObjectContext: @unchecked Sendable {
     set { settings.withLock { $0.name = newValue } }
   }
 
-  /// What messages call the context, from any thread.
+  /// The name of the context in messages. May be read on any thread.
   @inline(never) final var label: String {
     let kind =
       switch concurrencyType {
@@ -113,7 +115,7 @@ open class ManagedObjectContext: @unchecked Sendable {
       settings.withLock { $0.parent = newValue }
       guard let handle = storage.handle else { return }
       newValue?.settings.withLock { settings in
-        // Children come and go; those that went are dropped before the list would grow.
+        // Handles of released children are removed before the list would grow.
         if settings.children.count == settings.children.capacity {
           settings.children.removeAll { $0.context == nil }
         }
@@ -122,14 +124,15 @@ open class ManagedObjectContext: @unchecked Sendable {
     }
   }
 
-  /// How a save deals with records that another context changed. ``MergePolicy/error`` unless set.
+  /// The resolution of conflicts in a save: records that another writer changed since this context read them.
+  /// ``MergePolicy/error`` unless set.
   public final var mergePolicy: MergePolicy {
     get { settings.withLock { $0.mergePolicy } }
     set { settings.withLock { $0.mergePolicy = newValue } }
   }
 
   /// Whether a save of a context with a parent reaches the stores: its own changes, durably, before `save` returns. Its
-  /// parents take the result as their new base and keep their own edits, which are not saved. `false` unless set.
+  /// parents take the saved rows as their new base and keep their own edits, which are not saved. `false` unless set.
   public final var savesThroughParent: Bool {
     get { settings.withLock { $0.savesThroughParent } }
     set { settings.withLock { $0.savesThroughParent = newValue } }
@@ -188,7 +191,7 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   // MARK: Accessor failures
 
-  /// What accessors, which cannot throw, could not do since the last successful `save`, `rollback` or `reset`: the first
+  /// The failures of accessors, which cannot throw, since the last successful `save`, `rollback` or `reset`: the first
   /// failure of each object, and at most a hundred. Each is logged once.
   ///
   /// A save refuses with ``ErrorCode/objectUnavailable`` when a change was lost, or when the saved records depend on an

@@ -1,10 +1,11 @@
 package import Foundation
 import Synchronization
 
-/// The identity of a store, different from that of a copy of its file.
+/// The identity of a store that distinguishes the store from copies of its file.
 package struct StorePlace: Sendable, Hashable {
   private let identifier: StoreIdentifier
-  /// Of a file alone: other stores with one identifier are one store, at any address.
+  /// The path of a store in a file; `nil` for other stores, which are the same store at any address if their
+  /// identifiers are equal.
   private let path: String?
 
   package init(identifier: StoreIdentifier, url: URL?) {
@@ -15,8 +16,8 @@ package struct StorePlace: Sendable, Hashable {
   package init(_ store: any PersistentStore) { self.init(identifier: store.identifier, url: store.url) }
 }
 
-/// The stores attached in this process, and their coordinators: a store to be erased must have no other user. The
-/// stores that other processes have open are not known.
+/// The stores attached in this process, with their coordinators. A store may be erased only if no other coordinator
+/// uses it. Stores that other processes have open are not known.
 final class AttachedStores: Sendable {
   private struct Attachment {
     let place: StorePlace
@@ -24,14 +25,14 @@ final class AttachedStores: Sendable {
   }
   private struct State {
     var attachments: [ObjectIdentifier: Attachment] = [:]
-    /// The places in sole use, and how often: the calls may be nested.
+    /// The stores in exclusive use, with the number of nested calls.
     var reserved: [StorePlace: Int] = [:]
   }
   private let state = Mutex(State())
 
   static let all = AttachedStores()
 
-  /// - Throws: ``ErrorCode/storeBusy`` for a store in sole use.
+  /// - Throws: ``ErrorCode/storeBusy`` for a store in exclusive use.
   func add(_ store: any PersistentStore, to coordinator: PersistentStoreCoordinator) throws(CoherenceError) {
     let attachment = Attachment(place: StorePlace(store), coordinator: ObjectIdentifier(coordinator))
     let isFree = state.withLock { state in
@@ -41,7 +42,8 @@ final class AttachedStores: Sendable {
     }
     guard !isFree else { return }
     throw CoherenceError(
-      .storeBusy, "The store is being destroyed; attach it again when that is done.", isRetryable: true)
+      .storeBusy, "The store cannot be attached while it is being destroyed; attach it again afterwards.",
+      isRetryable: true)
   }
 
   func remove(_ store: any PersistentStore) {
@@ -59,7 +61,8 @@ final class AttachedStores: Sendable {
     guard !isFree else { return }
     throw CoherenceError(
       .storeBusy,
-      "A store is attached to another coordinator of this process; detach it there before it is destroyed.")
+      "The store cannot be destroyed, because another coordinator of this process has it attached; "
+        + "detach it there first.")
   }
 
   func release(_ places: [StorePlace]) {
@@ -73,11 +76,12 @@ final class AttachedStores: Sendable {
 }
 
 extension PersistentStoreCoordinator {
-  /// Works on stores that no other coordinator of this process has, and that none can attach during the work.
+  /// Runs a block with exclusive use of stores: no other coordinator of this process has them attached, or can attach
+  /// them during the block.
   ///
-  /// - Throws: ``ErrorCode/storeBusy`` when another coordinator has one of them; nothing is done then. What the block
-  ///   throws.
-  package func withSoleUse<T>(of places: [StorePlace], _ body: () throws -> T) throws -> T {
+  /// - Throws: ``ErrorCode/storeBusy`` when another coordinator has one of the stores attached; the block does not run
+  ///   then. The block's error.
+  package func withExclusiveUse<T>(of places: [StorePlace], _ body: () throws -> T) throws -> T {
     try AttachedStores.all.reserve(places, for: self)
     defer { AttachedStores.all.release(places) }
     return try body()

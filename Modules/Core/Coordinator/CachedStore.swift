@@ -2,7 +2,7 @@
 final class CachedStore {
   let store: any StateMarking
   var isAttached = true
-  /// The state that the rows are of.
+  /// The mark of the state that all rows belong to; `nil` without rows.
   var mark: StateMark? {
     didSet {
       guard (oldValue == nil) != (mark == nil) else { return }
@@ -23,10 +23,10 @@ final class CachedStore {
   var count: Int { young.count + old.count }
 }
 
-/// Rows in the order in which they were entered, by identifier. The cache's lock guards them.
+/// The rows of one generation by identifier. The cache's lock guards them.
 final class RowGeneration {
-  // Safety of `Unmanaged`: the table has a reference to each row, which `taken` and `deinit` give back.
-  // Safety of `@exclusivity(unchecked)`: the cache's lock admits one access at a time.
+  // Safety of `Unmanaged`: the table has a reference to each row, which `taken` and `deinit` release. Safety of
+  // `@exclusivity(unchecked)`: the cache's lock admits one access at a time.
 
   /// The addresses of the rows' buffers, each with a reference of its own.
   @exclusivity(unchecked) private var table = IDTable()
@@ -43,7 +43,7 @@ final class RowGeneration {
 
   func row(_ id: ManagedObjectID) -> Row? { count > 0 ? Self.row(table[id]) : nil }
 
-  /// Appends the rows of keys, and returns the keys without a row.
+  /// Appends the rows of keys to `rows`, and returns the keys without a row.
   func find(_ keys: some Sequence<Int64>, in space: IDSpace, into rows: inout [Row]) -> [Int64] {
     guard count > 0, let known = table.keys(beside: ManagedObjectID(space: space, key: 0)) else { return Array(keys) }
     var missing: [Int64] = []
@@ -53,13 +53,13 @@ final class RowGeneration {
     return missing
   }
 
-  /// Enters a row of a record without a row here.
+  /// Adds the row of a record that has no row here.
   func enter(_ row: Row) {
     table.set(Self.word(row), for: row.id)
     count += 1
   }
 
-  /// Replaces the row of a record, if it has one, and returns that one.
+  /// Replaces the row of a record and returns the replaced row; does nothing for a record without a row here.
   func replace(_ row: Row) -> Row? {
     guard count > 0, let former = Self.taken(table[row.id]) else { return nil }
     table.set(Self.word(row), for: row.id)
@@ -83,7 +83,7 @@ final class RowGeneration {
     return Row(storage: Unmanaged<RowStorage>.fromOpaque(address).takeUnretainedValue())
   }
 
-  /// The row of a word, with the table's reference.
+  /// The row of a word. Takes over the table's reference.
   private static func taken(_ word: UInt) -> Row? {
     guard let address = UnsafeRawPointer(bitPattern: word) else { return nil }
     return Row(storage: Unmanaged<RowStorage>.fromOpaque(address).takeRetainedValue())

@@ -1,23 +1,24 @@
 extension PersistentStoreCoordinator {
-  /// The changes of all entities from now on, as contexts of this coordinator save them into its stores.
+  /// A stream of the changes of all entities from now on, as contexts of this coordinator save them into its stores.
   ///
-  /// Every save counts that reaches a store: of view and background contexts, through parents too, and batch requests.
-  /// Whether a context has objects of the records does not matter. Saves into a parent context alone do not count, and
-  /// neither do saves of other coordinators and of other processes.
+  /// The stream reports every save that reaches a store: of view and background contexts, through parents too, and
+  /// batch requests, whether or not a context has objects of the records. It does not report saves into a parent
+  /// context alone, and no saves of other coordinators or processes.
   ///
-  /// The stream delivers the changes of one entity at a time to the task that reads it, after the save was committed
-  /// and posted to the contexts that follow: a fetch of the reader in a following view finds the reported records.
-  /// Several saves of an entity are merged into one value while the reader is slower than the writers; entities come in
-  /// the order of their first change. Concurrent saves of two contexts may be reported in either order. A stream keeps
-  /// at most 10,000 identifiers; an entity with more is reported with ``EntityChanges/isEverything``.
+  /// The stream delivers the changes of one entity at a time, after the save was committed and posted to the following
+  /// contexts, so that a fetch in a following view context finds the reported records. Several saves of an entity are
+  /// merged into one value while the reader is slower than the writers; entities come in the order of their first
+  /// change. Concurrent saves of two contexts may be reported in either order. A stream keeps at most 10,000
+  /// identifiers; an entity with more is reported with ``EntityChanges/isEverything``.
   ///
-  /// A stream is for one reader; make another one for a second reader. The stream ends when its task is cancelled, or
-  /// when the coordinator is gone. A save costs as much as its changes for each stream in use, and nothing without any.
+  /// A stream is for one reader; make another stream for a second reader. The stream ends when its task is cancelled,
+  /// or when the coordinator is released. A save costs as much as its changes for each stream in use, and nothing
+  /// without any.
   ///
-  /// May be called from anywhere.
+  /// May be called on any thread.
   public final func entityChanges() -> AsyncStream<EntityChanges> { entityChangeFeed.makeStream(of: nil) }
 
-  /// The changes of one entity and of those that inherit from it, from now on; see ``entityChanges()``.
+  /// A stream of the changes of one entity and its subentities from now on; see ``entityChanges()``.
   ///
   /// ```swift
   /// for await changes in try coordinator.entityChanges(of: "Person") {

@@ -1,5 +1,5 @@
 extension PersistentStoreCoordinator {
-  /// The scope to carry along when work for this stack continues on another thread.
+  /// The present scope of the stack's observer, to be restored when work continues on another thread.
   package final var carriedScope: (any StackScope)? { StackObservers.exist ? observer?.scope() : nil }
 
   /// Runs a block as an operation reported to the observer, if any.
@@ -7,10 +7,10 @@ extension PersistentStoreCoordinator {
     _ operation: @autoclosure () -> StackOperation, _ body: () throws -> T, records: (T) -> [String: Int] = { _ in [:] }
   ) rethrows -> T {
     guard StackObservers.exist, let observation = observer?.began(operation()) else { return try body() }
-    return try observation.told(body, records: records)
+    return try observation.reportingOutcome(body, records: records)
   }
 
-  /// The same for work that suspends.
+  /// Runs an asynchronous block as an operation reported to the observer, if any.
   package final func observed<T>(
     _ operation: @autoclosure () -> StackOperation, _ body: () async throws -> T
   ) async rethrows -> T {

@@ -1,7 +1,7 @@
 extension PersistentStoreCoordinator {
-  /// Runs a block while no other writer can change the stores, as far as the stores are able to keep writers out.
+  /// Runs a block while no other writer can change the stores, as far as the stores can exclude writers.
   func excludingWriters<T>(of stores: [any PersistentStore], _ body: () throws -> T) throws -> T {
-    // One order for all callers: two of them never wait for each other.
+    // All callers exclude writers in the same order of stores, so that two callers never wait for each other.
     let able = stores.compactMap { $0 as? any WriterExcluding }
       .sorted { $0.identifier.rawValue < $1.identifier.rawValue }
     return try excludingWriters(of: able[...], body)

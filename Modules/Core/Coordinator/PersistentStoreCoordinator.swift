@@ -2,12 +2,15 @@ public import Foundation
 public import Logging
 import Synchronization
 
-/// The stores of a stack, of any kinds, behind one model.
+/// The attached stores of a stack, of any kinds, behind one model.
 ///
 /// Every member may be used from any thread. Stores may be attached and removed while contexts are in use: a context's
 /// request to a removed store throws ``ErrorCode/storeDetached``.
 public final class PersistentStoreCoordinator: Sendable {
+  /// The model of all stores of the coordinator.
   public let managedObjectModel: ManagedObjectModel
+  /// The logger that the coordinator, its stores and its contexts write to. It never receives values of records or
+  /// passwords.
   public let logger: Logger
   private let registry: StoreRegistry?
   private let attached = Locked<[any PersistentStore]>([])
@@ -18,7 +21,7 @@ public final class PersistentStoreCoordinator: Sendable {
   let rowCache = RowCache()
   private let observing = Mutex<(any StackObserver)?>(nil)
 
-  /// Receives the events of the stack. To be set before the stack is used: work that began before is not reported.
+  /// Receives the operations of the stack. Set it before the stack is used: work that began earlier is not reported.
   public var observer: (any StackObserver)? {
     get { observing.withLock { $0 } }
     set {
@@ -51,22 +54,23 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The attached stores, in order of attachment.
   public var persistentStores: [any PersistentStore] { attached.withLock { $0 } }
 
-  /// The attached store with an identifier.
+  /// The attached store with an identifier; `nil` for none.
   public func persistentStore(with identifier: StoreIdentifier) -> (any PersistentStore)? {
     persistentStores.first { $0.identifier == identifier }
   }
 
   // MARK: Attaching
 
-  /// Opens a store and attaches it.
+  /// Opens a store and attaches it. Blocks the calling thread while the store is opened, created or extended to the
+  /// model.
   ///
   /// - Parameters:
-  ///   - configurationName: The model configuration whose entities the store holds; `nil` for all. A name that the model
-  ///     does not know attaches a store without entities, with a warning in the log.
+  ///   - configurationName: The model configuration whose entities the store holds; `nil` for all. A name that the
+  ///     model does not know attaches a store without entities, with a warning in the log.
   ///   - url: The store's file or location; `nil` for a store without a location.
   /// - Throws: ``ErrorCode/unknownStoreType``, ``ErrorCode/storeAttachedTwice``, ``ErrorCode/incompatibleModel``,
-  ///   ``ErrorCode/notADatabase`` and the other codes of a failed opening; ``ErrorCode/storeBusy`` while the store is
-  ///   destroyed elsewhere in the process. Nothing is attached then.
+  ///   ``ErrorCode/notADatabase`` and the other codes of a failed opening; ``ErrorCode/storeBusy`` while another
+  ///   coordinator destroys the store. A call that throws attaches nothing.
   @discardableResult
   public func addPersistentStore(
     type: StoreType, configurationName: String? = nil, at url: URL? = nil, options: [String: OptionValue] = [:]
@@ -98,7 +102,7 @@ public final class PersistentStoreCoordinator: Sendable {
     return store
   }
 
-  /// Checks the types of the options that every store knows. A store checks its own options.
+  /// Checks the types of the options common to all stores. A store checks its own options.
   private func checkOptions(_ options: [String: OptionValue]) throws(CoherenceError) {
     for name in [
       StoreOption.migrateAutomatically, StoreOption.inferMapping, StoreOption.readOnly, StoreOption.allowsDataLoss,
@@ -107,7 +111,7 @@ public final class PersistentStoreCoordinator: Sendable {
     ] {
       switch options[name] {
       case nil, .bool: continue
-      default: throw CoherenceError(.invalidOption, "The option '\(name)' must be true or false.")
+      default: throw CoherenceError(.invalidOption, "The store option '\(name)' must be true or false.")
       }
     }
   }
@@ -140,7 +144,7 @@ public final class PersistentStoreCoordinator: Sendable {
   /// - Throws: ``ErrorCode/unknownStoreType``.
   public func factory(for type: StoreType) throws -> any StoreFactory { try (registry ?? .current).factory(for: type) }
 
-  /// Detaches a store and closes it. Objects of its records can no longer be loaded or saved.
+  /// Detaches a store and closes it. Objects of its records can be neither loaded nor saved afterwards.
   ///
   /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached.
   public func remove(_ store: any PersistentStore) throws {
@@ -149,13 +153,16 @@ public final class PersistentStoreCoordinator: Sendable {
       stores.removeAll { $0 === store }
       return stores.count < count
     }
-    guard isAttached else { throw CoherenceError(.storeDetached, "The store is not attached to this coordinator.") }
+    guard isAttached else {
+      throw CoherenceError(
+        .storeDetached, "The store cannot be removed, because it is not attached to this coordinator.")
+    }
     rowCache.remove(store)
     store.close()
     AttachedStores.all.remove(store)
   }
 
-  /// The metadata of a store.
+  /// Reads the metadata of a store.
   ///
   /// - Throws: Errors of the store.
   public func metadata(for store: any PersistentStore) throws -> StoreMetadata { try store.metadata() }
@@ -204,15 +211,17 @@ public final class PersistentStoreCoordinator: Sendable {
   func store(of id: ManagedObjectID) throws(CoherenceError) -> any PersistentStore {
     let stores = try openStores()
     guard let store = stores.first(where: { $0.identifier == id.storeIdentifier }) else {
-      throw CoherenceError(.storeDetached, "The store of '\(id.entity.name)' with this object is not attached.")
+      throw CoherenceError(
+        .storeDetached,
+        "The store of an object of '\(id.entity.name)' is not attached; attach the store again, or reset the context.")
     }
     return store
   }
 
   // MARK: Identifiers
 
-  /// The identifier with a text that ``ManagedObjectID/description`` has made; `nil` when its store is not attached, and
-  /// for any other text.
+  /// Parses an identifier from a text made by ``ManagedObjectID/description``. Returns `nil` if the identifier's store
+  /// is not attached, and for any other text.
   public func objectID(forDescription text: String) -> ManagedObjectID? {
     guard let parts = ManagedObjectID.parts(of: text), let store = persistentStore(with: parts.store),
       let entity = managedObjectModel.entitiesByName[parts.entity]

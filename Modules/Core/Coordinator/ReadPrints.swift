@@ -1,17 +1,17 @@
-/// Distinguishes the records read by themselves before from those read so for the first time, by a print of each.
+/// Remembers which records were read singly, by a fingerprint of each.
 ///
-/// The memory is fixed: a print takes the place of an earlier one, and of two records with the same print, which is rare, the
-/// second seems to have been read before.
+/// A fingerprint replaces an earlier one at the same index. Of two records with equal fingerprints, which is rare, the
+/// second counts as read before.
 struct ReadPrints {
   private static let places = 1 << 15
   private var prints: [UInt32] = []
 
-  /// Notes that a record was read.
+  /// Records that a record was read.
   /// - Returns: Whether the record was read before.
   mutating func note(_ id: ManagedObjectID) -> Bool {
     if prints.isEmpty { prints = Array(repeating: 0, count: Self.places) }
     let space = UInt64(UInt(bitPattern: id.unmanagedSpace.toOpaque()))
-    // Fibonacci hashing: the high bits are the good ones.
+    // Fibonacci hashing: the high bits are distributed best.
     let hash = (UInt64(bitPattern: id.key) ^ space &* 0xC2B2_AE3D_27D4_EB4F) &* 0x9E37_79B9_7F4A_7C15
     let place = Int(hash >> 49)
     let print = UInt32(truncatingIfNeeded: hash >> 17) | 1

@@ -1,28 +1,28 @@
 import Synchronization
 
-/// The rows that a coordinator keeps for later units of work, see ``RowCachePolicy``.
+/// The rows that a coordinator caches for later units of work, see ``RowCachePolicy``.
 ///
-/// All rows of a store are of one state of it, the state of the mark. A reader whose mark is equal may be given them,
-/// and no other reader. Rows are kept in two generations: when the younger one reaches half of the limit, or half of
-/// the expiry passed, the older generation is released.
+/// All cached rows of a store belong to one state of the store, identified by a mark. Only a reader with an equal mark
+/// receives cached rows. Rows are kept in two generations: when the young generation reaches half of the limit, or half
+/// of the expiry passed, the old generation is evicted and the young one takes its place.
 final class RowCache: Sendable {
   private let content = Locked(Content())
 
-  /// How many rows are looked for or entered before the lock is released for others.
+  /// The number of rows that are looked up or added before the lock is released for other threads.
   private static let rowsAtOnce = 512
 
-  /// How often a cache of this process has gone on to another state of a store.
+  /// The number of times that any cache of this process moved to another state of a store.
   private static let steps = Atomic<Int>(0)
-  /// The number of steps so far. A reader made after a cache's last step sees no older state than the cache's.
+  /// The number of steps so far. A reader made after a cache's last step sees the cache's state or a later one.
   static var stepCount: Int { steps.load(ordering: .acquiring) }
 
-  /// How many parts of caches have rows of a known state.
+  /// The number of stores with cached rows, over all caches of the process.
   private static let partsInUse = Atomic<Int>(0)
-  /// Whether any cache of this process keeps rows.
+  /// Whether any cache of this process has rows.
   @inline(__always) static var isAnyInUse: Bool { partsInUse.load(ordering: .relaxed) > 0 }
   static func noteInUse(_ change: Int) { partsInUse.add(change, ordering: .relaxed) }
 
-  /// Rows whose last reference may be this one.
+  /// Rows to release outside the lock, because this reference may be their last.
   fileprivate struct Released {
     var generations: [RowGeneration] = []
     var rows: [Row] = []
@@ -36,14 +36,14 @@ final class RowCache: Sendable {
     /// The numbers of rows of the two generations.
     var young = 0
     var old = 0
-    /// When the first row of each generation was entered.
+    /// The time when the first row of each generation was added.
     var youngSince: ContinuousClock.Instant?
     var oldSince: ContinuousClock.Instant?
     var released = Released()
     var prints = ReadPrints()
   }
 
-  /// Changes the content. Rows that the change drops are released after the lock.
+  /// Changes the content. Dropped rows are released after the lock.
   @inline(__always) private func change<T>(_ body: (inout Content) -> T) -> T {
     var released = Released()
     let result = content.withLock { content in
@@ -62,7 +62,7 @@ final class RowCache: Sendable {
     set {
       change { content in
         content.policy = newValue
-        content.keepLimit()
+        content.enforceLimit()
       }
     }
   }
@@ -80,10 +80,10 @@ final class RowCache: Sendable {
 
   // MARK: Stores
 
-  /// Begins to keep rows of an attached store.
+  /// Begins to cache rows of an attached store.
   func add(_ store: any StateMarking) { content.withLock { $0.stores.append(CachedStore(store)) } }
 
-  /// Drops the rows of a detached store, and keeps none of it from now on.
+  /// Drops the rows of a detached store and stops caching its rows.
   func remove(_ store: any PersistentStore) {
     change { content in
       guard let index = content.stores.firstIndex(where: { $0.store === store }) else { return }
@@ -93,21 +93,21 @@ final class RowCache: Sendable {
     }
   }
 
-  /// The part for a store; `nil` when no row of it is kept. Asked once by each unit of reading that loads a row: expired
-  /// rows are released here.
+  /// The part of the cache for a store; `nil` if no row of the store may be cached. Evicts expired rows. Each unit of
+  /// reading that loads a row asks once.
   func part(for store: any PersistentStore) -> CachedStore? {
     change { content in
       guard !content.stores.isEmpty, content.policy.isOn,
         let cached = content.stores.first(where: { $0.store === store })
       else { return nil }
-      content.releaseExpired()
+      content.evictExpired()
       return cached
     }
   }
 
   // MARK: Reading
 
-  /// The kept row of a record, with the mark of its state.
+  /// The cached row of a record, with the mark of its state.
   func candidate(_ id: ManagedObjectID, in cached: CachedStore) -> (row: Row, mark: StateMark)? {
     content.withLock { content in
       guard let mark = cached.mark, let row = cached.young.row(id) ?? cached.old.row(id) else {
@@ -119,16 +119,16 @@ final class RowCache: Sendable {
     }
   }
 
-  /// The kept rows of several records of a hierarchy.
+  /// The cached rows of several records of a hierarchy, as a result.
   struct Candidates {
     var rows: [Row] = []
     /// The keys of the other records.
     var missing: [Int64] = []
-    /// The mark of the rows' state.
+    /// The mark of the state that the rows belong to.
     var mark: StateMark
   }
 
-  /// The kept rows of several records of a hierarchy; `nil` for none.
+  /// The cached rows of several records of a hierarchy; `nil` for none.
   func candidates(_ keys: [Int64], in space: IDSpace, of cached: CachedStore) -> Candidates? {
     var found: Candidates?
     for start in stride(from: 0, to: keys.count, by: Self.rowsAtOnce) {
@@ -146,7 +146,7 @@ final class RowCache: Sendable {
         return true
       }
       guard isOfOneState else {
-        // The store was changed between two parts, or nothing is kept: all of the rows are read.
+        // The state changed between two batches, or no row is cached: the caller reads all rows.
         let hits = found?.rows.count ?? 0
         content.withLock { content in
           content.statistics.hits -= hits
@@ -158,39 +158,39 @@ final class RowCache: Sendable {
     return found?.rows.isEmpty == false ? found : nil
   }
 
-  /// Counts rows as misses: they were found, and turned out to be of another state than their reader's.
-  func notePassedOver(_ count: Int) {
+  /// Counts rows as misses that were found, but belong to another state than the reader's.
+  func countMisses(_ count: Int) {
     content.withLock { content in
       content.statistics.hits -= count
       content.statistics.misses += count
     }
   }
 
-  /// Moves the kept rows on to a reader's state, if it is later than theirs: they are dropped.
+  /// Drops the cached rows if a reader sees a later state than theirs.
   ///
   /// - Parameter readerStep: What ``stepCount`` was when the reader was made.
   func renew(_ cached: CachedStore, to mark: StateMark, readerStep: Int) {
     change { content in
       guard cached.isAttached, cached.mark != nil else { return }
-      _ = content.reach(mark, in: cached, readerStep: readerStep)
+      _ = content.advance(mark, in: cached, readerStep: readerStep)
     }
   }
 
-  /// Notes that a record is read by itself.
-  /// - Returns: Whether the record was read so before. A record read only once would take the room of others.
-  func isReadAgain(_ id: ManagedObjectID) -> Bool { content.withLock { $0.prints.note(id) } }
+  /// Records that a record is read singly.
+  /// - Returns: Whether the record was read singly before. A record that is read only once would displace other rows.
+  func wasReadBefore(_ id: ManagedObjectID) -> Bool { content.withLock { $0.prints.note(id) } }
 
-  /// Keeps a row that a reader read, see ``enter(_:in:at:readerStep:)``.
+  /// Caches a row that a reader read, see ``enter(_:in:at:readerStep:)``.
   func enter(_ row: Row, in cached: CachedStore, at mark: StateMark, readerStep: Int) {
     change { content in
-      guard cached.isAttached, content.policy.isOn, content.reach(mark, in: cached, readerStep: readerStep) else {
+      guard cached.isAttached, content.policy.isOn, content.advance(mark, in: cached, readerStep: readerStep) else {
         return
       }
       content.enter(row, in: cached)
     }
   }
 
-  /// Keeps rows that a reader read.
+  /// Caches rows that a reader read.
   ///
   /// - Parameters:
   ///   - mark: The mark of the state that the reader sees.
@@ -204,9 +204,9 @@ final class RowCache: Sendable {
       rest = rest.dropFirst(count)
       let goesOn = change { content in
         guard cached.isAttached, content.policy.isOn,
-          content.reach(mark, in: cached, readerStep: readerStep)
+          content.advance(mark, in: cached, readerStep: readerStep)
         else { return false }
-        // One read leaves room for what others have read.
+        // One read may fill at most half of the cache, so that it does not displace all other rows.
         let room = content.policy.half - entered
         guard room > 0 else { return false }
         for row in part.prefix(room) { content.enter(row, in: cached) }
@@ -219,8 +219,8 @@ final class RowCache: Sendable {
 
   // MARK: Saving
 
-  /// Announces a save into a store; `nil` when no row of the store is kept. While the save runs, no reader moves the
-  /// cache to another state, which would most likely be the state that this save makes.
+  /// Records the beginning of a save into a store; returns `nil` if no row of the store is cached. During the save no
+  /// reader moves the cache to another state, because that state would most likely be the one that this save makes.
   func beginSave(in store: any PersistentStore) -> CachedStore? {
     content.withLock { content in
       guard content.young + content.old > 0, let cached = content.stores.first(where: { $0.store === store }),
@@ -233,7 +233,7 @@ final class RowCache: Sendable {
 
   func endSave(in cached: CachedStore) { content.withLock { _ in cached.saves -= 1 } }
 
-  /// Moves on to the state that a save made.
+  /// Moves the cached rows to the state that a save made.
   func follow(_ step: StateChange, _ request: StoreSaveRequest, in cached: CachedStore) {
     change { content in
       guard cached.isAttached, cached.mark != step.to else { return }
@@ -253,12 +253,12 @@ final class RowCache: Sendable {
 // MARK: - Content
 
 extension RowCache.Content {
-  /// Brings the part of a store to a reader's state, if it is not older than the kept rows'.
+  /// Moves the cached rows of a store to a reader's state, unless that state is older.
   ///
-  /// - Returns: Whether rows of that state may be entered.
-  fileprivate mutating func reach(_ mark: StateMark, in cached: CachedStore, readerStep: Int) -> Bool {
+  /// - Returns: Whether rows of the reader's state may be added.
+  fileprivate mutating func advance(_ mark: StateMark, in cached: CachedStore, readerStep: Int) -> Bool {
     if cached.mark == mark { return true }
-    // A reader made before the cache came to its state may see an older one.
+    // A reader that was made before the cache moved to its state may see an older state.
     guard cached.saves == 0, readerStep >= cached.step else { return false }
     dropRows(of: cached)
     cached.mark = mark
@@ -268,22 +268,22 @@ extension RowCache.Content {
 
   fileprivate mutating func enter(_ row: Row, in cached: CachedStore) {
     guard !cached.young.has(row.id), !cached.old.has(row.id) else { return }
-    if young >= policy.half { releaseOlder() }
+    if young >= policy.half { ageGenerations() }
     if youngSince == nil { youngSince = now() }
     cached.young.enter(row)
     young += 1
-    if young + old > policy.limit { releaseOld() }
+    if young + old > policy.limit { evictOld() }
   }
 
-  /// Applies the steps of a save to the kept rows. Records without a kept row are left out: no reader wanted them.
+  /// Applies the steps of a save to the cached rows. Records without a cached row are left out.
   fileprivate mutating func apply(_ steps: [SaveStep], to cached: CachedStore) {
     for step in steps {
       switch step {
       case .update(_, _, let updates): for update in updates { replace(update.row, in: cached) }
-      // A fix may be one of several steps that make a row.
+      // A fix may be one of several steps that change a row, so its row may be incomplete.
       case .fix(_, _, let rows): for row in rows { drop(row.id, in: cached) }
       case .delete(_, let deletes): for delete in deletes { drop(delete.id, in: cached) }
-      // A fresh record was not there to be kept, and links are in no row.
+      // An inserted record has no cached row, and links are part of no row.
       case .insert, .link, .unlink: break
       }
     }
@@ -305,7 +305,7 @@ extension RowCache.Content {
     }
   }
 
-  /// Drops the rows of a store, whose state is not known any more.
+  /// Drops the rows of a store whose state is not known any more.
   fileprivate mutating func dropRows(of cached: CachedStore) {
     cached.mark = nil
     guard cached.count > 0 else { return }
@@ -321,31 +321,31 @@ extension RowCache.Content {
 
   // MARK: Limit and expiry
 
-  fileprivate mutating func keepLimit() {
-    if !policy.isOn || young + old > policy.limit { releaseOld() }
+  fileprivate mutating func enforceLimit() {
+    if !policy.isOn || young + old > policy.limit { evictOld() }
     if !policy.isOn || young > policy.limit {
-      releaseOlder()
-      releaseOld()
+      ageGenerations()
+      evictOld()
     }
   }
 
-  fileprivate mutating func releaseExpired() {
+  fileprivate mutating func evictExpired() {
     guard youngSince != nil || oldSince != nil else { return }
     let present = self.now()
-    if let since = youngSince, (present - since).inSeconds >= policy.expiry / 2 { releaseOlder() }
-    if let since = oldSince, (present - since).inSeconds >= policy.expiry { releaseOld() }
+    if let since = youngSince, (present - since).inSeconds >= policy.expiry / 2 { ageGenerations() }
+    if let since = oldSince, (present - since).inSeconds >= policy.expiry { evictOld() }
   }
 
-  /// Releases the older generation and makes the younger one the older one.
-  private mutating func releaseOlder() {
-    releaseOld()
+  /// Evicts the old generation and makes the young generation the old one.
+  private mutating func ageGenerations() {
+    evictOld()
     for cached in stores { swap(&cached.young, &cached.old) }
     (young, old) = (0, young)
     (youngSince, oldSince) = (nil, youngSince)
   }
 
-  /// Releases the older generation.
-  private mutating func releaseOld() {
+  /// Evicts the old generation.
+  private mutating func evictOld() {
     oldSince = nil
     guard old > 0 else { return }
     for cached in stores where cached.old.count > 0 {

@@ -1,28 +1,29 @@
-/// The one error type of the framework.
+/// The error type of the framework.
 ///
-/// Values of records and passwords never appear in its description: it can be logged as it is.
+/// The description never contains values of records or passwords, and can be logged. Catch an error by its ``code``:
+/// `catch ErrorCode.versionConflict`.
 public struct CoherenceError: Error, Sendable {
-  /// What went wrong.
+  /// The stable name of the failure.
   public var code: ErrorCode
-  /// A sentence for a person: what happened, and what to do about it.
+  /// A sentence for developers: what failed, and how to correct it.
   public var message: String
   /// The error that caused this one.
   public var underlying: (any Error)?
-  /// For a failed save: whether the change reached the store.
+  /// For a failed save: whether the changes were written.
   public var outcome: SaveOutcome
-  /// For a save over several stores: what became of each.
+  /// For a save into several stores: the outcome of each store.
   public var outcomes: [StoreIdentifier: SaveOutcome] = [:]
   /// For a failed validation: every failure, not just the first.
   public var failures: [ValidationFailure] = []
   /// For a version conflict: each record with its three states.
   public var conflicts: [Conflict] = []
-  /// For a store that a model does not fit: the stored values and records that would have to be dropped.
+  /// For a store that does not fit a model: the stored values and records that would have to be dropped.
   public var dataLosses: [DataLoss] = []
-  /// For a store that cannot get a uniqueness constraint: the values that several records have.
+  /// For a store that cannot get a uniqueness constraint: the constraints with duplicate values.
   public var duplicateKeys: [DuplicateKeys] = []
-  /// The records concerned.
+  /// The affected records.
   public var objectIDs: [ManagedObjectID] = []
-  /// Whether the same call may succeed when it is made again with nothing changed.
+  /// Whether the same call may succeed when it is repeated without a change.
   public var isRetryable: Bool
 
   public init(
@@ -45,24 +46,25 @@ extension CoherenceError: CustomStringConvertible {
   }
 }
 
-/// Whether a change reached a store.
+/// The outcome of a save in a store.
 public enum SaveOutcome: String, Sendable, Hashable {
   /// Nothing was written.
   case notApplied
   /// The change is in the store.
   case applied
-  /// The link broke between the request to commit and its response, and the store could not find out.
+  /// The connection broke between the request to commit and its response, and the outcome could not be determined. Read
+  /// the records to see whether the changes are in the store.
   case unknown
 }
 
-/// One thing that keeps an object from being saved.
+/// A violation of the model that keeps an object from being saved.
 public struct ValidationFailure: Sendable, Hashable, CustomStringConvertible {
   /// ``ErrorCode/missingValue``, ``ErrorCode/invalidValue`` or ``ErrorCode/deleteDenied``.
   public let code: ErrorCode
   public let objectID: ManagedObjectID
   public let entityName: String
   public let propertyName: String
-  /// What the model asks for.
+  /// The requirement of the model, as the end of a sentence.
   public let reason: String
 
   public init(

@@ -2,9 +2,9 @@
 public struct DataLoss: Sendable, Hashable, CustomStringConvertible {
   /// The name of the store's table.
   public let table: String
-  /// The name of the column whose values would go; `nil` when whole records or links would.
+  /// The name of the column whose values would be dropped; `nil` for whole records or links.
   public let column: String?
-  /// How many values, records or links would go.
+  /// The number of values, records or links that would be dropped.
   public let count: Int
   /// Why the model cannot keep them.
   public let reason: String

@@ -1,12 +1,12 @@
-/// Values that several records of a store have, and that a uniqueness constraint allows to one record.
+/// The duplicates in a store that keep it from getting a uniqueness constraint.
 public struct DuplicateKeys: Sendable, Hashable, CustomStringConvertible {
   /// The entity whose records the constraint compares, its subentities' records included.
   public let entityName: String
   /// The names of the constraint's properties.
   public let propertyNames: [String]
-  /// How many values several records have.
+  /// The number of values with duplicates.
   public let valueCount: Int
-  /// How many records have one of these values.
+  /// The number of records that share these values.
   public let recordCount: Int
   /// A few of the records, the oldest of each value. Their values can be read once the store is attached with
   /// ``StoreOption/allowsDuplicateKeys``: values appear in no error.

@@ -1,4 +1,4 @@
-/// What went wrong, as a stable name that programs can match and documentation can explain.
+/// The stable name of a failure, which programs can match and the documentation explains.
 ///
 /// Codes are open: a store may add its own. Match one with a pattern, `catch let error as CoherenceError where
 /// error.code == .versionConflict` or `catch ErrorCode.versionConflict`.
@@ -8,7 +8,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
   public init(_ rawValue: String) { self.rawValue = rawValue }
   public var description: String { rawValue }
 
-  /// Lets a code stand in a `catch` clause.
+  /// Matches an error with a code, for `catch` clauses.
   public static func ~= (code: ErrorCode, error: any Error) -> Bool {
     (error as? CoherenceError)?.code == code
   }
@@ -17,7 +17,7 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
 // MARK: - Models
 
 extension ErrorCode {
-  /// The model cannot be used: every fault of it is listed in the message.
+  /// The model is invalid; the message lists every fault.
   public static let invalidModel = ErrorCode("invalidModel")
   /// No model of that name was registered.
   public static let modelNotFound = ErrorCode("modelNotFound")
@@ -47,11 +47,11 @@ extension ErrorCode {
   public static let storeCorrupt = ErrorCode("storeCorrupt")
   /// The store can be read but not written.
   public static let storeReadOnly = ErrorCode("storeReadOnly")
-  /// The store's place cannot be reached: its directory is missing, or access is denied.
+  /// The store's location cannot be accessed: its directory is missing, or access is denied.
   public static let storeInaccessible = ErrorCode("storeInaccessible")
   /// The store is attached to this coordinator already.
   public static let storeAttachedTwice = ErrorCode("storeAttachedTwice")
-  /// The model differs from the store's in a way that the options do not allow to bridge.
+  /// The model differs from the store's model, and the options do not allow the necessary migration.
   public static let incompatibleModel = ErrorCode("incompatibleModel")
   /// Records of the store have the same key, so that the store cannot get the constraint that keeps the key unique; see
   /// ``CoherenceError/duplicateKeys`` and ``StoreOption/allowsDuplicateKeys``.
@@ -70,7 +70,7 @@ extension ErrorCode {
   public static let tooManyConnections = ErrorCode("tooManyConnections")
   /// The connection broke.
   public static let connectionLost = ErrorCode("connectionLost")
-  /// Another process or connection held a lock until the wait for it ended.
+  /// Another process or connection held a lock for longer than the timeout.
   public static let storeBusy = ErrorCode("storeBusy")
   /// The disk, or the quota, is full.
   public static let storeFull = ErrorCode("storeFull")
@@ -93,7 +93,7 @@ extension ErrorCode {
   public static let objectDeleted = ErrorCode("objectDeleted")
   /// The object belongs to another context.
   public static let wrongContext = ErrorCode("wrongContext")
-  /// A relationship would lead from one store into another.
+  /// A relationship would connect records of two stores.
   public static let relationshipCrossesStores = ErrorCode("relationshipCrossesStores")
   /// The context has no coordinator, or its coordinator no store.
   public static let contextWithoutStore = ErrorCode("contextWithoutStore")
@@ -121,7 +121,7 @@ extension ErrorCode {
   public static let deleteDenied = ErrorCode("deleteDenied")
   /// Records were changed or deleted by another writer; see ``CoherenceError/conflicts``.
   public static let versionConflict = ErrorCode("versionConflict")
-  /// Two records would share what a uniqueness constraint keeps apart.
+  /// Two records would have equal values in a uniqueness constraint.
   public static let uniquenessViolated = ErrorCode("uniquenessViolated")
   /// A relationship points to a record that does not exist any more.
   public static let danglingReference = ErrorCode("danglingReference")
@@ -146,11 +146,11 @@ extension ErrorCode {
   public static let excessiveDeletion = ErrorCode("excessiveDeletion")
   /// An action took longer than its timeout, or a stop longer than its limit.
   public static let timedOut = ErrorCode("timedOut")
-  /// An action did not run because another, which it depends on, did not succeed.
+  /// An action did not run because an action that it depends on did not succeed.
   public static let dependencyFailed = ErrorCode("dependencyFailed")
-  /// An action was canceled because an equal one, submitted later, takes its place.
+  /// An action was canceled because an equal action was submitted later and replaces it.
   public static let actionReplaced = ErrorCode("actionReplaced")
-  /// An action would wait for an action that cannot finish before it: the two would wait for each other.
+  /// An action would wait for another action that waits for the first, so that neither could finish.
   public static let deadlock = ErrorCode("deadlock")
   /// The state of the Connect or of the context does not allow the call.
   public static let illegalState = ErrorCode("illegalState")

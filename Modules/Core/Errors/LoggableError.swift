@@ -2,9 +2,9 @@ import Foundation
 
 /// An error whose text may be written to logs as it is.
 ///
-/// The framework's logs have the text of these errors alone. Of any other error they have the type, the case of an
-/// enumeration, and the code of a system's error: its text may quote an address with a token in it, or a value that a
-/// user entered. The whole error is where it was thrown to: with the action's handle, or in the error handler.
+/// The framework's logs contain the text of these errors only. Of any other error they contain the type, the case of an
+/// enumeration, and the code of a system error, because the text may quote an address with a token or a value that a
+/// user entered. The whole error is available to its receiver: in the action's handle, or in the error handler.
 ///
 /// ```swift
 /// enum SyncError: LoggableError {
@@ -16,7 +16,7 @@ import Foundation
 /// }
 /// ```
 public protocol LoggableError: Error {
-  /// What happened, without values of records, credentials, addresses and contents of messages.
+  /// A sentence about the failure, without values of records, credentials, addresses or contents of messages.
   var logDescription: String { get }
 }
 
@@ -32,12 +32,12 @@ extension Error {
     if let error = self as? any CustomNSError { return "\(typeName) \(error.errorCode)" }
     let mirror = Mirror(reflecting: self)
     guard mirror.displayStyle == .enum else { return typeName }
-    // The label of a case with values is the case's name; the values stay out.
+    // The label of an enumeration case with values is the name of the case. The values are left out.
     if let name = mirror.children.first?.label { return "\(typeName).\(name)" }
     return describesItself ? typeName : "\(typeName).\(self)"
   }
 
-  /// Whether the text is the error's own, and not the name of a case.
+  /// Whether the error has a text of its own, other than the name of its case.
   private var describesItself: Bool {
     let type = Self.self as Any.Type
     return type is any CustomStringConvertible.Type || type is any CustomDebugStringConvertible.Type

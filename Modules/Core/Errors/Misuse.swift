@@ -1,6 +1,6 @@
-/// The end of a process whose program has a fault beyond the reach of errors.
+/// Ends the process with a sentence when the program misuses the framework in a way that an error cannot report.
 ///
-/// In release builds `precondition` ends the process without its sentence; this says it in every build.
+/// In release builds `precondition` ends the process without its sentence; these functions print it in every build.
 @usableFromInline enum Misuse {
   /// Fails with a sentence that says what to do, unless a condition holds.
   @inlinable @inline(__always)

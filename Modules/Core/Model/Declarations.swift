@@ -1,4 +1,4 @@
-// What a user writes to describe a model: plain values, put together by `ManagedObjectModel`.
+// The declarations that describe a model: plain values, from which `ManagedObjectModel` builds descriptions.
 
 /// Declares an entity of a model.
 ///
@@ -15,19 +15,19 @@ public struct Entity: Sendable {
   public var objectClass: ManagedObject.Type
   /// The name of the entity that this one inherits from.
   public var parent: String?
-  /// An abstract entity has no objects of its own.
+  /// Whether the entity is abstract: it has no objects of its own, only subentities have.
   public var isAbstract: Bool
   /// Lists of property names (attributes and to-one relationships) whose values together are unique in a store. Records
   /// with a missing value in the list are not compared.
   public var uniqueness: [[String]]
   /// Lists of property names that stores keep an index for.
   public var indexes: [[String]]
-  /// The names that the entity had in earlier models, the latest first. A store with records of an entity of one of these
-  /// names keeps them, whichever of the models the store has seen.
+  /// The names that the entity had in earlier models, the latest first. A store that has the entity under one of these
+  /// names keeps its records, whichever of the models opened it before.
   ///
-  /// A program with the earlier model finds the records again when it attaches the store. While programs with both models
-  /// have a store open, records that one inserts into a hierarchy of several entities are refused by the other until it
-  /// attaches the store again. Texts of identifiers have the entity's name in them.
+  /// A program with an earlier model finds the records when it attaches the store again. While programs with both
+  /// models have a store open, each refuses to read records that the other inserts into a hierarchy of several
+  /// entities, until it attaches the store again. Texts of identifiers contain the entity's name.
   public var formerNames: [String]
   public var userInfo: [String: String]
   public var properties: [any PropertyDeclaration]
@@ -56,7 +56,7 @@ public struct Entity: Sendable {
   }
 }
 
-/// What an entity is declared of: ``Attribute``, ``CompositeAttribute`` or ``Relationship``.
+/// The declaration of a property: an ``Attribute``, a ``CompositeAttribute`` or a ``Relationship``.
 public protocol PropertyDeclaration: Sendable {
   var name: String { get }
 }
@@ -66,15 +66,15 @@ public struct Attribute: PropertyDeclaration {
   public var name: String
   public var type: AttributeType
   public var isOptional: Bool
-  /// The value of a fresh object, and of existing records when the attribute is added to a store.
+  /// The value of a new object, and of existing records when the attribute is added to a store.
   public var defaultValue: AttributeValue
   public var validation: [ValidationRule]
   /// The names that the property had in earlier models, the latest first. A store with the property under one of these
   /// names keeps its values, whichever of the models the store has seen. A part of a composite gives the whole former
   /// name, `size.width`.
   public var formerNames: [String]
-  /// Makes the values of now of those that a store keeps in another type, when the store is opened with the model for the
-  /// first time. See ``ValueConversion``.
+  /// Converts stored values of another type when the store is first opened with the model; `nil` for the conversion of
+  /// numbers alone. See ``ValueConversion``.
   public var conversion: ValueConversion?
   public var userInfo: [String: String]
 
@@ -101,11 +101,11 @@ public struct Attribute: PropertyDeclaration {
   }
 }
 
-/// Makes the value of an attribute of the value that a store keeps in another type, `null` included.
+/// Converts a stored value of another type to the attribute's type. Receives missing values too, as `null`.
 ///
-/// An attribute without a conversion takes the numbers of another numeric type when all of them keep their exact values:
-/// integers become wider integers, doubles and decimals, floats doubles, and booleans integers; a narrower type is refused
-/// when a stored number does not fit it. A conversion replaces that rule, and makes any type of any other:
+/// An attribute without a conversion takes the numbers of another numeric type when all of them keep their exact
+/// values: integers become wider integers, doubles and decimals, floats doubles, and booleans integers; a narrower type
+/// is refused when a stored number does not fit it. A conversion replaces that rule and converts any type to any other:
 ///
 /// ```swift
 /// Attribute(
@@ -116,14 +116,14 @@ public struct Attribute: PropertyDeclaration {
 ///   })
 /// ```
 ///
-/// It runs when a store is opened whose values have another type than the attribute, once for each record and in the
-/// transaction that changes the store. When it throws, or returns a value that the attribute does not take, attaching throws
-/// ``ErrorCode/incompatibleModel`` and the store stays as it is. A store with values of the attribute's own type is never
-/// converted: a change of meaning that leaves the type as it is needs another attribute. A program with the earlier type
-/// cannot open the store afterwards.
+/// The conversion runs when a store is opened whose values have another type than the attribute, once for each record,
+/// on the thread that attaches the store, in the transaction that changes the store. If it throws, or returns a value
+/// that the attribute does not accept, attaching throws ``ErrorCode/incompatibleModel`` and the store stays as it is. A
+/// store with values of the attribute's own type is never converted: a change of meaning that leaves the type as it is
+/// needs another attribute. A program with the earlier type cannot open the store afterwards.
 public typealias ValueConversion = @Sendable (AttributeValue) throws -> AttributeValue
 
-/// Declares an attribute made of others, each with a slot and a column of its own.
+/// Declares an attribute composed of parts, each with a slot and a column of its own.
 ///
 /// The parts are attributes of the entity by the names `composite.part`, for fetches and dynamic access; a typed
 /// accessor reads and writes the whole as a `Codable` structure.
@@ -146,9 +146,9 @@ public struct Relationship: PropertyDeclaration {
   public var isOptional: Bool
   public var inverse: String?
   public var deleteRule: DeleteRule
-  /// For a to-many relationship: how many members it must have, checked at save.
+  /// The least number of members of a to-many relationship, checked at save.
   public var minimumCount: Int
-  /// For a to-many relationship: how many members it may have, checked at save; `nil` for any number.
+  /// The greatest number of members of a to-many relationship, checked at save; `nil` for any number.
   public var maximumCount: Int?
   /// The names that the property had in earlier models, the latest first. A store with the property under one of these
   /// names keeps its references and links, whichever of the models the store has seen.
@@ -200,29 +200,29 @@ public struct Relationship: PropertyDeclaration {
   }
 }
 
-/// What becomes of a relationship's destination when the source is deleted.
+/// The effect of a delete on the destinations of a relationship.
 public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
-  /// The destination forgets the source.
+  /// The reference from the destination to the deleted source is cleared.
   case nullify
   /// The destination is deleted too.
   case cascade
   /// The source cannot be deleted while a destination exists.
   case deny
-  /// Nothing: the destination may keep its reference to a deleted record.
+  /// The delete has no effect: the destination may keep its reference to a deleted record.
   case noAction
 }
 
 /// A condition on an attribute's value, checked at save. A missing value satisfies every rule.
 public enum ValidationRule: Sendable, Hashable {
-  /// The smallest number or date allowed.
+  /// The smallest valid number or date.
   case minimum(AttributeValue)
-  /// The largest number or date allowed.
+  /// The largest valid number or date.
   case maximum(AttributeValue)
-  /// The fewest characters of a text, or bytes of data.
+  /// The least number of characters of a text, or of bytes of data.
   case minimumLength(Int)
-  /// The most characters of a text, or bytes of data.
+  /// The greatest number of characters of a text, or of bytes of data.
   case maximumLength(Int)
-  /// A regular expression that the whole text matches.
+  /// A regular expression that the whole text must match.
   case pattern(String)
 }
 

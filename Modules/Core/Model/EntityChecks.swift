@@ -6,11 +6,11 @@ extension EntityDescription {
   var uniqueSlots: [Int] { checked.unique }
 }
 
-/// What changes and saves look up about an entity again and again.
+/// The properties of an entity that changes and saves check, computed once.
 final class EntityChecks: Sendable {
-  /// Slots that need a value.
+  /// Slots of required properties.
   let required: [Int]
-  /// Slots whose values have rules beside that.
+  /// Slots whose values have validation rules.
   let ruled: [Int]
   /// To-many relationships with bounds on their number of members.
   let relationships: [RelationshipDescription]

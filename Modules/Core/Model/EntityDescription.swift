@@ -1,14 +1,17 @@
-/// An entity of a model in use. Immutable; lives as long as the process.
+/// An entity of a model. Immutable, and alive as long as the process. May be used on any thread.
 public final class EntityDescription: @unchecked Sendable {
-  // Sendable: a model links its descriptions before it lets them out; nothing changes them afterwards.
-  // Safety of `@exclusivity(unchecked)`: for the same reason accesses are reads, which bulk work makes for every record.
+  // Sendable: a model links its descriptions before they are shared; nothing changes them afterwards. Safety of
+  // `@exclusivity(unchecked)`: after linking, all accesses are reads. Bulk work reads the properties for every record.
 
+  /// The name, unique in the model.
   public let name: String
+  /// Whether only subentities have objects.
   public let isAbstract: Bool
   /// The names that the entity had in earlier models, the latest first.
   public let formerNames: [String]
   /// The name that the entity had in the model before; the first of ``formerNames``.
   public var renamingIdentifier: String? { formerNames.first }
+  /// Texts of the application by key; see also ``keySetting``.
   public let userInfo: [String: String]
   /// The class of the entity's objects.
   public let objectClass: ManagedObject.Type
@@ -17,12 +20,13 @@ public final class EntityDescription: @unchecked Sendable {
   @exclusivity(unchecked) public internal(set) var superentity: EntityDescription?
   /// The entities that inherit from this one directly, in order of declaration.
   @exclusivity(unchecked) public internal(set) var subentities: [EntityDescription] = []
-  /// The topmost ancestor, whose hierarchy shares one space of keys and one table. The entity itself, if it has none.
+  /// The topmost ancestor; the entity itself if it has no ancestor. The root's hierarchy shares one space of keys and
+  /// one table.
   public internal(set) var root: EntityDescription {
     get { rootEntity }
     set { rootEntity = newValue }
   }
-  // A cycle, as all of a model is.
+  // A reference cycle, like all descriptions of a model, which are never freed.
   @exclusivity(unchecked) private var rootEntity: EntityDescription!
 
   /// All properties: inherited ones first, then attributes, then relationships, in order of declaration.
@@ -32,32 +36,32 @@ public final class EntityDescription: @unchecked Sendable {
   @exclusivity(unchecked) public internal(set) var attributes: [AttributeDescription] = []
   /// The relationships, inherited ones included.
   @exclusivity(unchecked) public internal(set) var relationships: [RelationshipDescription] = []
-  /// What each slot of a row holds.
+  /// The contents of each slot of a row.
   @exclusivity(unchecked) public internal(set) var slots: [Slot] = []
   /// The number of slots of a row. A subentity's slots begin with its superentity's.
   @exclusivity(unchecked) public internal(set) var slotCount = 0
-  /// A row's values for a fresh object.
+  /// The values of a new object by slot.
   @exclusivity(unchecked) public internal(set) var defaultValues: [AttributeValue] = []
-  /// The composites, by name: the slots of their parts.
+  /// The slots of the parts of each composite, by name.
   @exclusivity(unchecked) public internal(set) var composites: [String: Range<Int>] = [:]
 
-  /// Uniqueness constraints, inherited ones included; that of the entity's key, which ``keySetting`` names, is the last
-  /// of the entity's own.
+  /// The uniqueness constraints, inherited ones included. The constraint of the entity's key, see ``keySetting``, is
+  /// the last of the entity's own constraints.
   @exclusivity(unchecked) public internal(set) var uniquenessConstraints: [[PropertyDescription]] = []
-  /// The constraints that the model declares as such, inherited ones included.
+  /// The constraints that the model declares as uniqueness constraints, inherited ones included.
   @exclusivity(unchecked) package internal(set) var declaredConstraints: [[PropertyDescription]] = []
-  /// The last of the entity's own constraints, when its key alone adds it.
+  /// The constraint that only the entity's key adds; `nil` for none.
   @exclusivity(unchecked) package internal(set) var keyConstraint: [PropertyDescription]?
   /// Indexes, inherited ones included.
   @exclusivity(unchecked) public internal(set) var indexes: [[PropertyDescription]] = []
-  /// A digest of all that decides how the entity's records are stored.
+  /// A digest of everything that determines how the entity's records are stored.
   public internal(set) var versionHash = VersionHash.empty
 
   /// A number for this description, unique in this process and never zero.
   @usableFromInline let token: UInt32
   /// The position among the model's entities, by name: the same for every model with the same entities.
   @exclusivity(unchecked) public internal(set) var position = 0
-  /// The space of temporary identifiers, of a root entity.
+  /// The space of temporary identifiers. Used for root entities only.
   package private(set) lazy var temporarySpace = IDSpace(store: nil, root: root)
 
   init(_ declaration: Entity, token: UInt32) {
@@ -70,15 +74,15 @@ public final class EntityDescription: @unchecked Sendable {
     rootEntity = self
   }
 
-  /// Made when the model is linked.
+  /// The properties to check at changes and saves. Made when the model is linked.
   @exclusivity(unchecked) private(set) var checked: EntityChecks!
-  /// What the slots take as it is. Never given back, as the description is not.
+  /// The values that each slot accepts without a conversion. Never freed, because descriptions never are.
   @exclusivity(unchecked) private(set) var plainValues = UnsafeMutablePointer<PlainValues>.allocate(capacity: 0)
-  /// The values of a fresh object, for its draft to start from.
+  /// A row with the default values, from which the draft of a new object is copied.
   private(set) lazy var blankRow = Row.make(
     id: ManagedObjectID(space: root.temporarySpace, key: 0), entity: self, version: 0, values: defaultValues)
 
-  /// Makes, before the description is shared, the values otherwise made on first use.
+  /// Makes the lazy values before the description is shared.
   func freeze() {
     _ = temporarySpace
     RowStorage.checkLayout(self)
@@ -88,17 +92,19 @@ public final class EntityDescription: @unchecked Sendable {
     _ = blankRow
   }
 
-  /// The attribute of that name.
+  /// The attribute with a name; `nil` for none. Parts of composites have names such as `size.width`.
   public func attribute(named name: String) -> AttributeDescription? {
     propertiesByName[name] as? AttributeDescription
   }
 
-  /// The relationship of that name.
+  /// The relationship with a name; `nil` for none.
   public func relationship(named name: String) -> RelationshipDescription? {
     propertiesByName[name] as? RelationshipDescription
   }
 
-  /// The property of that name. Throws ``ErrorCode/unknownProperty`` with the existing names.
+  /// The property with a name.
+  ///
+  /// - Throws: ``ErrorCode/unknownProperty``, listing the existing names.
   public func property(named name: String) throws(CoherenceError) -> PropertyDescription {
     guard let property = propertiesByName[name] else {
       let names = properties.map(\.name).joined(separator: ", ")
@@ -117,9 +123,9 @@ public final class EntityDescription: @unchecked Sendable {
     return false
   }
 
-  /// The entity and all that inherit from it, ancestors before descendants.
+  /// The entity and all its descendants, ancestors before descendants.
   public var hierarchy: [EntityDescription] { [self] + subentities.flatMap(\.hierarchy) }
-  /// The instantiable entities of the hierarchy below this one.
+  /// The entities of ``hierarchy`` that are not abstract.
   public var concreteEntities: [EntityDescription] { hierarchy.filter { !$0.isAbstract } }
 }
 
@@ -135,12 +141,12 @@ extension EntityDescription: CustomStringConvertible {
   public var description: String { name }
 }
 
-/// What a slot of a row holds.
+/// The contents of a slot of a row.
 public enum Slot: Sendable {
   case attribute(AttributeDescription)
   /// The target of a to-one relationship.
   case reference(RelationshipDescription)
-  /// The place of the record in the ordered to-many relationship whose inverse is the to-one relationship given: an
+  /// The position of the record in the ordered to-many relationship whose inverse is the given to-one relationship: an
   /// integer, or null.
   case position(RelationshipDescription)
 
@@ -153,7 +159,7 @@ public enum Slot: Sendable {
     }
   }
 
-  /// A name for the slot, unique in its entity: the property's, with a suffix for positions.
+  /// The name of the slot, unique in its entity: the property's name, with a suffix for positions.
   public var name: String {
     switch self {
     case .attribute(let attribute): attribute.name

@@ -1,4 +1,4 @@
-// The key of an entity: the attributes that tell its records apart.
+// The key of an entity: the attributes whose values identify a record.
 
 import Foundation
 
@@ -6,11 +6,10 @@ extension EntityDescription {
   /// The entry of ``userInfo`` that names the attributes of the entity's key, separated by commas:
   /// `["uniquenessAttributes": "label, number"]`.
   ///
-  /// A subentity without an entry has that of its nearest ancestor. The stores keep a key unique, as they keep
-  /// ``uniquenessConstraints``: among the records of each entity that has the key and is not abstract, its subentities'
-  /// records included. Records with a missing value in the key are not compared. The entry does not count for
-  /// ``versionHash``; a store that an earlier program made without the constraint gets it when it is attached, see
-  /// ``StoreOption/allowsDuplicateKeys``.
+  /// A subentity without an entry inherits the entry of its nearest ancestor. Stores enforce the key as a uniqueness
+  /// constraint, among the records of each concrete entity with the key and of its subentities. Records with a missing
+  /// value in the key are not compared. The entry does not affect ``versionHash``. A store that an earlier program
+  /// created without the constraint gets it when it is attached, see ``StoreOption/allowsDuplicateKeys``.
   public static let keySetting = "uniquenessAttributes"
 
   /// The attributes of the entity's key; `nil` without a key, and when the entity lacks an attribute that
@@ -21,8 +20,8 @@ extension EntityDescription {
     return attributes.count == names.count ? attributes : nil
   }
 
-  /// The names that ``keySetting`` has, of existing attributes or not: the entity's own or those of its nearest ancestor
-  /// with the entry; `nil` without one.
+  /// The names in the ``keySetting`` of the entity or of its nearest ancestor with the entry, whether or not the
+  /// attributes exist; `nil` without an entry.
   package var keyNames: [String]? {
     var current: EntityDescription? = self
     while let entity = current {
@@ -39,8 +38,8 @@ extension EntityDescription {
 
   /// The constraint that the entity's key adds to the declared and the inherited constraints.
   ///
-  /// `nil` for an abstract entity, because each of its subentities tells its own records apart, and where a constraint
-  /// on some of the attributes keeps the key unique already.
+  /// `nil` for an abstract entity, because each of its subentities enforces the key separately, and if a constraint on
+  /// some of the attributes enforces the key already.
   var addedKeyConstraint: [PropertyDescription]? {
     guard !isAbstract, let attributes = keyAttributes else { return nil }
     var key: [PropertyDescription] = []

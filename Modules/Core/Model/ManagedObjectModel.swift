@@ -2,19 +2,21 @@ import Synchronization
 
 /// The entities that a stack of contexts and stores works with.
 ///
-/// A model is built from declarations, checked as a whole, and immutable from then on. It lives as long as the process:
-/// its descriptions refer to each other and objects refer to them without counting. Two models are equal when their
-/// entities and configurations are.
+/// A model is built from declarations, checked as a whole, and immutable from then on. It lives as long as the process,
+/// because objects refer to its descriptions without reference counting: build each model once. Two models are equal
+/// when their entities and configurations are. May be used on any thread.
 public final class ManagedObjectModel: Sendable {
-  /// The name that containers look a registered model up by, and name store files after.
+  /// The name under which the model can be registered, and from which containers make the names of store files.
   public let name: String?
   /// The entities, in order of declaration.
   public let entities: [EntityDescription]
+  /// The entities by name.
   public let entitiesByName: [String: EntityDescription]
   /// The names of the configurations, sorted.
   public var configurations: [String] { members.keys.sorted() }
+  /// The version names that the application gave to the model. They do not affect compatibility.
   public let versionIdentifiers: Set<String>
-  /// Allowed, but probably mistaken declarations: a relationship without inverse.
+  /// Sentences about declarations that are valid, but probably mistaken: relationships without an inverse.
   public let warnings: [String]
   let members: [String: [EntityDescription]]
   private let entitiesByClass: [ObjectIdentifier: [EntityDescription]]
@@ -22,8 +24,8 @@ public final class ManagedObjectModel: Sendable {
   /// Builds a model.
   ///
   /// - Parameters:
-  ///   - configurations: For each configuration, the names of its entities. An entity's subentities belong to a
-  ///     configuration with it. Without a configuration's name, a store holds all entities.
+  ///   - configurations: For each configuration, the names of its entities. A configuration includes the subentities of
+  ///     its entities. A store without a configuration name holds all entities.
   /// - Throws: ``ErrorCode/invalidModel``, naming every fault of the declarations.
   public convenience init(
     name: String? = nil, configurations: [String: [String]] = [:], versionIdentifiers: Set<String> = [],
@@ -60,13 +62,13 @@ public final class ManagedObjectModel: Sendable {
     }
   }
 
-  /// The entities of a configuration; all of them for `nil`, and `nil` for a name that the model does not know.
+  /// The entities of a configuration. Returns all entities for the name `nil`, and `nil` for an unknown name.
   public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
     guard let name else { return entities }
     return members[name]
   }
 
-  /// The entity of that name.
+  /// The entity with a name.
   ///
   /// - Throws: ``ErrorCode/unknownEntity``, listing the existing names.
   public func entity(named name: String) throws(CoherenceError) -> EntityDescription {
@@ -107,8 +109,8 @@ extension ManagedObjectModel: Hashable {
 extension ManagedObjectModel {
   private static let registered = Mutex<[String: ManagedObjectModel]>([:])
 
-  /// Makes the model known by its name, so that a container can be made with that name alone. A later model of the same
-  /// name takes the place of an earlier one.
+  /// Registers the model under its name, so that a container can be made from the name alone. A later model of the same
+  /// name replaces an earlier one. May be called on any thread.
   ///
   /// - Throws: ``ErrorCode/invalidModel`` when the model has no name.
   public func register() throws {
@@ -119,7 +121,7 @@ extension ManagedObjectModel {
     Self.registered.withLock { $0[name] = self }
   }
 
-  /// The registered model of that name.
+  /// The registered model with a name.
   ///
   /// - Throws: ``ErrorCode/modelNotFound``, listing the registered names.
   public static func named(_ name: String) throws -> ManagedObjectModel {

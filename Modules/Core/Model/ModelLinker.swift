@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Turns checked declarations into descriptions that refer to each other.
+/// Builds descriptions that refer to each other from validated declarations.
 struct ModelLinker {
   private let declarations: [Entity]
   private static let lastToken = Atomic<UInt32>(0)
@@ -41,7 +41,7 @@ struct ModelLinker {
     }
   }
 
-  /// Own attributes and relationships, after those of the superentity.
+  /// Adds the entity's own attributes and relationships after those of the superentity.
   private func addProperties(to entity: EntityDescription, from declaration: Entity) {
     if let parent = entity.superentity {
       entity.properties = parent.properties
@@ -80,7 +80,7 @@ struct ModelLinker {
     }
   }
 
-  /// The links of a to-many relationship whose inverse is to-many or missing; made once for both directions.
+  /// Makes the link table of a to-many relationship whose inverse is to-many or missing, once for both directions.
   private func linkTable(for relationship: RelationshipDescription) {
     if case .links = relationship.storage { return }
     guard let inverse = relationship.inverse, inverse !== relationship else {
@@ -94,7 +94,8 @@ struct ModelLinker {
     inverse.storage = .links(table, isForward: !isForward)
   }
 
-  /// Slots: the superentity's, then own attributes, then to-one relationships with their positions.
+  /// Assigns slots: first the superentity's, then the entity's own attributes, then its to-one relationships with their
+  /// positions.
   private func layOut(_ entity: EntityDescription) {
     entity.slots = entity.superentity?.slots ?? []
     for attribute in entity.attributes where attribute.entity === entity {

@@ -1,4 +1,4 @@
-/// Finds what keeps declarations from being a model. All faults are found, not just the first.
+/// Finds all faults of the declarations of a model.
 struct ModelValidation {
   private let entities: [Entity]
   private let byName: [String: Entity]
@@ -10,7 +10,7 @@ struct ModelValidation {
     self.configurations = configurations
   }
 
-  /// A sentence for each fault. A fault of an ancestor is named once, not for each heir.
+  /// A sentence for each fault. A fault of an ancestor is reported once, not for each descendant.
   var faults: [String] {
     let faults =
       nameFaults + formerNameFaults + hierarchyFaults + entities.flatMap(propertyFaults)
@@ -30,7 +30,7 @@ struct ModelValidation {
     return faults
   }
 
-  /// A former name stands for one entity, and not for one that the model still has.
+  /// Finds former names that stand for two entities, or for an entity that the model still has.
   private var formerNameFaults: [String] {
     var faults: [String] = []
     var seen: Set<String> = []
@@ -66,8 +66,8 @@ struct ModelValidation {
     return faults
   }
 
-  /// The entity's properties with those of its ancestors, nearest last. A line of ancestors ends at the first entity
-  /// that it contains already.
+  /// The properties of the entity's ancestors and of the entity, in order of inheritance. Stops at a cycle of
+  /// inheritance.
   private func allProperties(_ entity: Entity) -> [any PropertyDeclaration] {
     var visited: Set<String> = []
     var generations: [[any PropertyDeclaration]] = []
@@ -85,7 +85,7 @@ struct ModelValidation {
     }
   }
 
-  /// A former name stands for one property, and not for one that the entity still has.
+  /// Finds former names that stand for two properties, or for a property that the entity still has.
   private func renamingFaults(_ entity: Entity) -> [String] {
     let declared = Set(names(entity))
     var faults: [String] = []
@@ -103,7 +103,7 @@ struct ModelValidation {
     return faults
   }
 
-  /// Each former name of a property, or of a composite's parts, with the name of now.
+  /// Each former name of a property, or of a composite's parts, with the present name.
   private func formerNames(_ property: any PropertyDeclaration) -> [(name: String, former: String)] {
     switch property {
     case let attribute as Attribute: attribute.formerNames.map { (attribute.name, $0) }
@@ -160,7 +160,7 @@ struct ModelValidation {
     }
   }
 
-  /// Whether any number of members can satisfy the relationship.
+  /// Finds bounds that no number of members can satisfy.
   private func countFaults(_ relationship: Relationship, _ path: String) -> [String] {
     if relationship.minimumCount < 0 || relationship.maximumCount.map({ $0 < 0 }) == true {
       return ["Relationship \(path) asks for a negative number of members."]

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The values that a slot takes as they are, without a conversion and with no more than a glance: the quick way of
-/// ``AttributeType/checked(_:)``, which has the last word on everything else.
+/// The values that a slot accepts without a conversion: a fast path of ``AttributeType/checked(_:)``, which checks all
+/// other values.
 enum PlainValues: UInt8, Sendable {
   case none, int64, bool, double, string, date, uuid, data
 
@@ -35,7 +35,7 @@ enum PlainValues: UInt8, Sendable {
 }
 
 extension EntityDescription {
-  /// A value in the form in which the attribute of a slot holds it.
+  /// Checks a value for the attribute of a slot and returns it in its stored form.
   ///
   /// - Throws: As ``AttributeType/checked(_:)``.
   package final func checked(_ value: AttributeValue, at slot: Int) throws(CoherenceError) -> AttributeValue {

@@ -1,4 +1,4 @@
-/// What attributes and relationships have in common.
+/// A property of an entity: an attribute or a relationship. Immutable, and alive as long as the process.
 public class PropertyDescription: @unchecked Sendable, Hashable {
   // Sendable: linked by the model before it is shared, immutable afterwards.
 
@@ -35,12 +35,12 @@ public final class AttributeDescription: PropertyDescription, @unchecked Sendabl
   // Sendable: as its superclass.
 
   public let type: AttributeType
-  /// The value of a fresh object.
+  /// The value of a new object.
   public let defaultValue: AttributeValue
   public let validation: [ValidationRule]
-  /// Makes the values of now of those that a store keeps in another type.
+  /// Converts stored values of another type; `nil` for the conversion of numbers alone.
   public let conversion: ValueConversion?
-  /// The attribute's place in a row.
+  /// The attribute's slot in a row.
   public internal(set) var slot = 0
 
   init(_ declaration: Attribute, name: String, entity: EntityDescription) {
@@ -67,9 +67,9 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
   let inverseName: String?
   /// The entity that the relationship leads to.
   public internal(set) unowned var destination: EntityDescription
-  /// The way back.
+  /// The inverse relationship; `nil` for none.
   public internal(set) unowned var inverse: RelationshipDescription?
-  /// How the relationship is kept in stores.
+  /// The storage of the relationship in stores.
   public internal(set) var storage: RelationshipStorage = .column(slot: 0)
 
   init(_ declaration: Relationship, entity: EntityDescription) {
@@ -99,12 +99,12 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
   }
 }
 
-/// How a relationship is kept in stores.
+/// The storage of a relationship in stores.
 public enum RelationshipStorage: Sendable {
   /// A to-one relationship: the record's row holds the target in that slot.
   case column(slot: Int)
-  /// A to-many relationship whose inverse is to-one: the members' rows hold the owner. For an ordered relationship they
-  /// hold their place too, in the position slot.
+  /// A to-many relationship whose inverse is to-one: the members' rows hold the owner. For an ordered relationship the
+  /// rows also hold the position, in the position slot.
   case inverseColumn(RelationshipDescription, positionSlot: Int?)
   /// A to-many relationship kept as links beside the rows. `isForward`: whether the owner is the link's source.
   case links(LinkTable, isForward: Bool)
@@ -112,7 +112,7 @@ public enum RelationshipStorage: Sendable {
 
 /// The links of a many-to-many relationship, or of a to-many relationship without inverse.
 ///
-/// A relationship inverse to itself is kept as links in both directions.
+/// A relationship that is its own inverse has a link in each direction.
 public final class LinkTable: @unchecked Sendable, Hashable {
   // Sendable: immutable once its model is in use.
 

@@ -19,9 +19,9 @@ public struct VersionHash: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension EntityDescription {
-  /// The text behind ``versionHash``: names, types, optionality, relationships and constraints, in an order of their
-  /// own, so that the order of declaration does not matter. Validation, defaults, indexes and userInfo do not count, and
-  /// neither does the constraint of a key that userInfo names: stores were made before there were any.
+  /// The text that ``versionHash`` digests: names, types, optionality, relationships and constraints, sorted, so that
+  /// the order of declaration does not matter. Excludes validation, defaults, indexes and `userInfo`. Also excludes the
+  /// constraint of a key that `userInfo` names, because stores were created before such constraints existed.
   var canonicalText: String {
     var lines = ["entity \(name)", isAbstract ? "abstract" : "concrete", "parent \(superentity?.name ?? "")"]
     lines += attributes.map { "a \($0.name) \($0.type.canonicalName) \($0.isOptional)" }.sorted()

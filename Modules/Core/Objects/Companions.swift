@@ -1,68 +1,69 @@
-/// Objects related to each other before any of them had a context.
+/// The objects that are related to each other and have no context yet.
 ///
-/// All of them live as long as one of them is held, and enter a context together. Objects do not hold each other, which
-/// would keep them for ever: a released object leaves its record here, and is made again when a relationship leads to
-/// it.
-final class Companions {
+/// The whole graph lives as long as one of its objects is referenced, and is inserted into a context as a whole.
+/// Objects do not retain each other, because their reference cycles would never be freed: when an object is released,
+/// its record stays here, and a new object is made of the record when a relationship leads to it.
+final class UninsertedGraph {
   private enum Member {
-    case held(WeakObject)
-    case released(PendingRecord)
+    case object(WeakObject)
+    case record(PendingRecord)
   }
   private struct WeakObject { weak var object: ManagedObject? }
   private var members: [ManagedObjectID: Member] = [:]
 
-  /// Brings two objects without a context together, and what they were together with before.
-  static func unite(_ first: ManagedObject, _ second: ManagedObject) {
-    let group = first.pending?.companions ?? Companions(first)
-    let other = second.pending?.companions ?? Companions(second)
+  /// Joins the graphs of two objects without a context, which become related.
+  static func connect(_ first: ManagedObject, _ second: ManagedObject) {
+    let group = first.pending?.uninsertedGraph ?? UninsertedGraph(first)
+    let other = second.pending?.uninsertedGraph ?? UninsertedGraph(second)
     guard group !== other else { return }
-    if group.members.count < other.members.count { other.absorb(group) } else { group.absorb(other) }
+    if group.members.count < other.members.count { other.merge(group) } else { group.merge(other) }
   }
 
   private init(_ object: ManagedObject) {
-    members[object.id] = .held(WeakObject(object: object))
-    object.pending?.companions = self
+    members[object.id] = .object(WeakObject(object: object))
+    object.pending?.uninsertedGraph = self
   }
 
-  private func absorb(_ other: Companions) {
+  private func merge(_ other: UninsertedGraph) {
     for (id, member) in other.members {
-      if case .held(let reference) = member { reference.object?.pending?.companions = self }
+      if case .object(let reference) = member { reference.object?.pending?.uninsertedGraph = self }
       members[id] = member
     }
     other.members = [:]
   }
 
-  /// The object of an identifier, if it is one of these.
+  /// The object with an identifier; `nil` for an object of another graph.
   func object(for id: ManagedObjectID) -> ManagedObject? {
     switch members[id] {
-    case .held(let reference): return reference.object
-    case .released(let record): return revive(record)
+    case .object(let reference): return reference.object
+    case .record(let record): return makeObject(record)
     case nil: return nil
     }
   }
 
-  private func revive(_ record: PendingRecord) -> ManagedObject {
+  private func makeObject(_ record: PendingRecord) -> ManagedObject {
     let object = record.entity.objectClass.init(
       ObjectBirth(entity: record.entity, id: record.id, storage: nil, row: nil))
     object.pending = record
-    // Whether the identifier was handed out is not known any more.
+    // The flag of the released object is lost: the identifier may have been handed out.
     object.flags.insert(.temporaryIDExposed)
-    record.companions = self
-    members[record.id] = .held(WeakObject(object: object))
+    record.uninsertedGraph = self
+    members[record.id] = .object(WeakObject(object: object))
     return object
   }
 
-  /// Takes the record of a released object. The record releases the group, which holds it now.
-  func keep(_ record: PendingRecord) {
-    members[record.id] = .released(record)
-    record.companions = nil
+  /// Keeps the record of an object that is being released. The record releases the graph, so that the two do not retain
+  /// each other.
+  func replaceObject(by record: PendingRecord) {
+    members[record.id] = .record(record)
+    record.uninsertedGraph = nil
   }
 
-  /// All objects, for a context to insert. They are companions no longer.
-  func dissolve() -> [ManagedObject] {
+  /// Removes and returns all objects, for a context to insert.
+  func removeAll() -> [ManagedObject] {
     let objects = members.keys.sorted(by: ManagedObjectID.precedes).compactMap { object(for: $0) }
     members = [:]
-    for object in objects { object.pending?.companions = nil }
+    for object in objects { object.pending?.uninsertedGraph = nil }
     return objects
   }
 }

@@ -12,7 +12,11 @@ enum CompositeCoding {
     do {
       return try JSONDecoder().decode(V.self, from: try JSONSerialization.data(withJSONObject: json))
     } catch {
-      throw CoherenceError(.wrongType, "The composite does not hold a \(V.self).", underlying: error)
+      throw CoherenceError(
+        .wrongType,
+        "The composite of '\(object.entity.name)' cannot be decoded as a \(V.self); "
+          + "use a type with the parts' names and types.",
+        underlying: error)
     }
   }
 
@@ -33,7 +37,7 @@ enum CompositeCoding {
     String(object.entity.slots[slot].name.drop { $0 != "." }.dropFirst())
   }
 
-  /// The form in which Foundation's own coders write a value.
+  /// The JSON element that Foundation's own encoder writes for a value.
   private static func jsonElement(_ value: AttributeValue) -> Any? {
     switch value {
     case .null, .reference: nil
@@ -66,7 +70,9 @@ enum CompositeCoding {
       case .reference: nil
       }
     guard let value else {
-      throw CoherenceError(.wrongType, "A part of the composite does not fit '\(attribute.name)'.")
+      throw CoherenceError(
+        .wrongType,
+        "A part of the composite does not fit the type of '\(attribute.name)'; encode a value of the attribute's type.")
     }
     return value
   }

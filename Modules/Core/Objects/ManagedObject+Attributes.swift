@@ -3,9 +3,10 @@ import Foundation
 // MARK: - Typed accessors
 
 extension ManagedObject {
-  /// An attribute's value, for accessors. Neither throws nor traps: when the record cannot be loaded, the type's default
-  /// is answered, the object is marked unavailable, the error is reported on the context, and the next save refuses.
-  /// A value that the type refuses on assignment is reported the same way.
+  /// The value of an attribute, for typed accessors. Neither throws nor traps. When the record cannot be loaded, the
+  /// accessor returns the type's default, the object becomes unavailable, the context reports the error, and the next
+  /// save refuses. An assigned value that the attribute's type refuses is reported in the same way. Must be used where
+  /// the context may be used. The first access to a fault reads the store; other accesses cost some nanoseconds.
   @inlinable public final subscript<Value>(key: AttributeKey<Value>) -> Value {
     get { Value(attributeValue: accessibleValue(of: key)) ?? fallback(for: key) }
     set { writeAccessible(newValue.attributeValue, of: key) }
@@ -16,8 +17,8 @@ extension ManagedObject {
     return Value(attributeValue: declaredDefault(of: key)) ?? Value.attributeDefault
   }
 
-  /// Reports a present value of another type than the accessor's. A value of the same type, but unknown to the
-  /// accessor, as of an enumeration, is replaced by the default.
+  /// Reports a value of another type than the accessor's. A value of the right type that the accessor cannot represent,
+  /// such as an unknown case of an enumeration, is replaced by the default without a report.
   @usableFromInline final func checkType(_ type: AttributeType, of key: PropertyKey) {
     let slot = key.slot(in: self)
     guard slot >= 0, case .attribute(let attribute) = entity.slots[slot], attribute.type.storage != type.storage,
@@ -30,8 +31,8 @@ extension ManagedObject {
           + "\(type.storage.rawValue)."))
   }
 
-  /// The value of an attribute for a non-throwing accessor: null, the object marked unavailable and the error reported
-  /// on the context, when the record cannot be loaded.
+  /// The value of an attribute for a non-throwing accessor. Null when the record cannot be loaded: the object becomes
+  /// unavailable and the context reports the error.
   @usableFromInline final func accessibleValue(of key: PropertyKey) -> AttributeValue {
     check()
     let slot = key.slot(in: self)
@@ -81,7 +82,7 @@ extension ManagedObject {
     }
   }
 
-  /// The error with the name of the attribute that it is about.
+  /// The error with the attribute's name in its message.
   private final func named(_ error: any Error, _ attribute: AttributeDescription) -> any Error {
     guard var error = error as? CoherenceError, error.code == .wrongType || error.code == .invalidValue else {
       return error
@@ -93,7 +94,9 @@ extension ManagedObject {
   final func unknown(_ name: String, losesChange: Bool = false) {
     do {
       let property = try entity.property(named: name)
-      let error = CoherenceError(.wrongType, "'\(property.name)' is of another kind than its accessor says.")
+      let error = CoherenceError(
+        .wrongType,
+        "'\(entity.name).\(property.name)' is of another kind than its accessor; use a key for that kind of property.")
       becomeUnavailable(error, losesChange: losesChange)
     } catch {
       becomeUnavailable(error, losesChange: losesChange)
@@ -104,10 +107,11 @@ extension ManagedObject {
 // MARK: - Access by name
 
 extension ManagedObject {
-  /// The value of an attribute, or the identifier that a to-one relationship leads to.
+  /// The value of an attribute, or the identifier of the target of a to-one relationship. Loads a fault.
   ///
-  /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for a to-many relationship, and what loading the
-  ///   record throws: ``ErrorCode/objectNotFound``, ``ErrorCode/objectDeleted``, errors of the store.
+  /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for a to-many relationship,
+  ///   ``ErrorCode/objectNotFound`` and ``ErrorCode/objectDeleted`` when the record cannot be loaded, and errors of the
+  ///   store.
   public final func value(for name: String) throws -> AttributeValue {
     check()
     return try loadedValue(at: try slot(named: name))
@@ -119,20 +123,24 @@ extension ManagedObject {
   public final func value<V: AttributeConvertible>(for name: String, as type: V.Type = V.self) throws -> V {
     let value = try value(for: name)
     guard let result = V(attributeValue: value) else {
-      throw CoherenceError(.wrongType, "'\(entity.name).\(name)' holds a \(value.typeName), not a \(V.self).")
+      throw CoherenceError(
+        .wrongType,
+        "'\(entity.name).\(name)' has a value of type \(value.typeName), which is not a \(V.self); "
+          + "ask for the attribute's type.")
     }
     return result
   }
 
-  /// Sets an attribute. `nil` clears it.
+  /// Sets an attribute; `nil` clears it. Loads a fault first.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``, ``ErrorCode/invalidValue``,
-  ///   ``ErrorCode/objectDeleted``, and what loading the record throws. The object is unchanged then.
+  ///   ``ErrorCode/objectDeleted``, and the errors of loading the record. A call that throws leaves the object
+  ///   unchanged.
   public final func setValue(_ value: (any AttributeConvertible)?, for name: String) throws {
     try setAttributeValue(value?.attributeValue ?? .null, for: name)
   }
 
-  /// Sets an attribute to a value in its stored form, or a to-one relationship to a reference.
+  /// Sets an attribute to a value in its stored form, or a to-one relationship to the object with an identifier.
   ///
   /// - Throws: As ``setValue(_:for:)``.
   public final func setAttributeValue(_ value: AttributeValue, for name: String) throws {
@@ -154,7 +162,10 @@ extension ManagedObject {
     case .null: try setTarget(nil, of: relationship)
     case .reference(let id):
       guard let context = managedObjectContext else {
-        throw CoherenceError(.wrongContext, "An object without a context cannot refer to others by identifier.")
+        throw CoherenceError(
+          .wrongContext,
+          "'\(entity.name).\(relationship.name)' cannot be set by identifier in an object without a context; "
+            + "insert the object first.")
       }
       try setTarget(try context.existingObject(with: id), of: relationship)
     default:
@@ -173,7 +184,8 @@ extension ManagedObject {
     }
   }
 
-  /// Loads the record if the object is a fault.
+  /// Loads the record if the object is a fault. A fault of a fetched group loads up to 256 neighbours with the same
+  /// read.
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` when the record does not exist any more, and errors of the store.
   public final func load() throws {
@@ -181,7 +193,7 @@ extension ManagedObject {
     try loadRow()
   }
 
-  /// The value that the record had when the object was last saved or loaded.
+  /// The value from before the unsaved changes: the value in the row that the changes are based on.
   ///
   /// - Throws: As ``value(for:)``.
   public final func committedValue(for name: String) throws -> AttributeValue {
@@ -191,7 +203,7 @@ extension ManagedObject {
     return try loadedValue(at: slot)
   }
 
-  /// The values changed since the last save, by name. To-many relationships are listed as null: see `objects(for:)`.
+  /// The unsaved values by name of property. Changed to-many relationships are listed as null: see ``objects(for:)``.
   public final func changedValues() -> [String: AttributeValue] {
     check()
     guard let pending else { return [:] }
@@ -208,7 +220,7 @@ extension ManagedObject {
 // MARK: - Codable values
 
 extension ManagedObject {
-  /// The value of a `codable` attribute, decoded.
+  /// The value of a `codable` attribute or a composite, decoded. Each call decodes again.
   ///
   /// - Throws: ``ErrorCode/wrongType`` when the text cannot be decoded as that type; as ``value(for:)`` otherwise.
   public final func codable<V: Codable>(for name: String, as type: V.Type = V.self) throws -> V? {
@@ -217,11 +229,14 @@ extension ManagedObject {
     do {
       return try JSONDecoder().decode(V.self, from: Data(text.utf8))
     } catch {
-      throw CoherenceError(.wrongType, "'\(entity.name).\(name)' does not hold a \(V.self).", underlying: error)
+      throw CoherenceError(
+        .wrongType,
+        "The value of '\(entity.name).\(name)' cannot be decoded as a \(V.self); ask for the type that was encoded.",
+        underlying: error)
     }
   }
 
-  /// Sets a `codable` attribute or a composite.
+  /// Encodes a value into a `codable` attribute or a composite. `nil` clears the attribute, or all parts.
   ///
   /// - Throws: ``ErrorCode/wrongType`` when the value cannot be encoded; as ``setValue(_:for:)`` otherwise.
   public final func setCodable<V: Codable>(_ value: V?, for name: String) throws {
@@ -232,7 +247,9 @@ extension ManagedObject {
     do {
       try setAttributeValue(.string(String(decoding: try encoder.encode(value), as: UTF8.self)), for: name)
     } catch let error as EncodingError {
-      throw CoherenceError(.wrongType, "The value of '\(entity.name).\(name)' cannot be encoded.", underlying: error)
+      throw CoherenceError(
+        .wrongType, "The value of '\(entity.name).\(name)' cannot be encoded; see the underlying error.",
+        underlying: error)
     }
   }
 }

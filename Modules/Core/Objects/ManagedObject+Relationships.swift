@@ -1,7 +1,8 @@
 // MARK: - Typed accessors
 
 extension ManagedObject {
-  /// The object that a to-one relationship leads to, for accessors. Neither throws nor traps.
+  /// The target of a to-one relationship, for typed accessors. Neither throws nor traps: a target that cannot be loaded
+  /// is `nil`, and the context reports the error. Setting it also sets the inverse.
   public final subscript<Target>(key: ToOneKey<Target>) -> Target? {
     get {
       check()
@@ -9,7 +10,8 @@ extension ManagedObject {
       if pending == nil, slot >= 0, let row, case .reference(let id) = row[slot],
         let object = unmanagedStorage?._withUnsafeGuaranteedRef({ $0.kept.target(id) })
       {
-        // The class itself as a rule, which is quicker found out than whether it is a subclass.
+        // The object's class is mostly the target class itself, and that comparison is faster than a check for a
+        // subclass.
         return type(of: object) == Target.self ? unsafeDowncast(object, to: Target.self) : object as? Target
       }
       return slowTarget(of: key)
@@ -36,12 +38,12 @@ extension ManagedObject {
     }
   }
 
-  /// The members of a to-many relationship, for accessors.
+  /// The members of a to-many relationship, for typed accessors. Setting them sets the inverses too.
   public final subscript<Member>(key: ToManyKey<Member>) -> ToMany<Member> {
     ToMany(members: RelatedObjects(owner: self, name: key.name))
   }
 
-  /// The members of an ordered to-many relationship, for accessors.
+  /// The members of an ordered to-many relationship, for typed accessors. Setting them sets the inverses too.
   public final subscript<Member>(key: OrderedToManyKey<Member>) -> OrderedToMany<Member> {
     OrderedToMany(members: RelatedObjects(owner: self, name: key.name))
   }
@@ -50,13 +52,13 @@ extension ManagedObject {
 // MARK: - Access by name
 
 extension ManagedObject {
-  /// The object that a to-one relationship leads to.
+  /// The target of a to-one relationship; `nil` for none.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` for a to-many relationship, and what loading the
   ///   record throws.
   public final func object(for name: String) throws -> ManagedObject? { try target(of: try relationship(named: name)) }
 
-  /// Sets a to-one relationship, and its inverse.
+  /// Sets a to-one relationship and its inverse.
   ///
   /// - Throws: ``ErrorCode/wrongType`` when the object is not of the destination, ``ErrorCode/wrongContext``,
   ///   ``ErrorCode/objectDeleted``, ``ErrorCode/relationshipCrossesStores``, and what loading throws.
@@ -64,14 +66,15 @@ extension ManagedObject {
     try setTarget(object, of: try relationship(named: name))
   }
 
-  /// The members of a to-many relationship, in their order, or by identifier.
+  /// The members of a to-many relationship: in their order, or, if the relationship is unordered, by identifier.
+  /// Members are loaded in few reads; members whose records were deleted elsewhere are left out.
   ///
   /// - Throws: As ``object(for:)``.
   public final func objects(for name: String) throws -> [ManagedObject] {
     try members(of: try toMany(named: name))
   }
 
-  /// The members of a to-many relationship, loaded. Those whose records are gone are left out.
+  /// The members of a to-many relationship, loaded. Members whose records do not exist any more are left out.
   final func members(of relationship: RelationshipDescription) throws -> [ManagedObject] {
     check()
     guard let context = managedObjectContext else {
@@ -87,11 +90,11 @@ extension ManagedObject {
     try replaceMembers(of: try toMany(named: name), with: objects)
   }
 
-  /// Loads the targets of relationships, with few reads for each, and keeps them for the unit of work. A path such as
-  /// `tracks.artist` continues from there.
+  /// Loads the targets and members of relationships, with few reads for each relationship, and retains them for the
+  /// unit of work. A path such as `tracks.artist` continues from the loaded objects.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``, and what loading throws.
-  public final func fulfill(_ relationshipNames: [String]) throws {
+  public final func load(relationships relationshipNames: [String]) throws {
     check()
     try loadRow()
     let paths = try PrefetchPaths(relationshipNames, of: entity)
@@ -127,14 +130,14 @@ extension ManagedObject {
     return try context.target(id, of: relationship, from: self)
   }
 
-  /// The object of an identifier that a relationship holds.
+  /// The object of an identifier that a relationship refers to.
   final func member(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> ManagedObject {
     guard let storage, let context = managedObjectContext else { return try unattached(id) }
     if let object = storage.registry.object(for: id) { return object }
     return try context.fault(for: id, of: relationship.destination)
   }
 
-  /// An object that stands for an unavailable member: it has no context, and its accessors return defaults.
+  /// A placeholder for an unavailable member: an object without a context, whose accessors return defaults.
   final func unavailableMember<Member: ManagedObject>(of name: String) -> Member {
     let candidates = (try? relationship(named: name))?.destination.concreteEntities ?? []
     guard let entity = candidates.first(where: { $0.objectClass is Member.Type }) else {
@@ -142,30 +145,30 @@ extension ManagedObject {
     }
     let birth = ObjectBirth(entity: entity, id: .temporary(for: entity), storage: storage, row: nil)
     let object = entity.objectClass.init(birth)
-    object.flags.formUnion([.gone, .unavailable])
+    object.flags.formUnion([.detached, .unavailable])
     // The entity was chosen for its class, which is a `Member`.
     return unsafeDowncast(object, to: Member.self)
   }
 
-  /// An object related to this one since before either had a context.
+  /// A related object of the same uninserted graph.
   private final func unattached(_ id: ManagedObjectID) throws -> ManagedObject {
-    guard let object = pending?.companions?.object(for: id) else { throw gone() }
+    guard let object = pending?.uninsertedGraph?.object(for: id) else { throw deletedError() }
     return object
   }
 
-  /// Sets a to-one relationship and keeps its inverse true.
+  /// Sets a to-one relationship and updates its inverse.
   final func setTarget(_ object: ManagedObject?, of relationship: RelationshipDescription) throws {
     check()
     guard let slot = relationship.slot else {
       throw CoherenceError(.wrongType, "'\(entity.name).\(relationship.name)' is a to-many relationship.")
     }
-    if let object { try admit(object, to: relationship) }
+    if let object { try checkCanRelate(object, to: relationship) }
     let old = try loadedValue(at: slot)
     let new = object.map { AttributeValue.reference($0.id) } ?? .null
     guard old != new else { return }
     guard let inverse = relationship.inverse else { return try write(new, at: slot) }
     if case .reference(let id) = old, let former = try? member(id, of: relationship) {
-      try former.leave(self, of: inverse)
+      try former.removeRelated(self, of: inverse)
     }
     if let object, let inverseSlot = inverse.slot,
       case .reference(let rivalID) = try object.loadedValue(at: inverseSlot), rivalID != id,
@@ -175,23 +178,23 @@ extension ManagedObject {
     }
     try write(new, at: slot)
     try clearPosition(after: slot)
-    try object?.join(self, of: inverse)
+    try object?.addRelated(self, of: inverse)
   }
 
-  /// A record that changes its owner has no place in the new owner's order yet.
+  /// A record with a new owner has no position in the new owner's list yet.
   private final func clearPosition(after slot: Int) throws {
     guard slot + 1 < entity.slotCount, case .position = entity.slots[slot + 1] else { return }
     try write(.null, at: slot + 1)
   }
 
-  /// Takes an object into this side of a relationship, its own side being set already.
-  final func join(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
+  /// Adds an object to this side of a relationship. The object's own side is set already.
+  final func addRelated(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
     if let slot = relationship.slot { return try write(.reference(object.id), at: slot) }
     try changeMembers(of: relationship) { $0.add(object.id, comesLast: relationship.isOrdered) }
   }
 
-  /// Lets an object go from this side of a relationship, its own side being cleared already.
-  final func leave(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
+  /// Removes an object from this side of a relationship. The object's own side is cleared already.
+  final func removeRelated(_ object: ManagedObject, of relationship: RelationshipDescription) throws {
     if let slot = relationship.slot {
       guard try loadedValue(at: slot) == .reference(object.id) else { return }
       return try write(.null, at: slot)
@@ -200,8 +203,8 @@ extension ManagedObject {
     try changeMembers(of: relationship) { $0.remove(object.id) }
   }
 
-  /// Whether an object may be related to this one.
-  private final func admit(_ object: ManagedObject, to relationship: RelationshipDescription) throws {
+  /// Checks that an object may be related to this one.
+  private final func checkCanRelate(_ object: ManagedObject, to relationship: RelationshipDescription) throws {
     guard object.entity.isKind(of: relationship.destination) else {
       throw CoherenceError(
         .wrongType,
@@ -214,8 +217,8 @@ extension ManagedObject {
         "Objects of two contexts cannot be related: get the object in this context with `object(with:)`, "
           + "or insert both into one.")
     }
-    guard object.flags.isDisjoint(with: [.gone, .missing]), object.pending?.kind != .deleted else {
-      throw object.gone()
+    guard object.flags.isDisjoint(with: [.detached, .missing]), object.pending?.kind != .deleted else {
+      throw object.deletedError()
     }
     if let own = storeIdentifier, let other = object.storeIdentifier, own != other {
       throw CoherenceError(
@@ -223,9 +226,9 @@ extension ManagedObject {
         "'\(entity.name).\(relationship.name)' would lead from one store into another; keep both in one store.")
     }
     object.check()
-    // A missing record is found out here, before any change.
+    // Loads the record before any change, so that a missing record throws without a half-made change.
     if relationship.inverse != nil { try object.loadRow() }
-    if storage == nil { Companions.unite(self, object) }
+    if storage == nil { UninsertedGraph.connect(self, object) }
   }
 }
 
@@ -235,14 +238,14 @@ extension ManagedObject {
   /// The identifiers of a to-many relationship's members: in their order, or saved ones by key and then unsaved ones.
   final func memberIDs(of relationship: RelationshipDescription) throws -> [ManagedObjectID] {
     check()
-    if flags.contains(.gone) { throw gone() }
+    if flags.contains(.detached) { throw deletedError() }
     let ids = try changedMemberIDs(of: relationship)
-    // Without an inverse, a deleted member does not leave by itself.
+    // Without an inverse, no rule removes a deleted member from the list.
     guard relationship.inverse == nil, let storage, storage.hasDeletes else { return ids }
     return ids.filter { storage.record(for: $0)?.kind != .deleted }
   }
 
-  /// The members by the list below and by this context's own changes of it.
+  /// The members of the list below with this context's own changes applied.
   private final func changedMemberIDs(of relationship: RelationshipDescription) throws -> [ManagedObjectID] {
     let list = try memberList(of: relationship)
     guard let changes = pending?.members[relationship], !changes.isEmpty else { return list.ids }
@@ -253,10 +256,10 @@ extension ManagedObject {
     return ids
   }
 
-  /// Whether a record is a member, without making the list of all of them.
+  /// Whether a record is a member, found without making the list of all members.
   final func hasMember(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> Bool {
     check()
-    if flags.contains(.gone) { throw gone() }
+    if flags.contains(.detached) { throw deletedError() }
     let list = try memberList(of: relationship)
     if relationship.inverse == nil, let storage, storage.hasDeletes, storage.record(for: id)?.kind == .deleted {
       return false
@@ -270,7 +273,8 @@ extension ManagedObject {
   /// The members below this context's own changes.
   final func memberList(of relationship: RelationshipDescription) throws -> MemberList {
     let generation = storage?.generation(of: relationship) ?? 0
-    // An ordered list is a value of its owner's row, which is read first, so that the list is never the older one.
+    // An ordered list belongs to a version of its owner's row. The row is read first, so that the list is never older
+    // than the row.
     if relationship.isOrdered, storage != nil { try loadRow() }
     if let list = collections?[relationship], list.generation == generation,
       !relationship.isOrdered || list.version == rowVersion
@@ -310,7 +314,7 @@ extension ManagedObject {
     }
   }
 
-  /// The state of an ordered list that a change of a saved record is based on; `nil` when it is known already.
+  /// The state of an ordered list that a change of a saved record is based on; `nil` if the record has it already.
   private final func listOrigin(of relationship: RelationshipDescription, _ record: PendingRecord) -> ListOrigin? {
     guard relationship.isOrdered, let base = record.base else { return nil }
     if let changes = record.members[relationship], !changes.isEmpty, changes.origin?.ids != nil { return nil }
@@ -320,11 +324,11 @@ extension ManagedObject {
     return ListOrigin(version: base.version, ids: list.ids)
   }
 
-  /// Lets ordered lists that a save left as they were pass for lists of the version that it wrote. Older ones stay behind,
-  /// because what happened in between is not known.
+  /// Raises the version of loaded ordered lists that a save did not change to the version that the save wrote. Lists of
+  /// older versions are not raised, because the changes in between are not known.
   ///
   /// - Parameter changed: The relationships whose members the save changed.
-  final func carryLists(to version: Int64, except changed: Set<RelationshipDescription> = []) {
+  final func advanceLists(to version: Int64, except changed: Set<RelationshipDescription> = []) {
     for (relationship, list) in collections ?? [:]
     where relationship.isOrdered && list.version == version - 1 && !changed.contains(relationship) {
       list.version = version
@@ -341,32 +345,32 @@ extension ManagedObject {
   /// Adds a member and sets its inverse.
   final func insertMember(_ object: ManagedObject, into relationship: RelationshipDescription) throws {
     check()
-    try admit(object, to: relationship)
+    try checkCanRelate(object, to: relationship)
     if let inverse = relationship.inverse, !inverse.isToMany { return try object.setTarget(self, of: inverse) }
     guard try !hasMember(object.id, of: relationship) else { return }
     try changeMembers(of: relationship) { $0.add(object.id, comesLast: relationship.isOrdered) }
-    if let inverse = relationship.inverse { try object.join(self, of: inverse) }
+    if let inverse = relationship.inverse { try object.addRelated(self, of: inverse) }
   }
 
   /// Removes a member and clears its inverse.
   final func removeMember(_ object: ManagedObject, from relationship: RelationshipDescription) throws {
     check()
     guard object.storage === storage, try hasMember(object.id, of: relationship) else { return }
-    // A record about to be deleted is not written to: its own side is deleted with it.
+    // A record marked for deletion is not written to: its own side is deleted with it.
     let isDeleted = object.pending?.kind == .deleted
     if let inverse = relationship.inverse, !inverse.isToMany, !isDeleted {
       return try object.setTarget(nil, of: inverse)
     }
     try changeMembers(of: relationship) { $0.remove(object.id) }
-    if let inverse = relationship.inverse, !isDeleted { try object.leave(self, of: inverse) }
+    if let inverse = relationship.inverse, !isDeleted { try object.removeRelated(self, of: inverse) }
   }
 
   final func replaceMembers(of relationship: RelationshipDescription, with objects: [ManagedObject]) throws {
     check()
-    for object in objects { try admit(object, to: relationship) }
+    for object in objects { try checkCanRelate(object, to: relationship) }
     let wanted = Set(objects.map(\.id))
     let surplus = try memberIDs(of: relationship).filter { !wanted.contains($0) }
-    // Their rows are read together.
+    // Loads the removed members in bulk, before their inverses are cleared.
     let former = surplus.isEmpty ? [] : try members(of: relationship)
     defer { withExtendedLifetime(former) {} }
     for id in surplus {
@@ -376,7 +380,8 @@ extension ManagedObject {
     if relationship.isOrdered { try reorderMembers(of: relationship, objects.map(\.id)) }
   }
 
-  /// Gives the members of an ordered relationship an order. Identifiers that come twice count the first time.
+  /// Sets the order of the members of an ordered relationship. Repeated identifiers count once, at their first
+  /// position.
   final func reorderMembers(of relationship: RelationshipDescription, _ order: [ManagedObjectID]) throws {
     var seen: Set<ManagedObjectID> = []
     let order = order.filter { seen.insert($0).inserted }

@@ -1,18 +1,18 @@
-// How an object's values are read and written by slot, for accessors and the framework.
+// Reads and writes of an object's values by slot, for accessors and the framework.
 
 extension ManagedObject {
-  /// Whether the object has a place for the slot's value in memory; loads it otherwise.
+  /// The value of a slot. Loads the record if the object is a fault.
   @inline(__always) final func loadedValue(at slot: Int) throws -> AttributeValue {
     if let pending { return pending[slot] }
     if let row { return row[slot] }
     try loadRow()
-    guard let row else { throw gone() }
+    guard let row else { throw deletedError() }
     return row[slot]
   }
 
-  /// Marks the object after an accessor failed, which cannot throw, and reports the failure.
+  /// Marks the object as unavailable after a failure of an accessor, and reports the failure.
   ///
-  /// - Parameter losesChange: Whether the accessor was to change something.
+  /// - Parameter losesChange: Whether the accessor was an assignment.
   final func becomeUnavailable(_ error: any Error, losesChange: Bool = false) {
     flags.insert(.unavailable)
     storage?.context?.report(error, for: self, losesChange: losesChange)
@@ -21,39 +21,39 @@ extension ManagedObject {
   /// Loads the record's row into a fault.
   final func loadRow() throws {
     guard row == nil, pending == nil else { return }
-    guard let context = managedObjectContext else { throw gone() }
+    guard let context = managedObjectContext else { throw deletedError() }
     try context.fire(self)
   }
 
-  final func gone() -> CoherenceError {
+  final func deletedError() -> CoherenceError {
     var error =
-      flags.contains(.gone) || pending?.kind == .deleted
+      flags.contains(.detached) || pending?.kind == .deleted
       ? CoherenceError(.objectDeleted, "The object of '\(entity.name)' was deleted, or its context was reset.")
       : CoherenceError(.objectNotFound, "The record of '\(entity.name)' does not exist any more.")
     error.objectIDs = [id]
     return error
   }
 
-  /// The overlay for changes, made by the first one.
+  /// The record of unsaved changes, made by the first change.
   ///
   /// - Throws: ``ErrorCode/objectDeleted``, or what loading the record throws.
   final func changeable() throws -> PendingRecord {
     if let pending {
-      guard pending.kind != .deleted else { throw gone() }
-      storage?.announce(pending)
+      guard pending.kind != .deleted else { throw deletedError() }
+      storage?.noteChange(pending)
       return pending
     }
-    guard let storage, !flags.contains(.gone) else { throw gone() }
+    guard let storage, !flags.contains(.detached) else { throw deletedError() }
     if row == nil { try loadRow() }
-    guard let row else { throw gone() }
+    guard let row else { throw deletedError() }
     let record = PendingRecord(changing: row)
     record.object = self
-    storage.adopt(record)
+    storage.track(record)
     pending = record
     return record
   }
 
-  /// Writes a slot's value, checked before.
+  /// Writes a slot's value, which is checked already.
   final func write(_ value: AttributeValue, at slot: Int) throws {
     check()
     if pending == nil, try loadedValue(at: slot) == value { return }

@@ -2,11 +2,11 @@ import Synchronization
 
 /// A record, as an object of one context.
 ///
-/// A context has one instance for each record. It holds the record's shared row and, once changed, an overlay of its
-/// own values; without a row it is a *fault*, which loads when it is touched.
+/// A context has one instance for each record. The object has the record's shared row and, once changed, its own
+/// unsaved values. An object without a row is a *fault*: its first access loads the row.
 ///
-/// Objects belong to the place where their context may be used and are checked to be used there only. Their
-/// ``objectID`` may travel. An object without a context belongs to its maker.
+/// Objects may be used only where their context may be used; every access checks this rule, in release builds too. The
+/// ``objectID`` may be passed to any thread. An object without a context belongs to the thread that made it.
 ///
 /// Subclasses add accessors, not state: see ``AttributeKey``.
 open class ManagedObject {
@@ -15,21 +15,21 @@ open class ManagedObject {
   // Safety of `Unmanaged`: entities live as long as the process; the other references are used while the object keeps their
   // targets.
   final let unmanagedEntity: Unmanaged<EntityDescription>
-  /// The entity's, at hand for property keys.
+  /// The entity's token, stored here for the fast lookup of property keys.
   final let entityToken: UInt32
   /// The number of the object's ``FetchGroup``; zero for none.
   final var groupNumber: UInt32
   // Safety of `@exclusivity(unchecked)`: confinement is checked at every access; the runtime's own check of overlapping
   // access would cost as much again.
   @exclusivity(unchecked) final var id: ManagedObjectID
-  /// Set once, before the object is anybody else's, so that it may be read from anywhere.
+  /// Set once, before the object is shared, so that any thread may read it.
   @exclusivity(unchecked) final var storage: ContextStorage?
   @exclusivity(unchecked) final var row: Row?
   @exclusivity(unchecked) final var pending: PendingRecord?
   final var collections: [RelationshipDescription: MemberList]?
-  /// Written by the owner alone, read from anywhere.
+  /// Written by the owner only, read by any thread.
   private final let flagBits = Atomic<UInt8>(0)
-  /// The object's place in its group.
+  /// The object's index in its fetch group.
   final var groupIndex: UInt32
   final var flags: Flags {
     @inline(__always) get { Flags(rawValue: flagBits.load(ordering: .relaxed)) }
@@ -39,7 +39,7 @@ open class ManagedObject {
   struct Flags: OptionSet {
     let rawValue: UInt8
     /// The object belongs to no context any more: its record was deleted, or the context was reset.
-    static let gone = Flags(rawValue: 1)
+    static let detached = Flags(rawValue: 1)
     /// The record was deleted, here or elsewhere.
     static let deleted = Flags(rawValue: 8)
     /// An accessor could not load the object.
@@ -50,7 +50,7 @@ open class ManagedObject {
     static let missing = Flags(rawValue: 16)
   }
 
-  /// Makes an object for the framework. Inherited by subclasses, never called by users.
+  /// Makes an object for the framework. Subclasses inherit it; user code does not call it.
   public required init(_ birth: ObjectBirth) {
     unmanagedEntity = birth.entity
     entityToken = birth.entity._withUnsafeGuaranteedRef { $0.token }
@@ -61,9 +61,10 @@ open class ManagedObject {
     groupIndex = birth.index
   }
 
-  /// Makes a fresh object, with the model's defaults.
+  /// Makes a new object with the model's default values.
   ///
-  /// - Parameter context: Where it is inserted; without one it can be filled and inserted later.
+  /// - Parameter context: The context to insert the object into; `nil` for an object without a context, which can be
+  ///   given values and inserted later.
   /// - Precondition: The entity is not abstract, and this class is the entity's class or an ancestor of it.
   public convenience init(entity: EntityDescription, insertInto context: ManagedObjectContext?) {
     Misuse.check(!entity.isAbstract, "'\(entity.name)' is abstract: make an object of one of its subentities.")
@@ -75,7 +76,7 @@ open class ManagedObject {
     context?.insert(self)
   }
 
-  /// Makes a fresh object of the entity whose class this is.
+  /// Makes a new object of the entity that this class stands for, and inserts it.
   ///
   /// - Throws: ``ErrorCode/unknownEntity`` when no entity, or more than one, of the context's model has the class;
   ///   ``ErrorCode/contextWithoutStore`` when the context has no coordinator.
@@ -89,27 +90,28 @@ open class ManagedObject {
 
   deinit {
     if let storage {
-      if !flags.contains(.gone) { storage.registry.remove(self, id: id) }
+      if !flags.contains(.detached) { storage.registry.remove(self, id: id) }
     } else if let pending {
-      pending.companions?.keep(pending)
+      pending.uninsertedGraph?.replaceObject(by: pending)
     }
   }
 
-  /// Called after the object was inserted into a context for the first time, to set values that defaults cannot.
+  /// Called in the context after the object was inserted for the first time. Override it to set values that the model's
+  /// defaults cannot express, such as the present date.
   open func awakeFromInsert() {}
 
-  /// Called once in each save before the object is saved, which may still insert, change and delete objects here.
-  /// Objects changed that way are called too. Not called for objects to be deleted, nor for an object with unsaved
-  /// changes only because its place in an ordered relationship changes.
+  /// Called in the context once in each save, before the object is validated and saved. Overrides may insert, change
+  /// and delete objects; objects changed that way are called too. Not called for objects marked for deletion, nor for
+  /// an object whose only unsaved change is its position in an ordered relationship.
   open func willSave() {}
 
-  /// Called before a save of an inserted or changed object, after the model's own rules were checked.
+  /// Called in the context before an inserted or changed object is saved, after the model's own rules were checked.
   ///
   /// - Throws: Anything; the save fails with ``ErrorCode/validationFailed`` and the text of the error.
   open func validateForSave() throws {}
 }
 
-/// What the framework makes an object from.
+/// The parts that the framework makes an object from. Passed through by initialisers of subclasses.
 public struct ObjectBirth {
   // Descriptions live as long as the process.
   let entity: Unmanaged<EntityDescription>
@@ -136,7 +138,8 @@ public struct ObjectBirth {
 // MARK: - State
 
 extension ManagedObject {
-  /// The record's identity: temporary until the record is saved or `obtainPermanentIDs(for:)` was called.
+  /// The record's identity: temporary until the record is saved or ``ManagedObjectContext/obtainPermanentIDs(for:)``
+  /// was called. Must be asked in the context; the identifier itself may be passed to any thread.
   public final var objectID: ManagedObjectID {
     check()
     if id.isTemporaryID { flags.insert(.temporaryIDExposed) }
@@ -146,49 +149,51 @@ extension ManagedObject {
   /// The context that the object belongs to; `nil` before it is inserted, after its delete was saved, and after the
   /// context was reset. May be asked from any thread.
   public final var managedObjectContext: ManagedObjectContext? {
-    flags.contains(.gone) ? nil : storage?.context
+    flags.contains(.detached) ? nil : storage?.context
   }
 
-  /// Whether the object never had a context, so that it belongs to its maker. May be asked anywhere.
+  /// Whether the object never had a context. May be read on any thread.
   package final var isUnattached: Bool { storage == nil }
 
-  /// Whether the object has no context and is related to others without one. May be asked by the object's maker.
-  package final var hasCompanions: Bool { pending?.companions != nil }
+  /// Whether the object belongs to an uninserted graph of several objects. To be read on the thread that made the
+  /// object.
+  package final var hasUninsertedGraph: Bool { pending?.uninsertedGraph != nil }
 
   /// Whether the object has unsaved changes.
   public final var hasChanges: Bool {
     check()
-    return storage != nil && pending.map { !$0.isVoid } == true
+    return storage != nil && pending.map { !$0.isUnchanged } == true
   }
-  /// Whether the object was inserted and not saved.
+  /// Whether the object is inserted and not saved yet.
   public final var isInserted: Bool {
     check()
     return storage != nil && pending?.kind == .inserted
   }
-  /// Whether the object was changed, not inserted or deleted, and not saved.
+  /// Whether the object is a saved one with unsaved changes, and is not marked for deletion.
   public final var isUpdated: Bool { hasChanges && pending?.kind == .updated }
-  /// Whether the object is to be deleted by the next save, or was by the last.
+  /// Whether the object is marked for deletion, or its record was deleted.
   public final var isDeleted: Bool {
     check()
     return pending?.kind == .deleted || flags.contains(.deleted)
   }
-  /// Whether the object's values are still to be loaded.
+  /// Whether the object's values are not loaded yet.
   public final var isFault: Bool {
     check()
     return row == nil && pending == nil
   }
-  /// Whether an accessor answered a default because the record could not be loaded.
+  /// Whether an accessor returned a default because the record could not be loaded.
   public final var isUnavailable: Bool {
     check()
     return flags.contains(.unavailable)
   }
-  /// The version of the row that the object shows; zero for a never saved object.
+  /// The version of the row that the object shows: 1 after the first save, raised by each save that changes the record.
+  /// Zero for an object that was never saved.
   public final var version: Int64 {
     check()
     return pending.map { $0.base?.version ?? 0 } ?? row?.version ?? 0
   }
 
-  /// Fails loudly when the object is used where its context may not be.
+  /// Ends the process with a sentence if the calling thread may not use the object's context.
   @inline(__always) final func check() {
     unmanagedStorage?._withUnsafeGuaranteedRef { $0.confinement.check(misusedName) }
   }
@@ -198,13 +203,13 @@ extension ManagedObject {
     "\(self) of the \(storage?.context?.label ?? "context that is gone")"
   }
 
-  // For work on every attribute: the storage, the changes and the row stay alive during it, so that counting
-  // references, which would cost more than the work itself, is left out.
+  // For code that runs for every attribute: the storage, the changes and the row stay alive during it, so that
+  // reference counting, which would cost more than the work itself, is left out.
 
   @inline(__always) final var unmanagedStorage: Unmanaged<ContextStorage>? { storage.map(Unmanaged.passUnretained) }
   @inline(__always) final var unmanagedPending: Unmanaged<PendingRecord>? { pending.map(Unmanaged.passUnretained) }
 
-  /// The store that the record is, or will be, kept in.
+  /// The store that has, or will have, the record.
   final var storeIdentifier: StoreIdentifier? { id.storeIdentifier ?? pending?.assignedStore }
 }
 
@@ -218,7 +223,7 @@ extension ManagedObject: CustomStringConvertible {
   /// The entity and identifier; never values. May be asked from any thread.
   public var description: String { "<\(entity.name): \(describedID)>" }
 
-  /// The identifier, which a save may be replacing in the context.
+  /// The identifier, read under the registry's lock: a save may be replacing it.
   private final var describedID: ManagedObjectID {
     guard let storage, !storage.confinement.isInside else { return id }
     return storage.registry.id(of: self)

@@ -1,14 +1,14 @@
-/// The members of a to-many relationship as the store, or the parent context, has them.
+/// The members of a to-many relationship in the store, or in the parent context.
 final class MemberList {
   let ids: [ManagedObjectID]
   /// The generation of the relationship at which the list was loaded: see ``ContextStorage/generations``.
   let generation: Int
   /// The version of the owner's row that the list belongs to.
   var version: Int64?
-  /// The members with the context's own changes; made on demand, dropped when something changes.
+  /// The members with the context's own changes applied. Made on demand, and dropped with each change.
   var effective: [ManagedObjectID]?
 
-  /// For large lists, made when it is asked for.
+  /// The members as a set, for lookups in large lists. Made on first use.
   private lazy var set = Set(ids)
 
   func contains(_ id: ManagedObjectID) -> Bool { ids.count < 16 ? ids.contains(id) : set.contains(id) }

@@ -1,7 +1,8 @@
-/// The members of an ordered to-many relationship, loaded when they are first asked for.
+/// The members of an ordered to-many relationship, loaded on first access. May be used where the owner's context may be
+/// used.
 ///
-/// Like all accessors the collection neither throws nor traps: when members cannot be loaded it is empty, the owner is
-/// marked unavailable, and the error is reported on the context.
+/// Like all accessors the collection neither throws nor traps. When members cannot be loaded, it is empty, the owner
+/// becomes unavailable, and the context reports the error.
 public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   let members: RelatedObjects<Element>
 
@@ -16,28 +17,30 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   /// - Precondition: The position is in the collection.
   public subscript(position: Int) -> Element { members.member(at: position) }
 
-  /// The members, in order, loaded in few reads. Those whose records are gone are left out.
+  /// The members in their order, loaded in few reads. Members whose records do not exist any more are left out.
   public func makeIterator() -> AnyIterator<Element> { AnyIterator(members.objects.makeIterator()) }
 
-  /// Zero: how many members a walk yields is known when their rows are there, and `count` does not load them.
+  /// Zero. The number of members that an iteration yields is known only after their rows are loaded, and `count` does
+  /// not load them.
   public var underestimatedCount: Int { 0 }
 
-  /// What `Array(…)` and `sorted` are made from: the members that a walk yields.
+  /// The members that an iteration yields, for `Array` and `sorted`.
   public func _copyToContiguousArray() -> ContiguousArray<Element> { ContiguousArray(members.objects) }
 
-  /// The results of a closure for the members that a walk yields.
+  /// The results of a closure for the members that an iteration yields.
   public func map<T, E: Error>(_ transform: (Element) throws(E) -> T) throws(E) -> [T] {
     try members.objects.map(transform)
   }
 
+  /// Whether an object is a member. Makes no list of all members.
   public func contains(_ object: Element) -> Bool { members.contains(object) }
 
-  /// Adds an object at the end and sets its inverse. A member stays where it is.
+  /// Adds an object at the end and sets its inverse. A member keeps its position.
   public func append(_ object: Element) { members.insert(object) }
 
   /// Adds an object, or moves a member, to a position.
   ///
-  /// - Parameter index: From zero to the number of members; values outside count as the nearest.
+  /// - Parameter index: A position from zero to the number of members. Other values count as the nearest position.
   public func insert(_ object: Element, at index: Int) {
     members.attempt((), changing: true) { relationship in
       try members.owner.insertMember(object, into: relationship)
@@ -52,6 +55,7 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   ///
   /// - Precondition: The position is in the collection.
   public func remove(at index: Int) { remove(self[index]) }
+  /// Removes all members and clears their inverses.
   public func removeAll() { replace(with: []) }
 
   /// Moves a member to another position.

@@ -11,7 +11,8 @@ import Synchronization
 ///   }
 /// }
 /// ```
-/// A key finds its slot once for each entity and remembers the last, so an access costs a comparison.
+/// A key remembers the slot in the last entity that it was used with, so that an access costs one comparison. May be
+/// shared between threads.
 public final class AttributeKey<Value: AttributeConvertible>: PropertyKey, @unchecked Sendable {
   // Sendable: as its superclass, which is all it has.
   public override init(_ name: String) { super.init(name) }
@@ -37,11 +38,11 @@ public struct OrderedToManyKey<Target: ManagedObject>: Sendable {
   public init(_ name: String) { self.name = name }
 }
 
-/// A property's name, with its place in the last entity that it was looked up in.
+/// A property's name, with its slot in the last entity that it was looked up in.
 public class PropertyKey: @unchecked Sendable {
   // Sendable: a constant and an atomic; the class is not final for its generic subclasses only.
   public final let name: String
-  /// The entity's token above, the slot below.
+  /// The entity's token in the upper half, the slot in the lower half.
   private final let cache = Atomic<UInt64>(0)
 
   init(_ name: String) { self.name = name }
@@ -54,7 +55,7 @@ public class PropertyKey: @unchecked Sendable {
     knownSlot(entity.token) ?? findSlot(in: entity)
   }
 
-  /// The same in the entity of an object.
+  /// The property's slot in the entity of an object; negative when the entity has no such property.
   @inline(__always) final func slot(in object: ManagedObject) -> Int {
     knownSlot(object.entityToken) ?? findSlot(in: object.entity)
   }

@@ -1,5 +1,5 @@
-/// The members of a to-many relationship of an object, for the collections that accessors return. Failures are reported
-/// as accessors do, and a fallback is returned.
+/// The members of a to-many relationship of an object, for the collections that accessors return. A failure is reported
+/// on the context, as by all accessors, and a fallback is returned.
 struct RelatedObjects<Element: ManagedObject> {
   let owner: ManagedObject
   let name: String
@@ -49,5 +49,5 @@ struct RelatedObjects<Element: ManagedObject> {
   func filtered(_ predicate: FetchPredicate) throws -> [Element] {
     try owner.filteredMembers(of: try owner.toMany(named: name), by: predicate)
   }
-  func load() throws { try owner.fulfill([name]) }
+  func load() throws { try owner.load(relationships: [name]) }
 }

@@ -1,4 +1,4 @@
-/// What a context spent time on.
+/// An activity of a context, reported with its duration.
 package enum ContextActivity: Sendable, Hashable {
   /// An outermost block of `perform` or `performAndWait`.
   case block

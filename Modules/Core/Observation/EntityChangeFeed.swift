@@ -9,7 +9,7 @@ final class EntityChangeFeed: Sendable {
 
   deinit { for queue in queues { queue.finish() } }
 
-  /// Whether any stream may be in use: a look at one word.
+  /// Whether any stream may be in use. Costs the read of one word.
   var isObserved: Bool { hasListeners.load(ordering: .acquiring) }
 
   /// Makes a stream of the changes from now on.
@@ -21,11 +21,11 @@ final class EntityChangeFeed: Sendable {
       listeners.append(Listener(queue: queue))
       hasListeners.store(true, ordering: .releasing)
     }
-    // The stream alone keeps the queue: a stream that is dropped costs nothing from the next save on.
+    // Only the stream retains the queue, so that a released stream costs nothing from the next save on.
     return AsyncStream { await queue.next() }
   }
 
-  /// Adds the changes of a save to the queue of every stream. Never waits for a reader.
+  /// Adds the changes of a save to the queue of every stream. Does not wait for readers.
   func post(_ list: EntityChangeList) {
     guard !list.changes.isEmpty else { return }
     for queue in queues { queue.post(list.changes) }
@@ -43,12 +43,13 @@ final class EntityChangeFeed: Sendable {
   }
 }
 
-/// The changes that one stream has not delivered yet, merged for each entity.
+/// The undelivered changes of one stream, merged by entity.
 ///
-/// A queue never keeps more than ``EntityChanges/bound`` identifiers: it delivers an entity beyond that without a list.
+/// A queue keeps at most ``EntityChanges/bound`` identifiers. It delivers an entity that exceeds the bound without a
+/// list.
 final class EntityChangeQueue: Sendable {
   private struct State {
-    /// In the order of each entity's first change.
+    /// The changes of each entity, in the order of the entities' first changes.
     var changes: [EntityChanges] = []
     /// The number of listed records.
     var count = 0
@@ -85,7 +86,8 @@ final class EntityChangeQueue: Sendable {
     wake()
   }
 
-  /// The changes of the entity that has waited longest; `nil` in a cancelled task and after the end.
+  /// Waits for the next changes and returns those of the entity that changed first; `nil` in a cancelled task and after
+  /// the end.
   func next() async -> EntityChanges? {
     while !Task.isCancelled {
       let (changes, isFinished) = state.withLock { state in
@@ -108,7 +110,7 @@ final class EntityChangeQueue: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isWaiting = state.withLock { state in
-          // A cancellation before this is seen here, a later one finds the continuation.
+          // An earlier cancellation is detected here; a later one finds the continuation.
           guard state.changes.isEmpty, !state.isFinished, !Task.isCancelled else { return false }
           state.waiters[number] = continuation
           return true

@@ -1,7 +1,7 @@
 /// The records of one entity that saves inserted, changed and deleted, by identifier.
 ///
-/// An identifier is in one of the sets: deleted records are neither inserted nor updated, and records that were inserted
-/// are not updated too.
+/// Each identifier is in one set only: deleted records are neither inserted nor updated, and inserted records are not
+/// updated.
 public struct EntityChanges: Sendable, Hashable {
   /// The entity of the records. For batch requests, which do not say which subentity a record is of, the entity of the
   /// request; see ``includesSubentities``.
@@ -12,7 +12,7 @@ public struct EntityChanges: Sendable, Hashable {
   public private(set) var deleted: Set<ManagedObjectID> = []
   /// Whether some of the records may be of subentities.
   public private(set) var includesSubentities = false
-  /// Whether more records changed than are listed: then the sets are empty, and every record of the entity may have
+  /// Whether the changes were too many to be listed. The sets are then empty, and every record of the entity may have
   /// changed.
   public private(set) var isEverything = false
 
@@ -28,7 +28,7 @@ enum EntityChangeKind {
 }
 
 extension EntityChanges {
-  /// The most records that are listed.
+  /// The greatest number of listed records.
   static let bound = 10_000
 
   mutating func add(_ ids: some Collection<ManagedObjectID>, as kind: EntityChangeKind, includesSubentities: Bool) {
@@ -60,13 +60,13 @@ extension EntityChanges {
     add(later.deleted, as: .deleted, includesSubentities: false)
   }
 
-  /// Drops the list: every record of the entity may have changed.
+  /// Drops the list and records that every record of the entity may have changed.
   mutating func collapse() {
     (inserted, updated, deleted) = ([], [], [])
     isEverything = true
   }
 
-  /// Whether some of the records may be of another entity, or of one that inherits from it.
+  /// Whether some of the records may belong to an entity or one of its subentities.
   func concerns(_ other: EntityDescription) -> Bool {
     entity.isKind(of: other) || (includesSubentities && other.isKind(of: entity))
   }

@@ -2,31 +2,33 @@ import Synchronization
 
 /// Receives the operations of a stack, to measure and trace it. Set it as ``PersistentStoreCoordinator/observer``.
 ///
-/// Reports never have values of records, predicates or passwords in them. Called on the thread that does the work, so
-/// an observer is quick and never uses the stack itself.
+/// Reports never contain values of records, predicates or passwords. The methods are called on the thread that does the
+/// work: an observer must return quickly and must not use the stack.
 public protocol StackObserver: Sendable {
   /// An operation begins on this thread, or in this task.
   func began(_ operation: StackOperation) -> any StackObservation
-  /// The scope to carry along when work continues on another thread; `nil` for none.
+  /// The present scope, to be restored when work continues on another thread; `nil` for none.
   func scope() -> (any StackScope)?
 }
 
-/// Something that a stack does and that takes time.
+/// An operation of a stack whose duration is worth measuring.
 public struct StackOperation: Sendable, Hashable {
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// A store is opened and attached. The subject is its type.
     case attach
     /// The subject is the name of the entity.
     case fetch
-    /// The subject is where the changes go: `stores`, or the `parent` context.
+    /// Changes are saved. The subject is the destination: `stores`, or the `parent` context.
     case save
-    /// Records from elsewhere are merged. The subject is the name of the entity.
+    /// Records from an outside source are merged into a context. The subject is the name of the entity.
     case merge
     /// An action is executed, once for each attempt. The subject is its type.
     case action
   }
 
+  /// The kind of the operation.
   public let kind: Kind
+  /// The subject of the operation, as described at each ``Kind``.
   public let subject: String
 
   public init(_ kind: Kind, _ subject: String) {
@@ -37,20 +39,21 @@ public struct StackOperation: Sendable, Hashable {
 
 /// A running operation. Receives its end exactly once.
 public protocol StackObservation: StackScope {
+  /// Receives the end of the operation. Called once.
   func ended(_ outcome: StackOutcome)
 }
 
-/// A place for work, so that operations begun in it are known to be a part of another.
+/// A scope in which operations count as parts of an enclosing operation.
 public protocol StackScope: Sendable {
   func run<T>(_ body: () throws -> T) rethrows -> T
   func run<T>(_ body: () async throws -> T) async rethrows -> T
 }
 
-/// What became of an operation.
+/// The outcome of an operation.
 public struct StackOutcome: Sendable {
   /// Numbers of records by their treatment: `fetched`, `inserted`, `updated`, `deleted`, `unchanged`, `skipped`.
   public var records: [String: Int] = [:]
-  /// What the operation threw.
+  /// The error that the operation threw; `nil` after a success.
   public var error: (any Error)?
 
   public init(records: [String: Int] = [:], error: (any Error)? = nil) {
@@ -61,7 +64,7 @@ public struct StackOutcome: Sendable {
 
 // MARK: - Being observed
 
-/// Whether any stack of the process has an observer: what the others look at, so that it costs them a nanosecond.
+/// Whether any stack of the process ever had an observer. Stacks without one check this flag, which costs a nanosecond.
 enum StackObservers {
   private static let areAny = Atomic<Bool>(false)
 
@@ -70,8 +73,8 @@ enum StackObservers {
 }
 
 extension StackObservation {
-  /// Does the operation's work and reports its outcome.
-  func told<T>(_ body: () throws -> T, records: (T) -> [String: Int]) rethrows -> T {
+  /// Runs the operation's work and reports its outcome.
+  func reportingOutcome<T>(_ body: () throws -> T, records: (T) -> [String: Int]) rethrows -> T {
     do {
       let result = try run(body)
       ended(StackOutcome(records: records(result)))

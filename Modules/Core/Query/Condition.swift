@@ -1,5 +1,5 @@
-/// A predicate as the evaluator works it off: names are slots, constants are of their property's type, patterns are
-/// compiled.
+/// A predicate compiled for the evaluator: names are resolved to slots, constants have their property's type, patterns
+/// are compiled.
 @usableFromInline indirect enum Condition: Sendable {
   case constant(Bool)
   case test(Test)
@@ -10,7 +10,7 @@
   case not(Condition)
   case members(Members, Condition)
 
-  /// A comparison with constants. A class, so that asking a record copies, and counts, nothing but one reference.
+  /// A comparison with constants. A class, so that an evaluation retains only one reference.
   @usableFromInline final class Test: Sendable {
     @usableFromInline let operand: Operand
     @usableFromInline let test: ValueTest
@@ -21,12 +21,12 @@
     }
   }
 
-  /// The members of a to-many relationship, and how many of them a condition is to hold for.
+  /// The members of a to-many relationship, and the quantifier of a condition on them.
   @usableFromInline struct Members: Sendable {
     @usableFromInline let quantifier: FetchPredicate.Quantifier
     @usableFromInline let path: RecordPath
     @usableFromInline let relationship: RelationshipDescription
-    /// The entity that a record must be of to have the relationship; `nil` when every record is.
+    /// The entity that a record must belong to for having the relationship; `nil` if every record has it.
     @usableFromInline let required: EntityDescription?
   }
 }
@@ -64,7 +64,7 @@ extension Condition.Members {
   func hold<S: RecordSource>(_ condition: Condition, for record: S.Record, in source: S) throws -> Bool {
     guard let owner = try path.follow(from: record, in: source) else { return quantifier != .any }
     if let required, !source.entity(of: owner).isKind(of: required) { return quantifier != .any }
-    // One member decides: a satisfying one for `any` and `none`, another for `all`.
+    // One member decides: a satisfying member for `any` and `none`, a violating member for `all`.
     let deciding = quantifier != .all
     for member in try source.members(of: relationship, from: owner)
     where try condition.holds(for: member, in: source) == deciding {

@@ -1,12 +1,12 @@
 extension FetchPredicate {
-  /// The predicate as an entity understands it, or an error that says why it does not.
+  /// Checks the predicate for an entity and returns it in resolved form.
   ///
-  /// - Constants become values of the type that they are compared with, where that loses nothing.
+  /// - Constants are converted to the type that they are compared with, if no precision is lost.
   /// - A quantifier's path is cut at its to-many relationship: in `ANY tracks.artist.name == "A"` the condition is on
   ///   the tracks, and `artist.name` is looked up there.
   /// - `CONTAINS` between a to-many relationship and an object says that the object is a member.
   ///
-  /// What a store is asked for has gone through here. Checking it again changes nothing.
+  /// All predicates in queries of stores are checked. Checking a predicate again changes nothing.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for a name that the entity does not have; ``ErrorCode/invalidPredicate``
   ///   when operands cannot be compared.
@@ -14,7 +14,7 @@ extension FetchPredicate {
     try flattened().resolved(for: entity)
   }
 
-  /// The same for a flattened predicate.
+  /// Checks a flattened predicate and returns it in resolved form.
   func resolved(for entity: EntityDescription) throws(CoherenceError) -> FetchPredicate {
     switch self {
     case .constant:
@@ -45,7 +45,7 @@ extension FetchPredicate {
   }
 }
 
-/// Checks comparisons: that the operands can be compared, and by this operator.
+/// Checks that the operands of comparisons can be compared by their operator.
 struct PredicateChecker {
   let entity: EntityDescription
 
@@ -62,7 +62,7 @@ struct PredicateChecker {
     return .comparison(left.converted(to: rightKind), comparison, right.converted(to: leftKind), options)
   }
 
-  /// `relationship CONTAINS object`, said of members.
+  /// Resolves `relationship CONTAINS object` to a condition on the members.
   private func membership(_ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression)
     throws(CoherenceError) -> FetchPredicate?
   {
@@ -105,7 +105,8 @@ struct PredicateChecker {
     case .count(let path):
       guard case .toMany = try resolve(path).target else {
         throw CoherenceError(
-          .invalidPredicate, "'\(path)' is no to-many relationship; only those have a count.")
+          .invalidPredicate,
+          "'\(path)' is not a to-many relationship and has no count; count the members of a to-many relationship.")
       }
       return .number(.int64)
     case .path(let path):
@@ -157,7 +158,7 @@ extension FetchExpression {
     return .value(kind.operand(from: value))
   }
 
-  /// Whether it is a constant convertible to a value of the kind.
+  /// Whether the expression is a constant that can be converted to the kind.
   fileprivate func isConverted(to kind: OperandKind) -> Bool {
     guard case .value(let value) = self, let converted = try? OperandKind(kind.operand(from: value)) else {
       return false
@@ -165,7 +166,7 @@ extension FetchExpression {
     return converted.isComparable(with: kind)
   }
 
-  /// How messages call the expression. Never a value.
+  /// The name of the expression in messages. Never contains a value.
   fileprivate func label(_ kind: OperandKind) -> String {
     switch self {
     case .value: "a constant (\(kind))"

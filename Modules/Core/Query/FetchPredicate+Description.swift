@@ -3,12 +3,12 @@ import Foundation
 extension FetchPredicate: CustomStringConvertible {
   /// The predicate as format text.
   ///
-  /// ``init(format:_:)`` reads it back to an equal predicate, but for what format text cannot say: identifiers of
-  /// objects, and conjunctions and disjunctions of fewer than two parts. It contains the predicate's constants, so it
-  /// does not belong in a log.
+  /// ``init(format:_:)`` parses it to an equal predicate, except for predicates that format text cannot express:
+  /// identifiers of objects, and conjunctions and disjunctions of fewer than two parts. The text contains the
+  /// predicate's constants, so do not log it.
   public var description: String {
     var text = ""
-    // A list in place of recursion: predicates may be nested deep.
+    // An explicit list in place of recursion, because predicates may be nested deeply.
     var rest = [DescriptionPart.predicate(self)]
     while let part = rest.popLast() {
       switch part {

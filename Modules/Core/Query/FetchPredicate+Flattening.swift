@@ -1,12 +1,13 @@
 extension FetchPredicate {
-  /// How deep conditions may be nested: the evaluator and every other walk through a predicate take stack for each
+  /// The greatest depth of nested conditions. The evaluator and every other traversal of a predicate recurse for each
   /// level.
   package static let greatestDepth = 200
 
-  /// The same condition with as few levels as it can have: what AND joins in AND, and OR in OR, in one list, and no
-  /// negation of a negation. So a condition that a loop put together is as deep as it looks.
+  /// Returns the condition with as few levels as possible: nested conjunctions in one list, nested disjunctions in one
+  /// list, and no double negations. So the depth of a condition does not depend on the order in which a program joined
+  /// it.
   ///
-  /// - Throws: ``ErrorCode/invalidPredicate`` for a condition nested more than ``greatestDepth`` deep even so.
+  /// - Throws: ``ErrorCode/invalidPredicate`` for a condition that is still nested more than ``greatestDepth`` deep.
   func flattened() throws(CoherenceError) -> FetchPredicate { try flattened(depth: 0) }
 
   private func flattened(depth: Int) throws(CoherenceError) -> FetchPredicate {
@@ -31,8 +32,8 @@ extension FetchPredicate {
     }
   }
 
-  /// The parts of a conjunction or disjunction, with those of the same kind among them taken apart. Takes no stack for
-  /// these, however deep they are.
+  /// Returns the parts of a conjunction or disjunction, with nested parts of the same kind expanded. Does not recurse
+  /// into these, however deeply they are nested.
   private static func flattened(
     _ parts: [FetchPredicate], isConjunction: Bool, _ depth: Int
   ) throws(CoherenceError) -> [FetchPredicate] {
@@ -50,7 +51,7 @@ extension FetchPredicate {
     return result
   }
 
-  /// Whether there may be levels to take out.
+  /// Whether flattening may remove levels.
   private var isCompound: Bool {
     switch self {
     case .and, .or, .not, .quantified: true
@@ -69,11 +70,11 @@ extension FetchPredicate {
 // MARK: - Lists
 
 extension FetchPredicate {
-  /// From how many parts on a disjunction is searched for comparisons that form a list.
+  /// The least number of parts for which a disjunction is searched for comparisons that form a list.
   private static let manyParts = 16
 
-  /// The disjunction of the parts. Many comparisons of one property for equality are one membership: it is looked up in
-  /// place of gone through, and an engine takes it in one piece.
+  /// Returns the disjunction of the parts. Many equality comparisons of one property become one membership test: a
+  /// lookup instead of a scan, and a single list for an SQL engine.
   static func disjunction(_ parts: [FetchPredicate]) -> FetchPredicate {
     guard parts.count >= manyParts else { return .or(parts) }
     struct Subject: Hashable {

@@ -1,5 +1,5 @@
 extension FetchPredicate {
-  /// The same condition with other identifiers: those that records have now for those that they had before a save.
+  /// Returns the condition with identifiers replaced: the present identifiers of records for their temporary ones.
   func replacingReferences(_ replace: (ManagedObjectID) -> ManagedObjectID) -> FetchPredicate {
     switch self {
     case .constant: self

@@ -1,5 +1,6 @@
 extension FetchPredicate {
-  /// What must hold of properties for the predicate to hold, where it is that a property has one of some values.
+  /// The necessary conditions of the predicate that have the form "a property has one of these values". Indexes find
+  /// candidates by them.
   package var requirements: [(path: PropertyPath, values: [AttributeValue])] {
     switch self {
     case .and(let parts): parts.flatMap(\.requirements)
@@ -12,8 +13,8 @@ extension FetchPredicate {
 }
 
 extension AttributeType {
-  /// Whether predicates find no other value of the type equal to the given one. Numbers with fractions compare across types,
-  /// so that it is not so for them.
+  /// Whether no other value of the type is equal to the given value in predicates. `false` for fractional numbers,
+  /// which are equal across types.
   package func hasOnly(_ value: AttributeValue) -> Bool {
     switch value {
     case .bool, .int, .string, .data, .date, .uuid: (try? checked(value)) == value

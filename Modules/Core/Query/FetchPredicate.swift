@@ -1,21 +1,20 @@
 /// The condition of a fetch, as data.
 ///
-/// Three ways of writing lead to this one tree: typed expressions, format text, and Foundation's `Predicate`. What a
-/// tree means is defined by ``FetchPredicate/evaluate(_:with:)`` alone; a store translates what it can translate exactly
-/// and leaves the rest to it.
+/// Typed expressions, format text, and Foundation's `Predicate` all produce this tree.
+/// ``FetchPredicate/evaluate(_:with:)`` alone defines its meaning: a store translates only the parts that it can
+/// translate exactly, and Core evaluates the rest.
 ///
 /// Logic is two-valued. A missing value equals a missing value and differs from every other; in any other comparison it
 /// makes the comparison false. `not` turns true into false and false into true, with missing values too.
 ///
-/// Conditions of AND in AND, of OR in OR, and negations of negations may be nested at any depth: they are one list, or
-/// none. What is left of a condition after that may have 200 levels; a fetch refuses a deeper one with
-/// ``ErrorCode/invalidPredicate``.
+/// Nested conjunctions, nested disjunctions and double negations may have any depth, because they are flattened. The
+/// flattened condition may have 200 levels; a fetch refuses a deeper condition with ``ErrorCode/invalidPredicate``.
 public indirect enum FetchPredicate: Sendable, Hashable {
   case constant(Bool)
   case comparison(FetchExpression, ComparisonOperator, FetchExpression, StringOptions = [])
-  /// Whether the expression's value is one of a list. Null is in a list with a null.
+  /// Whether the expression's value is in a list. A list with a null contains missing values.
   case membership(FetchExpression, in: [AttributeValue], StringOptions = [])
-  /// Whether lower <= value <= upper; false when one of them is missing.
+  /// Whether lower <= value <= upper; false if any of the three is missing.
   case between(FetchExpression, FetchExpression, FetchExpression)
   case and([FetchPredicate])
   case or([FetchPredicate])
@@ -36,14 +35,14 @@ public indirect enum FetchPredicate: Sendable, Hashable {
 /// An operand of a comparison.
 public indirect enum FetchExpression: Sendable, Hashable {
   case value(AttributeValue)
-  /// The value of a property, reached over to-one relationships. Null when one on the way is missing. A path that ends
-  /// in a to-one relationship is the target's identifier; an empty path is the record's own.
+  /// The value of a property, reached over to-one relationships. Null if a record on the path is missing. A path that
+  /// ends in a to-one relationship is the target's identifier; an empty path is the record's own identifier.
   case path(PropertyPath)
-  /// The number of members of a to-many relationship; zero when a record on the way to it is missing.
+  /// The number of members of a to-many relationship; zero if a record on the path is missing.
   case count(PropertyPath)
 }
 
-/// Names of properties, from the fetched entity on.
+/// A path of property names, beginning at the fetched entity.
 ///
 /// A composite's part is one name, `composite.part`; in ``init(_:)`` a dot separates names, and resolution puts
 /// composites together again.
@@ -59,10 +58,10 @@ public struct PropertyPath: Sendable, Hashable, CustomStringConvertible {
 public enum ComparisonOperator: String, Sendable, Hashable, CaseIterable {
   case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
   case beginsWith, endsWith, contains
-  /// The whole text against a pattern where `*` stands for any characters, `?` for one, and a backslash takes the next
-  /// character as it is.
+  /// The whole text fits a pattern, in which `*` stands for any characters, `?` for one character, and a backslash
+  /// makes the next character literal.
   case like
-  /// The whole text against a regular expression.
+  /// The whole text matches a regular expression.
   case matches
 }
 

@@ -1,4 +1,4 @@
-/// Where the evaluator gets a value from, resolved to slots.
+/// A source of a value for the evaluator, resolved to slots.
 @usableFromInline enum Operand: Sendable {
   case constant(AttributeValue)
   /// A slot that every record of the entity has.
@@ -8,18 +8,18 @@
   case remote(RecordPath, RecordPath.End)
 }
 
-/// A way over to-one relationships.
+/// A path over to-one relationships.
 @usableFromInline struct RecordPath: Sendable {
   @usableFromInline let steps: [Step]
 
   @usableFromInline struct Step: Sendable {
     @usableFromInline let relationship: RelationshipDescription
-    /// The entity that a record must be of to have the relationship; `nil` when every record on the way is.
+    /// The entity that a record must belong to for having the relationship; `nil` if every record on the path has it.
     @usableFromInline let required: EntityDescription?
   }
 
-  /// The value taken at the end of the way. The entity is the one that a record must be of to have the property; `nil`
-  /// when every record has it.
+  /// The value at the end of the path. The entity is the one that a record must belong to for having the property;
+  /// `nil` if every record has it.
   @usableFromInline enum End: Sendable {
     case slot(Int, EntityDescription?)
     case identity
@@ -28,7 +28,7 @@
 
   init(steps: [Step]) { self.steps = steps }
 
-  /// The record at the end; `nil` when one on the way is missing.
+  /// The record at the end of the path; `nil` if a record on the path is missing.
   @inlinable func follow<S: RecordSource>(from record: S.Record, in source: S) throws -> S.Record? {
     var record = record
     for step in steps {
@@ -41,7 +41,8 @@
 }
 
 extension Operand {
-  /// The operand's value for a record: null when it is behind a missing one, or the record's entity does not have it.
+  /// The operand's value for a record. Null if a record on the path is missing, or the record's entity does not have
+  /// the property.
   @inlinable func value<S: RecordSource>(of record: S.Record, in source: S) throws -> AttributeValue {
     switch self {
     case .constant(let value): value

@@ -49,8 +49,8 @@ enum OperandKind: Hashable {
     return self == other
   }
 
-  /// A constant as a value of this kind, where that loses nothing; otherwise the constant as it is. A double stands for
-  /// the decimal number that it is written as. 0 and 1 stand for false and true.
+  /// A constant converted to this kind, if no precision is lost; otherwise the constant unchanged. A double is
+  /// converted as its shortest decimal number. 0 and 1 are converted to false and true.
   func operand(from constant: AttributeValue) -> AttributeValue {
     switch (self, constant) {
     case (.number(.int64), .double(let number)):

@@ -1,4 +1,4 @@
-/// Makes conditions of a checked predicate, and notes what they depend on.
+/// Compiles a checked predicate to conditions, and collects the relationships and entities that they depend on.
 struct PredicateCompiler {
   private let entity: EntityDescription
   private var relationships: Set<RelationshipDescription> = []
@@ -80,7 +80,7 @@ struct PredicateCompiler {
     }
   }
 
-  /// How many constants are looked through rather than looked up.
+  /// The greatest number of constants for which a linear search is faster than a hash lookup.
   private static let fewConstants = 8
 
   private static func membership(_ values: [AttributeValue], _ options: StringOptions) -> ValueTest {
@@ -106,7 +106,7 @@ struct PredicateCompiler {
     }
   }
 
-  /// The operand at the end of a path. A to-many relationship stands for the number of its members.
+  /// The operand at the end of a path. A to-many relationship is read as the number of its members.
   mutating func operand(_ path: ResolvedPath) -> Operand {
     let way = recordPath(path.steps)
     switch path.target {
@@ -155,7 +155,11 @@ struct PredicateCompiler {
   ) throws(CoherenceError) -> Condition {
     let resolved = try ResolvedPath(path, from: entity)
     guard case .toMany(let relationship) = resolved.target else {
-      throw CoherenceError(.invalidPredicate, "'\(path)' is no to-many relationship; only those have members.")
+      throw CoherenceError(
+        .invalidPredicate,
+        "'\(path)' is not a to-many relationship and has no members; "
+          + "use ANY, ALL and NONE on to-many relationships only."
+      )
     }
     let members = Condition.Members(
       quantifier: quantifier, path: recordPath(resolved.steps), relationship: relationship,
@@ -170,7 +174,7 @@ struct PredicateCompiler {
 }
 
 extension ComparisonOperator {
-  /// The integers that compare so with the number; `nil` when they are no range.
+  /// The range of integers that satisfy the comparison with the number; `nil` if they form no range.
   fileprivate func range(of number: Int64) -> ClosedRange<Int64>? {
     switch self {
     case .equal: number...number

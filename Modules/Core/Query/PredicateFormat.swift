@@ -10,19 +10,19 @@ extension FetchPredicate {
   /// - Text: `BEGINSWITH` `ENDSWITH` `CONTAINS` `LIKE` `MATCHES`.
   /// - Options, after an operator: `[c]` for case, `[d]` for diacritics, `[cd]` for both.
   /// - Members: `ANY` (or `SOME`), `ALL`, `NONE` before `path.to.many.attribute operator value`, or before
-  ///   `path.to.many (condition)`, whose names are looked up at the member; `path.to.many.@count`;
-  ///   `value IN path.to.many`.
+  ///   `path.to.many (condition)`, whose names are looked up at the member; `path.to.many.@count`; `value IN
+  ///   path.to.many`.
   /// - Values: numbers; `'text'` and `"text"` with `\\` `\"` `\'` `\n` `\r` `\t` `\uXXXX`; `TRUE` `FALSE` `YES` `NO`
   ///   `NULL` `NIL`; `CAST("…", "UUID")`, and so for `Decimal`, `Double`, `Data` (base 64) and `Date` (a number:
   ///   microseconds since 1970).
-  /// - Names: `title`, `artist.name`, `SELF`; `#any`, or `any` in backticks, for a name spelled like a keyword:
-  ///   `isLive == no` compares with the constant, `isLive == #no` with the property `no`.
+  /// - Names: `title`, `artist.name`, `SELF`; `#any`, or `any` in backticks, for a name spelled like a keyword: `isLive
+  ///   == no` compares with the constant, `isLive == #no` with the property `no`.
   /// - Arguments: `%@`, `%d`, `%ld` and other specifiers for a value; `%@` after `IN` and `BETWEEN` for an array; `%K`
   ///   for a path.
   ///
-  /// Keywords may be in small letters.
+  /// Keywords may be written in lower case.
   ///
-  /// - Parameter arguments: What takes the place of `%@` and `%K`, in order: values of attribute types, `nil`,
+  /// - Parameter arguments: The values of `%@` and `%K`, in order: values of attribute types, `nil`,
   ///   ``ManagedObjectID``, arrays and sets of them.
   /// - Throws: ``ErrorCode/invalidPredicate``, with the position in the text, counted from 1.
   public init(format: String, _ arguments: (any Sendable)?...) throws(CoherenceError) {
@@ -39,7 +39,7 @@ extension FetchPredicate {
   }
 }
 
-/// The meaning of a word of format text, in either case of its letters.
+/// A keyword of format text, in upper or lower case.
 enum PredicateFormatKeyword: String, CaseIterable {
   case and = "AND"
   case or = "OR"
@@ -71,7 +71,7 @@ enum PredicateFormatKeyword: String, CaseIterable {
 
   init?(word: String) { self.init(rawValue: word.uppercased()) }
 
-  /// The operator that the keyword is.
+  /// The comparison operator of the keyword; `nil` for other keywords.
   var comparison: ComparisonOperator? {
     switch self {
     case .beginsWith: .beginsWith

@@ -1,4 +1,4 @@
-/// The values that take the place of `%@` and `%K`, handed out in order.
+/// The values of `%@` and `%K`, consumed in order.
 struct PredicateFormatArguments {
   private let arguments: [(any Sendable)?]
   private var used = 0

@@ -7,13 +7,13 @@ struct PredicateFormatToken {
     case text(String)
     /// An operator or a bracket.
     case sign(String)
-    /// `@count` and its like.
+    /// A function such as `@count`.
     case function(String)
-    /// What a comparison ignores.
+    /// The options of a comparison.
     case options(StringOptions)
-    /// `%@` and its like.
+    /// A placeholder for a value, such as `%@`.
     case value
-    /// `%K`.
+    /// The placeholder for a path, `%K`.
     case path
     case end
   }
@@ -23,7 +23,7 @@ struct PredicateFormatToken {
   /// The number of the first character, from 1.
   let position: Int
 
-  /// How messages call the token. Never a value.
+  /// The name of the token in messages. Never contains a value.
   var label: String {
     switch kind {
     case .keyword, .name, .sign, .function, .options, .value, .path: "'\(spelling)'"
@@ -34,16 +34,16 @@ struct PredicateFormatToken {
   }
 }
 
-/// Takes format text apart.
+/// Splits format text into tokens.
 ///
-/// It reads Unicode scalars: a mark after a quote, which would make one character with it, belongs to the text.
+/// The lexer reads Unicode scalars, not characters, so that a combining mark after a quote belongs to the quoted text.
 struct PredicateFormatLexer {
   private let scalars: [Unicode.Scalar]
   private var index = 0
 
   init(_ text: String) { scalars = Array(text.unicodeScalars) }
 
-  /// - Throws: ``ErrorCode/invalidPredicate`` at the first character that nothing begins with.
+  /// - Throws: ``ErrorCode/invalidPredicate`` at the first character that begins no token.
   mutating func tokens() throws(CoherenceError) -> [PredicateFormatToken] {
     var tokens: [PredicateFormatToken] = []
     while true {
@@ -208,6 +208,6 @@ extension Unicode.Scalar {
   fileprivate var isDigit: Bool { ("0"..."9").contains(self) }
   /// Whether a name in format text may begin with the scalar.
   var beginsName: Bool { self == "_" || properties.isAlphabetic }
-  /// Whether a name in format text may go on with the scalar.
+  /// Whether a name in format text may continue with the scalar.
   var continuesName: Bool { beginsName || ("0"..."9").contains(self) }
 }

@@ -1,9 +1,9 @@
 import Foundation
 
-// What stands between the logic: operators, operands and lists.
+// Comparisons: operators, operands and lists.
 
 extension PredicateFormatParser {
-  /// The comparison whose left side was read.
+  /// Parses the rest of a comparison, after its left side.
   mutating func comparison(of left: FetchExpression) throws(CoherenceError) -> FetchPredicate {
     if accept(.keyword(.not)) {
       guard current.kind == .keyword(.in) else { throw expected("IN") }
@@ -61,7 +61,7 @@ extension PredicateFormatParser {
     }
   }
 
-  /// `value IN path`: the value is a member, or an attribute's value of one.
+  /// Parses `value IN path`: the value is a member, or the value of an attribute of a member.
   private mutating func member(_ left: FetchExpression, _ options: StringOptions) throws(CoherenceError)
     -> FetchPredicate
   {
@@ -122,7 +122,7 @@ extension PredicateFormatParser {
     }
   }
 
-  /// The rest of a path whose first names were read.
+  /// Parses the rest of a path, after its first names.
   private mutating func path(from first: [String]) throws(CoherenceError) -> FetchExpression {
     var names = first
     while accept(.sign(".")) {
@@ -167,7 +167,7 @@ extension PredicateFormatParser {
     }
   }
 
-  /// `CAST(value, "type")`, for values without a notation of their own.
+  /// Parses `CAST(value, "type")`, for values without a literal form.
   private mutating func cast() throws(CoherenceError) -> AttributeValue {
     take()
     try expect("(")

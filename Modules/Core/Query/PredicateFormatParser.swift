@@ -1,10 +1,10 @@
-/// Makes a predicate of the tokens of format text.
+/// Parses the tokens of format text to a predicate.
 struct PredicateFormatParser {
   private let tokens: [PredicateFormatToken]
   private var index = 0
   var arguments: PredicateFormatArguments
   private var depth = 0
-  /// How deep parentheses may be nested, so that no text exhausts the stack.
+  /// The greatest depth of parentheses, so that no text exhausts the stack.
   private static let greatestDepth = 100
 
   init(tokens: [PredicateFormatToken], arguments: [(any Sendable)?]) {
@@ -12,7 +12,7 @@ struct PredicateFormatParser {
     self.arguments = PredicateFormatArguments(arguments)
   }
 
-  /// The whole text as a predicate.
+  /// Parses the whole text.
   mutating func predicate() throws(CoherenceError) -> FetchPredicate {
     let predicate = try disjunction()
     guard current.kind == .end else { throw expected("AND, OR or the end") }
@@ -24,7 +24,7 @@ struct PredicateFormatParser {
 
   var current: PredicateFormatToken { tokens[index] }
 
-  /// The current token, passed over.
+  /// Returns the current token and advances.
   @discardableResult mutating func take() -> PredicateFormatToken {
     defer { if index < tokens.count - 1 { index += 1 } }
     return tokens[index]
@@ -92,7 +92,8 @@ struct PredicateFormatParser {
     let start = current
     let left = try operand()
     let condition = try comparison(of: left)
-    // Descriptions of predicates write constants in capitals; `no == 1` is meant as a property's name.
+    // Descriptions of predicates write constants in upper case. A lower-case keyword such as `no` in `no == 1` probably
+    // means a property.
     if case .keyword = start.kind, case .value = left, start.spelling != start.spelling.uppercased(),
       condition.comparesWithConstants
     {
@@ -137,8 +138,8 @@ struct PredicateFormatParser {
     return .quantified(quantifier, path, condition)
   }
 
-  /// The path to members and the expression for one of them, as far as the text shows: the last name is the member's,
-  /// if the path has several names. ``QuantifiedPath`` knows better, once the entity is known.
+  /// The path to the members and the expression on a member, as far as the text shows: the last of several names
+  /// belongs to the member. ``QuantifiedPath`` corrects the split once the entity is known.
   private static func memberPath(_ expression: FetchExpression, _ token: PredicateFormatToken) throws(CoherenceError)
     -> (PropertyPath, FetchExpression)
   {

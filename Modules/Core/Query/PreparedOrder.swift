@@ -1,4 +1,4 @@
-/// Criteria of order put to an entity, ready to compare many records.
+/// Criteria of order compiled for an entity, to compare many records. For stores.
 public struct PreparedOrder: Sendable {
   @usableFromInline struct Key: Sendable {
     @usableFromInline let operand: Operand
@@ -34,7 +34,7 @@ public struct PreparedOrder: Sendable {
   }
 
   /// The order of two records: negative, zero or positive. Missing values come first in ascending order and last in
-  /// descending order. Records equal by every criterion are zero: ties are the caller's to break.
+  /// descending order. Zero for records equal by every criterion: the caller breaks ties.
   ///
   /// - Throws: What the source throws.
   @inlinable
@@ -48,7 +48,8 @@ public struct PreparedOrder: Sendable {
     return 0
   }
 
-  /// What a record is ordered by, for sorting many: take each record's values once, then compare values.
+  /// The values that a record is ordered by. To sort many records, read each record's values once and compare the
+  /// values.
   ///
   /// - Throws: What the source throws.
   @inlinable
@@ -67,7 +68,7 @@ public struct PreparedOrder: Sendable {
 }
 
 extension PreparedOrder.Key {
-  /// The value with what the options ignore taken out.
+  /// The value without the differences that the options ignore.
   @usableFromInline func sortable(_ value: AttributeValue) -> AttributeValue {
     guard !options.isEmpty, case .string(let text) = value else { return value }
     return .string(text.folded(options))

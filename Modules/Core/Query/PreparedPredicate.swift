@@ -1,10 +1,10 @@
-/// A predicate put to an entity, ready to be asked of many records.
+/// A predicate compiled for an entity, to be evaluated for many records. For stores.
 ///
-/// Preparing resolves names, checks types, and compiles patterns, once. A fetch in memory prepares the predicate and
-/// then asks record after record; the meaning is that of ``FetchPredicate/evaluate(_:with:)``.
+/// Preparing resolves names, checks types, and compiles patterns, once for all records. The results are those of
+/// ``FetchPredicate/evaluate(_:with:)``. May be used on several threads at the same time.
 public struct PreparedPredicate: Sendable {
-  /// The predicate as it was understood: names resolved, constants of their property's type. Preparing it again changes
-  /// nothing.
+  /// The predicate in resolved form: paths resolved, constants converted to their property's type. Preparing it again
+  /// changes nothing.
   public let predicate: FetchPredicate
   @usableFromInline let condition: Condition
 
@@ -34,11 +34,11 @@ public struct PreparedPredicate: Sendable {
 }
 
 extension FetchPredicate {
-  /// Whether a record satisfies the predicate: the meaning of predicates, for every store.
+  /// Whether a record satisfies the predicate. This evaluation defines the meaning of predicates for all stores.
   ///
   /// For more than one record, prepare the predicate once: ``PreparedPredicate``.
   ///
-  /// - Throws: As preparing it for the record's entity, and as the source.
+  /// - Throws: The errors of ``PreparedPredicate/init(_:for:)`` for the record's entity, and errors of the source.
   public func evaluate<S: RecordSource>(_ record: S.Record, with source: S) throws -> Bool {
     try PreparedPredicate(self, for: source.entity(of: record)).matches(record, in: source)
   }

@@ -1,6 +1,6 @@
-/// A quantifier's path before it is known where in it the to-many relationship is.
+/// A quantifier's path in which the to-many relationship is not located yet.
 ///
-/// Format text leaves it open: in `ANY artist.albums.year > 1990` the members could be artists or albums. The entity
+/// Format text is ambiguous: in `ANY artist.albums.year > 1990` the members could be artists or albums. The entity
 /// decides.
 struct QuantifiedPath {
   private let quantifier: FetchPredicate.Quantifier
@@ -21,11 +21,11 @@ struct QuantifiedPath {
       let condition = rest.isEmpty ? predicate : Self.nested(quantifier, rest, predicate, at: relationship.destination)
       return .quantified(quantifier, owner, try condition.resolved(for: relationship.destination))
     }
-    // The to-many relationship may come later, in the path that the condition begins with.
+    // The to-many relationship may be in the path at the beginning of the condition.
     guard let own = predicate.ownPath, !own.names.isEmpty,
       let (relationship, count) = Self.firstToMany(in: path.names + own.names, from: entity)
     else {
-      // An unknown name is the better complaint.
+      // An error for an unknown name takes precedence.
       _ = try ResolvedPath(path, from: entity)
       throw CoherenceError(
         .invalidPredicate, "'\(path)' leads to no to-many relationship; ANY, ALL and NONE are about members.")
@@ -36,13 +36,13 @@ struct QuantifiedPath {
       quantifier, PropertyPath(names: Array(names[..<count])), try rest.resolved(for: relationship.destination))
   }
 
-  /// The condition on a member when the path continues after the member: prefixed with the rest of the path, or, if
-  /// this has another to-many relationship, about that one's members.
+  /// The condition on a member when the path continues after the member. The rest of the path becomes a prefix of the
+  /// condition. If the rest has another to-many relationship, the condition is on the members of that relationship.
   private static func nested(
     _ quantifier: FetchPredicate.Quantifier, _ rest: [String], _ predicate: FetchPredicate, at entity: EntityDescription
   ) -> FetchPredicate {
     guard firstToMany(in: rest, from: entity) != nil else { return predicate.prefixed(with: rest) }
-    // No member at all has one for which it holds.
+    // `NONE` over two relationships: no member has a member that satisfies the condition.
     return .quantified(quantifier == .none ? .any : quantifier, PropertyPath(names: rest), predicate)
   }
 
@@ -78,7 +78,7 @@ extension FetchPredicate {
     }
   }
 
-  /// The same condition on a record reached by these names.
+  /// The condition for a record at the end of a path.
   fileprivate func prefixed(with names: [String]) -> FetchPredicate {
     func prefixed(_ path: PropertyPath) -> PropertyPath { PropertyPath(names: names + path.names) }
     func prefixed(_ expression: FetchExpression) -> FetchExpression {

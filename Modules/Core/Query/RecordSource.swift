@@ -1,4 +1,4 @@
-/// Where the evaluator reads records from: a store's tables, or a context's objects.
+/// A source of records for the evaluator: a store's tables, or a context's objects.
 public protocol RecordSource {
   associatedtype Record
   func id(of record: Record) -> ManagedObjectID

@@ -1,8 +1,8 @@
-/// A property path put to an entity: the relationships to follow and what stands at the end.
+/// A property path resolved for an entity: the relationships to follow, and the target at the end.
 public struct ResolvedPath: Sendable, Hashable {
   /// The to-one relationships to follow.
   public var steps: [RelationshipDescription]
-  /// What stands at the end.
+  /// The target at the end of the path.
   public var target: Target
 
   public enum Target: Sendable, Hashable {
@@ -16,7 +16,7 @@ public struct ResolvedPath: Sendable, Hashable {
   /// The entity at which the last property was looked up.
   public var owner: EntityDescription
 
-  /// Puts a path to an entity.
+  /// Resolves a path for an entity.
   ///
   /// A name may be declared by a subentity: records of other entities have no value for it.
   ///
@@ -52,7 +52,10 @@ public struct ResolvedPath: Sendable, Hashable {
       }
       guard names.isEmpty else {
         throw CoherenceError(
-          .invalidPredicate, "'\(path)' goes on after '\(name)'; only to-one relationships can be passed through.")
+          .invalidPredicate,
+          "'\(path)' continues after '\(name)', which is not a to-one relationship; "
+            + "only to-one relationships have further names."
+        )
       }
     }
   }
@@ -61,7 +64,7 @@ public struct ResolvedPath: Sendable, Hashable {
 extension EntityDescription {
   fileprivate func isComposite(_ name: String) -> Bool { hierarchy.contains { $0.composites[name] != nil } }
 
-  /// The property of that name here or, failing that, in a subentity.
+  /// The property with a name in the entity or, failing that, in a subentity.
   fileprivate func visibleProperty(named name: String) throws(CoherenceError) -> PropertyDescription {
     if let property = propertiesByName[name] { return property }
     for entity in subentities.flatMap(\.hierarchy) {

@@ -71,7 +71,7 @@ extension ManagedObjectContext {
   final func filteredMembers<Member: ManagedObject>(
     of relationship: RelationshipDescription, owner: ManagedObject, by predicate: FetchPredicate
   ) throws -> [Member] {
-    try processDeletes()
+    try applyPendingDeleteRules()
     let members = try owner.memberIDs(of: relationship)
     var request = FetchRequest<ManagedObject>(entityName: relationship.destination.name)
     request.predicate =
@@ -91,7 +91,7 @@ extension ManagedObject {
     of relationship: RelationshipDescription, by predicate: FetchPredicate
   ) throws -> [Member] {
     check()
-    guard let context = managedObjectContext else { throw gone() }
+    guard let context = managedObjectContext else { throw deletedError() }
     return try context.filteredMembers(of: relationship, owner: self, by: predicate)
   }
 }

@@ -10,7 +10,7 @@ extension ManagedObjectContext {
       if object.row == nil {
         guard let row = try loadRow(object.id) else {
           noteMissing([object.id])
-          throw object.gone()
+          throw object.deletedError()
         }
         object.row = row
       }

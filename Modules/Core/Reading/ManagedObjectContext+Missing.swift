@@ -35,14 +35,14 @@ extension ManagedObjectContext {
     }
     for id in gone { removeDeletedElsewhere(id) }
     forgetMembers(gone)
-    outdateLists(of: gone)
+    invalidateLists(of: gone)
   }
 
   /// Invalidates the loaded lists possibly containing deleted records.
   ///
   /// - Parameter withoutInverse: Whether only lists of relationships without an inverse are invalidated. Other lists
   ///   are updated through the inverse.
-  final func outdateLists(of deleted: some Sequence<ManagedObjectID>, withoutInverse: Bool = false) {
+  final func invalidateLists(of deleted: some Sequence<ManagedObjectID>, withoutInverse: Bool = false) {
     var roots: Set<EntityDescription> = []
     for id in deleted { roots.insert(id.entity.root) }
     guard !roots.isEmpty, let model = persistentStoreCoordinator?.managedObjectModel else { return }
@@ -50,7 +50,7 @@ extension ManagedObjectContext {
     where relationship.isToMany && roots.contains(relationship.destination.root)
       && (!withoutInverse || relationship.inverse == nil)
     {
-      storage.outdateLists(of: relationship)
+      storage.invalidateLists(of: relationship)
     }
   }
 

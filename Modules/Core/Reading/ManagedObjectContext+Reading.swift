@@ -8,9 +8,9 @@ extension ManagedObjectContext {
   @inline(__always) final func reading<R: ManagedObject, T>(
     _ request: FetchRequest<R>, _ body: (FetchPlan) throws -> T
   ) throws -> T {
-    takeInIfMain()
+    processInboxIfUsedDirectly()
     return try inOneState {
-      try processDeletes()
+      try applyPendingDeleteRules()
       return try body(try plan(request))
     }
   }

@@ -37,7 +37,7 @@ extension ManagedObjectContext {
       }
     } else {
       unsaved.states = try states { storage in
-        storage.records.filter { $0.entity.root === plan.root && !$0.isVoid }
+        storage.records.filter { $0.entity.root === plan.root && !$0.isUnchanged }
       }
       unsaved.hiddenCount = unsaved.states.keys.count { !$0.isTemporaryID }
     }
@@ -98,7 +98,7 @@ extension ManagedObjectContext {
     var context: ManagedObjectContext? = self
     while let current = context, current !== end {
       let storage = current.storage
-      if storage.withPending({ storage.recordUnderLock(for: id).map { !$0.isVoid } ?? false }) { return true }
+      if storage.withPending({ storage.recordUnderLock(for: id).map { !$0.isUnchanged } ?? false }) { return true }
       context = current.parent
     }
     return false

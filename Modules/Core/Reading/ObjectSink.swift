@@ -13,37 +13,26 @@ struct ObjectSink: FetchSink {
     making = plan.returnsObjectsAsFaults && !plan.needsOverlay ? .asFaults : []
   }
 
-  mutating func receive(_ rows: [Row]) {
-    if let group { return context.objects(for: rows, into: &objects, making, in: group) }
-    var unknown: [Row] = []
-    for row in rows { receive(row, &unknown) }
-    flush(&unknown)
-  }
+  mutating func receive(_ rows: [Row]) { context.objects(for: rows, into: &objects, making, in: group) }
 
   mutating func receive(_ records: ArraySlice<RecordState>) {
-    var unknown: [Row] = []
+    var rows: [Row] = []
     for record in records {
       switch record.values {
-      case .row(let row): receive(row, &unknown)
+      case .row(let row): rows.append(row)
       case .pending:
-        flush(&unknown)
+        flush(&rows)
         if let object = context.storage.registry.object(for: record.id) { objects.append(object) }
       }
     }
-    flush(&unknown)
+    flush(&rows)
   }
 
-  /// Adds the object of a row, as it is, or the row to those without an object. Their objects are made together.
-  private mutating func receive(_ row: Row, _ unknown: inout [Row]) {
-    guard group == nil, let object = context.storage.registry.object(for: row.id) else { return unknown.append(row) }
-    flush(&unknown)
-    objects.append(object)
-  }
-
-  private mutating func flush(_ unknown: inout [Row]) {
-    guard !unknown.isEmpty else { return }
-    context.objects(for: unknown, into: &objects, making, in: group)
-    unknown.removeAll(keepingCapacity: true)
+  /// Adds the objects of rows that follow each other, made together.
+  private mutating func flush(_ rows: inout [Row]) {
+    guard !rows.isEmpty else { return }
+    receive(rows)
+    rows.removeAll(keepingCapacity: true)
   }
 
   /// Returns the objects, in the order of their records, as a group whose relationships are read together.

@@ -22,7 +22,7 @@ extension ManagedObjectContext {
       guard storage.recordCount > 0 else { return [:] }
       var result: [ManagedObjectID: UnsavedEdits] = [:]
       for id in ids {
-        guard let record = storage.recordUnderLock(for: id), !record.isVoid else { continue }
+        guard let record = storage.recordUnderLock(for: id), !record.isUnchanged else { continue }
         result[id] = UnsavedEdits(record)
       }
       return result

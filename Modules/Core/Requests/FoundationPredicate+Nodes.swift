@@ -6,7 +6,10 @@ extension PredicateExpressions.Variable: FoundationNode {
   func operand(in reader: FoundationPredicateReader) throws -> FoundationOperand {
     guard let path = reader.paths[key] else {
       throw CoherenceError(
-        .invalidPredicate, "A condition on members names something outside of the member, which is not understood.")
+        .invalidPredicate,
+        "A condition on members refers to a value outside of the member, which is not supported; "
+          + "compute the value before the predicate."
+      )
     }
     return .expression(.path(path))
   }
@@ -16,12 +19,12 @@ extension PredicateExpressions.KeyPath: FoundationNode {
   func operand(in reader: FoundationPredicateReader) throws -> FoundationOperand {
     let path = try reader.path(root)
     if Root.Output.self is any ToManyCollection.Type {
-      // The only numbers and truths that the collections have are these two.
+      // `count` and `isEmpty` are the only integer and boolean properties of the collections.
       if Output.self == Int.self { return .expression(.count(path)) }
       if Output.self == Bool.self { return .predicate(.comparison(.count(path), .equal, .value(.int(0)))) }
     }
     if Root.Output.self == String.self || Root.Output.self == String?.self {
-      // A text is empty when it equals the empty text; its other properties have no counterpart in a store.
+      // `isEmpty` is a comparison with the empty text. Other properties of texts have no counterpart in a store.
       guard Output.self == Bool.self else { throw reader.unknownProperty(ofText: path) }
       return .predicate(.comparison(.path(path), .equal, .value(.string(""))))
     }
@@ -165,7 +168,7 @@ extension PredicateExpressions.SequenceContains: FoundationNode {
     case .range(let lower, let upper, let isClosed):
       return .predicate(Self.range(element, lower, upper, isClosed))
     case .expression(.path(let path)):
-      // Names are looked up at the member there, so that only a constant means the same.
+      // Paths in the condition begin at the member, so that only a constant keeps its meaning.
       guard case .value = element else { throw reader.notUnderstood(Self.self) }
       return .predicate(.quantified(.any, path, .comparison(.path(.own), .equal, element)))
     default:

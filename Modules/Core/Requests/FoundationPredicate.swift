@@ -1,13 +1,12 @@
 public import Foundation
 
 extension FetchPredicate {
-  /// Takes over a predicate of Foundation.
+  /// Converts a predicate of Foundation.
   ///
-  /// Understood are comparisons, `&&`, `||`, `!`, optional chaining over to-one relationships, `contains` of a list, a
-  /// range or a text, `starts(with:)`, and `contains(where:)`, `allSatisfy`, `count` and `isEmpty` of to-many
-  /// relationships.
+  /// Supports comparisons, `&&`, `||`, `!`, optional chaining over to-one relationships, `contains` of a list, a range
+  /// or a text, `starts(with:)`, and `contains(where:)`, `allSatisfy`, `count` and `isEmpty` of to-many relationships.
   ///
-  /// - Throws: ``ErrorCode/invalidPredicate``, naming the part not understood.
+  /// - Throws: ``ErrorCode/invalidPredicate``, naming the unsupported part.
   public init<Root: KeyPathNaming>(_ predicate: Foundation.Predicate<Root>) throws {
     var reader = FoundationPredicateReader()
     reader.paths[predicate.variable.key] = .own
@@ -16,8 +15,8 @@ extension FetchPredicate {
 }
 
 extension SortKey {
-  /// Takes over a sort descriptor of Foundation: its key path and its direction. The options decide how texts are
-  /// compared, not the descriptor's comparator, whose order depends on a locale.
+  /// Converts a sort descriptor of Foundation: its key path and its direction. The options decide how texts are
+  /// compared. The descriptor's comparator is ignored, because its order depends on a locale.
   ///
   /// - Throws: ``ErrorCode/invalidFetchRequest`` when the descriptor has no key path.
   public init<Root: KeyPathNaming>(_ descriptor: SortDescriptor<Root>, options: StringOptions = []) throws {
@@ -29,22 +28,22 @@ extension SortKey {
   }
 }
 
-/// What a node of Foundation's tree stands for in ours.
+/// The counterpart of a node of Foundation's tree.
 enum FoundationOperand {
   case predicate(FetchPredicate)
   case expression(FetchExpression)
   case list([AttributeValue])
   case range(FetchExpression, FetchExpression, isClosed: Bool)
-  /// The value of a node of another kind.
+  /// A captured value without a counterpart in predicates.
   case foreign(Any.Type)
 }
 
-/// A node of Foundation's tree with a counterpart in ours.
+/// A node of Foundation's tree that has a counterpart.
 protocol FoundationNode {
   func operand(in reader: FoundationPredicateReader) throws -> FoundationOperand
 }
 
-/// Reads Foundation's tree from the top, knowing what its variables stand for.
+/// Converts Foundation's tree from its root, with the paths that the variables stand for.
 struct FoundationPredicateReader {
   var paths: [PredicateExpressions.VariableID: PropertyPath] = [:]
 
@@ -78,7 +77,7 @@ struct FoundationPredicateReader {
     .predicate(.comparison(try expression(left), comparison, try expression(right)))
   }
 
-  /// A condition on members: their variable stands for the member, and the outer variables cannot be named in it.
+  /// Converts a condition on members. Its variable stands for the member; outer variables are not visible in it.
   func members(
     _ sequence: Any, _ quantifier: FetchPredicate.Quantifier, _ member: PredicateExpressions.VariableID, _ test: Any
   ) throws -> FoundationOperand {
@@ -89,7 +88,7 @@ struct FoundationPredicateReader {
   func notUnderstood(_ type: Any.Type) -> CoherenceError {
     let name = String(describing: type).prefix { $0 != "<" }
     let advice = Self.advice[String(name)] ?? "write a typed expression instead"
-    return CoherenceError(.invalidPredicate, "'\(name)' in a Foundation predicate is not understood; \(advice).")
+    return CoherenceError(.invalidPredicate, "'\(name)' in a Foundation predicate is not supported; \(advice).")
   }
 
   /// The advice for the nodes without a counterpart in a store.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A class that names the property of each of its key paths, so that typed expressions can be written on it.
+/// A class whose key paths have property names, for use in typed expressions.
 ///
 /// ```swift
 /// extension Album: KeyPathNaming {
@@ -9,24 +9,25 @@ import Synchronization
 ///   }
 /// }
 /// ```
-/// A key path knows the class that it begins at: a subclass lists inherited properties with its own name.
+/// A key path includes the class that it begins at: a subclass lists inherited properties with key paths of its own.
 public protocol KeyPathNaming: ManagedObject {
-  /// The name of each property that expressions may use. Asked once.
+  /// The name of each property that expressions may use. Read once for each class and then cached, so it must not
+  /// change.
   static var propertyNames: [AnyKeyPath: String] { get }
 }
 
 extension KeyPathNaming {
   /// The name of the property that a key path stands for.
   ///
-  /// A key path without a name does not fail here, where an expression is built, but where it is put to an entity: the
-  /// name that it gets is one that no property has.
+  /// A key path without a name fails when the expression is checked for an entity, not here: the result is then a
+  /// placeholder that no property has as its name.
   static func propertyName(of keyPath: AnyKeyPath) -> String {
     KeyPathNames.of(self)[keyPath]
       ?? PropertyPath.nameless("A key path of '\(self)' has no property name; add it to '\(self).propertyNames'.")
   }
 }
 
-/// The names of a class's key paths, asked for once.
+/// The names of a class's key paths, cached.
 private struct KeyPathNames: @unchecked Sendable {
   // Sendable: a dictionary never changed; its key paths are literals, whose components are constants.
   private let names: [AnyKeyPath: String]

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// An attribute in a typed expression. Its operators make predicates.
+/// An attribute in a typed expression. Its operators return predicates.
 ///
-/// All of them return the one type ``FetchPredicate``, so that long conditions are checked quickly.
+/// All operators return the same type ``FetchPredicate``, so that the compiler checks long conditions quickly.
 public struct QueryAttribute<Value: AttributeConvertible> {
   let expression: FetchExpression
 
@@ -19,7 +19,7 @@ public struct QueryAttribute<Value: AttributeConvertible> {
   /// Whether the value is missing.
   public var isNil: FetchPredicate { .comparison(expression, .equal, .value(.null)) }
 
-  /// Whether the value is one of these.
+  /// Whether the value is in a list.
   public func isIn(_ values: some Sequence<Value>) -> FetchPredicate {
     .membership(expression, in: values.map(\.attributeValue))
   }
@@ -59,13 +59,13 @@ extension QueryAttribute {
     left.compared(.greaterOrEqual, right)
   }
 
-  /// The attribute as an optional one, to compare it with another optional one.
+  /// The attribute as an optional attribute, to compare it with an optional attribute.
   public var optional: QueryAttribute<Value?> { QueryAttribute<Value?>(expression) }
 }
 
 // MARK: - Texts
 
-/// The type of an attribute kept as text: `String`, `URL`, and both as optionals.
+/// The type of an attribute that is stored as text: `String`, `URL`, and their optionals.
 public protocol TextAttribute: AttributeConvertible {}
 
 extension String: TextAttribute {}
@@ -77,25 +77,28 @@ extension QueryAttribute where Value: TextAttribute {
     .comparison(expression, comparison, .value(.string(text)), options)
   }
 
-  /// Whether the text is the given one by the options.
+  /// Whether the text equals a text, ignoring the differences in the options.
   public func equals(_ text: String, options: StringOptions = []) -> FetchPredicate {
     compared(.equal, text: text, options)
   }
 
+  /// Whether the text begins with a text, ignoring the differences in the options.
   public func hasPrefix(_ text: String, options: StringOptions = []) -> FetchPredicate {
     compared(.beginsWith, text: text, options)
   }
 
+  /// Whether the text ends with a text, ignoring the differences in the options.
   public func hasSuffix(_ text: String, options: StringOptions = []) -> FetchPredicate {
     compared(.endsWith, text: text, options)
   }
 
+  /// Whether the text contains a text, ignoring the differences in the options.
   public func contains(_ text: String, options: StringOptions = []) -> FetchPredicate {
     compared(.contains, text: text, options)
   }
 
-  /// Whether the whole text fits a pattern where `*` stands for any characters, `?` for one, and a backslash takes the
-  /// next character as it is.
+  /// Whether the whole text fits a pattern, in which `*` stands for any characters, `?` for one character, and a
+  /// backslash makes the next character literal.
   public func like(_ pattern: String, options: StringOptions = []) -> FetchPredicate {
     compared(.like, text: pattern, options)
   }

@@ -1,5 +1,5 @@
-/// Where names are looked up in a typed expression: the fetched object, one reached over to-one relationships, or a
-/// member of a to-many relationship.
+/// An object in a typed expression, whose properties are looked up by key path: the fetched object, the target of
+/// to-one relationships, or a member of a to-many relationship.
 ///
 /// ```swift
 /// FetchPredicate.where(Album.self) {
@@ -35,7 +35,7 @@ public struct QueryScope<Root: KeyPathNaming> {
     QueryCollection(path: PropertyPath(names: names(to: keyPath)))
   }
 
-  /// An attribute by its name, where a key path is lacking: a part of a composite, or a dynamic property.
+  /// An attribute by its name, for properties without a key path: parts of composites, and dynamic properties.
   public subscript<Value: AttributeConvertible>(name: String, as type: Value.Type) -> QueryAttribute<Value> {
     QueryAttribute(.path(PropertyPath(names: names + PropertyPath(name).names)))
   }
@@ -44,12 +44,12 @@ public struct QueryScope<Root: KeyPathNaming> {
 // MARK: - Identity
 
 extension QueryScope {
-  /// Whether the object is the one with the identifier; with `nil`, whether it is missing.
+  /// Whether the object has the identifier; with `nil`, whether the object is missing.
   public static func == (left: QueryScope, right: ManagedObjectID?) -> FetchPredicate {
     .comparison(left.expression, .equal, .value(right.map(AttributeValue.reference) ?? .null))
   }
 
-  /// Whether the object is another than the one with the identifier; with `nil`, whether the object exists.
+  /// Whether the object has another identifier; with `nil`, whether the object exists.
   public static func != (left: QueryScope, right: ManagedObjectID?) -> FetchPredicate {
     .comparison(left.expression, .notEqual, .value(right.map(AttributeValue.reference) ?? .null))
   }
@@ -57,7 +57,7 @@ extension QueryScope {
   /// Whether the object is the given one.
   public static func == (left: QueryScope, right: Root) -> FetchPredicate { left == right.objectID }
 
-  /// Whether the object is another than the given one.
+  /// Whether the object is not the given object.
   public static func != (left: QueryScope, right: Root) -> FetchPredicate { left != right.objectID }
 
   /// Whether both sides lead to the same object, or both to none.
@@ -68,7 +68,7 @@ extension QueryScope {
   /// Whether the object is missing.
   public var isNil: FetchPredicate { .comparison(expression, .equal, .value(.null)) }
 
-  /// Whether the object's identifier is one of these.
+  /// Whether the object's identifier is in a list.
   public func isIn(_ ids: some Sequence<ManagedObjectID>) -> FetchPredicate {
     .membership(expression, in: ids.map(AttributeValue.reference))
   }

@@ -42,7 +42,7 @@ extension ManagedObjectContext {
   /// - Parameter saved: Receives the numbers of unsaved records, for observers.
   private final func saveChanges(_ saved: inout ContextActivity) throws {
     try refuseSaveByPolicy()
-    takeInIfMain()
+    processInboxIfUsedDirectly()
     try prepareSave()
     if isObserved { saved = pendingSave }
     guard storage.hasChanges else { return dropVoidRecords() }
@@ -54,7 +54,7 @@ extension ManagedObjectContext {
   private final func dropVoidRecords() {
     for record in storage.records {
       if let object = record.object, object.row == nil { object.row = record.base }
-      storage.forget(record)
+      storage.untrack(record)
     }
   }
 
@@ -143,7 +143,7 @@ extension ManagedObjectContext {
         rename(object, to: permanent)
       }
       replaceReferences(replaced, of: records)
-      tellChildren(of: replaced)
+      postToChildren(of: replaced)
     }
   }
 

@@ -1,8 +1,8 @@
 extension ManagedObjectContext {
-  /// Runs a block of this context while no other writer can change the stores, as far as the stores are able to keep
-  /// writers out. The context reads in the state that the stores have then.
+  /// Runs a block of this context while no other writer can change the stores, as far as the stores can exclude
+  /// writers. The context's reads see the present state of the stores.
   final func excludingWriters<T>(of stores: [any PersistentStore], _ body: () throws -> T) throws -> T {
-    // No connection is held while the stores wait for the running saves.
+    // Releases the readers first, because the stores may wait for running saves of threads that need a connection.
     lease.endForSave()
     return try coordinator().excludingWriters(of: stores) {
       let isNested = lease.excludesWriters

@@ -1,6 +1,6 @@
-/// A store that changes and deletes records without handing out their rows.
+/// A store that executes batch updates and deletes itself, without returning rows.
 ///
-/// Without it, Core fetches the records and saves the change.
+/// For a store without the refinement, Core fetches the records and saves the changes.
 public protocol BatchExecuting: PersistentStore {
   /// Changes the records that satisfy the query's predicate, raising their versions, in one transaction.
   ///
@@ -17,8 +17,9 @@ public protocol BatchExecuting: PersistentStore {
   func batchDelete(_ query: StoreQuery) throws -> BatchDeleteOutcome?
 }
 
-/// What a batch delete did.
+/// The records that a batch delete affected.
 public struct BatchDeleteOutcome: Sendable {
+  /// The deleted records.
   public var deleted: [ManagedObjectID]
   /// The records whose references were cleared.
   public var updated: [ManagedObjectID]

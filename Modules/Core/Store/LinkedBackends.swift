@@ -1,17 +1,16 @@
-/// Where a module that brings backends along says which they are, so that who links it finds them by name without a
-/// call.
+/// The store types that the linked modules provide by name, without registration.
 ///
-/// Core knows no backend: it asks the runtime whether any module of the process made this type conform to
+/// Core imports no backend. It asks the Swift runtime whether any module of the process makes this type conform to
 /// ``BackendProvider``.
 package enum LinkedBackends {
-  /// The types that the process brings along, by name.
+  /// The provided types by name.
   static let storeTypes: [String: StoreType] = {
     let types = (LinkedBackends.self as Any.Type as? any BackendProvider.Type)?.providedTypes ?? []
     return Dictionary(types.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }()
 }
 
-/// What ``LinkedBackends`` is made to conform to, by one module of a process.
+/// A provider of store types. At most one module of a process makes ``LinkedBackends`` conform.
 package protocol BackendProvider {
   /// Store types with their factories.
   static var providedTypes: [StoreType] { get }

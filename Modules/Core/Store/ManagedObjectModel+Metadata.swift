@@ -1,5 +1,5 @@
 extension ManagedObjectModel {
-  /// Whether a store with that metadata can be opened with a configuration of this model, without migration.
+  /// Whether a store with the given metadata can be opened with a configuration of this model without a migration.
   public func isConfiguration(_ name: String?, compatibleWith metadata: StoreMetadata) -> Bool {
     let wanted = (entities(forConfigurationName: name) ?? []).map { ($0.name, $0.versionHash.rawValue) }
     return Dictionary(uniqueKeysWithValues: wanted) == metadata.versionHashes

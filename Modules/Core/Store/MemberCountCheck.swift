@@ -1,4 +1,4 @@
-/// Owners whose number of members a store checks when the steps of a save have been taken.
+/// A check of the numbers of members of owners, made by a store after the steps of a save.
 public struct MemberCountCheck: Sendable {
   /// A to-many relationship.
   public var relationship: RelationshipDescription
@@ -6,10 +6,10 @@ public struct MemberCountCheck: Sendable {
   public var minimum: Int
   /// The greatest number of members; `nil` for any.
   public var maximum: Int?
-  /// The keys of the owners, ascending. An owner missing by now is passed over.
+  /// The keys of the owners, ascending. Owners that do not exist any more are skipped.
   public var owners: [Int64]
 
-  /// Checks owners by the bounds of a relationship.
+  /// Makes a check of owners by the bounds of a relationship.
   public init(_ relationship: RelationshipDescription, owners: [Int64]) {
     self.relationship = relationship
     minimum = relationship.minimumCount
@@ -33,21 +33,22 @@ public struct MemberCountFailures {
         propertyName: check.relationship.name, reason: reason))
   }
 
-  /// Ends the check.
+  /// Ends the check and throws if any owner failed it.
   ///
-  /// - Throws: ``ErrorCode/validationFailed`` with every owner noted with a wrong number.
+  /// - Throws: ``ErrorCode/validationFailed`` with a failure for each owner with too few or too many members.
   public func conclude() throws {
     guard !failures.isEmpty else { return }
     var error = CoherenceError(
       .validationFailed,
-      "\(failures.count) to-many relationship(s) would have too few or too many members, counting those that others saved "
-        + "meanwhile. Refresh the owners, change their members, and save again.")
+      "\(failures.count) to-many relationship(s) would have too few or too many members, "
+        + "counting members that other writers saved. Refresh the owners, change their members, and save again.")
     error.failures = failures
     error.objectIDs = failures.map(\.objectID)
     throw error
   }
 
-  /// The complaint about a number of members, in words; `nil` for none. Validation in contexts says the same.
+  /// The code and the reason of a wrong number of members; `nil` for a number within the bounds. Validation in contexts
+  /// uses the same words.
   static func complaint(_ count: Int, minimum: Int, maximum: Int?) -> (code: ErrorCode, reason: String)? {
     if count < minimum { return (.missingValue, "needs at least \(minimum) members") }
     if let maximum, count > maximum { return (.invalidValue, "may have at most \(maximum) members") }
@@ -60,9 +61,9 @@ extension StoreSaveRequest {
   ///
   /// - Parameters:
   ///   - spaces: The spaces of the store's identifiers.
-  ///   - count: Returns the number of members of an owner, by its key, as the steps left it; `nil` for an owner that does
-  ///     not exist.
-  /// - Throws: ``ErrorCode/validationFailed``, and what `count` throws.
+  ///   - count: Returns the number of members of an owner, by its key, as the steps left it; `nil` for an owner that
+  ///     does not exist.
+  /// - Throws: ``ErrorCode/validationFailed``, and errors of `count`.
   public func checkMemberCounts(
     in spaces: IDSpaces, count: (RelationshipDescription, Int64) throws -> Int?
   ) throws {

@@ -1,49 +1,60 @@
 public import Foundation
 
-/// A place where records are kept.
+/// A container of records: a file, a schema of a server's database, or memory.
 ///
-/// Stores know rows, keys and links; they know nothing of contexts and objects. All calls are synchronous and come from
-/// threads which may block; a store is called from several threads at once.
+/// Stores work with rows, keys and links; they know no contexts and no objects. All calls are synchronous and may
+/// block. Several threads call a store at the same time.
 ///
-/// This is the whole of what a backend must do. What it can do beyond is found at run time by its conformance to
+/// The protocol lists everything that a backend must do. Core finds further abilities at run time by conformance to
 /// ``BatchExecuting`` and the other refinements, each with a fallback in Core.
 public protocol PersistentStore: AnyObject, Sendable {
-  /// What the store was opened with.
+  /// The environment that the store was opened with.
   var environment: StoreEnvironment { get }
   /// The store's identity and the spaces of its keys, made with `IDSpaces(store:model:)`.
   var spaces: IDSpaces { get }
+  /// The capabilities of the store. Constant while the store is open.
   var capabilities: StoreCapabilities { get }
 
-  /// What the store says of itself.
+  /// Reads the metadata of the store.
+
+  ///
+
+  /// - Throws: Errors of the store.
   func metadata() throws -> StoreMetadata
-  /// Replaces the `userInfo` of the metadata.
+  /// Replaces the `userInfo` of the metadata, durably.
+  ///
+  /// - Throws: ``ErrorCode/storeReadOnly``, and errors of the store.
   func setUserInfo(_ userInfo: [String: String]) throws
 
-  /// Begins a unit of reading: all reads of the reader are of one state of the store, the state at its first read.
+  /// Begins a unit of reading. All reads of the reader see one state of the store: the state at its first read.
   func makeReader() throws -> any StoreReader
 
-  /// Sets keys aside for fresh records of a hierarchy. A key is never handed out twice, even if it is never used.
+  /// Reserves consecutive keys for new records of a hierarchy. A key is never returned twice, even if it stays unused.
   ///
   /// - Parameter root: The root of the hierarchy.
   func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64>
 
   /// Applies a save in one transaction, durably: all of it, or nothing.
   ///
-  /// - Throws: ``StoreConflict/Failure`` when rows are not at the version that the save is based on: all of them are
-  ///   named, and versions are looked at before uniqueness. ``ErrorCode/uniquenessViolated`` and
+  /// - Throws: ``StoreConflict/Failure`` when rows are not at the version that the save is based on. The failure lists
+  ///   all such rows, and versions are checked before uniqueness. ``ErrorCode/uniquenessViolated`` and
   ///   ``ErrorCode/danglingReference`` with the records concerned; ``ErrorCode/validationFailed`` when the request's
   ///   ``StoreSaveRequest/memberCounts`` are not kept once the steps are taken; errors of the link or the disk with
   ///   their outcome.
   func save(_ request: StoreSaveRequest) throws
 
-  /// Gives everything back. Open readers fail from now on. Closing twice does nothing.
+  /// Releases all resources. Open readers fail from now on. Closing twice does nothing.
   func close()
 }
 
 extension PersistentStore {
+  /// The identity of the store.
   public var identifier: StoreIdentifier { spaces.store }
+  /// The type that the store was opened as.
   public var type: StoreType { environment.type }
+  /// The location of the store; `nil` for a store without one.
   public var url: URL? { environment.url }
+  /// The model configuration that the store holds; `nil` for all entities.
   public var configurationName: String? { environment.configurationName }
 }
 
@@ -61,39 +72,46 @@ public struct StoreCapabilities: OptionSet, Sendable, Hashable {
   public static let file = StoreCapabilities(rawValue: 8)
 }
 
-/// A unit of reading. Used by one thread at a time.
+/// A unit of reading: a view of one state of a store. Used by one thread at a time. After an error the reader may be
+/// unusable; ``finish()`` is still called.
 public protocol StoreReader: AnyObject {
-  /// Starts a fetch.
+  /// Starts a fetch. The reader may have several unfinished fetches at the same time.
   func fetch(_ query: StoreQuery) throws -> StoreFetch
 
-  /// The row of a record; `nil` for none. The one call that the firing of a single fault makes.
+  /// Returns the row of a record; `nil` for none. The load of a single fault makes this one call.
   func row(_ key: Int64, of root: EntityDescription) throws -> Row?
 
-  /// The rows of several records of a hierarchy, in any order; missing records are left out.
+  /// Returns the rows of several records of a hierarchy, in any order, without missing records.
   func rows(_ keys: [Int64], of root: EntityDescription) throws -> [Row]
 
-  /// The links of some records.
+  /// Returns the links of records.
   ///
   /// - Parameter fromSource: Whether `keys` are sources of the links, or targets.
   /// - Returns: The links by ascending key of the given side, then by the given side's position (missing first), then
   ///   by ascending key of the other side.
   func links(_ table: LinkTable, of keys: [Int64], fromSource: Bool) throws -> [Link]
 
-  /// The number of records that a query finds, its limit and offset applied; `nil` when the store cannot count exactly.
+  /// Returns the number of records that a query finds, with its limit and offset applied; `nil` if the store cannot
+  /// count exactly, so that Core counts.
   func count(_ query: StoreQuery) throws -> Int?
 
   /// Ends the unit of reading. Called once.
   func finish()
 }
 
-/// What a store is asked for.
+/// A query: the records, the order and the range that a fetch asks a store for.
 public struct StoreQuery: Sendable {
+  /// The entity whose records are asked for.
   public var entity: EntityDescription
+  /// Whether records of subentities are asked for too.
   public var includesSubentities: Bool
-  /// Names are known to be good: they were resolved before.
+  /// The condition that records must satisfy; `nil` for all records. Core has resolved its names and checked its types.
   public var predicate: FetchPredicate?
+  /// The criteria of order, the most significant first.
   public var sortKeys: [SortKey]
+  /// The greatest number of records; `nil` for all.
   public var limit: Int?
+  /// The number of records to skip at the beginning of the order.
   public var offset: Int
 
   public init(
@@ -108,20 +126,22 @@ public struct StoreQuery: Sendable {
     self.offset = offset
   }
 
-  /// The entities whose rows are asked for.
+  /// The concrete entities whose rows are asked for.
   public var entities: [EntityDescription] {
     includesSubentities ? entity.concreteEntities : (entity.isAbstract ? [] : [entity])
   }
 }
 
-/// A running fetch, with what the store promises of it.
+/// A running fetch, with the parts of the query that the store itself applies.
 public struct StoreFetch {
-  /// Whether exactly the rows that satisfy the predicate come. Otherwise more may come, never fewer.
+  /// Whether the cursor returns exactly the rows that satisfy the predicate. Otherwise it may return more rows, never
+  /// fewer, and Core filters them.
   public var isPredicateExact: Bool
-  /// Whether the rows come in the query's order, ties by ascending key.
+  /// Whether the cursor returns the rows in the query's order, ties by ascending key. Otherwise Core sorts them.
   public var isOrderExact: Bool
-  /// Whether limit and offset were applied. A store may apply them only when predicate and order are exact.
+  /// Whether the store applies limit and offset. A store may apply them only when predicate and order are exact.
   public var isRangeExact: Bool
+  /// The rows of the fetch.
   public var cursor: any RowCursor
 
   public init(isPredicateExact: Bool, isOrderExact: Bool, isRangeExact: Bool, cursor: any RowCursor) {
@@ -135,11 +155,11 @@ public struct StoreFetch {
   var isExact: Bool { isPredicateExact && isOrderExact && isRangeExact }
 }
 
-/// The rows of a fetch, pulled a batch at a time. A store that can pass values without making rows refines its cursors
-/// by ``ValueCursor``.
+/// The rows of a fetch, read a batch at a time by one thread. A store that can pass values without making rows refines
+/// its cursors by ``ValueCursor``.
 public protocol RowCursor: AnyObject {
   /// Appends some rows, as many as are cheap to get at once. Returns `false`, having appended nothing, at the end.
   func next(into rows: inout [Row]) throws -> Bool
-  /// Ends the fetch before its end. Called at most once, and not after `next` answered `false`.
+  /// Ends the fetch before its end. Called at most once, and not after `next` returned `false`.
   func close()
 }

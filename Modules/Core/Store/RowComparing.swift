@@ -1,21 +1,22 @@
-/// A reader that compares rows with their expected values in place, and hands out only possibly different rows.
+/// A reader that compares rows with expected values in place, and returns only rows that may differ.
 ///
-/// An equal row costs neither memory nor the making of its values then. Without it, Core fetches the rows and puts them
-/// to the expectation one after the other, as ``RowExpectation/put(_:)`` does.
+/// An equal row then costs no memory and no conversion of its values. For a reader without the refinement, Core fetches
+/// the rows and calls ``RowExpectation/put(_:)`` for each.
 public protocol RowComparing: StoreReader {
-  /// Puts every row that a query finds, each once and in any order, to an expectation. The query has no limit and no
-  /// offset; its order does not matter.
+  /// Compares every row that a query finds with an expectation, each row once and in any order. The query has no limit
+  /// and no offset; its order does not matter.
   ///
-  /// - Returns: Whether it did: `false`, with nothing put to the expectation, when the store cannot translate the
-  ///   query's predicate exactly.
-  /// - Throws: What the expectation throws, at once; errors of the store.
+  /// - Returns: `false`, without any call of the expectation, if the store cannot translate the query's predicate
+  ///   exactly.
+  /// - Throws: The first error of the expectation, at once; errors of the store.
   func compare(_ query: StoreQuery, with expectation: any RowExpectation) throws -> Bool
 }
 
-/// What rows are expected to be.
+/// The expected values of rows, and the receiver of rows that differ.
 ///
-/// Asked for each row, in this order: ``verdict(on:key:)``; for ``RowVerdict/compare`` then ``expectedValues``; for
-/// ``RowVerdict/take``, and for a row with another value than expected, then ``take(_:)``. Used by one thread.
+/// The reader makes these calls for each row, in this order: ``verdict(on:key:)``; for ``RowVerdict/compare`` then
+/// ``expectedValues``; for ``RowVerdict/take``, and for a row with another value than expected, then ``take(_:)``. Used
+/// by one thread.
 public protocol RowExpectation: AnyObject {
   /// The slots to read of every row. They are slots of the query's entity.
   var keySlots: [Int] { get }
@@ -25,27 +26,27 @@ public protocol RowExpectation: AnyObject {
   /// - Parameter key: The row's values in ``keySlots``, in their order.
   func verdict(on id: ManagedObjectID, key: [AttributeValue]) throws -> RowVerdict
 
-  /// The values expected of the row that the last verdict was on, by slot, for all slots of the query's entity; `nil`
-  /// where any value will do.
+  /// The expected values of the row of the last verdict, by slot, for all slots of the query's entity; `nil` for a slot
+  /// that may have any value.
   var expectedValues: [AttributeValue?] { get }
 
-  /// Takes the row that the last verdict was on. A store may hand out a row with the expected values; it never keeps
-  /// back any other.
+  /// Receives the row of the last verdict. A store may pass a row with the expected values, and never leaves out a row
+  /// with other values.
   func take(_ row: Row) throws
 }
 
-/// How a row put to an expectation is treated.
+/// The treatment of a row.
 public enum RowVerdict: Sendable, Hashable {
-  /// Nothing.
+  /// The row is skipped.
   case pass
-  /// It is handed out when it has another value than expected.
+  /// The row is passed to ``RowExpectation/take(_:)`` if it has another value than expected.
   case compare
-  /// It is handed out.
+  /// The row is passed to ``RowExpectation/take(_:)``.
   case take
 }
 
 extension RowExpectation {
-  /// Puts a row to the expectation.
+  /// Treats a row as the expectation's verdict says, for readers that do not compare in place.
   public func put(_ row: Row) throws {
     switch try verdict(on: row.id, key: keySlots.map { row[$0] }) {
     case .pass: return

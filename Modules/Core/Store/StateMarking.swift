@@ -1,20 +1,20 @@
-/// A store whose readers know which state of the store they see. Rows read once need not be read again by a reader that
-/// sees the same state: the coordinator keeps them, see ``RowCachePolicy``.
+/// A store whose readers know which state of the store they see. The coordinator caches rows for readers that see the
+/// same state, see ``RowCachePolicy``.
 ///
-/// A store that needs an exchange with a server to find its state out has nothing to gain: the exchange costs what the read
-/// of the row costs.
+/// The refinement does not pay for a store that has to ask a server for its state, because the question costs as much
+/// as the read of a row.
 public protocol StateMarking: PersistentStore {
-  /// The mark of the state that a reader sees, now and until it is finished.
+  /// Returns the mark of the state that a reader sees until it is finished.
   ///
-  /// A fresh reader begins its unit of reading here: the rows that it reads later are of the marked state.
+  /// For a new reader the call begins the unit of reading: rows that it reads later belong to the marked state.
   ///
   /// - Parameter reader: A reader that this store made.
-  /// - Returns: `nil` when it is not certain which state the reader sees.
+  /// - Returns: `nil` if the reader's state is not known for certain.
   func stateMark(of reader: any StoreReader) throws -> StateMark?
 
-  /// Saves as ``PersistentStore/save(_:)`` does, and says which states the save lies between.
+  /// Saves as ``PersistentStore/save(_:)`` does, and reports the states before and after the save.
   ///
-  /// - Parameter committed: Called at most once, after the commit, by the calling thread. It is not called when another commit
+  /// - Parameter committed: Called at most once, after the commit, by the calling thread. Not called if another commit
   ///   may lie between the two states.
   func save(_ request: StoreSaveRequest, committed: (StateChange) -> Void) throws
 }
@@ -28,7 +28,7 @@ public struct StateMark: Sendable, Hashable {
   private let second: UInt64
   private let third: UInt64
 
-  /// A mark of up to three numbers, which mean something to the store alone.
+  /// Makes a mark of up to three numbers, whose meaning only the store knows.
   public init(_ first: UInt64, _ second: UInt64 = 0, _ third: UInt64 = 0) {
     self.first = first
     self.second = second
@@ -36,7 +36,7 @@ public struct StateMark: Sendable, Hashable {
   }
 }
 
-/// The states that a save lies between, with no other commit between them.
+/// The states before and after a save, with no other commit between them.
 public struct StateChange: Sendable, Hashable {
   /// The state that the save changed.
   public var from: StateMark

@@ -1,16 +1,20 @@
 public import Foundation
 
-/// What to attach: the kind of store, its place, and the model configuration that it holds.
+/// A description of a store to attach: its type, its location, and the model configuration that it holds.
 public struct StoreConfiguration: Sendable, Hashable {
-  /// The name of the store's file; without one it is made of the container's name, the configuration's and the type's.
+  /// The name of the store's file; `nil` for a name made of the names of the container, the configuration and the type.
   public var fileName: String?
   /// The name of the *model configuration* whose entities the store holds; `nil` for all entities.
   public var name: String?
+  /// The type of the store, `SQLite` by default.
   public var type: StoreType
-  /// Whether a store that does not fit the model is moved aside and replaced by an empty one. Wins over migration.
+  /// Whether a store that does not fit the model is moved aside and replaced by an empty one. Takes precedence over
+  /// migration.
   public var overwriteIncompatibleStore: Bool
+  /// The options of the store by name: see ``StoreOption`` and the options of the backend.
   public var options: [String: OptionValue]
-  /// Where the store is, in place of a directory and a file name. A URL whose scheme is not `file` is used verbatim.
+  /// The location of the store, in place of a directory and a file name. A URL whose scheme is not `file` is passed to
+  /// the store unchanged.
   public var location: URL?
 
   public init(
@@ -26,7 +30,7 @@ public struct StoreConfiguration: Sendable, Hashable {
     self.location = location
   }
 
-  /// The values of a configuration made with no arguments.
+  /// The values of a configuration made without arguments.
   public enum Default {
     public static let fileName: String? = nil
     public static let name: String? = nil
@@ -52,8 +56,8 @@ public struct StoreConfiguration: Sendable, Hashable {
     return Self.storeURL(prefix: prefix, configuration: name, type: type, location: directory)
   }
 
-  /// `location/<prefix>[.<configuration in lower case>].<type in lower case>`. What a file's name cannot have is
-  /// percent-encoded, so that no name leads out of the directory.
+  /// `location/<prefix>[.<configuration in lower case>].<type in lower case>`. Characters that a file name cannot have
+  /// are percent-encoded, so that no name leads out of the directory.
   public static func storeURL(prefix: String, configuration: String?, type: StoreType, location: URL) -> URL {
     let parts = [prefix, configuration?.lowercased(), type.name.lowercased()].compactMap { $0 }
     let name = parts.joined(separator: ".")
@@ -73,7 +77,7 @@ extension StoreConfiguration: CustomStringConvertible {
 }
 
 extension StoreConfiguration: CustomReflectable {
-  /// Without the values of options, and without possible secrets in the location.
+  /// The properties without the values of options, and without possible secrets in the location.
   public var customMirror: Mirror {
     Mirror(
       self,
@@ -86,7 +90,7 @@ extension StoreConfiguration: CustomReflectable {
 }
 
 extension URL {
-  /// The URL for descriptions: without user, password and query, where secrets may be.
+  /// The URL for descriptions, without user, password and query, which may contain secrets.
   var withoutSecrets: String {
     if isFileURL { return path }
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: false) else { return "…" }
@@ -95,24 +99,26 @@ extension URL {
   }
 }
 
-/// The names of the options that every store knows. Backends declare their own in extensions.
+/// The names of the options common to all stores. Backends declare their own option names.
 public enum StoreOption {
-  /// Whether a store whose schema lacks what the model has is extended at attach. A `bool`, `true` by default.
+  /// Whether a store whose schema lacks entities or properties of the model is extended when it is attached. A `bool`,
+  /// `true` by default.
   public static let migrateAutomatically = "migrateAutomatically"
-  /// Kept for users of Core Data; migration here always infers what to do. A `bool`.
+  /// Accepted for users of Core Data, without effect: migration always infers its steps. A `bool`.
   public static let inferMapping = "inferMapping"
-  /// Whether a store that holds values or records which the model cannot keep may drop them at attach. A `bool`, `false`
-  /// by default: the attach fails then with ``ErrorCode/incompatibleModel`` and lists them in
-  /// ``CoherenceError/dataLosses``. With it, a store in a file is copied beside the file first, and a warning is logged.
+  /// Whether values and records that the model cannot keep may be dropped when a store is attached. A `bool`, `false`
+  /// by default: attaching then fails with ``ErrorCode/incompatibleModel`` and lists them in
+  /// ``CoherenceError/dataLosses``. With it, a store in a file is copied beside the file first, and a warning is
+  /// logged.
   ///
   /// Columns and tables that a model merely leaves out stay where they are, with and without the option.
   public static let allowsDataLoss = "allowsDataLoss"
-  /// Whether the store is attached without the constraints of keys that it does not have yet. A `bool`, `false` by
-  /// default: a store whose records have the same key is refused then with ``ErrorCode/duplicateKeys``, which lists them
-  /// in ``CoherenceError/duplicateKeys``.
+  /// Whether the store is attached without the key constraints that it does not have yet. A `bool`, `false` by default:
+  /// a store with several records of one key is then refused with ``ErrorCode/duplicateKeys``, which lists them in
+  /// ``CoherenceError/duplicateKeys``.
   ///
-  /// The way out for such a store: attach it with the option, have the records with one key merged into one, detach it,
-  /// and attach it without the option, which adds the constraint.
+  /// To repair such a store, attach it with the option, merge the records of each key into one, detach it, and attach
+  /// it without the option, which adds the constraint.
   ///
   /// ```swift
   /// var configuration = StoreConfiguration()
@@ -126,17 +132,18 @@ public enum StoreOption {
   /// try container.attachPersistentStore()
   /// ```
   ///
-  /// Constraints that the store has stay, and declared constraints are always kept. See ``EntityDescription/keySetting``
-  /// and ``ManagedObjectContext/mergeDuplicates(of:keeping:)``.
+  /// Constraints that the store has stay, and declared constraints are always kept. See
+  /// ``EntityDescription/keySetting`` and ``ManagedObjectContext/mergeDuplicates(of:keeping:)``.
   public static let allowsDuplicateKeys = "allowsDuplicateKeys"
-  /// Whether a store is refused whose model seems to rename an attribute without saying so: the model leaves out an attribute
-  /// with stored values, and adds another one of the same type to the same entity. A `bool`, `false` by default: a warning
-  /// with the numbers of values is logged. With it, the attach fails with ``ErrorCode/incompatibleModel`` and changes nothing.
+  /// Whether attaching fails if the model seems to rename an attribute without declaring it: the model leaves out an
+  /// attribute with stored values, and adds another one of the same type to the same entity. A `bool`, `false` by
+  /// default: a warning with the numbers of values is logged. With the option, attaching fails with
+  /// ``ErrorCode/incompatibleModel`` and changes nothing.
   ///
-  /// Either way the values stay in the store. ``Attribute/formerNames`` declares a rename, also after the warning: the attribute
-  /// takes the values of its former name while it has none of its own.
+  /// Either way the values stay in the store. ``Attribute/formerNames`` declares a rename, also after the warning: the
+  /// attribute takes the values of its former name while it has none of its own.
   public static let refusesSuspectedRenames = "refusesSuspectedRenames"
-  /// Whether the store is opened without the right to write. A `bool`, `false` by default.
+  /// Whether the store is opened for reading only. A `bool`, `false` by default.
   public static let readOnly = "readOnly"
 }
 

@@ -1,5 +1,5 @@
 extension StoreEnvironment {
-  /// The uniqueness constraints of an entity that its superentity does not have, as the store is to keep them: without
+  /// The uniqueness constraints of an entity that its superentity does not have and that the store enforces: without
   /// the key's constraint under ``StoreOption/allowsDuplicateKeys``.
   package func ownConstraints(of entity: EntityDescription) -> [[PropertyDescription]] {
     let own = entity.uniquenessConstraints.dropFirst(entity.superentity?.uniquenessConstraints.count ?? 0)

@@ -1,18 +1,21 @@
 public import Foundation
 public import Logging
 
-/// What a store is opened with.
+/// The model, the location and the options that a store is opened with.
 public struct StoreEnvironment: Sendable {
-  /// The type as the configuration gave it.
+  /// The type that the configuration names.
   public var type: StoreType
   /// The location of the store; `nil` for a store without one.
   public var url: URL?
   /// The name of the model configuration, `nil` for all entities.
   public var configurationName: String?
+  /// The model of the coordinator.
   public var model: ManagedObjectModel
   /// The entities that the store holds, ancestors before descendants. Every hierarchy is whole.
   public var entities: [EntityDescription]
+  /// The options of the configuration by name.
   public var options: [String: OptionValue]
+  /// The logger for messages of the store. Values of records and passwords must not be logged.
   public var logger: Logger
 
   public init(
@@ -53,27 +56,30 @@ public struct StoreEnvironment: Sendable {
   public var allowsMigration: Bool { bool(StoreOption.migrateAutomatically) ?? true }
   /// Whether attaching may drop stored values and records that the model cannot keep.
   public var allowsDataLoss: Bool { bool(StoreOption.allowsDataLoss) ?? false }
-  /// Whether the store may be without the constraints of keys; see ``StoreOption/allowsDuplicateKeys``.
+  /// Whether the store may lack the constraints of keys; see ``StoreOption/allowsDuplicateKeys``.
   public var allowsDuplicateKeys: Bool { bool(StoreOption.allowsDuplicateKeys) ?? false }
-  /// Whether a model that seems to rename an attribute without saying so is refused.
+  /// Whether a model that seems to rename an attribute without declaring it is refused.
   public var refusesSuspectedRenames: Bool { bool(StoreOption.refusesSuspectedRenames) ?? false }
-  /// Whether the store is opened without the right to write.
+  /// Whether the store is opened for reading only.
   public var isReadOnly: Bool { bool(StoreOption.readOnly) ?? false }
 
+  /// The value of a boolean option; `nil` if the option is missing or of another type.
   public func bool(_ option: String) -> Bool? {
     if case .bool(let value)? = options[option] { return value }
     return nil
   }
+  /// The value of an integer option; `nil` if the option is missing or of another type.
   public func int(_ option: String) -> Int? {
     if case .int(let value)? = options[option] { return value }
     return nil
   }
+  /// The value of a text option; `nil` if the option is missing or of another type.
   public func string(_ option: String) -> String? {
     if case .string(let value)? = options[option] { return value }
     return nil
   }
 
-  /// What a store made now, or brought up to date, says of itself.
+  /// The metadata of a store that is created or extended to the model now.
   public func freshMetadata(identifier: StoreIdentifier) -> StoreMetadata {
     let record = modelRecord
     var metadata = StoreMetadata(identifier: identifier, type: type.name, versionHashes: record.versionHashes)
@@ -81,7 +87,7 @@ public struct StoreEnvironment: Sendable {
     return metadata
   }
 
-  /// What a store records of the model that opens it now. Dates are whole seconds, so that a text keeps them exactly.
+  /// The record of the model for a store that is opened now. Dates are whole seconds, so that their text is exact.
   package var modelRecord: ModelRecord {
     let now = Date(timeIntervalSince1970: Date.now.timeIntervalSince1970.rounded(.down))
     return ModelRecord(
@@ -92,13 +98,13 @@ public struct StoreEnvironment: Sendable {
 }
 
 extension StoreEnvironment: CustomStringConvertible, CustomReflectable {
-  /// The type, the configuration and the place, without possible secrets in it.
+  /// The type, the configuration and the location, without possible secrets in the location.
   public var description: String {
     let configuration = configurationName.map { ", configuration: '\($0)'" } ?? ""
     return "<StoreEnvironment> (type: \(type)\(configuration), url: \(url?.withoutSecrets ?? "none"))"
   }
 
-  /// Without the values of options, and without possible secrets in the URL.
+  /// The properties without the values of options, and without possible secrets in the URL.
   public var customMirror: Mirror {
     Mirror(
       self,

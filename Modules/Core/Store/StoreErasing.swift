@@ -1,11 +1,11 @@
-/// A kind of store with a way to erase its stores, so that the next one in the place begins empty.
+/// A factory that can erase stores, so that the next store at the location begins empty.
 ///
-/// Without it, a store to be erased is set aside, and its content is kept there.
+/// For a factory without the refinement, a store to be erased is set aside with its content.
 public protocol StoreErasing: StoreFactory {
-  /// Removes a store with all of its content. Does nothing at a place without a store. The caller sees to it that the
-  /// store is not open.
+  /// Removes a store with all of its content. Does nothing at a location without a store. The caller ensures that no
+  /// store is open there.
   ///
-  /// - Throws: ``ErrorCode/storeBusy`` when the kind of store notices that it is open nevertheless;
-  ///   ``ErrorCode/storeInaccessible`` when its place refuses.
+  /// - Throws: ``ErrorCode/storeBusy`` when the factory notices an open store at the location;
+  ///   ``ErrorCode/storeInaccessible`` when the location cannot be written.
   func erase(_ environment: StoreEnvironment) throws
 }

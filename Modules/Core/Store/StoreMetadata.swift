@@ -1,14 +1,14 @@
 public import Foundation
 
-/// What a store says of itself, kept in the store.
+/// The description of a store, kept in the store itself.
 public struct StoreMetadata: Sendable, Hashable, Codable {
-  /// The store's identity, made when the store was.
+  /// The identity of the store, made when the store was created.
   public var identifier: StoreIdentifier
   /// The name of the store type.
   public var type: String
   /// The version hash of each entity of the model that opened the store last.
   public var versionHashes: [String: String]
-  /// What the application keeps there.
+  /// Texts of the application by key.
   public var userInfo: [String: String] = [:]
   /// The models that opened the store to write, in the order of their first opening: the last model is the newest.
   public var models: [ModelRecord] = []
@@ -19,7 +19,7 @@ public struct StoreMetadata: Sendable, Hashable, Codable {
     self.versionHashes = versionHashes
   }
 
-  /// Reads metadata. Stores of earlier versions of the framework have no record of models.
+  /// Decodes metadata. Stores of earlier versions of the framework have no record of models.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     identifier = try container.decode(StoreIdentifier.self, forKey: .identifier)
@@ -65,7 +65,7 @@ extension ModelRecord: CustomStringConvertible {
   }
 }
 
-/// How a model stands to the models with which a store was opened before.
+/// The age of a model in comparison with the models that opened a store before.
 public enum ModelAge: Sendable, Hashable {
   /// No program has opened the store with the model.
   case unseen
@@ -76,7 +76,7 @@ public enum ModelAge: Sendable, Hashable {
 }
 
 extension StoreMetadata {
-  /// How a model with these version hashes stands to the models with which the store was opened.
+  /// The age of a model with the given version hashes, in comparison with the models that opened the store.
   public func age(ofModelWith hashes: [String: String]) -> ModelAge {
     if models.isEmpty { return hashes == versionHashes ? .newest : .unseen }
     guard let index = models.lastIndex(where: { $0.versionHashes == hashes }) else { return .unseen }
@@ -86,7 +86,7 @@ extension StoreMetadata {
   /// The record of the model that opened the store last.
   public var lastModel: ModelRecord? { models.last { $0.versionHashes == versionHashes } }
 
-  /// How many models are remembered. A store that meets more forgets those that opened it first.
+  /// The greatest number of remembered models. The models that opened the store first are removed above it.
   static let modelLimit = 100
 
   /// Records that a program opened the store with a model. Changes nothing when the model opened it last already.

@@ -2,23 +2,24 @@ import Synchronization
 
 /// The available backends, by the name of their store type.
 ///
-/// A configuration that names its type by a bare name is looked up here: in the registry passed to the coordinator, else
-/// in the one bound to the current task with ``withValue(operation:)``, else in ``shared``.
+/// A configuration may give the type of its store as a name. The name is looked up in the registry passed to the
+/// coordinator, else in the registry bound to the current task with ``withValue(operation:)``, else in ``shared``. May
+/// be used on any thread.
 public final class StoreRegistry: Sendable {
-  /// The registry of this process. It knows the backends of the module `Coherence` wherever this is linked; registered
-  /// types take precedence over them.
+  /// The registry of this process. Includes the backends of the module `Coherence` in programs that link it; registered
+  /// types take precedence.
   public static let shared = StoreRegistry { LinkedBackends.storeTypes }
   @TaskLocal private static var bound: StoreRegistry?
   private let factories = Mutex<[String: any StoreFactory]>([:])
   /// The types known without registration.
   private let defaults: @Sendable () -> [String: StoreType]
 
-  /// Makes a registry that knows no backend.
+  /// Makes a registry without backends.
   public convenience init() { self.init { [:] } }
 
   private init(defaults: @escaping @Sendable () -> [String: StoreType]) { self.defaults = defaults }
 
-  /// The registry in force: the task's own, or ``shared``.
+  /// The registry bound to the current task, or ``shared``.
   public static var current: StoreRegistry { bound ?? shared }
 
   /// Runs an operation with this registry in place of ``shared``.
@@ -33,13 +34,13 @@ public final class StoreRegistry: Sendable {
     try await Self.$bound.withValue(self, operation: operation, isolation: isolation)
   }
 
-  /// Makes a backend known by the name of its store type.
+  /// Registers a backend under the name of its store type.
   ///
   /// - Throws: ``ErrorCode/storeTypeRegisteredTwice`` when the name is taken; the first registration stays.
   /// - Precondition: The type brings its factory along, or `factory` is given.
   public func register(_ type: StoreType, factory: (any StoreFactory)? = nil) throws {
     guard let factory = factory ?? type.factory else {
-      throw CoherenceError(.unknownStoreType, "Store type '\(type)' has no factory; pass one to register it.")
+      throw CoherenceError(.unknownStoreType, "Store type '\(type)' cannot be registered without a factory; pass one.")
     }
     try factories.withLock { known in
       guard known[type.name] == nil else {

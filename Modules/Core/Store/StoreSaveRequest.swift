@@ -1,11 +1,12 @@
-/// One save, as a list of steps to take in order within one transaction.
+/// One save: a list of steps that a store applies in order within one transaction.
 ///
 /// The steps are planned so that an engine that checks foreign keys at once never sees a violation unless one remains
 /// at the end: references to later records are written null first and filled in by a `fix`.
 public struct StoreSaveRequest: Sendable {
+  /// The steps in order.
   public var steps: [SaveStep]
-  /// The numbers of members to check once the steps are taken, in the same transaction, so that saves at the same time
-  /// cannot break a bound together. See ``checkMemberCounts(in:count:)``.
+  /// The numbers of members to check once the steps are taken, in the same transaction, so that concurrent saves cannot
+  /// violate a bound together. See ``checkMemberCounts(in:count:)``.
   public var memberCounts: [MemberCountCheck]
 
   public init(steps: [SaveStep], memberCounts: [MemberCountCheck] = []) {
@@ -14,10 +15,10 @@ public struct StoreSaveRequest: Sendable {
   }
 }
 
-/// A row that a save found at another version than it is based on.
+/// A row whose version in the store is not the base version of the save.
 public struct StoreConflict: Sendable {
   public var id: ManagedObjectID
-  /// The row as the store has it; `nil` when it was deleted.
+  /// The present row of the store; `nil` if it was deleted.
   public var storeRow: Row?
   public init(id: ManagedObjectID, storeRow: Row?) {
     self.id = id

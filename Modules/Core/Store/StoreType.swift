@@ -1,4 +1,5 @@
-/// The kind of a store: a name and, when the backend's module declares it, the way to open one.
+/// The type of a store: a name, and a factory if the backend's module declares the type. Types are equal when their
+/// names are.
 ///
 /// ```swift
 /// import CoherenceSQLite
@@ -6,8 +7,9 @@
 /// StoreConfiguration(type: "SQLite")     // looked up in a registry
 /// ```
 public struct StoreType: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+  /// The name of the type, as in ``StoreMetadata/type``.
   public let name: String
-  /// Opens stores of the type, when the value brings it along.
+  /// The factory of the type; `nil` to look the name up in a ``StoreRegistry``.
   public let factory: (any StoreFactory)?
 
   public init(_ name: String, factory: (any StoreFactory)? = nil) {
@@ -23,24 +25,24 @@ public struct StoreType: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
 
 /// Opens the stores of one type.
 public protocol StoreFactory: Sendable {
-  /// Whether a store of the type lives in a file of its own. Without, `StoreEnvironment.url` is `nil` or the location
-  /// that the configuration gave.
+  /// Whether a store of the type is kept in a file of its own. If not, `StoreEnvironment.url` is `nil` or the
+  /// configuration's location.
   var usesFiles: Bool { get }
 
-  /// Opens a store, creating it with the environment's schema at an empty place, and adding to its schema what the
-  /// model adds (see ``StoreEnvironment/allowsMigration``).
+  /// Opens a store. Creates it at an empty location, and extends the schema of an existing store to the model (see
+  /// ``StoreEnvironment/allowsMigration``).
   ///
-  /// - Throws: ``ErrorCode/notADatabase``, ``ErrorCode/storeInaccessible``, ``ErrorCode/incompatibleModel`` and the
-  ///   like; nothing is changed then.
+  /// - Throws: ``ErrorCode/notADatabase``, ``ErrorCode/storeInaccessible``, ``ErrorCode/incompatibleModel`` and other
+  ///   codes of a failed opening. A call that throws changes nothing.
   func open(_ environment: StoreEnvironment) throws -> any PersistentStore
 
-  /// The metadata of a store that need not be open; `nil` at a place without a store.
+  /// Reads the metadata of a store that need not be open; returns `nil` at a location without a store.
   ///
   /// - Throws: ``ErrorCode/notADatabase`` or ``ErrorCode/storeCorrupt``.
   func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata?
 
-  /// Moves a store out of the way, keeping its content, so that a fresh store can take its place.
+  /// Moves a store aside with its content, so that a new store can be created at its location.
   ///
-  /// - Returns: A description of where it is now, for the log.
+  /// - Returns: A description of the new location, for the log.
   func setAside(_ environment: StoreEnvironment) throws -> String
 }

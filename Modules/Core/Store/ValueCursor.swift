@@ -1,9 +1,9 @@
-/// A cursor that passes values to a sink where the store has them, without making rows of them first.
+/// A cursor that passes values to a sink directly, without making rows.
 ///
-/// A refinement of ``RowCursor`` that a store may leave out: Core then makes rows and copies their values, as
-/// ``ValueSink/put(_:)-(Row)`` does. With it, a read of values allocates nothing for a record but what the sink
-/// allocates. Core uses it for fetches whose predicate, order and range are exact and to which no unsaved change
-/// matters; all other fetches are read as rows.
+/// A store may leave this refinement of ``RowCursor`` out: Core then makes rows and copies their values, as
+/// ``ValueSink/put(_:)-(Row)`` does. With the refinement, a read of values allocates only the memory that the sink
+/// allocates. Core uses it for fetches whose predicate, order and range are exact and that no unsaved change affects;
+/// all other fetches are read as rows.
 public protocol ValueCursor: RowCursor {
   /// Passes the values of some records, in the order of the fetch, as many as are cheap to get at once. Called from one
   /// thread at a time, never after it returned `false`.

@@ -25,16 +25,17 @@ struct LikePattern: Sendable {
       }
       isEscaped = false
     }
-    // A backslash at the end has nothing to take and stands for itself.
+    // A backslash at the end is literal.
     if isEscaped { parts.append(.byte(UInt8(ascii: "\\"))) }
     self.parts = parts
   }
 
-  /// Whether the whole text, in UTF-8, fits the pattern. Takes at most the product of the two lengths.
+  /// Whether the whole text, in UTF-8, fits the pattern. Costs at most the product of the two lengths.
   func matches(_ text: UnsafeRawBufferPointer) -> Bool {
     var position = 0
     var part = 0
-    // Where to go on when what follows the last `*` does not fit: it takes one character more.
+    // The position to continue from when the part after the last `*` does not fit: the `*` then takes one more
+    // character.
     var retry: (part: Int, position: Int)?
     while position < text.count {
       if part < parts.count, let next = end(of: parts[part], at: position, in: text) {
@@ -63,7 +64,7 @@ struct LikePattern: Sendable {
 
   private static func nextCharacter(after position: Int, in text: UnsafeRawBufferPointer) -> Int {
     var next = position + 1
-    // Bytes that continue a character have the form 10xxxxxx.
+    // Continuation bytes of UTF-8 have the form 10xxxxxx.
     while next < text.count, text[next] & 0xC0 == 0x80 { next += 1 }
     return next
   }

@@ -17,15 +17,15 @@ struct PatternAutomaton: Sendable {
 
   private let program: [Instruction]
   private let sets: [ScalarSet]
-  /// For each set, the scalars below U+0080 as two words of bits, so that most scalars cost no look at the set.
+  /// For each set, the scalars below U+0080 as two words of bits, so that most scalars need no lookup in the set.
   private let asciiBits: [UInt64]
   private let ignoresCase: Bool
 
   /// The automaton of a pattern; `nil` for a pattern beyond the regular part of ICU's syntax: literals, `.`, sets, `\d`
   /// `\w` `\s` and their complements, groups, alternatives, quantifiers, `^` and `$`.
   ///
-  /// - Parameter ignoresCase: Whether letters of either case are the same. Only patterns and texts of ASCII are matched
-  ///   then: beyond ASCII, case folding can change the number of scalars.
+  /// - Parameter ignoresCase: Whether case is ignored. The automaton then covers only patterns and texts of ASCII,
+  ///   because case folding of other scalars can change their number.
   init?(_ pattern: String, ignoresCase: Bool) {
     if ignoresCase, !pattern.utf8.allSatisfy({ $0 < 0x80 }) { return nil }
     var parser = PatternParser(pattern)
@@ -55,7 +55,7 @@ struct PatternAutomaton: Sendable {
     }
   }
 
-  /// - Parameter base: Room for five numbers per instruction, all of them 0.
+  /// - Parameter base: Memory for five integers per instruction, all of them 0.
   private func run(_ text: UnsafeBufferPointer<UInt8>, in base: UnsafeMutablePointer<Int>) -> Bool {
     let size = program.count
     var current = base
@@ -66,7 +66,7 @@ struct PatternAutomaton: Sendable {
     var step = 1
     var isMatch = false
 
-    // Adds a thread, and all threads that it leads to without reading.
+    // Adds a thread, and all threads that it reaches without reading a scalar.
     func add(_ start: Int, to threads: UnsafeMutablePointer<Int>, _ count: inout Int, at index: Int) {
       stack[0] = start
       var depth = 1
@@ -144,13 +144,13 @@ struct PatternAutomaton: Sendable {
   }
 }
 
-/// The program of a pattern while it is made.
+/// A compiler of pattern nodes to a program.
 struct PatternProgram {
   private(set) var instructions: [PatternAutomaton.Instruction] = []
   private(set) var sets: [ScalarSet] = []
   private var work = 0
 
-  /// Longer programs, which counted repetitions can make, are left to ICU.
+  /// The greatest length of a program. Longer programs, which counted repetitions can produce, are left to ICU.
   private static let greatestLength = 1_000
 
   /// Emits the instructions of a whole pattern.
@@ -166,7 +166,7 @@ struct PatternProgram {
   }
 
   private mutating func emit(_ node: PatternNode) throws {
-    // Also what emits nothing is repeated.
+    // Counts nodes that emit no instruction too, because they may be repeated without end.
     work += 1
     guard work < 100 * Self.greatestLength else { throw PatternParser.NotCovered() }
     switch node {
@@ -197,7 +197,7 @@ struct PatternProgram {
     for jump in jumps { instructions[jump] = .jump(instructions.count) }
   }
 
-  /// A node that occurs so many times, or not at all; `nil` for any number of times.
+  /// Emits a node that occurs up to a number of times; `nil` for any number of times.
   private mutating func emitOptions(_ node: PatternNode, count: Int?) throws {
     guard let count else {
       let split = try append(.match)

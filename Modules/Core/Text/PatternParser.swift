@@ -2,7 +2,7 @@
 indirect enum PatternNode: Sendable {
   case sequence([PatternNode])
   case alternatives([PatternNode])
-  /// At least and at most so many times; without a maximum any number of times.
+  /// A repetition with a minimum and a maximum number of times; `nil` for no maximum.
   case repetition(PatternNode, Int, Int?)
   case scalar(ScalarSet)
   case textStart
@@ -11,10 +11,10 @@ indirect enum PatternNode: Sendable {
 
 /// Reads the regular part of ICU's pattern syntax.
 ///
-/// Everything else ends the reading, also characters whose meaning depends on where they stand: a parsed pattern means
-/// here exactly what it means to ICU.
+/// Throws at everything else, and at characters whose meaning depends on their position, so that a parsed pattern has
+/// exactly ICU's meaning.
 struct PatternParser {
-  /// The pattern is not made of the regular part of the syntax alone.
+  /// The pattern uses syntax beyond the regular part.
   struct NotCovered: Error {}
 
   private let scalars: [Unicode.Scalar]
@@ -67,7 +67,7 @@ struct PatternParser {
     default: break
     }
     let (minimum, maximum) = try quantifier()
-    // Which repetition is tried first makes no difference to whether the whole text matches.
+    // A lazy quantifier does not change whether the whole text matches.
     if !accept("?"), current == "+" { throw NotCovered() }
     if isAtQuantifier { throw NotCovered() }
     return .repetition(node, minimum, maximum)
@@ -123,7 +123,7 @@ struct PatternParser {
     return node
   }
 
-  /// What stands behind a backslash.
+  /// The set that an escape sequence stands for.
   private mutating func escape() throws -> ScalarSet {
     let scalar = try take()
     switch scalar {
@@ -149,7 +149,7 @@ struct PatternParser {
   private mutating func set() throws -> ScalarSet {
     var set = ScalarSet()
     set.isNegated = accept("^")
-    // `[:` begins a set by name, and a set has a member.
+    // `[:` begins a named set, and an empty set is invalid.
     if current == ":" || current == "]" { throw NotCovered() }
     while !accept("]") { try addMember(to: &set) }
     return set

@@ -1,12 +1,12 @@
 import Foundation
 
 extension String {
-  /// The text with what the options ignore taken out, so that texts which are the same by the options have the same
-  /// bytes. The same on every platform, in every locale.
+  /// The text without the differences that the options ignore, so that texts which are equal by the options have equal
+  /// bytes. The result is the same on every platform and in every locale.
   ///
-  /// - `diacriticInsensitive` takes the text apart canonically, drops the marks, and puts it together again. Marks that
-  ///   make another letter stay: nuktas, the voicing marks of kana, and viramas. Letters that Unicode does not take
-  ///   apart, as `ø` and `ł`, stay too.
+  /// - `diacriticInsensitive` decomposes the text canonically, drops the marks, and composes it again. Marks that make
+  ///   another letter stay: nuktas, the voicing marks of kana, and viramas. Letters without a decomposition, such as
+  ///   `ø` and `ł`, stay too.
   /// - `caseInsensitive` folds character by character: `ß` and `ẞ` are the same and differ from `ss`; the dotless `ı`
   ///   is a letter of its own.
   public func folded(_ options: StringOptions) -> String {

@@ -1,4 +1,4 @@
-/// How texts are compared. Without options: by their UTF-8 bytes.
+/// The differences that a comparison of texts ignores. Without options, texts are compared by their UTF-8 bytes.
 public struct StringOptions: OptionSet, Sendable, Hashable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }

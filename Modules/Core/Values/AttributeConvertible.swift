@@ -9,7 +9,7 @@ public protocol AttributeConvertible: Sendable {
   static var attributeType: AttributeType { get }
   /// The value that a typed accessor returns in place of a missing one.
   static var attributeDefault: Self { get }
-  /// The stored form.
+  /// The value in its stored form.
   var attributeValue: AttributeValue { get }
   /// The value from its stored form; `nil` when the stored form is of another type or out of range.
   init?(attributeValue: AttributeValue)
@@ -117,9 +117,9 @@ extension Data: AttributeConvertible {
 
 extension Date: AttributeConvertible {
   public static var attributeType: AttributeType { .date }
-  /// The reference date of 1970.
+  /// Midnight UTC of 1970-01-01.
   @inlinable public static var attributeDefault: Date { Date(timeIntervalSince1970: 0) }
-  /// Rounded to the microsecond. A date that no store can keep becomes a value that validation refuses.
+  /// The date rounded to the microsecond. A date out of the range of stores becomes a value that validation refuses.
   @inlinable public var attributeValue: AttributeValue { Timestamp(self).map(AttributeValue.date) ?? .double(.nan) }
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .date(let value) = attributeValue else { return nil }

@@ -1,11 +1,11 @@
 import Foundation
 
 extension AttributeType {
-  /// The value as it will be stored, or an error that says why it cannot be.
+  /// Checks a value and returns it in the form in which it is stored.
   ///
-  /// Integers are taken for floating-point attributes and the other way round when nothing is lost; anything else must
-  /// be of the type's own storage. Values that no store keeps are refused here: not-a-number, text with U+0000, numbers
-  /// out of the type's range.
+  /// Converts integers to floating-point and decimal numbers when no precision is lost. Any other value must have the
+  /// type's own storage. Refuses values that no store keeps: not-a-number, text with U+0000, numbers out of the type's
+  /// range.
   ///
   /// - Throws: ``ErrorCode/wrongType`` or ``ErrorCode/invalidValue``.
   public func checked(_ value: AttributeValue) throws(CoherenceError) -> AttributeValue {
@@ -44,7 +44,7 @@ extension AttributeType {
       }
       return checked
     case (.date, .double(let number)) where number.isNaN:
-      // `Date.attributeValue` makes this of a date without a timestamp.
+      // `Date.attributeValue` returns this for a date out of range.
       throw CoherenceError(
         .invalidValue, "The date lies further from 1970 than 292,000 years, which no store can keep.")
     default:
@@ -80,7 +80,7 @@ extension AttributeType {
 }
 
 extension String {
-  /// Whether the text has the character U+0000.
+  /// Whether the text contains the character U+0000.
   var containsNUL: Bool {
     utf8.withContiguousStorageIfAvailable { $0.count > 0 && memchr($0.baseAddress!, 0, $0.count) != nil }
       ?? utf8.contains(0)
@@ -88,7 +88,7 @@ extension String {
 }
 
 extension AttributeValue {
-  /// A name for the value's kind, for messages. It never contains the value.
+  /// The name of the value's kind, for messages. Never contains the value.
   public var typeName: String {
     switch self {
     case .null: "null"
@@ -106,7 +106,7 @@ extension AttributeValue {
 
   /// The order of two values of one kind: negative, zero or positive. Null comes before everything, `false` before
   /// `true`, strings by UTF-8 bytes, data and UUIDs byte by byte. Integers, doubles and decimals compare by value.
-  /// Values of kinds that do not compare are in the order of their kinds.
+  /// Values of incomparable kinds have a fixed order of kinds.
   public func order(to other: AttributeValue) -> Int {
     switch (self, other) {
     case (.null, .null): 0

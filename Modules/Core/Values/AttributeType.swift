@@ -7,20 +7,20 @@ public indirect enum AttributeType: Sendable, Hashable {
   case decimal
   case string
   case data
-  /// A point in time, kept to the microsecond: an object rounds a date when it is assigned, and a condition the dates in it.
-  /// `Date.roundedToMicroseconds()` rounds likewise.
+  /// A point in time, stored to the microsecond. An object rounds a date when it is assigned; a predicate rounds its
+  /// dates likewise. See `Date.roundedToMicroseconds()`.
   case date
   case uuid
-  /// Kept as text.
+  /// A URL, stored as text.
   case url
-  /// A raw-representable type, kept by its raw value. When `cases` is given, other values are refused.
+  /// A raw-representable type, stored as its raw value. With `cases`, other values are refused.
   case enumeration(raw: AttributeType, cases: Set<AttributeValue>?)
-  /// A `Codable` type, kept as JSON text with sorted keys.
+  /// A `Codable` type, stored as JSON text with sorted keys.
   case codable
-  /// Any type that the transformer of that name turns into data and back.
+  /// Any type that the named transformer converts to data and back.
   case transformable(String)
 
-  /// How a value of the type is represented in a row and in a store.
+  /// The representation of the type's values in rows and stores.
   public var storage: StorageType {
     switch self {
     case .int16: .int16
@@ -51,7 +51,7 @@ public indirect enum AttributeType: Sendable, Hashable {
   }
 }
 
-/// The representation of a value in a row: what a store needs to know about a slot.
+/// The representation of a slot's values in rows and stores.
 public enum StorageType: String, Sendable, Hashable, CaseIterable {
   case int16, int32, int64, bool, float, double, decimal, string, data, date, uuid
   /// The key of another record.

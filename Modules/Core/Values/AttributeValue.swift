@@ -1,8 +1,8 @@
 public import Foundation
 
-/// One value of a record, as rows hold it and stores keep it.
+/// One value of a record, in the form of rows and stores.
 ///
-/// Equality is the one by which the framework decides whether a value changed: strings by their UTF-8 bytes, numbers by
+/// The framework decides by equality whether a value changed. Strings are compared by their UTF-8 bytes, numbers by
 /// value (`-0.0` equals `0.0`), dates by microsecond.
 public enum AttributeValue: Sendable {
   case null
@@ -86,13 +86,13 @@ extension String {
   }
 }
 
-/// A point in time as stores keep it: microseconds since 1970-01-01 00:00:00 UTC.
+/// A point in time with the precision of stores: microseconds since 1970-01-01 00:00:00 UTC.
 public struct Timestamp: Sendable, Hashable, Comparable {
   public let microseconds: Int64
 
   @inlinable public init(microseconds: Int64) { self.microseconds = microseconds }
 
-  /// The nearest microsecond to a date; `nil` when it lies further from 1970 than 292,000 years.
+  /// The nearest microsecond to a date; `nil` for a date more than 292,000 years from 1970.
   @inlinable public init?(_ date: Date) {
     let value = (date.timeIntervalSince1970 * 1_000_000).rounded()
     guard value.magnitude < 9.2e18 else { return nil }
@@ -102,12 +102,12 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   /// The date whose nearest microsecond this is.
   @inlinable public var date: Date {
     let date = Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
-    // From 1843 to 2096 the numbers that dates are made of lie closer together than microseconds.
+    // From 1843 to 2096 neighbouring dates are less than a microsecond apart.
     return microseconds.magnitude < 4_000_000_000_000_000 ? date : neighbor(of: date)
   }
 
-  /// The date itself, or the next one on either side, if that is the one whose nearest microsecond this is: a date that was
-  /// read is stored as the same value again.
+  /// The date itself or one of its two neighbours: the date that rounds to this microsecond. So a date that was read
+  /// from a store is stored as the same value again.
   @usableFromInline func neighbor(of date: Date) -> Date {
     let interval = date.timeIntervalSinceReferenceDate
     let candidates = [interval, interval.nextUp, interval.nextDown].map(Date.init(timeIntervalSinceReferenceDate:))

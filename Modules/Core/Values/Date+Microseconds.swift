@@ -1,11 +1,11 @@
 public import Foundation
 
 extension Date {
-  /// The date as every store keeps it: the nearest microsecond.
+  /// Returns the date rounded to the nearest microsecond, the precision of all stores.
   ///
-  /// A `Date` of now has parts of microseconds, and no store keeps them. An attribute rounds when the date is assigned, so
-  /// the object has the rounded date at once; a structure keeps its own, and differs from the structure that is fetched. Make
-  /// the structure with a rounded date to have the two equal:
+  /// A `Date` has fractions of microseconds, which no store keeps. An attribute rounds a date when it is assigned, so
+  /// the object has the rounded date at once. A structure keeps its unrounded date and so differs from the structure
+  /// that is fetched. Make the structure with a rounded date, and the two are equal:
   ///
   /// ```swift
   /// let note = Note(id: 1, written: Date.now.roundedToMicroseconds())
@@ -13,7 +13,7 @@ extension Date {
   /// try manager.fetchModel(notes, uid: 1) == note  // true
   /// ```
   ///
-  /// A date that is rounded already stays as it is. A date further from 1970 than 292,000 years, which no store keeps, is
-  /// returned unchanged. A condition rounds the dates in it likewise: a search for the unrounded date finds the record.
+  /// A rounded date is returned unchanged, and so is a date more than 292,000 years from 1970, which no store keeps.
+  /// Predicates round their dates likewise, so that a search for the unrounded date finds the record.
   public func roundedToMicroseconds() -> Date { Timestamp(self)?.date ?? self }
 }

@@ -1,14 +1,14 @@
 /// A hash table from identifiers to words: a ``KeyTable`` for each space.
 ///
-/// Invariants, see ``checkInvariants()``: each space has at most one part, and the table frees the memory of its parts at
-/// `removeAll` and at its end. A pointer to the keys of a space is valid until then, because the keys have memory of their
-/// own, which does not move when another space gets a part.
+/// Invariants, see ``checkInvariants()``: each space has at most one part, and the table frees the memory of its parts
+/// at `removeAll` and at its end. A pointer to the keys of a space is valid until then, because the keys have memory of
+/// their own, which does not move when another space gets a part.
 struct IDTable: ~Copyable {
   private struct Part {
     let space: UnsafeMutableRawPointer
     let keys: UnsafeMutablePointer<KeyTable>
   }
-  // Few, and the same one again and again: a scan from the front finds it at once.
+  // A table has few spaces, and lookups mostly ask for the same one: a scan from the front finds it at once.
   private var parts: [Part] = []
 
   deinit { Self.release(parts) }

@@ -1,8 +1,8 @@
-/// A hash table from keys to words, for lookups of every row of a fetch or a save: objects, rows, and unsaved changes.
-/// Open addressing with linear probing and backward shift. Fibonacci hashing spreads groups of eight keys that follow
-/// each other, as the keys of records that come together do, so that they share cache lines.
+/// A hash table from keys to words, for lookups that bulk work makes for every row: objects, rows, and unsaved changes.
+/// Open addressing with linear probing and backward-shift deletion. Fibonacci hashing spreads keys in groups of eight
+/// consecutive ones, which share cache lines: records that are fetched together often have consecutive keys.
 ///
-/// A word of zero means "nothing", so it cannot be stored. An empty table has no memory of its own.
+/// A word of zero means "no entry" and cannot be stored. An empty table has no memory of its own.
 ///
 /// Invariants, see ``checkInvariants()``:
 /// - The capacity, which is `mask + 1`, is a power of two, and at most two thirds of the entries are occupied. A search
@@ -28,7 +28,7 @@ struct KeyTable: ~Copyable {
 
   deinit { if hasMemory { entries.deallocate() } }
 
-  /// Gives all memory back.
+  /// Removes all entries and frees the memory.
   mutating func removeAll() {
     if hasMemory { entries.deallocate() }
     (entries, shift, mask, count, hasMemory) = (Self.nothing, 60, Self.smallestCapacity - 1, 0, false)
@@ -57,7 +57,7 @@ struct KeyTable: ~Copyable {
     return 0
   }
 
-  /// Sets the word of a key, replacing what it had.
+  /// Sets the word of a key and replaces an earlier one.
   mutating func set(_ word: UInt, for key: Int64) {
     assert(word != 0, "A key table cannot store the word zero, which marks a free entry.")
     var index = home(key)
@@ -78,8 +78,8 @@ struct KeyTable: ~Copyable {
     if count * 3 > mask * 2 { grow() }
   }
 
-  /// Replaces the word of a key by a block's result for it: zero stands for "nothing". There must be room, see
-  /// `reserve`.
+  /// Replaces the word of a key with the result of a block. A word of zero stands for "no entry". The table must have
+  /// room, see `reserve`.
   @inline(__always) mutating func update(_ key: Int64, _ body: (UInt) -> UInt) {
     var index = home(key)
     while entries[index].word != 0 {
@@ -121,11 +121,12 @@ struct KeyTable: ~Copyable {
     }
     entries[hole].word = 0
     count -= 1
-    // The smallest table stays: where one record at a time is there, it would come and go with each.
+    // A table of the smallest capacity keeps its memory, because a table with one record at a time would allocate and
+    // free it for each record.
     if count == 0, mask >= Self.smallestCapacity { removeAll() }
   }
 
-  /// Makes room for as many more keys at once.
+  /// Reserves room for a number of further keys.
   mutating func reserve(_ more: Int) {
     var doublings = 0
     while (count + more) * 3 > ((mask + 1) << doublings - 1) * 2 { doublings += 1 }
@@ -160,8 +161,8 @@ extension KeyTable {
   /// The number of entries, free ones included.
   var capacity: Int { mask + 1 }
 
-  /// Ends a debug build if an invariant of the table does not hold. Takes time proportional to the capacity, and none in
-  /// a release build.
+  /// Ends a debug build if an invariant of the table does not hold. Takes time proportional to the capacity, and none
+  /// in a release build.
   func checkInvariants() {
     assert(capacity >= Self.smallestCapacity && capacity & mask == 0, "The capacity of a key table is a power of two.")
     assert(

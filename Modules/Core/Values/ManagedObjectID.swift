@@ -3,15 +3,17 @@ import Synchronization
 /// The identity of a record, the same in every context of a coordinator.
 ///
 /// An identifier is temporary from insert until ``ManagedObjectContext/obtainPermanentIDs(for:)`` or a save gives the
-/// record its place in a store. A context still resolves its temporary identifiers afterwards.
+/// record a key in a store. A context still resolves its temporary identifiers afterwards.
 ///
-/// Two plain words: an identifier is copied without counting references, because spaces live as long as the process.
+/// An identifier is two plain words, copied without reference counting, because spaces live as long as the process. May
+/// be used on any thread.
 public struct ManagedObjectID: Sendable, Hashable {
   // Safety of `Unmanaged`: spaces live as long as the process.
   @usableFromInline let unmanagedSpace: Unmanaged<IDSpace>
   /// The key within the space.
   public let key: Int64
 
+  /// Makes an identifier of a key in a space. For stores.
   @inlinable public init(space: IDSpace, key: Int64) {
     unmanagedSpace = Unmanaged.passUnretained(space)
     self.key = key
@@ -30,22 +32,22 @@ public struct ManagedObjectID: Sendable, Hashable {
   }
 
   @inlinable public func hash(into hasher: inout Hasher) {
-    // One word: a key rarely needs its upper bits, and equality compares both words.
+    // Hashes one word: keys rarely use their upper bits, and equality compares both words.
     hasher.combine(UInt64(bitPattern: key) ^ UInt64(truncatingIfNeeded: spaceNumber) << 40)
   }
 
   @inlinable var spaceNumber: Int { unmanagedSpace._withUnsafeGuaranteedRef { $0.number } }
 
-  /// Whether the record has no place in a store yet.
+  /// Whether the record has no key in a store yet.
   public var isTemporaryID: Bool { unmanagedSpace._withUnsafeGuaranteedRef { $0.isTemporary } }
 
-  /// The store that holds the record.
+  /// The store that has the record; `nil` for a temporary identifier.
   public var storeIdentifier: StoreIdentifier? { space.store }
 
   /// The root of the record's entity hierarchy. The record itself may be of a subentity.
   public var entity: EntityDescription { space.root }
 
-  /// A fresh temporary identifier, unique in this process.
+  /// A new temporary identifier, unique in this process.
   package static func temporary(for entity: EntityDescription) -> ManagedObjectID {
     let key = Self.lastTemporaryKey.add(1, ordering: .relaxed).newValue
     return ManagedObjectID(space: entity.root.temporarySpace, key: key)
@@ -85,9 +87,9 @@ extension ManagedObjectID: CustomStringConvertible {
 
 /// The keys of one entity hierarchy in one store.
 ///
-/// Each pair has one instance, however many coordinators have the store attached, so that identifiers compare by
-/// reference. It lives as long as the process, as models do; its memory beside a few words is freed with the last row
-/// of the space.
+/// Each pair of store and hierarchy has one instance in the process, shared by all coordinators, so that identifiers
+/// compare by reference. An instance lives as long as the process, as models do; the memory of its row table is freed
+/// with the last row.
 public final class IDSpace: Sendable {
   /// The store; `nil` for the space of temporary identifiers.
   public let store: StoreIdentifier?
@@ -145,8 +147,9 @@ public struct IDSpaces: Sendable {
   public subscript(entity: EntityDescription) -> IDSpace { spaces[ObjectIdentifier(entity.root)]! }
 }
 
-/// The identity of a store, kept in the store itself, so that it is the same whenever it is attached.
+/// The identity of a store. It is kept in the store itself, and so is the same each time the store is attached.
 public struct StoreIdentifier: Sendable, Hashable, CustomStringConvertible {
+  /// The text of the identifier, unique among stores.
   public let rawValue: String
   public init(_ rawValue: String) { self.rawValue = rawValue }
   public var description: String { rawValue }

@@ -1,26 +1,27 @@
-// A row that one owner is still working on: the values of a changed object, which become the saved row.
+// Drafts: rows with one owner that are still changed. The draft of a changed object becomes its saved row.
 
 extension Row {
-  /// A row of its own with the same values.
+  /// Makes a draft with a buffer of its own and the values of a row.
   init(draftOf row: Row) {
     self = Row.make(id: row.id, entity: row.entity, version: row.version) { writer in
       for slot in 0..<row.count { writer.append(row.storage.values[slot]) }
     }
   }
 
-  /// Makes the buffer this row's alone. A buffer in its space's table is never: others may take a reference there.
+  /// Copies the buffer unless this row has the only reference. A buffer in its space's table is always copied, because
+  /// other threads may take a reference there.
   @inline(__always) private mutating func own() {
     if storage.content.pointee.isShared || !isKnownUniquelyReferenced(&storage) { self = Row(draftOf: self) }
   }
 
-  /// Writes a slot. Others who hold the row see nothing of it.
+  /// Writes a slot. Other references to the row do not see the change.
   @inline(__always) mutating func set(_ value: consuming AttributeValue, at slot: Int) {
     own()
     Misuse.check(slot >= 0 && slot < count, "The row has no such slot.")
     storage.values[slot] = value
   }
 
-  /// Gives the row its identity and version in the store. Others who hold the row see nothing of it.
+  /// Sets the row's identifier and version in the store. Other references to the row do not see the change.
   mutating func seal(id: ManagedObjectID, version: Int64) {
     guard self.id != id || self.version != version else { return }
     own()

@@ -4,9 +4,8 @@
 /// announces. A slot's index is the property's ``AttributeDescription/slot`` or ``RelationshipDescription/slot``.
 /// To-many relationships have no slot.
 public struct Row: @unchecked Sendable {
-  // Sendable: the storage is filled before `make` returns and afterwards changed only by who holds the one reference to
-  // it, see `Row+Drafting`.
-  // Safety of `unsafeDowncast`: `create` makes an instance of the class that it is called on.
+  // Sendable: the storage is filled before `make` returns. Afterwards only the owner of the one reference changes it,
+  // see `Row+Drafting`. Safety of `unsafeDowncast`: `create` makes an instance of the class that it is called on.
   @usableFromInline var storage: RowStorage
 
   @inlinable init(storage: RowStorage) { self.storage = storage }
@@ -51,7 +50,7 @@ public struct Row: @unchecked Sendable {
   /// The number of slots.
   @inlinable public var count: Int { Int(content.count) }
 
-  // Safety of `Unmanaged`: the address serves while the caller keeps the buffer.
+  // Safety of `Unmanaged`: the address is used while the caller retains the buffer.
   @inlinable @inline(__always) var content: RowStorage.Header {
     withExtendedLifetime(storage) { storage.content.pointee }
   }
@@ -120,8 +119,8 @@ public struct Row: @unchecked Sendable {
     (Unmanaged.passUnretained(self).toOpaque() + Self.valuesOffset).assumingMemoryBound(to: AttributeValue.self)
   }
 
-  /// Ends the process unless buffers are laid out as the addresses above say. Called for each entity of a model, and so
-  /// before there is any row.
+  /// Ends the process unless buffers are laid out as the addresses above say. Called for each entity of a model, before
+  /// the first row of the entity is made.
   static func checkLayout(_ entity: EntityDescription) {
     let buffer = RowStorage.create(minimumCapacity: 1) { _ in
       Header(id: ManagedObjectID(space: entity.root.temporarySpace, key: 0), entity: entity, version: 0)
@@ -130,7 +129,7 @@ public struct Row: @unchecked Sendable {
     let isAsExpected = storage.withUnsafeMutablePointers { $0 == storage.content && $1 == storage.values }
     Misuse.check(
       isAsExpected,
-      "Rows cannot be read, because this version of Swift's runtime lays out the memory of `ManagedBuffer` in another way:"
+      "Rows cannot be read, because this version of Swift lays out the memory of `ManagedBuffer` in another way:"
         + " use the Swift version that this release of the framework was made for.")
   }
 }

@@ -1,9 +1,13 @@
 import CoherenceRuntime
 
-/// The rows of one space that anybody in this process holds, so that contexts share buffers.
+/// The rows of one space that are in use in this process, so that contexts share buffers.
 ///
-/// Rows are not retained: the table holds plain addresses and a row takes itself out in its `deinit`, as objects do in
+/// The table does not retain rows. It holds plain addresses, and a row removes itself in its `deinit`, as objects do in
 /// ``ObjectRegistry``.
+///
+/// Invariants, see ``checkInvariants()``: each word is the address of a row that is marked as shared, under the row's
+/// own key, and the row's `deinit` has not removed the word yet. A replaced row stays marked, and its `deinit` removes
+/// nothing.
 final class RowTable: @unchecked Sendable {
   // Sendable: `keys` is used under `lock` only.
   // Safety of `Unmanaged`: a row removes its address before its memory is freed, and the runtime refuses a reference to a
@@ -12,8 +16,8 @@ final class RowTable: @unchecked Sendable {
   private let lock = Lock()
   @exclusivity(unchecked) private var keys = KeyTable()
 
-  /// Replaces rows by known rows of the same version, and enters rows newer than the known ones. A row older than the
-  /// known one stays as it is: rows read together are of one moment.
+  /// Replaces rows by rows in use of the same version, and adds rows newer than the ones in use. A row older than the
+  /// one in use stays as it is, because rows that are read together belong to one state.
   func share(_ rows: inout [Row]) {
     // What a row replaces may be its last reference: it must not go while the lock is held.
     var replaced: [Row] = []
@@ -42,7 +46,7 @@ final class RowTable: @unchecked Sendable {
     withExtendedLifetime(replaced) {}
   }
 
-  /// Enters rows that a save wrote, in place of older ones.
+  /// Adds rows that a save wrote, in place of older rows.
   fileprivate func enter(_ rows: ArraySlice<Row>) {
     // What a row replaces may be its last reference: it must not go while the lock is held.
     var replaced: [Row] = []
@@ -62,10 +66,10 @@ final class RowTable: @unchecked Sendable {
     withExtendedLifetime(replaced) {}
   }
 
-  /// Makes room for rows that come soon.
+  /// Reserves room for further rows.
   func reserve(_ count: Int) { lock.withLock { keys.reserve(count) } }
 
-  /// The known row of a key.
+  /// The row in use of a key; `nil` for none.
   func row(_ key: Int64) -> Row? {
     var result: Row?
     lock.withLock { result = retained(keys[key]) }
@@ -76,6 +80,23 @@ final class RowTable: @unchecked Sendable {
     lock.lock()
     keys.remove(storage.content.pointee.id.key, ifWord: word(storage))
     lock.unlock()
+  }
+
+  /// Ends a debug build if an invariant of the table does not hold.
+  func checkInvariants() {
+    lock.withLock {
+      keys.checkInvariants()
+      keys.forEach { word in assert(isEntered(word), "A row table has the addresses of shared rows by their keys.") }
+    }
+  }
+
+  /// Whether a word is the address of a shared row with the word's key. Called under the lock, which the row's `deinit`
+  /// needs before its memory is freed.
+  private func isEntered(_ word: UInt) -> Bool {
+    guard let address = UnsafeRawPointer(bitPattern: word) else { return false }
+    return Unmanaged<RowStorage>.fromOpaque(address)._withUnsafeGuaranteedRef { storage in
+      storage.content.pointee.isShared && keys[storage.content.pointee.id.key] == word
+    }
   }
 
   private func retained(_ word: UInt) -> Row? {
@@ -91,7 +112,7 @@ final class RowTable: @unchecked Sendable {
 }
 
 extension Row {
-  /// Enters rows that a save wrote in the tables of their spaces.
+  /// Adds rows that a save wrote to the tables of their spaces.
   static func enter(_ rows: ArraySlice<Row>) {
     var rest = rows
     while let id = rest.first?.id {
@@ -103,7 +124,7 @@ extension Row {
 }
 
 extension RowStorage {
-  /// Takes the row out of its space's table, where ``RowTable/share(_:)`` entered it.
+  /// Removes the row from its space's table, to which ``RowTable/share(_:)`` added it.
   @usableFromInline func leaveTable() {
     content.pointee.id.unmanagedSpace._withUnsafeGuaranteedRef { $0.rows.remove(self) }
   }

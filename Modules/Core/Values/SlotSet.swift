@@ -1,4 +1,6 @@
 /// A set of slots of one row.
+///
+/// Invariant, see `checkInvariants`: the last of the further words is not zero, so that equal sets have equal words.
 public struct SlotSet: Sendable, Hashable, Sequence {
   /// The first 64 slots, which is all of them for most entities.
   @usableFromInline var low: UInt64 = 0
@@ -40,6 +42,9 @@ public struct SlotSet: Sendable, Hashable, Sequence {
     high[word] &= ~(1 << UInt64(slot % 64))
     while high.last == 0 { high.removeLast() }
   }
+
+  /// Ends a debug build if the invariant of the set does not hold.
+  func checkInvariants() { assert(high.last != 0, "A set of slots has no words of zero at its end.") }
 
   public func union(_ other: SlotSet) -> SlotSet {
     var result = self

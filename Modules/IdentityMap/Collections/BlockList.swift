@@ -3,8 +3,8 @@
 ///
 /// Its owner removes all elements before the list ends.
 ///
-/// Invariants, see ``checkInvariants()``: all blocks but the last are full, the last one has an element, and `next` points
-/// into it or to its end. A list without blocks has no pointers.
+/// Invariants, see ``checkInvariants()``: all blocks but the last are full, the last block has an element, and `next`
+/// points into it or to its end. A list without blocks has no pointers.
 @usableFromInline
 struct BlockList<Element> {
   private var blocks: [UnsafeMutablePointer<Element>] = []

@@ -2,10 +2,10 @@
 /// because the values have theirs; so a node costs it 20 to 40 bytes. It owns the nodes.
 ///
 /// Invariants, see ``checkInvariants()``:
-/// - The capacity is zero or a power of two, and at most four fifths of the buckets are occupied. A search therefore ends
-///   at an empty bucket.
-/// - All buckets from the home of a hash to the bucket of its element are occupied, and each element is in one bucket. A
-///   search therefore finds every element.
+/// - The capacity is zero or a power of two, and at most four fifths of the buckets are occupied. A search therefore
+///   ends at an empty bucket.
+/// - All buckets from the home of a hash to the bucket of its element are occupied, and each element is in one bucket.
+///   A search therefore finds every element.
 /// - The index has a reference to each element, which removal gives back after the buckets are consistent again.
 @usableFromInline
 struct IdentityIndex<Element: AnyObject> {
@@ -133,8 +133,8 @@ struct IdentityIndex<Element: AnyObject> {
 }
 
 extension IdentityIndex {
-  /// Ends a debug build if an invariant of the index does not hold. Takes time proportional to the capacity, and none in a
-  /// release build.
+  /// Ends a debug build if an invariant of the index does not hold. Takes time proportional to the capacity, and none
+  /// in a release build.
   func checkInvariants() {
     assert(capacity & (capacity - 1) == 0, "The capacity of an identity index is zero or a power of two.")
     assert(count * 5 <= capacity * 4, "At most four fifths of an identity index's buckets are occupied.")

@@ -22,8 +22,9 @@ final class LRUEntry<Element: AnyObject> {
 ///
 /// The list does not retain the elements. Its owner removes all entries before the list ends.
 ///
-/// Invariants, see ``checkInvariants()``: following `next` from `first` leads to `last`, over as many entries as `count` and
-/// with as much cost as `cost`; `previous` leads back the same way. An entry is in at most one list, at most once.
+/// Invariants, see ``checkInvariants()``: following `next` from `first` leads to `last`, over as many entries as
+/// `count` and with as much cost as `cost`; `previous` leads back the same way. An entry is in at most one list, at
+/// most once.
 struct LRUList<Element: AnyObject> {
   /// The next entry to evict.
   private(set) var first: LRUEntry<Element>?

@@ -4,8 +4,8 @@
 /// Its owner frees the memory. Elements are moved and dropped as bytes, which the compiler admits for `BitwiseCopyable`
 /// types alone.
 ///
-/// Invariants, see ``checkInvariants()``: the first `size` of `capacity` elements are initialised, and an empty capacity has
-/// no memory.
+/// Invariants, see ``checkInvariants()``: the first `size` of `capacity` elements are initialised, and an empty
+/// capacity has no memory.
 struct LinkBuffer<Link: BitwiseCopyable> {
   private var start: UnsafeMutablePointer<Link>?
   private var size: Int32 = 0

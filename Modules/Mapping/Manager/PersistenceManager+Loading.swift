@@ -83,11 +83,11 @@ extension PersistenceManager {
     let attached = coordinator.persistentStores
     guard !attached.isEmpty else {
       let environments = try environments()
-      try coordinator.withSoleUse(of: environments.compactMap(location)) { try environments.forEach(erase) }
+      try coordinator.withExclusiveUse(of: environments.compactMap(location)) { try environments.forEach(erase) }
       return try attachStores()
     }
     let environments = attached.map(\.environment)
-    let erased = try coordinator.withSoleUse(of: attached.map { StorePlace($0) }) {
+    let erased = try coordinator.withExclusiveUse(of: attached.map { StorePlace($0) }) {
       try container.detach(persistentStores: attached)
       threadContexts.removeAll()
       return Result { try environments.forEach(erase) }

@@ -58,8 +58,8 @@ extension ConformanceSubject {
       request.relationshipsForPrefetching = ["tracks", "nonsense"]
       _ = try $0.fetch(request)
     }
-    refused("a second relationship to fulfill", .unknownProperty, .invalidFetchRequest) {
-      try $0.all("Album")[0].fulfill(["tracks", "nonsense"])
+    refused("a second relationship to load", .unknownProperty, .invalidFetchRequest) {
+      try $0.all("Album")[0].load(relationships: ["tracks", "nonsense"])
     }
     Case("one invalid value of a batch update leaves all records unchanged") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }

@@ -98,11 +98,11 @@ extension ConformanceSubject {
         _ = try expectThrows(oneOf: [.unknownProperty, .invalidFetchRequest]) { try context.fetch(request) }
       }
     }
-    Case("fulfilled relationships have the members of the store") { stack in
+    Case("loaded relationships are those of the store") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         let album = try context.one("Album", where: equal("title", "Kind of Blue"))
-        try album.fulfill(["tracks", "artist"])
+        try album.load(relationships: ["tracks", "artist"])
         try expectEqual(try album.labels(of: "tracks"), ["So What", "Freddie Freeloader", "Blue in Green"])
         try expectEqual(try album.object(for: "artist")?.label, "Miles")
       }

@@ -227,6 +227,7 @@ extension ConformanceSubject {
         { context in try context.make("Album", ["title": "C", "year": 2000]) },
         { context in try context.fetch(Self.albums("B")).forEach(context.delete) },
         { context in context.rollback() },
+        { context in context.refreshAll() },
         { context in try context.save() },
       ]
       for change in changes {

@@ -18,6 +18,23 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Album", where: equal("title", "7-3")), 0)
       }
     }
+    Case("a fetch among unsaved records gives clean objects the rows that it read, as every fetch does") { stack in
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      for (title, isAmongUnsaved) in [("first", false), ("second", true)] {
+        try stack.read { context in
+          let album = try context.one("Album")
+          try album.load()
+          try stack.write { try $0.one("Album").setValue(title, for: "title") }
+          // The save ends the state of the store that the context reads.
+          try context.make("Genre", ["name": "genre"])
+          try context.save()
+          if isAmongUnsaved { try context.make("Album", ["title": "unsaved", "year": 2]) }
+          let found = try context.all("Album", where: equal("title", title))
+          try expectEqual(found.map(\.objectID), [album.objectID])
+          try expectEqual(try album.value(for: "title"), .string(title))
+        }
+      }
+    }
     Case("two unsaved records that swap a value are each found by their new value") { stack in
       try stack.read { context in
         let albums = try (0..<100).map { try context.make("Album", ["title": "\($0)", "year": $0]) }

@@ -124,12 +124,12 @@ extension ConformanceSubject {
       }
       try expectEqual(interposition.fetchCount, 2, "the number of reads")
     }
-    Case("members loaded by `fulfill` are not read again") { stack in
+    Case("members that were loaded by `load(relationships:)` are not read again") { stack in
       try fill(stack, albums: 1)
       let interposition = try stack.interpose()
       try stack.read { context in
         let album = try context.one("Album")
-        try album.fulfill(["tracks", "genres", "artist"])
+        try album.load(relationships: ["tracks", "genres", "artist"])
         let before = interposition.fetchCount
         try expectEqual(try album.labels(of: "tracks"), ["100-0", "100-1", "100-2"])
         try expectEqual(try album.labels(of: "genres"), ["genre 0"])

@@ -32,7 +32,7 @@ final class ObjectInput: MergeInput {
 
   /// Whether some of the objects are related to other objects without a context.
   static func areRelated(_ objects: [ManagedObject]) -> Bool {
-    objects.contains { $0.isUnattached && $0.hasCompanions }
+    objects.contains { $0.isUnattached && $0.hasUninsertedGraph }
   }
 
   var count: Int { objects.count }

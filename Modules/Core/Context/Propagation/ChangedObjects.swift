@@ -1,7 +1,8 @@
 /// The objects that changed in a context since its last notification.
 ///
-/// The sets are made on first access, so that changes without an interested observer cost next to nothing. They are of
-/// the moment of the notification, at any time of access, and belong to the context that sent it.
+/// The sets are made on first access, so that a notification without an interested observer costs next to nothing. They
+/// describe the moment of the notification, whenever they are read. Read them in the context that sent the
+/// notification.
 public final class ChangedObjects {
   struct Sets {
     var inserted: Set<ManagedObject> = []
@@ -12,27 +13,31 @@ public final class ChangedObjects {
     var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && refreshed.isEmpty && deleted.isEmpty }
   }
 
+  /// The objects that were inserted in this context, and records of other writers that the context now shows for the
+  /// first time.
   public var inserted: Set<ManagedObject> { sets.inserted }
-  /// Changed in this context.
+  /// The objects that were changed in this context.
   public var updated: Set<ManagedObject> { sets.updated }
-  /// Changed by others.
+  /// The objects that were refreshed with the changes of other writers.
   public var refreshed: Set<ManagedObject> { sets.refreshed }
+  /// The objects that were deleted, in this context or by other writers.
   public var deleted: Set<ManagedObject> { sets.deleted }
-  /// Whether so much changed that the objects are not listed.
+  /// Whether the changes were too many to be listed. The sets may then be incomplete: every object of the context may
+  /// have changed.
   public let isEverything: Bool
 
-  /// What the context changed itself, until the sets are made.
+  /// The context's own changes. Emptied when the sets are made.
   private var records: [PendingRecord]
   private var known: Sets
 
-  /// - Parameter others: What others changed.
+  /// - Parameter others: The objects that were refreshed with the changes of other writers.
   init(_ records: [PendingRecord], _ others: Sets, isEverything: Bool) {
     self.records = records
     known = others
     self.isEverything = isEverything
   }
 
-  /// The same by identifier.
+  /// The changes by identifier, for observers on other threads.
   var changes: ObjectChanges {
     func ids(_ objects: Set<ManagedObject>) -> Set<ManagedObjectID> { Set(objects.map(\.id)) }
     return ObjectChanges(
@@ -45,7 +50,7 @@ public final class ChangedObjects {
     return known
   }
 
-  /// Makes the sets, before the records change or give up their objects.
+  /// Makes the sets. To be called before the records change or release their objects.
   func makeSets() {
     guard !records.isEmpty else { return }
     if records.allSatisfy({ $0.kind == .inserted }) { known.inserted.reserveCapacity(records.count) }

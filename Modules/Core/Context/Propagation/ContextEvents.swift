@@ -3,13 +3,15 @@ import Synchronization
 
 /// The changes in a context since its last notification, by identifier.
 public struct ObjectChanges: Sendable, Hashable {
+  /// The objects that were inserted in this context, and records of other writers that the context now shows.
   public var inserted: Set<ManagedObjectID> = []
-  /// Changed in this context.
+  /// The objects that were changed in this context.
   public var updated: Set<ManagedObjectID> = []
-  /// Changed by others.
+  /// The objects that were refreshed with the changes of other writers.
   public var refreshed: Set<ManagedObjectID> = []
+  /// The objects that were deleted, in this context or by other writers.
   public var deleted: Set<ManagedObjectID> = []
-  /// Whether so much changed that the objects are not listed.
+  /// Whether the changes were too many to be listed: every object of the context may have changed.
   public var isEverything = false
 }
 
@@ -17,7 +19,7 @@ extension Notification.Name {
   /// Posted after a context saved, on the thread of the save. The object is the context; `userInfo` has the
   /// ``ChangeSet``, see ``ManagedObjectContext/NotificationKey``.
   public static let managedObjectContextDidSave = Notification.Name("Coherence.ManagedObjectContext.DidSave")
-  /// Posted in the context after its objects changed, by its own work or by what others saved: at the end of the
+  /// Posted in the context after its objects changed, by its own work or by saves of other writers: at the end of the
   /// outermost `perform`, at `processPendingChanges`, and before a save. The object is the context; `userInfo` has the
   /// ``ChangedObjects``.
   public static let managedObjectContextObjectsDidChange = Notification.Name(
@@ -25,39 +27,41 @@ extension Notification.Name {
 }
 
 extension ManagedObjectContext {
-  /// The keys of the notifications' `userInfo`.
+  /// The keys of `userInfo` in the notifications of contexts.
   public enum NotificationKey {
-    /// A ``ChangeSet``, in did-save.
+    /// The ``ChangeSet`` of a did-save notification.
     public static let changes = "changes"
-    /// ``ChangedObjects``, in objects-did-change.
+    /// The ``ChangedObjects`` of an objects-did-change notification.
     public static let objects = "objects"
   }
 
-  /// The changes of each save of this context from now on.
+  /// A new stream of the changes of each save of this context from now on. May be asked for on any thread; each stream
+  /// is for one reader. The stream ends with the context, and buffers changes without a bound until they are read.
   public final var didSaveChanges: AsyncStream<ChangeSet> { events.saves.makeStream() }
 
-  /// The changes of the context's objects from now on, by identifier.
+  /// A new stream of the changes of the context's objects from now on, by identifier: one element for each
+  /// notification. May be asked for on any thread; each stream is for one reader.
   public final var objectsDidChange: AsyncStream<ObjectChanges> { events.changes.makeStream() }
 
-  /// Applies delete rules and announces the changes made so far.
+  /// Applies delete rules and notifies observers of the changes made so far.
   ///
   /// - Throws: Errors of the store, when members of relationships have to be loaded.
   public final func processPendingChanges() throws {
     try operating {
-      try processDeletes()
-      announceChanges()
+      try applyPendingDeleteRules()
+      postChanges()
     }
   }
 
-  /// Posts what changed since the last time.
-  final func announceChanges() {
-    let records = storage.takeUnannounced()
+  /// Notifies observers of the changes since the last notification.
+  final func postChanges() {
+    let records = storage.takeUnpostedChanges()
     guard let objects = events.takeChanges(records) else { return }
-    storage.deliver(consume objects) { events.announce($0, from: self) }
+    storage.post(consume objects) { events.post($0, from: self) }
   }
 }
 
-/// Collects changes of objects and announces them. Used inside the context's confinement.
+/// Collects changes of objects and notifies observers of them. Used inside the context's confinement.
 final class ContextEvents {
   let saves = Broadcast<ChangeSet>()
   let changes = Broadcast<ObjectChanges>()
@@ -69,14 +73,15 @@ final class ContextEvents {
   func noteDeleted(_ object: ManagedObject) { others.deleted.insert(object) }
   func noteEverything() { isEverything = true }
 
-  /// The changes of others and, in records, the context's own; `nil` for none.
+  /// Takes the collected changes of other writers, with the context's own changes in `records`; `nil` if nothing
+  /// changed.
   func takeChanges(_ records: [PendingRecord]) -> ChangedObjects? {
     guard !records.isEmpty || !others.isEmpty || isEverything else { return nil }
     defer { (others, isEverything) = (ChangedObjects.Sets(), false) }
     return ChangedObjects(records, others, isEverything: isEverything)
   }
 
-  func announce(_ objects: ChangedObjects, from context: ManagedObjectContext) {
+  func post(_ objects: ChangedObjects, from context: ManagedObjectContext) {
     changes.send { objects.changes }
     NotificationCenter.default.post(
       name: .managedObjectContextObjectsDidChange, object: context,
@@ -102,7 +107,7 @@ final class Broadcast<Element: Sendable>: Sendable {
     }
   }
 
-  /// Sends a value, which is made only for listeners.
+  /// Sends a value to all streams. The value is not made if no stream is in use.
   func send(_ make: () -> Element) {
     let targets = continuations.withLock { Array($0.values) }
     guard !targets.isEmpty else { return }

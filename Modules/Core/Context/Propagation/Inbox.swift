@@ -1,11 +1,13 @@
 import Synchronization
 
-/// What others saved and this context did not take in yet.
+/// The saves of other writers that this context has not processed yet.
 ///
-/// Posting never waits for the context. Above a bound the contents collapse to "everything may have changed", so that
-/// an unread inbox does not grow: that of a main context in a process which never serves its main queue, say.
+/// Posting never waits for the context. Above a bound the list of changes collapses to "everything may have changed",
+/// so that the inbox of a context which never processes it does not grow, such as a main context in a process that
+/// never runs its main queue.
 final class Inbox: Sendable {
-  /// The most records that an inbox keeps apart, and the most of each kind of identifiers that it keeps beyond that.
+  /// The greatest number of records whose changes an inbox lists, and the greatest number of identifiers of each kind
+  /// that it keeps after the list collapsed.
   static let bound = 10_000
 
   enum Content {
@@ -14,11 +16,11 @@ final class Inbox: Sendable {
     case everything(Overflow)
   }
 
-  /// The part of too many changes that no later read would find again.
+  /// The part of a collapsed list that no later read could recover.
   struct Overflow {
-    /// The latest permanent identifiers. Those of temporary identifiers unused for this long are given up.
+    /// The latest permanent identifiers. The permanent identifiers of older saves are dropped above the bound.
     private(set) var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
-    /// `nil` when these are too many as well: then the store has to be asked which records are deleted.
+    /// The deleted records; `nil` above the bound: then the stores have to be asked which records are deleted.
     private(set) var deleted: Set<ManagedObjectID>? = []
 
     mutating func add(_ changes: ChangeSet) {
@@ -31,8 +33,8 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Changed in place: each save pays for its own changes, not for the earlier ones.
-  private struct Mail {
+  /// Changed in place, so that the cost of a post depends on the save's own changes and not on earlier ones.
+  private struct Queue {
     var changes: [ChangeSet] = []
     var count = 0
     var overflow: Overflow?
@@ -65,38 +67,39 @@ final class Inbox: Sendable {
     }
   }
 
-  private let mail = Locked(Mail())
+  private let queue = Locked(Queue())
   private let isEmptyHint = Atomic<Bool>(true)
 
   var isEmpty: Bool { isEmptyHint.load(ordering: .acquiring) }
 
-  /// How much is kept: records kept apart, or identifiers of the more numerous kind.
+  /// The number of listed records; after a collapse, the number of identifiers of the more numerous kind.
   var size: Int {
-    mail.withLock { mail in
-      guard let overflow = mail.overflow else { return mail.count }
+    queue.withLock { queue in
+      guard let overflow = queue.overflow else { return queue.count }
       return max(overflow.permanentIDs.count, overflow.deleted?.count ?? 0)
     }
   }
 
-  /// Adds the changes of a save. Returns whether the inbox was empty, so that its context has to be notified.
+  /// Adds the changes of a save. Returns whether the inbox was empty, so that the context has to be scheduled to
+  /// process it.
   func post(_ changes: ChangeSet) -> Bool {
-    mail.withLock { mail in
-      let wasEmpty = mail.isEmpty
-      mail.add(changes)
+    queue.withLock { queue in
+      let wasEmpty = queue.isEmpty
+      queue.add(changes)
       isEmptyHint.store(false, ordering: .releasing)
       return wasEmpty
     }
   }
 
-  /// Takes everything out.
-  func drain() -> Content {
+  /// Removes and returns the content.
+  func removeAll() -> Content {
     guard !isEmpty else { return .nothing }
-    return mail.withLock { mail in
+    return queue.withLock { queue in
       defer {
-        mail = Mail()
+        queue = Queue()
         isEmptyHint.store(true, ordering: .releasing)
       }
-      return mail.content
+      return queue.content
     }
   }
 }

@@ -1,16 +1,17 @@
 import Dispatch
 public import Foundation
 
-// Going back to the saved state, and forward to the saves of others.
+// Reverting to the saved state, and refreshing from the saves of other writers.
 
 extension ManagedObjectContext {
-  /// Brings an object up to date with the store, or with the parent.
+  /// Refreshes an object from the store, or from the parent.
   ///
-  /// - Parameter mergeChanges: Whether the object's own changes are kept on top of the fresh state, so that they are no
-  ///   conflict any more with what others saved before; otherwise they are dropped and the object becomes a fault.
+  /// - Parameter mergeChanges: Whether the object's own changes stay, on top of the refreshed state: they then no
+  ///   longer conflict with earlier saves of other writers. Otherwise the changes are dropped and the object becomes a
+  ///   fault.
   public final func refresh(_ object: ManagedObject, mergeChanges: Bool) {
     operating {
-      Misuse.check(object.storage === storage, misfit(object))
+      Misuse.check(object.storage === storage, wrongContextMessage(object))
       lease.end()
       let wasMissing = object.flags.contains(.missing)
       object.flags.subtract([.unavailable, .missing])
@@ -28,18 +29,18 @@ extension ManagedObjectContext {
       }
       guard record.kind != .inserted else { return }
       revertRelationships(of: object, record)
-      storage.undelivered.removeAll { $0 === object }
-      storage.forget(record)
+      storage.pendingDeletes.removeAll { $0 === object }
+      storage.untrack(record)
       object.row = nil
       record.isSilent = true
-      changedElsewhere(object)
+      noteRefreshed(object)
     }
   }
 
-  /// Reads what is below the context now of changed records, with one read for each store.
+  /// Reads the present rows below the context of changed records, with one read for each store.
   ///
-  /// - Parameter put: Puts a row below the changes of its record. Called under the lock, for rows of other versions
-  ///   than those that the changes are on.
+  /// - Parameter put: Places a row below the changes of its record. Called under the lock, for rows of another version
+  ///   than the changes are based on.
   private final func reread(_ records: [PendingRecord], put: (PendingRecord, Row) -> Void) {
     let based = records.filter { $0.base != nil }
     guard !based.isEmpty, let rows = try? loadRows(based.map(\.id)) else { return }
@@ -52,14 +53,14 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Takes in what others saved of changed records, whose rows did not come along.
-  private final func takeInRows(of records: [PendingRecord]) {
+  /// Refreshes changed records whose new rows were not part of the posted changes.
+  private final func refreshRows(of records: [PendingRecord]) {
     var inherited: [ManagedObjectID: SlotSet] = [:]
     if parent != nil { for record in records { inherited[record.id] = slotsEditedByParents(of: record.id) } }
-    reread(records) { record, row in record.takeIn(row, besides: inherited[record.id] ?? SlotSet()) }
+    reread(records) { record, row in record.refresh(from: row, keeping: inherited[record.id] ?? SlotSet()) }
   }
 
-  /// Sets to-one relationships back through their inverses, so that the other side forgets the change too.
+  /// Reverts to-one relationships through their inverses, so that the other side drops the change too.
   private final func revertRelationships(of object: ManagedObject, _ record: PendingRecord) {
     guard record.kind == .updated, let base = record.base else { return }
     for relationship in object.entity.relationships {
@@ -75,11 +76,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Brings every object up to date with the stores: clean ones become faults, changed ones keep their changes, which
-  /// are no conflict any more with what others saved before.
+  /// Refreshes every object from the stores. Clean objects become faults. Changed objects keep their changes, which no
+  /// longer conflict with earlier saves of other writers.
   public final func refreshAll() {
     operating {
-      if !lease.isPinned { drainInbox() }
+      if !lease.isPinned { processInbox() }
       lease.end()
       let objects = storage.registry.all
       for object in objects { forgetState(of: object) }
@@ -88,12 +89,12 @@ extension ManagedObjectContext {
       storage.withPending { for record in records { record.acceptBase() } }
       takeOutMissing()
       storage.reports.removeAll()
-      storage.kept.outdateLists()
+      storage.kept.invalidateLists()
       events.noteEverything()
     }
   }
 
-  /// Makes a fault of an object, whose changes stay.
+  /// Turns an object into a fault. Its changes stay.
   private final func forgetState(of object: ManagedObject) {
     if object.pending == nil, object.flags.contains(.missing) { storage.missing.insert(object.id) }
     object.flags.subtract([.unavailable, .missing])
@@ -101,7 +102,8 @@ extension ManagedObjectContext {
     if object.pending == nil { object.row = nil }
   }
 
-  /// Drops all changes. Inserted objects are forgotten, changed and deleted ones return to their saved state.
+  /// Drops all changes. Inserted objects leave the context; changed and deleted objects return to their saved state, as
+  /// faults.
   public final func rollback() {
     operating {
       var inserted: [ManagedObject] = []
@@ -110,17 +112,17 @@ extension ManagedObjectContext {
         guard let object = record.object else { continue }
         if record.base == nil, isUnknownBelow(record.id) { inserted.append(object) } else { others.append(object) }
       }
-      storage.forgetAll()
+      storage.untrackAll()
       storage.reports.removeAll()
       for object in inserted {
-        object.flags.insert(.gone)
+        object.flags.insert(.detached)
         object.collections = nil
         storage.unregister(object)
       }
       for object in others {
         object.collections = nil
         object.row = nil
-        changedElsewhere(object)
+        noteRefreshed(object)
       }
       for object in storage.registry.all {
         object.collections = nil
@@ -129,14 +131,16 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Forgets all objects. Objects still in use belong to no context any more.
+  /// Detaches all objects and drops all changes. Objects still in use belong to no context any more; their accessors
+  /// return defaults.
   public final func reset() {
     operating {
-      // News in the middle of a snapshot is of a later state, which objects read afterwards may not have.
-      if !lease.isPinned { _ = inbox.drain() }
+      // Changes in the inbox are newer than a pinned snapshot. They stay, because objects read from the snapshot
+      // afterwards still need them.
+      if !lease.isPinned { _ = inbox.removeAll() }
       lease.end()
       let objects = storage.registry.all
-      storage.forgetAll()
+      storage.untrackAll()
       storage.registry.removeAll()
       storage.kept.removeAll()
       storage.groups.removeAll()
@@ -144,7 +148,7 @@ extension ManagedObjectContext {
       storage.missing = []
       storage.permanentIDs = [:]
       for object in objects {
-        object.flags.insert(.gone)
+        object.flags.insert(.detached)
         object.collections = nil
       }
     }
@@ -154,11 +158,11 @@ extension ManagedObjectContext {
 // MARK: - What others saved
 
 extension ManagedObjectContext {
-  /// Takes in what another context saved: posts it to the inbox and returns at once. It is taken in on the context's
-  /// own executor, and at the latest when somebody next enters the context. The context's own changes are kept, on top
-  /// of the newer state. A property that is changed on both sides is a conflict when this context saves: its
-  /// ``mergePolicy`` decides, and changes of different properties are merged. Two ways to settle such a conflict before
-  /// are ``refresh(_:mergeChanges:)`` and ``rollback()``.
+  /// Merges the saved changes of another context: posts them to the inbox and returns at once. The context processes
+  /// its inbox on its own executor, at the latest when it is next entered. The context's own changes stay, on top of
+  /// the newer state. A property changed on both sides is a conflict when this context saves, and its ``mergePolicy``
+  /// decides; changes of different properties are merged. ``refresh(_:mergeChanges:)`` and ``rollback()`` resolve such
+  /// a conflict before the save.
   ///
   /// May be called from anywhere.
   public final func mergeChanges(fromContextDidSave changes: ChangeSet) {
@@ -166,41 +170,40 @@ extension ManagedObjectContext {
     storage.confinement.submit { [storage] in storage.context?.inside {} }
   }
 
-  /// Takes in the changes of a notification of `Notification.Name.managedObjectContextDidSave`; see
-  /// ``mergeChanges(fromContextDidSave:)-(ChangeSet)``. Any other notification is passed over.
+  /// Merges the changes of a notification named `Notification.Name.managedObjectContextDidSave`; see
+  /// ``mergeChanges(fromContextDidSave:)-(ChangeSet)``. Any other notification is ignored.
   public final func mergeChanges(fromContextDidSave notification: Notification) {
     guard let changes = notification.userInfo?[NotificationKey.changes] as? ChangeSet else { return }
     mergeChanges(fromContextDidSave: changes)
   }
 
-  /// A context used without `perform`, on the main actor or on its thread, takes in the saves of others when it is
-  /// asked for objects.
-  @inline(__always) final func takeInIfMain() {
-    if storage.confinement.isUsedDirectly, !lease.isPinned { takeInDirectly() }
+  /// Processes the inbox of a context that is used directly in its home, where no block begins a unit of work.
+  @inline(__always) final func processInboxIfUsedDirectly() {
+    if storage.confinement.isUsedDirectly, !lease.isPinned { processInboxDirectly() }
   }
 
-  private final func takeInDirectly() {
-    // Changes of others would move records of the running save onto other rows.
+  private final func processInboxDirectly() {
+    // Changes of other contexts would move records of the running save onto other rows.
     if storage.isCallingPolicy { return }
-    // The thread has no turns: a fetch begins another unit of work.
+    // A context of a thread has no blocks: each fetch begins a unit of work.
     if storage.confinement.isOfThread, !storage.kept.isEmpty { storage.kept.removeAll() }
     guard !inbox.isEmpty || !storage.missing.isEmpty else { return }
-    drainInbox()
-    announceChanges()
+    processInbox()
+    postChanges()
   }
 
-  final func drainInbox() {
-    switch inbox.drain() {
+  final func processInbox() {
+    switch inbox.removeAll() {
     case .nothing: break
     case .changes(let list, _):
       lease.end()
-      adopt(list.reduce(into: [:]) { $0.merge($1.permanentIDs) { $1 } })
-      for changes in list { takeIn(changes) }
+      applyPermanentIDs(list.reduce(into: [:]) { $0.merge($1.permanentIDs) { $1 } })
+      for changes in list { refresh(from: changes) }
       forgetMembers(Set(list.flatMap(\.deleted)))
     case .everything(let overflow):
       lease.end()
-      adopt(overflow.permanentIDs)
-      let gone = overflow.deleted ?? goneElsewhere()
+      applyPermanentIDs(overflow.permanentIDs)
+      let gone = overflow.deleted ?? deletedElsewhere()
       for id in gone { removeDeletedElsewhere(id) }
       forgetMembers(gone)
       let objects = storage.registry.all
@@ -208,61 +211,61 @@ extension ManagedObjectContext {
         object.collections = nil
         if object.pending == nil { object.row = nil }
       }
-      takeInRows(of: objects.compactMap(\.pending))
+      refreshRows(of: objects.compactMap(\.pending))
       events.noteEverything()
     }
     takeOutMissing()
   }
 
-  /// The identifiers of this context's objects without a record in any store. Used when too many records were deleted
-  /// to be named one by one; objects of a failing store stay, as faults.
-  private final func goneElsewhere() -> Set<ManagedObjectID> {
+  /// The identifiers of registered objects without a record in any store. Used when the inbox no longer lists the
+  /// deleted records. Objects of a failing store stay, as faults.
+  private final func deletedElsewhere() -> Set<ManagedObjectID> {
     let ids = Set(storage.registry.all.map(\.id).filter { !$0.isTemporaryID })
     guard let present = try? loadRows(Array(ids)) else { return [] }
     return ids.subtracting(present.map(\.id))
   }
 
-  private final func takeIn(_ changes: ChangeSet) {
+  private final func refresh(from changes: ChangeSet) {
     var outdated: Set<RelationshipDescription> = []
     for row in changes.inserted {
       outdated.formUnion(row.entity.listsDerivedFromRows)
-      takeIn(row, isNew: true, relinked: [])
+      refresh(from: row, isNew: true, relinked: [])
     }
     for row in changes.updated {
       outdated.formUnion(row.entity.listsDerivedFromRows)
-      takeIn(row, isNew: false, relinked: changes.relinked[row.id] ?? [])
+      refresh(from: row, isNew: false, relinked: changes.relinked[row.id] ?? [])
     }
-    takeInRows(of: changes.refreshed.compactMap { storage.registry.object(for: $0)?.pending })
+    refreshRows(of: changes.refreshed.compactMap { storage.registry.object(for: $0)?.pending })
     for id in changes.refreshed {
       outdated.formUnion(id.entity.hierarchy.flatMap(\.listsDerivedFromRows))
       guard let object = storage.registry.object(for: id) else { continue }
       if let record = object.pending {
         // A batch update writes attributes only, and raises the version by one.
-        object.carryLists(to: record.base?.version ?? 0)
+        object.advanceLists(to: record.base?.version ?? 0)
       } else {
         object.row = nil
       }
-      changedElsewhere(object)
+      noteRefreshed(object)
     }
     for id in changes.deleted {
       outdated.formUnion(id.entity.hierarchy.flatMap(\.listsDerivedFromRows))
       removeDeletedElsewhere(id)
     }
-    outdateLists(of: changes.deleted, withoutInverse: true)
+    invalidateLists(of: changes.deleted, withoutInverse: true)
     for (owner, relationships) in changes.relinked {
       outdated.formUnion(relationships)
-      if let object = storage.registry.object(for: owner) { changedElsewhere(object) }
+      if let object = storage.registry.object(for: owner) { noteRefreshed(object) }
     }
-    for relationship in outdated { storage.outdateLists(of: relationship) }
+    for relationship in outdated { storage.invalidateLists(of: relationship) }
   }
 
-  /// - Parameter relinked: The relationships of the record whose members the save changed.
-  private final func takeIn(_ row: Row, isNew: Bool, relinked: Set<RelationshipDescription>) {
+  /// - Parameter relinked: The relationships of the record with members that the save changed.
+  private final func refresh(from row: Row, isNew: Bool, relinked: Set<RelationshipDescription>) {
     if let object = storage.registry.object(for: row.id) {
-      object.carryLists(to: row.version, except: relinked)
+      object.advanceLists(to: row.version, except: relinked)
       if let record = object.pending {
         let inherited = slotsEditedByParents(of: record.id)
-        storage.withPending { record.takeIn(row, besides: inherited) }
+        storage.withPending { record.refresh(from: row, keeping: inherited) }
       } else if object.row.map({ $0.version < row.version }) != false {
         object.row = row
       }
@@ -272,18 +275,18 @@ extension ManagedObjectContext {
     }
   }
 
-  final func changedElsewhere(_ object: ManagedObject) { events.noteRefreshed(object) }
+  final func noteRefreshed(_ object: ManagedObject) { events.noteRefreshed(object) }
 
   final func removeDeletedElsewhere(_ id: ManagedObjectID) {
     guard let object = storage.registry.object(for: id) else { return }
     // A record with changes of our own stays: its save will report the conflict.
-    if let record = object.pending, record.kind != .deleted, !record.isVoid { return }
-    forgetDeleted(object)
+    if let record = object.pending, record.kind != .deleted, !record.isUnchanged { return }
+    detachDeleted(object)
     events.noteDeleted(object)
   }
 
-  /// Gives objects the permanent identifiers that another context's save gave their records.
-  private final func adopt(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
+  /// Gives objects the permanent identifiers that their records got in another context's save.
+  private final func applyPermanentIDs(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
     guard !permanentIDs.isEmpty else { return }
     let isParent = isParent
     for (temporary, permanent) in permanentIDs {
@@ -294,11 +297,11 @@ extension ManagedObjectContext {
       }
     }
     replaceReferences(permanentIDs)
-    if isParent { tellChildren(of: permanentIDs) }
+    if isParent { postToChildren(of: permanentIDs) }
   }
 
   /// Posts to the children the permanent identifiers that records got before they were saved.
-  final func tellChildren(of permanentIDs: [ManagedObjectID: ManagedObjectID]) {
+  final func postToChildren(of permanentIDs: [ManagedObjectID: ManagedObjectID]) {
     var changes = ChangeSet()
     changes.permanentIDs = permanentIDs
     for child in children { child.mergeChanges(fromContextDidSave: changes) }
@@ -307,13 +310,14 @@ extension ManagedObjectContext {
   /// Replaces identifiers in all unsaved records.
   private final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) {
     replaceReferences(permanentIDs, in: storage.records)
-    storage.outdateAllLists()
+    storage.invalidateAllLists()
   }
 
   /// Replaces identifiers of this context's fresh records in all unsaved records.
   final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID], of renamed: [PendingRecord]) {
     let roots = Set(renamed.map { ObjectIdentifier($0.entity.root) })
-    // Both sides of a relationship name each other; without an inverse, nothing shows which records name a record.
+    // Both sides of a relationship with an inverse refer to each other. Without an inverse, all records have to be
+    // searched for references.
     if persistentStoreCoordinator?.managedObjectModel.isNamedWithoutInverse(roots) != false {
       return replaceReferences(permanentIDs)
     }

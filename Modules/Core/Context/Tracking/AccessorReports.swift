@@ -1,5 +1,5 @@
-/// What the accessors of a context, which cannot throw, could not do: one report for each object and kind of failure, and no
-/// more than a bound.
+/// The failures of a context's accessors, which cannot throw: one report for each object and kind of failure, up to
+/// ``bound``.
 struct AccessorReports {
   /// The largest number of kept reports.
   static let bound = 100
@@ -7,11 +7,11 @@ struct AccessorReports {
   struct Report {
     let objectID: ManagedObjectID
     let error: any Error
-    /// Whether a change was lost, so that no save would save what the program has set.
+    /// Whether an assignment was lost. A save then refuses, because it would not save the assigned value.
     let losesChange: Bool
   }
 
-  /// What became of a report.
+  /// The treatment of a report.
   enum Addition { case listed, full, passedOver }
 
   private struct Key: Hashable {
@@ -22,9 +22,9 @@ struct AccessorReports {
   private(set) var list: [Report] = []
   private var known: Set<Key> = []
   private var isFull = false
-  /// A lost change that found no place in the list.
+  /// The first lost change that came when the list was full.
   private var unlistedLoss: Report?
-  /// The number of failures so far, listed or not. It never decreases.
+  /// The number of failures so far, listed or not. The number never decreases.
   private(set) var count = 0
   /// The last failure, listed or not.
   private(set) var latest: (any Error)?

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a context's objects need of it, kept apart so that an object that outlives its context does no harm.
+/// The state of a context that its objects use. Separate from the context, so that an object may outlive its context.
 final class ContextStorage: @unchecked Sendable {
   // Sendable: the unsaved records are changed by the context's owner under `pendingLock` and read by others under it;
   // everything else mutable is used by the owner alone, which `confinement` checks.
@@ -10,57 +10,59 @@ final class ContextStorage: @unchecked Sendable {
 
   let confinement: Confinement
   let registry = ObjectRegistry()
-  /// The context, while it lives.
+  /// A weak reference to the context.
   private(set) var handle: ContextHandle?
   var context: ManagedObjectContext? { handle?.context }
 
-  /// Guards what child contexts read from their own threads.
+  /// Guards the unsaved records, which child contexts read on their own threads.
   private let pendingLock = Mutex(())
-  /// The unsaved records, in the order in which they came, with gaps where records are no longer current.
+  /// The unsaved records in the order in which they were tracked. Includes records that are no longer current until the
+  /// next compaction.
   @exclusivity(unchecked) private var sequence: [PendingRecord] = []
-  /// The same by identifier, as far as `enteredCount` reaches: the addresses of records that `sequence` keeps.
+  /// The unsaved records by identifier, up to `indexedCount`: the addresses of records that `sequence` retains.
   @exclusivity(unchecked) private var table = IDTable()
-  /// How much of `sequence` is in the table. Most records are saved before any lookup of them. While it is all, only
-  /// the owner changes the table, so that the owner may read it without the lock.
-  private let enteredCount = Atomic<Int>(0)
+  /// The number of records of `sequence` that are in the table. Most records are saved before any lookup of them. While
+  /// all records are in the table, only the owner changes the table, so that the owner may read it without the lock.
+  private let indexedCount = Atomic<Int>(0)
   /// The number of unsaved records.
   @exclusivity(unchecked) private(set) var recordCount = 0
-  /// Whether there may be deletes among them.
+  /// Whether unsaved records may include deletes.
   @exclusivity(unchecked) private(set) var hasDeletes = false
-  /// Whether there may be changes of ordered relationships among them.
+  /// Whether unsaved records may include changes of ordered relationships.
   @exclusivity(unchecked) private(set) var changesLists = false
-  /// How many of them each hierarchy has.
+  /// The number of unsaved records of each hierarchy.
   @exclusivity(unchecked) private var kinds: [(root: EntityDescription, count: Int)] = []
-  /// Made by the first fetch that looks for unsaved records by a value.
+  /// The index of unsaved records by value, made by the first fetch that needs it.
   @exclusivity(unchecked) private var index: UnsavedIndex?
-  /// Changed records that no notification has named yet: their round is this round's number.
-  @exclusivity(unchecked) var unannounced: [PendingRecord] = []
+  /// The changed records that no notification has named yet. Their `round` equals the present one.
+  @exclusivity(unchecked) var unpostedChanges: [PendingRecord] = []
   @exclusivity(unchecked) private(set) var round: UInt32 = 1
-  /// While a save prepares: the records that arrived since they were last taken; `nil` otherwise.
-  @exclusivity(unchecked) private var newcomers: [PendingRecord]?
-  /// The changes of the running notifications, the innermost last.
-  @exclusivity(unchecked) private var told: [ChangedObjects] = []
-  /// Raised for a to-many relationship when loaded lists of its members may be out of date.
+  /// During the preparation of a save: the records tracked since ``takeNewRecords()`` was last called; `nil` otherwise.
+  @exclusivity(unchecked) private var newRecords: [PendingRecord]?
+  /// The changes that observers are being notified of, the innermost notification last.
+  @exclusivity(unchecked) private var delivering: [ChangedObjects] = []
+  /// The generation of each to-many relationship, raised when loaded member lists of the relationship may be out of
+  /// date.
   var generations: [RelationshipDescription: Int] = [:]
   private var epoch = 0
   /// Permanent identifiers by handed-out temporary identifiers.
   var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
-  /// Deleted objects whose delete rules were not applied yet.
-  var undelivered: [ManagedObject] = []
-  /// The objects and lists read over relationships in the unit of work.
+  /// The deleted objects whose delete rules are not applied yet.
+  var pendingDeletes: [ManagedObject] = []
+  /// The objects and member lists that relationships led to in the unit of work.
   let kept = KeptReads()
-  /// Which records came together.
+  /// The groups of records that were fetched together.
   var groups = FetchGroups()
   /// Whether the closure of a merge policy runs as part of a save.
   var isCallingPolicy = false
-  /// What accessors could not do.
+  /// The failures of accessors.
   var reports = AccessorReports()
-  /// Records that a load did not find, to be looked for again when the context takes in what others saved.
+  /// The records that a load did not find. The context looks for them again when it processes saves of other writers.
   var missing: Set<ManagedObjectID> = []
 
   init(confinement: Confinement) { self.confinement = confinement }
 
-  /// Called once, before anybody else knows the storage.
+  /// Sets the handle of the context. Called once, before the storage is shared.
   func connect(to handle: ContextHandle) { self.handle = handle }
 
   @inline(__always) func lockPending() { pendingLock._unsafeLock() }
@@ -72,8 +74,8 @@ final class ContextStorage: @unchecked Sendable {
     return try body()
   }
 
-  /// Adds a record to the unsaved records.
-  func adopt(_ record: PendingRecord) {
+  /// Tracks a record as unsaved.
+  func track(_ record: PendingRecord) {
     withPending {
       record.isCurrent = true
       recordCount += 1
@@ -82,68 +84,68 @@ final class ContextStorage: @unchecked Sendable {
       if record.hasMembers { noteListChange() }
       noteUnindexed(record)
     }
-    newcomers?.append(record)
-    announce(record)
+    newRecords?.append(record)
+    noteChange(record)
   }
 
-  /// Notes that members of ordered relationships may be changed. Called under the lock.
+  /// Records that members of ordered relationships may be changed. Called under the lock.
   func noteListChange() { changesLists = true }
 
-  /// Runs a block in which records that come to be saved are noted, for ``takeNewcomers()``.
-  func notingNewcomers<T>(_ body: () throws -> T) rethrows -> T {
-    let outer = newcomers
-    newcomers = []
-    defer { newcomers = outer }
+  /// Runs a block and collects the records that become unsaved in it, for ``takeNewRecords()``.
+  func collectingNewRecords<T>(_ body: () throws -> T) rethrows -> T {
+    let outer = newRecords
+    newRecords = []
+    defer { newRecords = outer }
     return try body()
   }
 
-  /// The unsaved records that arrived since the last call.
-  func takeNewcomers() -> [PendingRecord] {
-    guard let result = newcomers, !result.isEmpty else { return [] }
-    newcomers = []
+  /// Takes the unsaved records that were tracked since the last call.
+  func takeNewRecords() -> [PendingRecord] {
+    guard let result = newRecords, !result.isEmpty else { return [] }
+    newRecords = []
     return result
   }
 
-  /// Whether a block changes records, also when it announces the changes. Changes from before the block are still
-  /// announced afterwards.
+  /// Whether a block changes records, also when it posts the changes. The next notification still names the changes from
+  /// before the block.
   func isChanged(by body: () throws -> Void) rethrows -> Bool {
-    let known = unannounced
-    unannounced = []
+    let known = unpostedChanges
+    unpostedChanges = []
     round &+= 1
     let first = round
-    // A record may be there twice, which the sets of changed objects do not mind.
-    defer { unannounced = known + unannounced }
+    // A record may now be listed twice. The sets of changed objects remove duplicates.
+    defer { unpostedChanges = known + unpostedChanges }
     try body()
-    // Each announcement of changes begins another round.
-    return round != first || unannounced.contains { !$0.isSilent }
+    // Each notification of changes begins another round.
+    return round != first || unpostedChanges.contains { !$0.isSilent }
   }
 
-  /// The unsaved record of an identifier, for the owner.
+  /// The unsaved record of an identifier. For the context's owner, without the lock.
   @inline(__always) func record(for id: ManagedObjectID) -> PendingRecord? {
-    if enteredCount.load(ordering: .acquiring) != sequence.count { withPending { enterAll() } }
+    if indexedCount.load(ordering: .acquiring) != sequence.count { withPending { indexAll() } }
     return entry(for: id)
   }
 
   /// The unsaved record of an identifier. Called under the lock.
   func recordUnderLock(for id: ManagedObjectID) -> PendingRecord? {
-    enterAll()
+    indexAll()
     return entry(for: id)
   }
 
-  /// Notes that a record came, or was written. Called under the lock.
+  /// Removes a record from the index of values, because the record is new or was changed. Called under the lock.
   func noteUnindexed(_ record: PendingRecord) {
     guard index != nil else { return }
     index?.note(record)
     if index?.isOvergrown(recordCount) == true { dropIndex() }
   }
 
-  /// The unsaved records of a hierarchy with one of some values in a slot. Called under the lock.
+  /// The unsaved records of a hierarchy whose value in a slot is one of the given values. Called under the lock.
   func unsavedRecords(
     of root: EntityDescription, at slot: Int, among values: [AttributeValue]
   ) -> [PendingRecord] {
     index = index ?? UnsavedIndex()
     let found = index!.records(of: root, at: slot, among: values, from: records)
-    return found.filter { $0.isCurrent && !$0.isVoid }
+    return found.filter { $0.isCurrent && !$0.isUnchanged }
   }
 
   private func dropIndex() {
@@ -152,7 +154,7 @@ final class ContextStorage: @unchecked Sendable {
     for record in sequence { record.isIndexed = false }
   }
 
-  /// Makes a record one to delete.
+  /// Turns an unsaved record into a delete.
   func markDeleted(_ record: PendingRecord) {
     withPending {
       record.kind = .deleted
@@ -160,15 +162,15 @@ final class ContextStorage: @unchecked Sendable {
     }
   }
 
-  /// Leaves out the records to be deleted. Called under the lock.
+  /// Returns the identifiers without those of records marked for deletion. Called under the lock.
   func withoutDeleted(_ ids: [ManagedObjectID]) -> [ManagedObjectID] {
     hasDeletes ? ids.filter { recordUnderLock(for: $0)?.kind != .deleted } : ids
   }
 
-  /// Counts a record in or out. Called under the lock.
+  /// Adds a number to the count of the record's hierarchy. Called under the lock.
   @inline(__always) private func count(_ record: PendingRecord, _ change: Int) {
     let root = record.entity.root
-    // Few, and the same one again and again.
+    // A context changes few hierarchies, and mostly the same one in a row.
     for index in kinds.indices where kinds[index].root === root {
       kinds[index].count += change
       return
@@ -179,12 +181,24 @@ final class ContextStorage: @unchecked Sendable {
   /// The roots of the hierarchies with unsaved records.
   var changedRoots: [EntityDescription] { withPending { kinds.filter { $0.count > 0 }.map(\.root) } }
 
-  /// Brings the table up to date. Called under the lock.
-  private func enterAll() {
-    let start = enteredCount.load(ordering: .relaxed)
+  /// Adds the records that are not in the table yet. Called under the lock.
+  private func indexAll() {
+    let start = indexedCount.load(ordering: .relaxed)
     guard start < sequence.count else { return }
     for record in sequence[start...] where record.isCurrent { table.set(Self.word(record), for: record.id) }
-    enteredCount.store(sequence.count, ordering: .releasing)
+    indexedCount.store(sequence.count, ordering: .releasing)
+  }
+
+  /// Ends a debug build if the table of unsaved records does not have each current record, as far as `indexedCount`
+  /// reaches, under the record's identifier, or has anything else.
+  func checkInvariants() {
+    withPending {
+      let indexed = sequence.prefix(indexedCount.load(ordering: .relaxed)).filter(\.isCurrent)
+      let areFound = indexed.allSatisfy { table[$0.id] == Self.word($0) }
+      table.checkInvariants()
+      assert(areFound && table.count == indexed.count, "The table of unsaved records has each indexed record once.")
+      assert(sequence.count(where: \.isCurrent) == recordCount, "A context counts its unsaved records.")
+    }
   }
 
   @inline(__always) private func entry(for id: ManagedObjectID) -> PendingRecord? {
@@ -196,41 +210,42 @@ final class ContextStorage: @unchecked Sendable {
     UInt(bitPattern: Unmanaged.passUnretained(record).toOpaque())
   }
 
-  /// The unsaved records, in the order in which they came.
+  /// The unsaved records in the order in which they were tracked.
   var records: [PendingRecord] {
     sequence.count == recordCount ? sequence : sequence.filter(\.isCurrent)
   }
 
   /// Whether any record has changes to save.
-  var hasChanges: Bool { sequence.contains { $0.isCurrent && !$0.isVoid } }
+  var hasChanges: Bool { sequence.contains { $0.isCurrent && !$0.isUnchanged } }
 
-  func announce(_ record: PendingRecord) {
+  func noteChange(_ record: PendingRecord) {
     guard record.round != round else { return }
-    // The change comes from an observer: the changes of its notification stay as they were.
-    for objects in told { objects.makeSets() }
+    // The change comes from an observer. The sets of the running notifications are made first, so that they show the
+    // earlier state.
+    for objects in delivering { objects.makeSets() }
     record.round = round
-    unannounced.append(record)
+    unpostedChanges.append(record)
   }
 
-  /// The records to name in a notification. Changes from now on belong to the next round.
-  func takeUnannounced() -> [PendingRecord] {
-    guard !unannounced.isEmpty else { return [] }
-    defer { unannounced = [] }
+  /// Takes the records to name in a notification. Changes from now on belong to the next notification.
+  func takeUnpostedChanges() -> [PendingRecord] {
+    guard !unpostedChanges.isEmpty else { return [] }
+    defer { unpostedChanges = [] }
     round &+= 1
-    return unannounced.filter { !$0.isSilent }
+    return unpostedChanges.filter { !$0.isSilent }
   }
 
   /// Notifies observers of changed objects. Copies that observers keep stay as they are.
-  func deliver(_ objects: consuming ChangedObjects, _ tell: (ChangedObjects) -> Void) {
-    told.append(objects)
-    let place = told.count - 1
-    tell(told[place])
-    if !isKnownUniquelyReferenced(&told[place]) { told[place].makeSets() }
-    told.removeLast()
+  func post(_ objects: consuming ChangedObjects, _ notify: (ChangedObjects) -> Void) {
+    delivering.append(objects)
+    let index = delivering.count - 1
+    notify(delivering[index])
+    if !isKnownUniquelyReferenced(&delivering[index]) { delivering[index].makeSets() }
+    delivering.removeLast()
   }
 
-  /// Drops a record from the unsaved records.
-  func forget(_ record: PendingRecord) {
+  /// Stops tracking a record.
+  func untrack(_ record: PendingRecord) {
     withPending {
       drop(record)
       if sequence.count > 64, sequence.count > recordCount * 4 { keepCurrent() }
@@ -241,7 +256,7 @@ final class ContextStorage: @unchecked Sendable {
   /// Drops a record from the sequence and the table. Called under the lock.
   func drop(_ record: PendingRecord) {
     guard record.isCurrent else { return }
-    enterAll()
+    indexAll()
     record.isCurrent = false
     record.isIndexed = false
     recordCount -= 1
@@ -258,13 +273,13 @@ final class ContextStorage: @unchecked Sendable {
     recordCount = 0
     kinds = []
     sequence = []
-    enteredCount.store(0, ordering: .relaxed)
+    indexedCount.store(0, ordering: .relaxed)
   }
 
-  /// Closes the gaps in the sequence, all of which is in the table.
+  /// Removes records from the sequence that are no longer current. All of the sequence must be in the table.
   func keepCurrent() {
     sequence.removeAll { !$0.isCurrent }
-    enteredCount.store(sequence.count, ordering: .relaxed)
+    indexedCount.store(sequence.count, ordering: .relaxed)
   }
 
   private func release(_ record: PendingRecord) {
@@ -273,19 +288,19 @@ final class ContextStorage: @unchecked Sendable {
     record.object = nil
   }
 
-  /// Drops all unsaved records, and everything that refers to them.
-  func forgetAll() {
+  /// Stops tracking all records, and drops their pending notifications and deletes.
+  func untrackAll() {
     let dropped = records
     withPending { dropAll() }
     for record in dropped { release(record) }
-    unannounced = []
-    undelivered = []
+    unpostedChanges = []
+    pendingDeletes = []
   }
 
-  /// Enters a record by another identifier.
+  /// Gives a record another identifier, under which the table has it from now on.
   func rename(_ record: PendingRecord, to id: ManagedObjectID) {
     withPending {
-      enterAll()
+      indexAll()
       table.remove(record.id, ifWord: Self.word(record))
       record.id = id
       table.set(Self.word(record), for: id)
@@ -294,18 +309,18 @@ final class ContextStorage: @unchecked Sendable {
 
   func generation(of relationship: RelationshipDescription) -> Int { (generations[relationship] ?? 0) &+ epoch }
 
-  /// Makes every loaded list of members out of date.
-  func outdateAllLists() {
+  /// Invalidates every loaded member list.
+  func invalidateAllLists() {
     epoch &+= 1 << 32
-    kept.outdateLists()
+    kept.invalidateLists()
   }
 
-  func outdateLists(of relationship: RelationshipDescription) {
+  func invalidateLists(of relationship: RelationshipDescription) {
     generations[relationship, default: 0] += 1
-    kept.outdateLists(of: relationship)
+    kept.invalidateLists(of: relationship)
   }
 
-  /// Takes out an object that leaves the context, so that no lookup finds it any more.
+  /// Removes an object that leaves the context, so that no lookup finds it any more.
   func unregister(_ object: ManagedObject) {
     kept.forget(object)
     registry.remove(object, id: object.id)

@@ -7,6 +7,9 @@
 ///
 /// Beyond ``limit`` objects the earliest are released. Objects of one read are released together.
 final class KeptReads {
+  // Invariant, see `checkInvariants`: every word of `targets` is the address of an object in `young` or `old`. An
+  // object's target is therefore removed before its last reference is released, under the identifier by which it was
+  // entered.
   // Safety of `Unmanaged`: `young` or `old` keeps each object whose address is in `targets`.
   // Safety of `@exclusivity(unchecked)`: the owner of the context alone uses these objects, and its accesses follow each
   // other.
@@ -52,7 +55,7 @@ final class KeptReads {
   @inline(__always) func belong(to lease: Int) {
     guard listLease != lease else { return }
     listLease = lease
-    outdateLists()
+    invalidateLists()
   }
 
   /// Runs a block in which every row read becomes an object.
@@ -120,8 +123,16 @@ final class KeptReads {
     isWatching = false
     needsEnd = true
     drops += 1
-    outdateLists()
+    invalidateLists()
     withExtendedLifetime(released) {}
+  }
+
+  /// Ends a debug build if the invariant of the targets does not hold.
+  func checkInvariants() {
+    targets.checkInvariants()
+    let retained = Set((young + old).map(Self.word))
+    targets.forEach { word in assert(retained.contains(word), "The memory of a unit retains every target that it has.")
+    }
   }
 
   private static func word(_ object: ManagedObject) -> UInt {
@@ -149,11 +160,11 @@ final class KeptReads {
     lists[relationship, default: [:]].values
   }
 
-  func outdateLists(of relationship: RelationshipDescription) {
+  func invalidateLists(of relationship: RelationshipDescription) {
     lists[relationship] = nil
   }
 
-  func outdateLists() { lists = [:] }
+  func invalidateLists() { lists = [:] }
 }
 
 /// The members of an owner, read together with those of a neighbour.

@@ -1,4 +1,4 @@
-/// The state of an ordered list that changes are made on.
+/// The state of an ordered list that changes are based on.
 struct ListOrigin {
   /// The version of the owner's row.
   var version: Int64
@@ -11,7 +11,7 @@ struct MemberChanges {
   private var additions = OrderedIDs()
   private(set) var removed: Set<ManagedObjectID> = []
   private var arrangement: OrderedIDs?
-  /// For an ordered relationship of a saved record, the list that the changes are made on. A list is a value of its
+  /// For an ordered relationship of a saved record, the list that the changes are based on. A list is a value of its
   /// owner's row, so that a later version of the row is a conflict.
   private(set) var origin: ListOrigin?
 
@@ -35,14 +35,14 @@ struct MemberChanges {
     return removed.contains(id) ? false : nil
   }
 
-  /// Notes the list that the next change is made on. The oldest list is kept.
+  /// Records the list that the next change is based on. The oldest list is kept.
   mutating func begin(at origin: ListOrigin) {
     guard let known = self.origin, !isEmpty else { return self.origin = origin }
     let isOlder = origin.version < known.version
     if isOlder || (origin.version == known.version && known.ids == nil) { self.origin = origin }
   }
 
-  /// Sets the version of the owner's row that the changes are made on.
+  /// Sets the version of the owner's row that the changes are based on.
   mutating func move(toVersion version: Int64, keepingMembers: Bool) {
     guard let known = origin else { return }
     origin = ListOrigin(version: version, ids: keepingMembers ? known.ids : nil)
@@ -50,8 +50,8 @@ struct MemberChanges {
 
   /// Adds a member.
   ///
-  /// - Parameter comesLast: Whether a removed member comes back behind all other members, as in an ordered list, and not
-  ///   to its former position.
+  /// - Parameter comesLast: Whether a removed member that is added again follows all other members, as in an ordered
+  ///   list, instead of returning to its former position.
   mutating func add(_ id: ManagedObjectID, comesLast: Bool) {
     arrangement?.append(id)
     if !comesLast, removed.remove(id) != nil { return }

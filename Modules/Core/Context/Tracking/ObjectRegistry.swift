@@ -1,11 +1,15 @@
 import CoherenceRuntime
 import Synchronization
 
-/// The objects that a context has, each at most once, without keeping them.
+/// The objects of a context by identifier, without retaining them. Each record has at most one object.
 ///
-/// The table holds plain addresses. This is sound because an object takes itself out, under the lock, in its `deinit`,
-/// before its memory is freed; and each lookup takes a reference under the same lock, which the runtime refuses once
-/// deinitialisation has begun.
+/// The table holds plain addresses. An object removes itself, under the lock, in its `deinit`, before its memory is
+/// freed. Each lookup takes a reference under the same lock, and the runtime refuses a reference once deinitialisation
+/// has begun.
+///
+/// Invariants, see ``checkInvariants()``: each word of `table` is the address of an object whose `deinit` has not removed
+/// the object yet, under the object's present identifier. No object is in `table` and in `unindexed` at once. Identifiers
+/// change under the lock alone, together with the table.
 final class ObjectRegistry: @unchecked Sendable {
   // Sendable: `table` is used under `lock` only.
   // Safety of `@exclusivity(unchecked)`: `lock` admits one access at a time.
@@ -13,9 +17,9 @@ final class ObjectRegistry: @unchecked Sendable {
   // Safety of `_unsafeLock` and `_unsafeUnlock`: `locked` has both calls, on one thread.
   private let lock = Mutex(())
   @exclusivity(unchecked) private var table = IDTable()
-  /// Fresh objects not in the table yet: most are saved before any lookup of them, and get their permanent identifiers
-  /// then.
-  @exclusivity(unchecked) private var newcomers: ArraySlice<UInt> = []
+  /// New objects that are not in the table yet. Most are saved, and get their permanent identifiers, before any lookup
+  /// of them.
+  @exclusivity(unchecked) private var unindexed: ArraySlice<UInt> = []
 
   @inline(__always) private func locked<T>(_ body: () -> T) -> T {
     lock._unsafeLock()
@@ -34,16 +38,16 @@ final class ObjectRegistry: @unchecked Sendable {
     UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
   }
 
-  /// Brings the table up to date. Called under the lock.
-  @inline(__always) private func enterNewcomers() { if !newcomers.isEmpty { enterAllNewcomers() } }
+  /// Adds the new objects to the table. Called under the lock.
+  @inline(__always) private func indexNewObjects() { if !unindexed.isEmpty { indexAllNewObjects() } }
 
-  @inline(never) private func enterAllNewcomers() {
-    for word in newcomers { table.set(word, for: Self.id(of: word)) }
-    newcomers = []
+  @inline(never) private func indexAllNewObjects() {
+    for word in unindexed { table.set(word, for: Self.id(of: word)) }
+    unindexed = []
   }
 
   private static func id(of word: UInt) -> ManagedObjectID {
-    // An object takes itself out before it is freed.
+    // An object removes itself before its memory is freed.
     Unmanaged<ManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: word)!)._withUnsafeGuaranteedRef { $0.id }
   }
 
@@ -51,24 +55,24 @@ final class ObjectRegistry: @unchecked Sendable {
     Unmanaged<ManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: word)!)._withUnsafeGuaranteedRef { $0.id = id }
   }
 
-  /// The identifier of an object, for others than its owner.
+  /// The identifier of an object, for threads other than the owner's.
   func id(of object: ManagedObject) -> ManagedObjectID { locked { object.id } }
 
-  /// The object of that identifier; `nil` for none.
+  /// The object with an identifier; `nil` for none.
   func object(for id: ManagedObjectID) -> ManagedObject? {
     locked {
-      enterNewcomers()
+      indexNewObjects()
       return Self.retained(table[id])
     }
   }
 
-  /// Enters an object by its present identifier.
+  /// Adds an object under its present identifier.
   func insert(_ object: ManagedObject) { locked { table.set(Self.word(object), for: object.id) } }
 
-  /// Enters an object unknown to all other threads.
-  func insert(fresh object: ManagedObject) { locked { newcomers.append(Self.word(object)) } }
+  /// Adds a new object, which no other thread knows.
+  func insert(fresh object: ManagedObject) { locked { unindexed.append(Self.word(object)) } }
 
-  /// An object that gets another identifier.
+  /// A change of an object's identifier.
   struct Move {
     fileprivate let word: UInt
     fileprivate let former: ManagedObjectID
@@ -81,18 +85,18 @@ final class ObjectRegistry: @unchecked Sendable {
     }
   }
 
-  /// Makes room for objects of one space that come soon.
+  /// Reserves room for further objects of one space.
   func reserve(_ count: Int, beside id: ManagedObjectID) { locked { table.reserve(count, beside: id) } }
 
-  /// Gives objects other identifiers, under the lock that guards their reading, and enters them by those. The caller
-  /// keeps the objects while this runs.
+  /// Gives objects other identifiers under the lock that guards their reading, and moves their entries. The caller
+  /// retains the objects during the call.
   func move(_ moves: [Move]) {
     guard !moves.isEmpty else { return }
     locked {
-      // The first to come are the first to be saved.
-      let fresh = zip(moves, newcomers).prefix { $0.word == $1 }.count
-      newcomers = newcomers.dropFirst(fresh)
-      if fresh < moves.count { enterNewcomers() }
+      // Objects are mostly saved in the order of their insertion.
+      let fresh = zip(moves, unindexed).prefix { $0.word == $1 }.count
+      unindexed = unindexed.dropFirst(fresh)
+      if fresh < moves.count { indexNewObjects() }
       for (index, move) in moves.enumerated() {
         if index >= fresh { table.remove(move.former, ifWord: move.word) }
         Self.setID(move.present, of: move.word)
@@ -101,21 +105,21 @@ final class ObjectRegistry: @unchecked Sendable {
     }
   }
 
-  /// Takes an object out, if it is the entered object of that identifier.
+  /// Removes an object, if it is the registered object of the identifier.
   func remove(_ object: ManagedObject, id: ManagedObjectID) {
     locked {
-      enterNewcomers()
+      indexNewObjects()
       table.remove(id, ifWord: Self.word(object))
     }
   }
 
   /// Finds or makes the objects of many rows of one space, appending them to `objects` in the order of the rows.
   ///
-  /// Nothing is released under the lock: every found or made object is kept in `objects`.
+  /// No object is released under the lock, because `objects` retains every found or made object.
   ///
   /// - Parameters:
-  ///   - make: Makes the object of a row, given the object's place in `objects`.
-  ///   - found: Called with each object found, its row and its place, after the lock was given back.
+  ///   - make: Makes the object of a row, given its index in `objects`.
+  ///   - found: Called with each registered object, its row and its index, after the lock is released.
   func objects(
     for rows: [Row], into objects: inout [ManagedObject], make: (Row, Int) -> ManagedObject,
     found: (ManagedObject, Row, Int) -> Void
@@ -123,7 +127,7 @@ final class ObjectRegistry: @unchecked Sendable {
     guard let first = rows.first?.id else { return }
     var known: [(ManagedObject, Row, Int)] = []
     locked {
-      enterNewcomers()
+      indexNewObjects()
       table.reserve(rows.count, beside: first)
       var (space, keys) = (first, table.makeKeys(beside: first))
       for row in rows {
@@ -152,7 +156,7 @@ final class ObjectRegistry: @unchecked Sendable {
     var result: [ManagedObject?] = []
     result.reserveCapacity(ids.count)
     locked {
-      enterNewcomers()
+      indexNewObjects()
       for id in ids { result.append(Self.retained(table[id])) }
     }
     return result
@@ -161,7 +165,7 @@ final class ObjectRegistry: @unchecked Sendable {
   /// Every object of the context.
   var all: [ManagedObject] {
     locked {
-      enterNewcomers()
+      indexNewObjects()
       var result: [ManagedObject] = []
       table.forEach { word in
         if let object = Self.retained(word) { result.append(object) }
@@ -170,10 +174,23 @@ final class ObjectRegistry: @unchecked Sendable {
     }
   }
 
-  /// Forgets every object.
+  /// Ends a debug build if an invariant of the registry does not hold.
+  func checkInvariants() {
+    locked {
+      table.checkInvariants()
+      var entered: Set<UInt> = []
+      table.forEach { entered.insert($0) }
+      let isByIdentifier = entered.allSatisfy { table[Self.id(of: $0)] == $0 }
+      assert(entered.count == table.count && isByIdentifier, "A registry has each object by its present identifier.")
+      assert(Set(unindexed).count == unindexed.count, "An object is unindexed once.")
+      assert(entered.isDisjoint(with: unindexed), "An unindexed object of a registry is not in its table.")
+    }
+  }
+
+  /// Removes every object.
   func removeAll() {
     locked {
-      newcomers = []
+      unindexed = []
       table.removeAll()
     }
   }

@@ -1,6 +1,6 @@
-/// Identifiers in the order in which they were added, each once.
+/// A set of identifiers in the order of their addition.
 struct OrderedIDs {
-  /// A removal leaves a gap, so that the other identifiers keep their places.
+  /// The identifiers by position. A removal leaves a gap, so that the other identifiers keep their positions.
   private var slots: [ManagedObjectID?] = []
   private var places: [ManagedObjectID: Int] = [:]
 

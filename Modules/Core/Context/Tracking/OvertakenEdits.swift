@@ -2,19 +2,19 @@
 /// context has processed since has changed the same property.
 ///
 /// The context continues to show its edit, on top of the newer row. The next save of the record is a conflict: the save
-/// names the version that the edit was made on, which the store has no more. The store reports this conflict like every
-/// other conflict, so that the merge policy resolves all conflicts in one place.
+/// names the version that the edit is based on, which the store no longer has. The store reports this conflict like
+/// every other conflict, so that the merge policy resolves all conflicts in one place.
 struct OvertakenEdits {
-  /// The version of the row that the oldest of the edits was made on.
+  /// The version of the row that the oldest of the edits is based on.
   private(set) var version: Int64
-  /// The values that the edits were made on, by slot.
+  /// The values that the edits are based on, by slot.
   private var origins: [Int: AttributeValue] = [:]
 
   init(madeOn version: Int64) { self.version = version }
 
   var isEmpty: Bool { origins.isEmpty }
 
-  /// The value that the overtaken edit of a slot was made on; `nil` for a slot without one.
+  /// The value that the overtaken edit of a slot is based on; `nil` for a slot without one.
   subscript(slot: Int) -> AttributeValue? { origins[slot] }
 
   /// Notes that the edit of a slot is overtaken.
@@ -29,7 +29,7 @@ struct OvertakenEdits {
   /// Drops the edit of a slot, because the edit or the save that overtook it was reverted.
   mutating func forget(_ slot: Int) { origins[slot] = nil }
 
-  /// The state that the edits were made on.
+  /// The state that the edits are based on: the common ancestor of the conflict.
   ///
   /// - Parameter base: The newer row that the edits are on top of now.
   func ancestor(of base: Row) -> Row {

@@ -7,9 +7,9 @@ extension PendingRecord {
   /// Called under the context's lock.
   ///
   /// - Parameter inherited: The slots whose values in the base are edits of a parent, and not values of the store.
-  func takeIn(_ row: Row, besides inherited: SlotSet) {
+  func refresh(from row: Row, keeping inherited: SlotSet) {
     guard let base, base.version < row.version else { return }
-    // A delete is made on the whole record, so that it keeps its base: every change of the record conflicts with it.
+    // A delete is based on the whole record and keeps its base, so that every change of the record conflicts with it.
     guard kind != .deleted else {
       if hasContent(of: row) { self.base = row }
       return
@@ -23,20 +23,20 @@ extension PendingRecord {
     rebase(onto: row)
   }
 
-  /// Makes the present base the state that all edits are made on, so that no edit is overtaken any more.
+  /// Makes the present base the ancestor of all edits, so that no edit is overtaken any more.
   func acceptBase() {
     overtaken = nil
     isAccepted = true
     restartLists()
   }
 
-  /// Notes the overtaken edits of a child context, before the record absorbs the edits themselves. A child that read an
-  /// older state than this context has now does not know the saves in between.
+  /// Records the overtaken edits of a child context, before the edits themselves are merged. A child that read an older
+  /// state than this context has now does not know the saves in between.
   ///
   /// A child's edit replaces an edit of this context without a conflict, because that edit was never saved.
   ///
   /// - Parameter current: Gives a value the identifiers that records have now.
-  func takeOverOvertaken(of child: PendingRecord, current: (AttributeValue) -> AttributeValue) {
+  func noteOvertaken(of child: PendingRecord, current: (AttributeValue) -> AttributeValue) {
     guard let base, let childBase = child.base else { return }
     let version = child.overtaken?.version ?? childBase.version
     guard version < base.version else { return }
@@ -48,9 +48,9 @@ extension PendingRecord {
     self.overtaken = overtaken.isEmpty ? nil : overtaken
   }
 
-  /// The edits that are overtaken when the record is saved past its parents.
+  /// The edits that are overtaken when a save goes through the parents to the store.
   ///
-  /// The record was read with the parents' edits, which hide what the store has by now.
+  /// The record was read with the parents' edits, which hide the store's present values.
   ///
   /// - Parameters:
   ///   - stored: The row below the parents' edits.

@@ -14,9 +14,9 @@ final class PendingRecord {
   @exclusivity(unchecked) var kind: Kind
   /// Whether the record is unsaved.
   @exclusivity(unchecked) var isCurrent = false
-  /// The last round of notifications that names the record.
+  /// The number of the last notification that names the record.
   @exclusivity(unchecked) var round: UInt32 = 0
-  /// Whether no notification may name the record any more.
+  /// Whether notifications leave the record out.
   @exclusivity(unchecked) var isSilent = false
   /// Whether the context's ``UnsavedIndex`` has the record by its present values.
   @exclusivity(unchecked) var isIndexed = false
@@ -24,7 +24,7 @@ final class PendingRecord {
   @exclusivity(unchecked) private(set) var draft: Row
   /// The object. Retained, because a context retains changed objects.
   @exclusivity(unchecked) var object: ManagedObject?
-  /// The identifier with the key reserved for a fresh record; kept when a save fails.
+  /// The permanent identifier reserved for a new record. A failed save keeps the reservation.
   @exclusivity(unchecked) var reservedID: ManagedObjectID?
   /// The members added to and removed from to-many relationships.
   @exclusivity(unchecked) var members: [RelationshipDescription: MemberChanges] = [:]
@@ -37,12 +37,12 @@ final class PendingRecord {
   /// Whether a refresh has moved the edits on top of the state below the context, so that no edit of a parent hides a
   /// conflict.
   @exclusivity(unchecked) var isAccepted = false
-  /// Without a context: the related objects, which enter a context together with this record's object.
-  var companions: Companions?
-  /// The store that the user chose for a fresh record.
+  /// For a record without a context: the related objects, which are inserted together with this record's object.
+  var uninsertedGraph: UninsertedGraph?
+  /// The store that the user chose for a new record.
   var assignedStore: StoreIdentifier?
 
-  /// A record of a fresh object, in no store.
+  /// Makes the record of a new object.
   init(inserting id: ManagedObjectID, _ draft: Row) {
     self.id = id
     entity = draft.entity
@@ -50,7 +50,7 @@ final class PendingRecord {
     self.draft = draft
   }
 
-  /// A record for changes of a saved state, none so far.
+  /// Makes a record without changes yet, based on a saved row.
   init(changing base: Row) {
     id = base.id
     entity = base.entity
@@ -59,8 +59,8 @@ final class PendingRecord {
     draft = Row(draftOf: base)
   }
 
-  /// Whether nothing is left to save.
-  var isVoid: Bool { kind == .updated && changed.isEmpty && members.allSatisfy(\.value.isEmpty) }
+  /// Whether the record has no changes to save.
+  var isUnchanged: Bool { kind == .updated && changed.isEmpty && members.allSatisfy(\.value.isEmpty) }
 
   /// Whether the members or the order of an ordered relationship are changed. Such a list is a value of the record.
   var changesLists: Bool {
@@ -70,8 +70,8 @@ final class PendingRecord {
   /// Whether a save writes the draft.
   var isWritten: Bool { kind == .inserted || (kind == .updated && (!changed.isEmpty || changesLists)) }
 
-  /// The version that the store must have: the base's, or an older one that an overtaken edit or a change of a list was
-  /// made on. The store does not have that version any more, so that it reports the conflict.
+  /// The version that the store must have: the base's, or an older version that an overtaken edit or a change of a list
+  /// is based on. The store does not have that version any more, so that it reports the conflict.
   var baseVersion: Int64 {
     let version = min(base?.version ?? 0, overtaken?.version ?? .max)
     guard changesLists else { return version }
@@ -81,7 +81,7 @@ final class PendingRecord {
     }
   }
 
-  /// Makes the present base the state that changes of ordered lists are made on.
+  /// Makes the present base the ancestor of changes of ordered lists.
   func restartLists() {
     guard let version = base?.version else { return }
     for relationship in members.keys where relationship.isOrdered {
@@ -109,7 +109,7 @@ final class PendingRecord {
   /// The value of a slot as the context sees it.
   @inline(__always) subscript(slot: Int) -> AttributeValue { draft[slot] }
 
-  /// Writes a slot and keeps account of whether it differs from the base.
+  /// Writes a slot and records whether its value differs from the base.
   @inline(__always) func set(_ value: consuming AttributeValue, at slot: Int) {
     if base == nil || differsFromBase(value, at: slot) {
       changed.insert(slot)
@@ -121,7 +121,7 @@ final class PendingRecord {
     if isIndexed { leaveIndex() }
   }
 
-  /// Drops the overtaken edit of a slot that has no edit any more.
+  /// Drops the overtaken edit of a slot whose edit was reverted.
   @inline(never) private func forgetOvertaken(at slot: Int) {
     overtaken?.forget(slot)
     if overtaken?.isEmpty == true { overtaken = nil }
@@ -136,7 +136,7 @@ final class PendingRecord {
     base.map { $0[slot] != value } ?? true
   }
 
-  /// Writes a slot and leaves it changed or unchanged, as it was.
+  /// Writes a slot without changing whether the slot counts as changed.
   func replace(_ value: AttributeValue, at slot: Int) {
     draft.set(value, at: slot)
     if isIndexed { leaveIndex() }
@@ -145,7 +145,7 @@ final class PendingRecord {
   /// The values as a row with a buffer of its own, at the base's version.
   var snapshot: Row { Row.make(id: id, entity: entity, version: base?.version ?? 0, values: draft.values) }
 
-  /// Makes the draft the row to write. The buffer is shared from then on: a later change copies it.
+  /// Turns the draft into the row to write. The buffer is shared from then on: a later change copies it.
   func seal(as id: ManagedObjectID, version: Int64) { draft.seal(id: id, version: version) }
 
   /// The draft as the row to write.
@@ -154,13 +154,13 @@ final class PendingRecord {
     return draft
   }
 
-  /// Whether a slot is the position in the list of an owner that the context has set.
+  /// Whether a slot is a position in the list of an owner, and the context has changed that owner.
   private func isPositionOfOwnReference(_ slot: Int) -> Bool {
     guard slot > 0, changed.contains(slot - 1), case .position = entity.slots[slot] else { return false }
     return true
   }
 
-  /// Takes a newer base, keeping the context's own edits.
+  /// Replaces the base with a newer row and keeps the context's own edits.
   func rebase(onto row: Row) {
     for slot in 0..<draft.count where !changed.contains(slot) && !isPositionOfOwnReference(slot) {
       draft.set(row[slot], at: slot)

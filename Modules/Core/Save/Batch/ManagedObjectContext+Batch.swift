@@ -58,8 +58,8 @@ extension ManagedObjectContext {
   private final func publishBatch(_ changes: ChangeSet) {
     guard !changes.isEmpty else { return }
     _ = inbox.post(changes)
-    drainInbox()
-    storage.outdateAllLists()
+    processInbox()
+    storage.invalidateAllLists()
     spread(changes)
   }
 

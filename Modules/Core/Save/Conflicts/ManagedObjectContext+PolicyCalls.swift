@@ -11,13 +11,14 @@ extension ManagedObjectContext {
   /// - Parameter saved: The changes of the save.
   /// - Throws: ``ErrorCode/illegalState`` for a change of an object; the errors of the block.
   final func refusingChanges<T>(of saved: [RecordChange], _ body: () throws -> T) throws -> T {
-    let count = saved.count(where: \.isCurrent)
+    let count = saved.count(where: \.isAsGathered)
     storage.isCallingPolicy = true
     defer { storage.isCallingPolicy = false }
     var result: T?
     let isChanged = try storage.isChanged { result = try body() }
-    // A rollback in the closure announces nothing, but leaves records of the save without their changes.
-    guard let result, !isChanged, saved.count(where: \.isCurrent) == count else {
+    // A rollback or a refresh in the closure announces nothing, but records of the save lose their changes or get other
+    // bases.
+    guard let result, !isChanged, saved.count(where: \.isAsGathered) == count else {
       throw CoherenceError(
         .illegalState,
         "The closure of a merge policy changed objects of the context that saves; return the values of the record in "

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
   /// - Throws: Errors of the store, which a nested context asks for the rows below its parents' edits.
   final func gatherRecords() throws -> GatheredRecords {
     guard parent != nil else { return GatheredRecords(records: storage.records, bases: []) }
-    let records = storage.records.filter { !$0.isVoid && !isParentsInsert($0) }
+    let records = storage.records.filter { !$0.isUnchanged && !isParentsInsert($0) }
     return GatheredRecords(records: records, bases: try records.map { try storedBase(of: $0) })
   }
 }

@@ -45,7 +45,7 @@ struct UnitGatherer {
     var units: [(home: StoreIdentifier, unit: UnitOfWork)] = []
     // Most saves change records of one space in a row.
     var last: (id: ManagedObjectID, index: Int)?
-    for (index, record) in gathered.records.enumerated() where !record.isVoid {
+    for (index, record) in gathered.records.enumerated() where !record.isUnchanged {
       let id = record.permanentID
       if last?.id.isNeighbour(of: id) != true {
         guard let home = id.storeIdentifier else { throw unsavedReference(from: record) }

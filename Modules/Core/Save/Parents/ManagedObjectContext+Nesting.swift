@@ -3,7 +3,7 @@
 extension ManagedObjectContext {
   /// Saves the changes into the parent, in memory.
   final func save(into parent: ManagedObjectContext) throws {
-    let records = storage.records.filter { !$0.isVoid }.sorted { ManagedObjectID.precedes($0.id, $1.id) }
+    let records = storage.records.filter { !$0.isUnchanged }.sorted { ManagedObjectID.precedes($0.id, $1.id) }
     // The parent reads the changed and deleted records over a connection of its own.
     lease.endForSave()
     try enter(parent) { try parent.absorb(records) }
@@ -11,7 +11,7 @@ extension ManagedObjectContext {
     var changes = ChangeSet()
     for record in records { markClean(record, &changes) }
     storage.reports.removeAll()
-    outdateLists(of: changes.deleted, withoutInverse: true)
+    invalidateLists(of: changes.deleted, withoutInverse: true)
     spread(changes)
   }
 
@@ -34,7 +34,7 @@ extension ManagedObjectContext {
     for record in records where !isNew(record) {
       let object = try fault(for: record.id, of: record.entity)
       try object.loadRow()
-      if record.kind != .deleted, object.isDeleted { throw object.gone() }
+      if record.kind != .deleted, object.isDeleted { throw object.deletedError() }
       targets[record.id] = object
     }
     for record in records where isNew(record) { absorbInsert(record) }
@@ -69,13 +69,13 @@ extension ManagedObjectContext {
     object.pending = own
     if record.object?.flags.contains(.temporaryIDExposed) == true { object.flags.insert(.temporaryIDExposed) }
     storage.registry.insert(object)
-    storage.adopt(own)
+    storage.track(own)
   }
 
   private final func absorbUpdate(_ record: PendingRecord, of object: ManagedObject) throws {
     let own = try object.changeable()
     storage.withPending {
-      own.takeOverOvertaken(of: record, current: present)
+      own.noteOvertaken(of: record, current: present)
       for slot in record.changed { own.set(present(record[slot]), at: slot) }
       for (relationship, changes) in record.members {
         let changes = changes.mapped(current)
@@ -95,17 +95,17 @@ extension ManagedObjectContext {
   private final func absorbDelete(_ record: PendingRecord, of object: ManagedObject) throws {
     guard object.pending?.kind != .deleted else { return }
     let own = try object.changeable()
-    if own.base == nil, !isParentsInsert(own) { return forgetDeleted(object) }
-    storage.withPending { own.takeOverOvertaken(of: record, current: present) }
+    if own.base == nil, !isParentsInsert(own) { return detachDeleted(object) }
+    storage.withPending { own.noteOvertaken(of: record, current: present) }
     storage.markDeleted(own)
   }
 
   /// Makes a record clean whose changes the parent has absorbed.
   private final func markClean(_ record: PendingRecord, _ changes: inout ChangeSet) {
-    guard let object = record.object else { return storage.forget(record) }
+    guard let object = record.object else { return storage.untrack(record) }
     if record.kind == .deleted {
       changes.deleted.append(record.id)
-      return forgetDeleted(object)
+      return detachDeleted(object)
     }
     for relationship in record.members.keys {
       guard object.collections?[relationship] != nil, let ids = try? object.memberIDs(of: relationship) else {
@@ -115,7 +115,7 @@ extension ManagedObjectContext {
     }
     let row = record.snapshot
     if record.kind == .inserted { changes.inserted.append(row) } else { changes.updated.append(row) }
-    storage.forget(record)
+    storage.untrack(record)
     object.row = row
   }
 

@@ -56,6 +56,8 @@ struct RecordChange {
   var object: ManagedObject? { unmanaged._withUnsafeGuaranteedRef { $0.object } }
   /// Whether the record is still unsaved.
   var isCurrent: Bool { unmanaged._withUnsafeGuaranteedRef { $0.isCurrent } }
+  /// Whether the record is still unsaved, and the row to write still follows the base that the save has gathered.
+  var isAsGathered: Bool { isCurrent && (!isWritten || row?.version == Self.version(after: base)) }
   /// Whether members of to-many relationships were added or removed.
   var hasMembers: Bool { unmanaged._withUnsafeGuaranteedRef { $0.hasMembers } }
   /// The record's permanent identifier.

@@ -1,8 +1,9 @@
 extension ContextStorage {
-  /// Drops saved records, which are retired, all at once when no others are unsaved.
-  func forget(_ saved: [RecordChange]) {
+  /// Stops tracking saved records, in one step if these are all unsaved records.
+  func untrack(_ saved: [RecordChange]) {
     withPending {
-      // Equal numbers alone prove nothing: one of the saved records may have left since, and another come.
+      // Equal counts alone prove nothing: a saved record may have been untracked since the plan was made, and another
+      // record tracked.
       if saved.count == recordCount, saved.allSatisfy(\.isCurrent) {
         dropAll()
       } else {

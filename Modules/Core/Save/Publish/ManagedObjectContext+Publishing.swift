@@ -19,13 +19,13 @@ extension ManagedObjectContext {
     let updated = unit.updates.compactMap { $0.isWritten ? $0.row : nil }
     changes.updated += updated
     markClean(unit.updates, writing: updated, committed.permanentIDs, &changes)
-    storage.forget(unit.kept)
+    storage.untrack(unit.kept)
     let deleted = unit.deletes
     for change in deleted {
       changes.deleted.append(change.id)
-      if let object = change.record.object { forgetDeleted(object) } else { storage.forget(change.record) }
+      if let object = change.record.object { detachDeleted(object) } else { storage.untrack(change.record) }
     }
-    if !deleted.isEmpty { outdateLists(of: deleted.map(\.id), withoutInverse: true) }
+    if !deleted.isEmpty { invalidateLists(of: deleted.map(\.id), withoutInverse: true) }
     for change in committed.discarded { discard(change) }
     for relationship in committed.mergedLists { outdateBothSides(of: relationship) }
     changes.relinked.merge(unit.links.owners) { $0.union($1) }
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
         if change.hasMembers {
           keepMembers(of: object, change.record, version: change.row?.version, permanentIDs)
         }
-        if let version = change.row?.version { object.carryLists(to: version) }
+        if let version = change.row?.version { object.advanceLists(to: version) }
       } else {
         // A merge policy put the change on top of a newer row, whose lists were not read.
         object.collections = nil
@@ -90,22 +90,22 @@ extension ManagedObjectContext {
   }
 
   private final func outdateBothSides(of relationship: RelationshipDescription) {
-    storage.outdateLists(of: relationship)
-    if let inverse = relationship.inverse, inverse.isToMany { storage.outdateLists(of: inverse) }
+    storage.invalidateLists(of: relationship)
+    if let inverse = relationship.inverse, inverse.isToMany { storage.invalidateLists(of: inverse) }
   }
 
   /// Discards the changes of a record that a merge policy decided against.
   private final func discard(_ change: DiscardedChange) {
-    guard let object = change.record.object else { return storage.forget(change.record) }
+    guard let object = change.record.object else { return storage.untrack(change.record) }
     guard let row = change.storeRow else {
-      forgetDeleted(object)
+      detachDeleted(object)
       events.noteDeleted(object)
       return
     }
     for relationship in change.record.members.keys { outdateBothSides(of: relationship) }
-    storage.forget(change.record)
+    storage.untrack(change.record)
     object.row = row
     object.collections = nil
-    changedElsewhere(object)
+    noteRefreshed(object)
   }
 }

@@ -11,16 +11,16 @@ extension ManagedObjectContext {
   /// - Throws: ``ErrorCode/objectUnavailable``, ``ErrorCode/validationFailed`` and ``ErrorCode/deleteDenied``, and errors of
   ///   the store.
   final func prepareSave() throws {
-    try processDeletes()
-    try storage.notingNewcomers {
+    try applyPendingDeleteRules()
+    try storage.collectingNewRecords {
       var preparation = SavePreparation(rounds: 0)
       var due = storage.records
       repeat {
         try callWillSave(due, &preparation)
         try assignPositions()
-        announceChanges()
-        try processDeletes()
-        due = storage.takeNewcomers()
+        postChanges()
+        try applyPendingDeleteRules()
+        due = storage.takeNewRecords()
       } while !due.isEmpty
       try checkReports()
       try validate(&preparation)
@@ -49,9 +49,9 @@ extension ManagedObjectContext {
   private final var unavailableDependency: (ManagedObjectID, any Error)? {
     func failure(_ id: ManagedObjectID) -> (ManagedObjectID, any Error)? {
       guard let object = storage.registry.object(for: id), object.flags.contains(.unavailable) else { return nil }
-      return (id, storage.reports.report(of: id)?.error ?? object.gone())
+      return (id, storage.reports.report(of: id)?.error ?? object.deletedError())
     }
-    for record in storage.records where !record.isVoid && record.kind != .deleted {
+    for record in storage.records where !record.isUnchanged && record.kind != .deleted {
       if let found = failure(record.id) { return found }
       for slot in record.entity.referenceSlots where record.changed.contains(slot) {
         if case .reference(let id) = record[slot], let found = failure(id) { return found }
@@ -92,8 +92,8 @@ extension ManagedObjectContext {
       due.visit { record in
         record._withUnsafeGuaranteedRef { if $0.isCurrent && $0.kind != .deleted { $0.object?.willSave() } }
       }
-      try processDeletes()
-      due = storage.takeNewcomers()
+      try applyPendingDeleteRules()
+      due = storage.takeNewRecords()
       if !due.isEmpty { called += due }
     }
     return called
@@ -103,14 +103,14 @@ extension ManagedObjectContext {
   private final func validate(_ preparation: inout SavePreparation) throws {
     var validation = Validation()
     guard try storage.isChanged(by: { try validation.check(storage.records) }) else { return try validation.conclude() }
-    var due = storage.takeNewcomers()
+    var due = storage.takeNewRecords()
     while !due.isEmpty {
       // The objects that the validation changed are validated like the first ones.
       for record in try callWillSave(due, &preparation) where record.isCurrent && record.kind != .deleted {
         validation.ask(record)
       }
-      try processDeletes()
-      due = storage.takeNewcomers()
+      try applyPendingDeleteRules()
+      due = storage.takeNewRecords()
     }
     try assignPositions()
     try validation.withModelRules(of: storage.records).conclude()
@@ -136,7 +136,7 @@ extension ManagedObjectContext {
         }
       }
     }
-    _ = storage.takeNewcomers()
+    _ = storage.takeNewRecords()
   }
 
   /// Gives records rising positions. Positions that rise already stay as they are.

@@ -10,7 +10,7 @@ struct Validation {
 
   /// Checks records by the model's rules, and asks their objects.
   mutating func check(_ records: [PendingRecord]) throws {
-    for record in records where record.isCurrent && !record.isVoid {
+    for record in records where record.isCurrent && !record.isUnchanged {
       try checkByModel(record)
       if record.kind != .deleted { ask(record) }
     }
@@ -19,7 +19,7 @@ struct Validation {
   /// A validation of the same objects with the model's rules applied anew. No object is asked again.
   func withModelRules(of records: [PendingRecord]) throws -> Validation {
     var result = Validation()
-    for record in records where record.isCurrent && !record.isVoid {
+    for record in records where record.isCurrent && !record.isUnchanged {
       try result.checkByModel(record)
       if let objection = objections[ObjectIdentifier(record)] { result.failures.append(objection) }
     }
@@ -64,7 +64,7 @@ struct Validation {
         }
       let remaining = ids.contains { id in
         guard let target = try? object.member(id, of: relationship) else { return false }
-        return target.pending?.kind != .deleted && !target.flags.contains(.gone)
+        return target.pending?.kind != .deleted && !target.flags.contains(.detached)
           && target.isStillRelated(to: object, relationship)
       }
       if remaining { denials.append(ValidationFailure(denying: record.id, record.entity, by: relationship)) }

@@ -18,12 +18,12 @@
 // Sendable because its state is only touched inside of `exclusively` and, for reading, between `beginReading` and
 // `endReading`, which the callers in this module keep to.
 //
-// Safety of `@exclusivity(unchecked)` in this module: the lock admits one thread at a time, and each access is over before
-// the next begins.
-// Safety of `Unmanaged`, `unowned(unsafe)` and `unsafelyUnwrapped` in this module: the core keeps each node until the node
-// leaves the graph, which happens under the lock, and a handle outside of the store keeps the core.
-// Safety of `unsafeDowncast` and `unsafeBitCast` in this module: a table, an alias and a query have nodes of one type, and
-// other casts follow a comparison of the types.
+// Safety of `@exclusivity(unchecked)` in this module: the lock admits one thread at a time, and each access is over
+// before the next begins.
+// Safety of `Unmanaged`, `unowned(unsafe)` and `unsafelyUnwrapped` in this module: the core keeps each node until the
+// node leaves the graph, which happens under the lock, and a handle outside of the store keeps the core.
+// Safety of `unsafeDowncast` and `unsafeBitCast` in this module: a table, an alias and a query have nodes of one type,
+// and other casts follow a comparison of the types.
 @usableFromInline
 final class StoreCore: @unchecked Sendable {
   // The state that every operation reads comes first, so that it shares few cache lines.

@@ -1,6 +1,6 @@
 /// A set of indexes of input records that takes one bit for each input record.
 ///
-/// Invariant, see ``checkInvariants()``: `size` is the number of bits that are set. An index beyond the capacity ends the
+/// Invariant, see ``checkInvariants()``: `size` is the number of bits in the set. An index beyond the capacity ends the
 /// process, unless the last word has a bit for it.
 package struct IndexBits {
   @usableFromInline var words: [UInt64]

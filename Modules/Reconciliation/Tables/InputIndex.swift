@@ -6,10 +6,10 @@ package import CoherenceCore
 /// that large input takes 16 to 32 bytes a record. Used by one thread.
 ///
 /// Invariants, see ``checkInvariants()``:
-/// - The number of buckets is a power of two, and at most half of them are occupied, because each input record occupies at
-///   most one. A search therefore ends at a free bucket.
-/// - All buckets from the home of a key to the bucket of its record are occupied, and no two buckets have records of one
-///   key. Buckets become occupied and never free again, so that a search finds every key.
+/// - The number of buckets is a power of two, and at most half of them are occupied, because each input record occupies
+///   at most one. A search therefore ends at a free bucket.
+/// - All buckets from the home of a key to the bucket of its record are occupied, and no two buckets have records of
+///   one key. Buckets become occupied and never free again, so that a search finds every key.
 package final class InputIndex {
   // Both are used for every stored row, so without the run-time check of overlapping access.
   // Safety of `@exclusivity(unchecked)`: one thread uses the index, and the input, which is called during an access of

@@ -1,0 +1,131 @@
+import CoherenceInMemory
+import Testing
+
+@testable import CoherenceCore
+
+/// The registry of a context's objects beside a model of it, and the objects that a unit of work retains.
+@Suite("The registry of objects")
+struct ObjectRegistryTests {
+  private let context: ManagedObjectContext
+  private let staff: StaffModel
+
+  init() throws {
+    staff = try StaffModel()
+    let model = try ManagedObjectModel { Entity("Unused") { Attribute("name", .string, optional: true) } }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(type: .inMemory)
+    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+  }
+
+  private func object(_ id: ManagedObjectID) -> ManagedObject {
+    ManagedObject(ObjectBirth(entity: staff.firm, id: id, storage: context.storage, row: nil))
+  }
+
+  /// Two objects that come, get other identifiers, and go.
+  private struct Stage {
+    let test: ObjectRegistryTests
+    let registry: ObjectRegistry
+    private(set) var objects: [ManagedObject?] = [nil, nil]
+    /// Every identifier that an object has had.
+    private var ids: Set<ManagedObjectID> = []
+    private var lastKey: Int64 = 0
+
+    init(_ test: ObjectRegistryTests) {
+      self.test = test
+      registry = test.context.storage.registry
+    }
+
+    /// An identifier of one of two hierarchies that no object has had.
+    private mutating func nextID() -> ManagedObjectID {
+      lastKey += 1
+      return test.staff.id(lastKey % 2 == 0 ? test.staff.firm : test.staff.club, lastKey)
+    }
+
+    /// Operations 0 to 7 concern one object; 8 and 9 move both, and 10 looks all up.
+    mutating func run(_ operation: Int) {
+      let slot = operation % 2
+      switch operation {
+      case 0, 1: create(slot, .temporary(for: test.staff.firm), isFresh: true)
+      case 2, 3: create(slot, nextID(), isFresh: false)
+      case 4, 5: move([slot])
+      case 6, 7: objects[slot] = nil
+      case 8: move([0, 1])
+      case 9: move([1, 0])
+      default: _ = registry.all
+      }
+    }
+
+    private mutating func create(_ slot: Int, _ id: ManagedObjectID, isFresh: Bool) {
+      guard objects[slot] == nil else { return }
+      let object = test.object(id)
+      if isFresh { registry.insert(fresh: object) } else { registry.insert(object) }
+      ids.insert(id)
+      objects[slot] = object
+    }
+
+    private mutating func move(_ slots: [Int]) {
+      var moves: [ObjectRegistry.Move] = []
+      for slot in slots {
+        guard let object = objects[slot] else { continue }
+        let id = nextID()
+        moves.append(ObjectRegistry.Move(object, to: id))
+      }
+      registry.move(moves)
+      for object in objects { if let object { ids.insert(object.id) } }
+    }
+
+    /// Whether the registry finds the objects by their present identifiers alone, and forgets them with their last
+    /// references.
+    mutating func agreesAndEnds() -> Bool {
+      registry.checkInvariants()
+      for id in ids {
+        let expected = objects.compactMap { $0 }.first { $0.id == id }
+        if registry.object(for: id) !== expected { return false }
+      }
+      registry.checkInvariants()
+      guard Set(registry.all) == Set(objects.compactMap { $0 }) else { return false }
+      objects = [nil, nil]
+      return registry.all.isEmpty
+    }
+  }
+
+  @Test func `the registry finds each object by its present identifier after every sequence of up to four operations`()
+  {
+    var different: [[Int]] = []
+    forEachSequence(of: 11, upTo: 4) { sequence in
+      var stage = Stage(self)
+      for operation in sequence { stage.run(operation) }
+      if !stage.agreesAndEnds() { different.append(sequence) }
+    }
+    #expect(different.isEmpty)
+  }
+
+  @Test(arguments: SeededRandom.seeds)
+  func `the memory of a unit of work retains every target that it returns`(seed: UInt64) {
+    print("COHERENCE_SEED=\(seed)")
+    var random = SeededRandom(seed: seed)
+    let kept = KeptReads()
+    var last: [ManagedObject] = []
+    for round in 0..<24 {
+      // Together more objects than the memory retains, so that it releases the earliest ones.
+      let count = Int.random(in: 1..<4_000, using: &random)
+      let objects = (0..<count).map { _ in object(staff.id(staff.firm, .random(in: 0..<40_000, using: &random))) }
+      switch round % 3 {
+      case 0: kept.keep(objects)
+      case 1: kept.keep(targets: objects)
+      default: for object in objects { kept.keep(target: object) }
+      }
+      for object in last where random.isTrue(0.1) { kept.forget(object) }
+      last = objects
+      kept.checkInvariants()
+      for key in Int64(0)..<100 {
+        let id = staff.id(staff.firm, key)
+        #expect(kept.target(id).map { $0.id == id } != false)
+      }
+      if random.isTrue(0.05) { kept.removeAll() }
+    }
+    kept.removeAll()
+    kept.checkInvariants()
+    #expect(kept.isEmpty)
+  }
+}

@@ -1,0 +1,89 @@
+import CoherenceInMemory
+import Testing
+
+@testable import CoherenceCore
+
+/// Fetches by value among many unsaved records, which an index finds, beside a dictionary of the names.
+@Suite("The index of unsaved records")
+struct UnsavedIndexTests {
+  private let context: ManagedObjectContext
+
+  init() throws {
+    let model = try ManagedObjectModel { Entity("Item") { Attribute("name", .string, optional: true) } }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(type: .inMemory)
+    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+  }
+
+  private static let names: [String?] = ["one", "two", "three", "four", "five", nil]
+
+  private func fetched(_ names: Set<String>) throws -> Set<ManagedObject> {
+    let name = FetchExpression.path(PropertyPath("name"))
+    let predicate =
+      names.count == 1
+      ? FetchPredicate.comparison(name, .equal, .value(.string(names.first!)))
+      : FetchPredicate.membership(name, in: names.map(AttributeValue.string))
+    let objects = try context.fetch(FetchRequest<ManagedObject>(entityName: "Item").filter(predicate))
+    #expect(Set(objects).count == objects.count, "A fetch returned an object twice.")
+    return Set(objects)
+  }
+
+  private func checkInvariants() {
+    context.storage.checkInvariants()
+    context.storage.registry.checkInvariants()
+    context.storage.kept.checkInvariants()
+  }
+
+  /// All objects with their names.
+  private func allObjects() throws -> [ManagedObject: String?] {
+    var names: [ManagedObject: String?] = [:]
+    for object in try context.fetch(FetchRequest<ManagedObject>(entityName: "Item")) {
+      let name = try object.value(for: "name", as: String?.self)
+      names[object] = .some(name)
+    }
+    return names
+  }
+
+  @Test(arguments: SeededRandom.seeds)
+  func `a fetch by name returns the objects with the name after thousands of unsaved changes`(seed: UInt64) throws {
+    print("COHERENCE_SEED=\(seed)")
+    try context.performAndWait {
+      var random = SeededRandom(seed: seed)
+      var current: [ManagedObject: String?] = [:]
+      var saved: [String] = []
+      for _ in 0..<2_000 {
+        let name = Self.names.randomElement(using: &random)!
+        let object = current.keys.randomElement(using: &random)
+        switch (Int.random(in: 0..<1_000, using: &random), object) {
+        case (0..<400, _), (_, nil):
+          let fresh = try context.insertNewObject(forEntityName: "Item")
+          try fresh.setValue(name, for: "name")
+          current[fresh] = .some(name)
+        case (400..<700, let object?):
+          try object.setValue(name, for: "name")
+          current[object] = .some(name)
+        case (700..<980, let object?):
+          context.delete(object)
+          current[object] = nil
+        case (980..<985, _):
+          try context.save()
+          saved = current.values.map { $0 ?? "" }.sorted()
+        case (985..<987, _):
+          context.rollback()
+          current = try allObjects()
+          #expect(current.values.map { $0 ?? "" }.sorted() == saved)
+        default:
+          // Many changes at once, so that most entries of the index are out of date.
+          for object in current.keys {
+            try object.setValue(name, for: "name")
+            current[object] = .some(name)
+          }
+        }
+        let wanted = Set(Self.names.compactMap { $0 }.shuffled(using: &random).prefix(random.isTrue(0.5) ? 1 : 2))
+        let expected = current.filter { $0.value.map(wanted.contains) == true }.map(\.key)
+        #expect(try fetched(wanted) == Set(expected))
+        if random.isTrue(0.1) { checkInvariants() }
+      }
+    }
+  }
+}
