@@ -4,7 +4,7 @@ import Foundation
 public struct MutationRun {
   public var seed: UInt64 = 1
   public var count = 20
-  /// The folders that may have mutants.
+  /// The folders in which mutants are made.
   public var folders = ["Modules", "Backends"]
   /// The numbers of the mutants to test; `nil` for all. They are built together all the same.
   public var only: Set<Int>?
