@@ -86,7 +86,7 @@ extension CoherenceError {
     "53300": (.tooManyConnections, "The PostgreSQL server has no connection left; close some, or try again later."),
     "55P03": (.storeBusy, "Another connection holds a lock for too long; try again."),
     "40001": (.storeBusy, "The save conflicted with other saves in every attempt and was not applied; try again."),
-    "40P01": (.storeBusy, "The save was in a deadlock with other saves in every attempt and was not applied; try again."),
+    "40P01": (.storeBusy, "The save met a deadlock with other saves in every attempt, and was not applied; try again."),
     "57014": (.storeBusy, "A statement took longer than it may; try again, or raise the option 'statementTimeout'."),
     "25006": (.storeReadOnly, "The PostgreSQL server, or the store's option 'readOnly', forbids writing."),
     "53100": (.storeFull, "The disk of the PostgreSQL server is full; make room and try again."),
