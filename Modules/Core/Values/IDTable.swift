@@ -67,7 +67,9 @@ struct IDTable: ~Copyable {
 
   /// Ends a debug build if an invariant of the table does not hold. Takes time proportional to the capacity.
   func checkInvariants() {
-    assert(Set(parts.map(\.space)).count == parts.count, "Each space has at most one part in an identifier table.")
+    // A copy, because the closure of `assert` cannot capture a table.
+    let spaces = parts.map(\.space)
+    assert(Set(spaces).count == spaces.count, "Each space has at most one part in an identifier table.")
     for part in parts { part.keys.pointee.checkInvariants() }
   }
 }

@@ -164,21 +164,27 @@ extension KeyTable {
   /// Ends a debug build if an invariant of the table does not hold. Takes time proportional to the capacity, and none
   /// in a release build.
   func checkInvariants() {
-    assert(capacity >= Self.smallestCapacity && capacity & mask == 0, "The capacity of a key table is a power of two.")
-    assert(
-      shift == UInt64(64 - capacity.trailingZeroBitCount), "The homes of a key table's keys spread over its capacity.")
-    assert(count * 3 <= mask * 2, "At most two thirds of a key table's entries are occupied.")
-    assert(
-      hasMemory || count == 0 && capacity == Self.smallestCapacity, "A key table without memory of its own is empty.")
-    assert(occupiedCount == count, "A key table counts its occupied entries.")
-    assert((0...mask).allSatisfy(isReachable), "A search in a key table finds every occupied entry.")
+    #if DEBUG
+      // Copies, because the closures of `assert` cannot capture a table.
+      let (capacity, mask, shift, count, hasMemory) = (capacity, mask, shift, count, hasMemory)
+      let isPowerOfTwo = capacity >= Self.smallestCapacity && capacity & mask == 0
+      assert(isPowerOfTwo, "The capacity of a key table is a power of two.")
+      assert(shift == UInt64(64 - capacity.trailingZeroBitCount), "The homes of keys spread over the capacity.")
+      assert(count * 3 <= mask * 2, "At most two thirds of a key table's entries are occupied.")
+      assert(
+        hasMemory || count == 0 && capacity == Self.smallestCapacity, "A key table without memory of its own is empty.")
+      var occupiedCount = 0
+      for index in 0...mask where entries[index].word != 0 {
+        occupiedCount += 1
+        let isFound = isReachable(index)
+        assert(isFound, "A search in a key table finds every occupied entry.")
+      }
+      assert(occupiedCount == count, "A key table counts its occupied entries.")
+    #endif
   }
 
-  private var occupiedCount: Int { (0...mask).reduce(0) { entries[$1].word == 0 ? $0 : $0 + 1 } }
-
-  /// Whether an entry is free, or the search for its key ends at it.
+  /// Whether the search for the key of an occupied entry ends at the entry.
   private func isReachable(_ index: Int) -> Bool {
-    guard entries[index].word != 0 else { return true }
     var met = home(entries[index].key)
     while entries[met].word != 0, entries[met].key != entries[index].key { met = (met + 1) & mask }
     return met == index
