@@ -246,7 +246,7 @@ import TestRandom
   // MARK: Mixture
 
   /// A coordinator with a cache and one without must return equal values at each step, after writes of all kinds.
-  @Test(arguments: RowCacheTests.seeds)
+  @Test(arguments: SeededRandom.seeds)
   func `a coordinator with a cache shows what one without shows`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let twin = try anotherCoordinator()
