@@ -14,7 +14,11 @@ struct SourceTidinessTests {
       "Modules/Core/\($0)"
     }
     let places = try folders.flatMap { try repository.sources(in: $0) }.flatMap { file in
-      file.places { !Self.traps.isDisjoint(with: Self.calls(of: $0)) }
+      let checks = Self.linesOfInvariantChecks(in: file)
+      return file.lines.indices.filter { line in
+        !Self.traps.isDisjoint(with: Self.calls(of: file.lines[line])) && !checks.contains { $0.contains(line + 1) }
+      }
+      .map { "\(file.path):\($0 + 1)" }
     }
     #expect(places == [], "Throw an error, or use `Misuse`.")
   }
@@ -46,6 +50,13 @@ struct SourceTidinessTests {
       empty.contains { file.name.hasSuffix($0) }
     }
     #expect(vague.map(\.path) == [], "Name these files for their subjects.")
+  }
+
+  /// The lines of the functions that check the invariants of a type, which only debug builds do.
+  private static func linesOfInvariantChecks(in file: SourceFile) -> [Range<Int>] {
+    CodeFunction.functions(in: CodeToken.tokens(of: file.code))
+      .filter { $0.name == "checkInvariants" }
+      .map { $0.line..<($0.line + $0.length) }
   }
 
   private static let traps: Set<Substring> = [
