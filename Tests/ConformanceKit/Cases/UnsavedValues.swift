@@ -26,7 +26,7 @@ extension ConformanceSubject {
           try album.load()
           try stack.write { try $0.one("Album").setValue(title, for: "title") }
           // The save ends the state of the store that the context reads.
-          try context.make("Genre", ["name": "genre"])
+          try context.make("Genre", ["name": title])
           try context.save()
           if isAmongUnsaved { try context.make("Album", ["title": "unsaved", "year": 2]) }
           let found = try context.all("Album", where: equal("title", title))
