@@ -188,7 +188,7 @@ struct BadInputTests {
     #expect(message { _ = try stack.manager.fetchModels(partial) }.contains("decodes 'extra'; give a field that"))
     #expect(
       message { _ = try stack.manager.count(partial, where: partial[\.extra] > 1) }.contains(
-        "is no field of the mapping"))
+        "has no field in the mapping"))
     let limited = Mapping<Partial>("Limited", uid: \.id) {
       Field("id", \.id)
       Field("limits", json: \.limits)
