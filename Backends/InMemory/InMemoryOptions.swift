@@ -1,9 +1,9 @@
 /// The options of in-memory stores.
 public enum InMemoryOption {
-  /// A name that in-memory stores of one process share their content by. A `string`.
+  /// A name under which in-memory stores of one process share their content. A `string`.
   ///
   /// Stores opened with the same name and the same model configuration have one content and one identity. The content
   /// lives while at least one of them is open. They must be opened with the same model, not with another one built from
-  /// the same declarations: ``ErrorCode/incompatibleModel`` otherwise. A store without a name is alone.
+  /// the same declarations: ``ErrorCode/incompatibleModel`` otherwise. A store without a name has a content of its own.
   public static let sharedName = "sharedName"
 }

@@ -9,6 +9,7 @@ public struct Link: Sendable, Hashable {
   /// The source's position among the target's members; `nil` if the backward relationship is unordered.
   public var targetPosition: Int64?
 
+  /// Makes a link between two keys, with positions for ordered relationships.
   public init(source: Int64, target: Int64, sourcePosition: Int64? = nil, targetPosition: Int64? = nil) {
     self.source = source
     self.target = target

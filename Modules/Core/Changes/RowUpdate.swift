@@ -4,6 +4,8 @@ public struct RowUpdate: Sendable {
   public var row: Row
   /// The version that the store must have.
   public var baseVersion: Int64
+
+  /// Makes an update of a row that must be at a base version.
   public init(row: Row, baseVersion: Int64) {
     self.row = row
     self.baseVersion = baseVersion
@@ -12,9 +14,12 @@ public struct RowUpdate: Sendable {
 
 /// A row to remove.
 public struct RowDelete: Sendable {
+  /// The identifier of the record.
   public var id: ManagedObjectID
   /// The version that the store must have.
   public var baseVersion: Int64
+
+  /// Makes a delete of a record that must be at a base version.
   public init(id: ManagedObjectID, baseVersion: Int64) {
     self.id = id
     self.baseVersion = baseVersion
