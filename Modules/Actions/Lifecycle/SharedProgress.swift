@@ -49,7 +49,7 @@ final class SharedProgress: Progress, @unchecked Sendable {
 
   override func cancel() {
     // The handler is code of the program and may block, so it is called without the lock, which the action needs to set
-    // its progress. The handler is not restored: the base class calls a handler that is set on a canceled progress.
+    // its progress. The handler is not restored: the base class calls a handler set on a canceled progress.
     let handler = lock.withLock {
       let handler = super.cancellationHandler
       super.cancellationHandler = nil
