@@ -38,13 +38,14 @@ public indirect enum AttributeType: Sendable, Hashable {
     }
   }
 
-  /// An enumeration whose every case is known to the model.
+  /// An enumeration whose every case is known to the model. Validation refuses any other raw value with
+  /// ``ErrorCode/invalidValue``. A new case leaves the version hash of the entity unchanged.
   public static func enumeration<E: RawRepresentable & CaseIterable>(_ type: E.Type) -> AttributeType
   where E.RawValue: AttributeConvertible {
     .enumeration(raw: E.RawValue.attributeType, cases: Set(E.allCases.map { $0.rawValue.attributeValue }))
   }
 
-  /// An enumeration by raw value whose cases the model does not know.
+  /// An enumeration by raw value whose cases the model does not know. Validation accepts every raw value of the type.
   public static func enumeration<E: RawRepresentable>(raw type: E.Type) -> AttributeType
   where E.RawValue: AttributeConvertible {
     .enumeration(raw: E.RawValue.attributeType, cases: nil)

@@ -91,6 +91,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   /// Microseconds since 1970-01-01 00:00:00 UTC; negative before.
   public let microseconds: Int64
 
+  /// Makes a point in time from microseconds since 1970-01-01 00:00:00 UTC; negative before.
   @inlinable public init(microseconds: Int64) { self.microseconds = microseconds }
 
   /// The nearest microsecond to a date; `nil` for a date more than 292,000 years from 1970.

@@ -40,10 +40,14 @@ extension ManagedObjectContext {
   public final var didSaveChanges: AsyncStream<ChangeSet> { events.saves.makeStream() }
 
   /// A new stream of the changes of the context's objects from now on, by identifier: one element for each
-  /// notification. May be asked for on any thread; each stream is for one reader.
+  /// notification. May be asked for on any thread; each stream is for one reader. The stream ends with the context, and
+  /// buffers changes without a bound until they are read.
   public final var objectsDidChange: AsyncStream<ObjectChanges> { events.changes.makeStream() }
 
   /// Applies delete rules and notifies observers of the changes made so far.
+  ///
+  /// A fetch, a save, and the end of the outermost `perform` do the same, so that few programs need the call. The cost
+  /// grows with the number of changes since the last notification.
   ///
   /// - Throws: Errors of the store, when members of relationships have to be loaded.
   public final func processPendingChanges() throws {
