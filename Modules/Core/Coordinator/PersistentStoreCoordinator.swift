@@ -79,7 +79,9 @@ public final class PersistentStoreCoordinator: Sendable {
     try checkOptions(options)
     let environment = environment(type: type, configurationName: configurationName, at: url, options: options)
     let factory = try (registry ?? .current).factory(for: type)
-    if let url, persistentStores.contains(where: { Self.isSameLocation($0.url, url, $0.environment, environment) }) {
+    if let path = StorePlace.filePath(of: url),
+      persistentStores.contains(where: { StorePlace.filePath(of: $0.url) == path })
+    {
       throw attachedTwice(url)
     }
     let store = try observed(StackOperation(.attach, type.name)) { try factory.open(environment) }
@@ -170,13 +172,6 @@ public final class PersistentStoreCoordinator: Sendable {
   ///
   /// - Throws: Errors of the store.
   public func metadata(for store: any PersistentStore) throws -> StoreMetadata { try store.metadata() }
-
-  private static func isSameLocation(
-    _ one: URL?, _ other: URL, _ environment: StoreEnvironment, _ newEnvironment: StoreEnvironment
-  ) -> Bool {
-    guard let one, one.isFileURL, other.isFileURL else { return false }
-    return one.resolvingSymlinksInPath().standardizedFileURL == other.resolvingSymlinksInPath().standardizedFileURL
-  }
 
   private func attachedTwice(_ url: URL?) -> CoherenceError {
     let location = url.flatMap { $0.isFileURL ? " at '\($0.path)'" : nil } ?? ""

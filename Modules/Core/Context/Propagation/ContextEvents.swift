@@ -97,30 +97,3 @@ final class ContextEvents {
     changes.finish()
   }
 }
-
-/// Sends values to any number of asynchronous streams.
-final class Broadcast<Element: Sendable>: Sendable {
-  private let continuations = Mutex<[Int: AsyncStream<Element>.Continuation]>([:])
-  private let lastNumber = Atomic<Int>(0)
-
-  func makeStream() -> AsyncStream<Element> {
-    let number = lastNumber.add(1, ordering: .relaxed).newValue
-    return AsyncStream { continuation in
-      continuations.withLock { $0[number] = continuation }
-      continuation.onTermination = { [weak self] _ in self?.continuations.withLock { $0[number] = nil } }
-    }
-  }
-
-  /// Sends a value to all streams. The value is not made if no stream is in use.
-  func send(_ make: () -> Element) {
-    let targets = continuations.withLock { Array($0.values) }
-    guard !targets.isEmpty else { return }
-    let element = make()
-    for target in targets { target.yield(element) }
-  }
-
-  func finish() {
-    let targets = continuations.withLock { Array($0.values) }
-    for target in targets { target.finish() }
-  }
-}
