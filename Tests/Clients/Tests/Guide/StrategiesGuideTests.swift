@@ -53,7 +53,7 @@ struct StrategiesGuideTests {
     let container = GenericPersistentContainer<NewsroomStrategy>(name: "Newsroom", managedObjectModel: model)
     try container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     #expect(container.persistentStoreCoordinator.persistentStores.count == 1)
-    #expect(container.newBackgroundContext().mergePolicy == .objectTrumps)
+    #expect(container.viewContext.concurrencyType == .mainQueue)
   }
 
   @MainActor @Test func `the view of a custom strategy sees a background save`() async throws {
