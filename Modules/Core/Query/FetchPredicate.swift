@@ -69,7 +69,10 @@ public struct PropertyPath: Sendable, Hashable, CustomStringConvertible {
 
 /// An operator of a comparison. The text operators compare texts only; equality is defined for all kinds of values.
 public enum ComparisonOperator: String, Sendable, Hashable, CaseIterable {
+  /// Comparisons of any two values of comparable types. Texts compare by their UTF-8 bytes, unless options say
+  /// otherwise.
   case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
+  /// Whether a text begins with, ends with, or contains another text. Every text contains the empty text.
   case beginsWith, endsWith, contains
   /// The whole text fits a pattern, in which `*` stands for any characters, `?` for one character, and a backslash
   /// makes the next character literal.

@@ -21,6 +21,8 @@ public protocol RecordSource {
 }
 
 extension RecordSource {
+  /// The number of members, counted after reading all of them. A source with a cheaper count implements the method
+  /// itself.
   @inlinable
   public func memberCount(of relationship: RelationshipDescription, from record: Record) throws -> Int {
     try members(of: relationship, from: record).count

@@ -1,15 +1,22 @@
 /// The type of an attribute, as the model declares it.
 public indirect enum AttributeType: Sendable, Hashable {
+  /// Whole numbers of 16, 32 and 64 bits. Validation refuses a number out of the range.
   case int16, int32, int64
+  /// Truth values.
   case bool
+  /// Floating-point numbers of 32 and 64 bits. Validation refuses a value that is not a number, since no store keeps
+  /// it.
   case float, double
   /// Exact decimal numbers, up to 38 significant digits.
   case decimal
+  /// Texts of any length, without U+0000.
   case string
+  /// Bytes of any number.
   case data
   /// A point in time, stored to the microsecond. An object rounds a date when it is assigned; a predicate rounds its
   /// dates likewise. See `Date.roundedToMicroseconds()`.
   case date
+  /// UUIDs.
   case uuid
   /// A URL, stored as text.
   case url

@@ -14,6 +14,7 @@ public struct SlotSet: Sendable, Hashable, Sequence {
   /// Makes a set of slots.
   public init(_ slots: some Sequence<Int>) { for slot in slots { insert(slot) } }
 
+  /// Whether the set has no slot.
   @inlinable public var isEmpty: Bool { low == 0 && high.allSatisfy { $0 == 0 } }
   /// The number of slots in the set.
   public var count: Int { high.reduce(low.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
